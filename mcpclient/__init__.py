@@ -1,0 +1,153 @@
+"""mcpclient: a client for the Model Context Protocol, in pure Python, with no dependency at all.
+
+::
+
+    async with mcpclient.connect("https://example.com/mcp") as client:
+        for tool in await client.list_tools():
+            print(tool.name, tool.description)
+        result = await client.call_tool("echo", {"message": "hi"}, timeout=5, on_progress=print)
+        print(result.text)
+
+Everything public is a name of this package; each is imported when it is first used (PEP 562).
+
+The house, from the ground up; a module imports only from lower floors:
+
+- ``errors``      every exception, one tree
+- ``framing/``    bytes to events and back: NDJSON, SSE, HTTP/1.1, URLs
+- ``jsonrpc/``    messages, their JSON text, the requests in flight
+- ``protocol/``   what MCP means, still without I/O: revisions, eras, negotiation, types
+- ``net/``        the only place that touches sockets, processes and the clock
+- ``transports/`` an outgoing message goes in, messages come out
+- ``client/``     one server: connecting, calling, closing
+- ``cli/``        the command line
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .client.client import Client as Client
+    from .client.client import call as call
+    from .client.client import connect as connect
+    from .client.client import list_tools as list_tools
+    from .errors import AuthError as AuthError
+    from .errors import AuthorizationRequired as AuthorizationRequired
+    from .errors import CallTimeout as CallTimeout
+    from .errors import ClientClosed as ClientClosed
+    from .errors import CommandNotFound as CommandNotFound
+    from .errors import ConnectFailed as ConnectFailed
+    from .errors import ConnectionLost as ConnectionLost
+    from .errors import HttpError as HttpError
+    from .errors import McpError as McpError
+    from .errors import MessageTooLarge as MessageTooLarge
+    from .errors import NetworkError as NetworkError
+    from .errors import PeerError as PeerError
+    from .errors import ProcessExited as ProcessExited
+    from .errors import ProtocolViolation as ProtocolViolation
+    from .errors import ServerError as ServerError
+    from .errors import SessionExpired as SessionExpired
+    from .errors import SsrfError as SsrfError
+    from .errors import ToolError as ToolError
+    from .errors import UsageError as UsageError
+    from .jsonrpc.messages import ErrorCode as ErrorCode
+    from .net.process import StopLadder as StopLadder
+    from .protocol.types import AudioContent as AudioContent
+    from .protocol.types import CallToolResult as CallToolResult
+    from .protocol.types import Completion as Completion
+    from .protocol.types import Content as Content
+    from .protocol.types import EmbeddedResource as EmbeddedResource
+    from .protocol.types import GetPromptResult as GetPromptResult
+    from .protocol.types import ImageContent as ImageContent
+    from .protocol.types import Implementation as Implementation
+    from .protocol.types import LogMessage as LogMessage
+    from .protocol.types import Progress as Progress
+    from .protocol.types import Prompt as Prompt
+    from .protocol.types import PromptArgument as PromptArgument
+    from .protocol.types import PromptMessage as PromptMessage
+    from .protocol.types import ReadResourceResult as ReadResourceResult
+    from .protocol.types import Resource as Resource
+    from .protocol.types import ResourceContents as ResourceContents
+    from .protocol.types import ResourceLink as ResourceLink
+    from .protocol.types import ResourceTemplate as ResourceTemplate
+    from .protocol.types import TextContent as TextContent
+    from .protocol.types import Tool as Tool
+    from .transports.base import Abandoned as Abandoned
+    from .transports.base import Receiver as Receiver
+    from .transports.base import Transport as Transport
+    from .transports.base import deliver_text as deliver_text
+    from .transports.legacy_sse import LegacySseTransport as LegacySseTransport
+    from .transports.stdio import StdioTransport as StdioTransport
+    from .transports.streamable_http import StreamableHttpTransport as StreamableHttpTransport
+
+__version__ = "0.1.0"
+
+_EXPORTS = {
+    "Abandoned": ".transports.base",
+    "AudioContent": ".protocol.types",
+    "AuthError": ".errors",
+    "AuthorizationRequired": ".errors",
+    "CallTimeout": ".errors",
+    "CallToolResult": ".protocol.types",
+    "Client": ".client.client",
+    "ClientClosed": ".errors",
+    "CommandNotFound": ".errors",
+    "Completion": ".protocol.types",
+    "ConnectFailed": ".errors",
+    "ConnectionLost": ".errors",
+    "Content": ".protocol.types",
+    "EmbeddedResource": ".protocol.types",
+    "ErrorCode": ".jsonrpc.messages",
+    "GetPromptResult": ".protocol.types",
+    "HttpError": ".errors",
+    "ImageContent": ".protocol.types",
+    "Implementation": ".protocol.types",
+    "LegacySseTransport": ".transports.legacy_sse",
+    "LogMessage": ".protocol.types",
+    "McpError": ".errors",
+    "MessageTooLarge": ".errors",
+    "NetworkError": ".errors",
+    "PeerError": ".errors",
+    "ProcessExited": ".errors",
+    "Progress": ".protocol.types",
+    "Prompt": ".protocol.types",
+    "PromptArgument": ".protocol.types",
+    "PromptMessage": ".protocol.types",
+    "ProtocolViolation": ".errors",
+    "ReadResourceResult": ".protocol.types",
+    "Receiver": ".transports.base",
+    "Resource": ".protocol.types",
+    "ResourceContents": ".protocol.types",
+    "ResourceLink": ".protocol.types",
+    "ResourceTemplate": ".protocol.types",
+    "ServerError": ".errors",
+    "SessionExpired": ".errors",
+    "SsrfError": ".errors",
+    "StdioTransport": ".transports.stdio",
+    "StopLadder": ".net.process",
+    "StreamableHttpTransport": ".transports.streamable_http",
+    "TextContent": ".protocol.types",
+    "Tool": ".protocol.types",
+    "ToolError": ".errors",
+    "Transport": ".transports.base",
+    "UsageError": ".errors",
+    "call": ".client.client",
+    "connect": ".client.client",
+    "deliver_text": ".transports.base",
+    "list_tools": ".client.client",
+}
+
+__all__ = sorted({*_EXPORTS, "__version__"})  # noqa: PLE0605 - a list, computed
+
+
+def __getattr__(name: str) -> object:
+    if name not in _EXPORTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(_EXPORTS[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,1 @@
+"""One server: connecting to it, and all that can be asked of it."""

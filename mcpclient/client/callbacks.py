@@ -1,0 +1,102 @@
+"""The caller's callbacks: plain functions or coroutines, in order, and harmless when they fail."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections import deque
+from collections.abc import Coroutine
+from typing import Any, Callable
+
+__all__ = ["OrderedCallback", "TaskGroup"]
+
+logger = logging.getLogger("mcpclient.client")
+
+
+class TaskGroup:
+    """Background tasks of one session; they end with it."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def start(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Run a coroutine in the background; an exception it lets escape is logged."""
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            logger.error("a background task failed", exc_info=task.exception())
+
+    def cancel(self) -> None:
+        """Cancel every task but the one that is asking."""
+        try:
+            current = asyncio.current_task()
+        except RuntimeError:
+            current = None
+        for task in list(self._tasks):
+            if task is not current:
+                task.cancel()
+
+    async def wait(self, seconds: float) -> None:
+        """Wait until the cancelled tasks have ended, for so long at most."""
+        tasks = self._tasks - {asyncio.current_task()}
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+
+
+class OrderedCallback:
+    """One callback. What it is called with arrives in order, one call at a time.
+
+    A plain function runs at once. When it returns an awaitable, that is awaited in the background,
+    and later calls wait for it. An exception is logged.
+    """
+
+    def __init__(self, function: Callable[..., Any], tasks: TaskGroup) -> None:
+        self._function = function
+        self._tasks = tasks
+        self._waiting: deque[tuple[Any, ...]] = deque()
+        self._running: asyncio.Task[Any] | None = None
+
+    def __call__(self, *arguments: Any) -> None:
+        """Call the function now, or as soon as the calls before it have ended."""
+        if self._running is not None:
+            self._waiting.append(arguments)
+            return
+        outcome = self._call(arguments)
+        if outcome is not None:
+            self._running = self._tasks.start(self._drain(outcome))
+
+    def _call(self, arguments: tuple[Any, ...]) -> Any:
+        try:
+            outcome = self._function(*arguments)
+        except Exception:
+            logger.exception("callback %r failed", self._function)
+            return None
+        return outcome if inspect.isawaitable(outcome) else None
+
+    async def _drain(self, outcome: Any) -> None:
+        try:
+            while True:
+                if outcome is not None:
+                    await self._await(outcome)
+                if not self._waiting:
+                    return
+                outcome = self._call(self._waiting.popleft())
+        finally:
+            self._running = None
+
+    async def _await(self, outcome: Any) -> None:
+        try:
+            await outcome
+        except Exception:
+            logger.exception("callback %r failed", self._function)
+
+    async def finish(self) -> None:
+        """Wait until every call made so far has ended."""
+        if self._running is not None:
+            await asyncio.wait({self._running})

@@ -1,0 +1,466 @@
+"""The client: what a caller can ask of one server."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Coroutine, Generator, Mapping, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Callable, TypeVar, Union
+
+from ..errors import ConnectionLost, McpError, ToolError
+from ..framing.ndjson import DEFAULT_LINE_LIMIT
+from ..net.process import StderrTarget, StopLadder
+from ..protocol.era_stateless import StatelessEra
+from ..protocol.types import (
+    CallToolResult,
+    Completion,
+    GetPromptResult,
+    Implementation,
+    LogMessage,
+    Progress,
+    Prompt,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    Tool,
+)
+from ..transports.http_messages import HeaderSource
+from .caller import Caller
+from .connection import Connection
+from .handlers import Handler, Handlers
+from .options import DEFAULT, VERSION, Events, Options, Seconds, Timeouts
+from .paging import all_pages
+from .session import CallOptions
+from .targets import Target, route_to
+
+__all__ = ["Client", "call", "connect", "list_tools"]
+
+logger = logging.getLogger("mcpclient.client")
+
+T = TypeVar("T")
+
+ProgressHandler = Callable[[Progress], Any]
+"""Takes one `Progress`; plain or async."""
+
+Reference = Union[Prompt, ResourceTemplate, Mapping[str, Any]]
+"""What an argument to be completed belongs to."""
+
+
+class Client:
+    """A connection to one MCP server.
+
+    ``async with Client(target, …) as client`` connects and closes; so do ``client = await
+    Client(target, …)`` and ``await client.close()``. `mcpclient.connect` is this class.
+
+    A client may be used from many tasks at once, from other event loops than the one it was
+    connected in, and closed from any of them.
+
+    ``target``: a URL, a command (string or list), a path to a script, a configuration mapping, or
+    a `Transport`.
+
+    Options:
+
+    - ``timeout``: seconds a call may go without an answer or progress (30). ``max_timeout``:
+      seconds it may take in all (600). ``connect_timeout``: for connecting (``timeout``).
+      ``close_timeout``: for closing (5). None or 0: no limit. ``MCP_TIMEOUT`` and
+      ``MCP_TOOL_TIMEOUT`` (milliseconds) in the environment change the defaults.
+    - ``transport``: ``"stdio"``, ``"http"`` or ``"sse"`` pins the transport.
+    - ``protocol_version``: pins a revision; by default the newest that both sides speak.
+      ``strict_version``: refuse a revision this library does not know.
+    - ``headers``: a mapping, or a function, plain or async, called for every HTTP request.
+    - ``max_message_size``: bytes a message from the server may have (64 MiB).
+    - ``env``, ``inherit_env``, ``cwd``, ``stderr``, ``stop_ladder``: for a server process.
+    - ``listen_wait``: seconds to wait for the server's own channel (1; 0: do not wait).
+      ``liveness``: seconds of silence after which that channel counts as dead (None: never).
+      ``keep_alive``: seconds between pings (None: none; handshake era only).
+    - ``retry_busy``: repeat calls refused with 429 or 503, within their time limit.
+    - ``sampling``, ``elicitation``, ``roots``: answer what the server asks; each takes the params
+      of the request and returns its result, and is declared as a capability.
+    - ``on_notification(method, params)``, ``on_log(message)``, ``on_error(error)`` for failures
+      that belong to no call, ``on_close(error)`` with None after `close`.
+    - ``client_info``: name and version told to the server.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        timeout: Seconds = DEFAULT,
+        max_timeout: Seconds = DEFAULT,
+        connect_timeout: Seconds = DEFAULT,
+        close_timeout: float = 5.0,
+        transport: str | None = None,
+        protocol_version: str | None = None,
+        strict_version: bool = False,
+        headers: HeaderSource | None = None,
+        max_message_size: int = DEFAULT_LINE_LIMIT,
+        env: Mapping[str, str] | None = None,
+        inherit_env: str = "safe",
+        cwd: str | os.PathLike[str] | None = None,
+        stderr: StderrTarget = "inherit",
+        stop_ladder: StopLadder | None = None,
+        listen_wait: float = 1.0,
+        liveness: float | None = None,
+        keep_alive: float | None = None,
+        retry_busy: bool = False,
+        sampling: Handler | None = None,
+        elicitation: Handler | None = None,
+        roots: Handler | None = None,
+        on_notification: Callable[[str, Mapping[str, Any]], Any] | None = None,
+        on_log: Callable[[LogMessage], Any] | None = None,
+        on_error: Callable[[McpError], Any] | None = None,
+        on_close: Callable[[McpError | None], Any] | None = None,
+        client_info: Mapping[str, Any] | None = None,
+    ) -> None:
+        given = {
+            "sampling/createMessage": sampling,
+            "elicitation/create": elicitation,
+            "roots/list": roots,
+        }
+        options = Options(
+            timeouts=Timeouts.of(timeout, max_timeout, connect_timeout, close_timeout, os.environ),
+            client_info=client_info or {"name": "mcpclient", "version": VERSION},
+            handlers=Handlers({name: handler for name, handler in given.items() if handler}),
+            events=Events(on_notification, on_log, on_error, on_close),
+            protocol_version=None if protocol_version == "auto" else protocol_version,
+            strict_version=strict_version,
+            transport=transport,
+            headers=headers,
+            max_message_size=max_message_size,
+            env=env,
+            inherit_env=inherit_env,
+            cwd=cwd,
+            stderr=stderr,
+            stop_ladder=stop_ladder or StopLadder(),
+            listen_wait=listen_wait,
+            liveness=liveness,
+            keep_alive=keep_alive,
+            retry_busy=retry_busy,
+        )
+        self._connection = Connection(route_to(target, options), options)
+        self._caller = Caller(self._connection, self.list_tools)
+
+    # Connecting and closing
+
+    async def connect(self) -> Client:
+        """Connect, unless connected already; after a loss, connect anew.
+
+        Raises `ConnectFailed`, `CallTimeout`, `ProcessExited`, or what the server answered. When
+        it fails or is cancelled, nothing is left running.
+        """
+        await self._connection.open()
+        return self
+
+    async def close(self) -> None:
+        """Close the connection and free everything, within ``close_timeout`` seconds.
+
+        Idempotent, and callable from any task and any event loop. Calls still waiting raise
+        `ClientClosed`. Cancelling it aborts what is left at once.
+        """
+        home = self._connection.loop
+        if home is None or home.is_closed():
+            self._connection.abort()
+        else:
+            await self._at_home(self._connection.close)
+
+    def __await__(self) -> Generator[Any, None, Client]:
+        return self.connect().__await__()
+
+    async def __aenter__(self) -> Client:
+        return await self.connect()
+
+    async def __aexit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def __del__(self) -> None:
+        connection = self.__dict__.get("_connection")
+        if connection is None or not connection.is_open:
+            return
+        loop = connection.loop
+        with suppress(Exception):  # the interpreter may be going away
+            if loop is None or loop.is_closed() or not loop.is_running():
+                connection.abort()
+            else:
+                loop.call_soon_threadsafe(connection.abort)
+
+    def __repr__(self) -> str:
+        state = "connected" if self.is_connected else "not connected"
+        return f"<mcpclient.Client {self._connection.route.shown} {state}>"
+
+    async def _at_home(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
+        """Run in the event loop the client was connected in, whichever loop asks."""
+        home = self._connection.loop
+        if home is None or home is asyncio.get_running_loop():
+            return await work(*arguments)
+        if not home.is_running():
+            raise ConnectionLost("the event loop this client was connected in has ended")
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(*arguments), home))
+
+    # What is known of the server
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether calls can be made now."""
+        return self._connection.is_open
+
+    @property
+    def server_info(self) -> Implementation:
+        """Who the server says it is; empty when it does not say."""
+        agreement = self._connection.agreement
+        return Implementation(agreement.server_info if agreement is not None else {})
+
+    @property
+    def capabilities(self) -> dict[str, Any]:
+        """The server's capabilities, as it declared them."""
+        agreement = self._connection.agreement
+        return dict(agreement.capabilities) if agreement is not None else {}
+
+    @property
+    def instructions(self) -> str | None:
+        """How the server wants to be used, as text for a language model."""
+        agreement = self._connection.agreement
+        return agreement.instructions if agreement is not None else None
+
+    @property
+    def protocol_version(self) -> str | None:
+        """The revision agreed on; None before connecting."""
+        agreement = self._connection.agreement
+        return agreement.era.version if agreement is not None else None
+
+    @property
+    def transport_name(self) -> str:
+        """The kind of transport in use: ``"stdio"``, ``"http"``, ``"sse"`` or a custom name."""
+        return self._connection.session.transport.name
+
+    # Calls
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout: Seconds = DEFAULT,
+        max_timeout: Seconds = DEFAULT,
+        on_progress: ProgressHandler | None = None,
+        meta: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Send any request and return its result as the server sent it.
+
+        The options are those of `call_tool`, for every call. Raises `PeerError` for an error
+        answer, `CallTimeout`, `ConnectionLost` (`ProcessExited` for a server process), `HttpError`,
+        `ProtocolViolation`, `ClientClosed`. Cancelling tells the server and frees everything.
+        """
+        limits = self._connection.options.timeouts.for_call(method, timeout, max_timeout)
+        if on_progress is not None or headers:
+            limits = CallOptions(
+                limits.timeout,
+                limits.max_timeout,
+                headers or {},
+                _progress_params(on_progress) if on_progress is not None else None,
+            )
+        if meta:
+            params = {**(params or {}), "_meta": dict(meta)}
+        if self._connection.loop is asyncio.get_running_loop():
+            return await self._caller.call(method, params, limits)
+        return await self._at_home(self._caller.call, method, params, limits)
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send any notification."""
+        await self._at_home(self._connection.session.notify, method, params)
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout: Seconds = DEFAULT,
+        max_timeout: Seconds = DEFAULT,
+        on_progress: ProgressHandler | None = None,
+        meta: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        raise_on_error: bool = False,
+    ) -> CallToolResult:
+        """Call a tool with exactly one request.
+
+        ``timeout``: seconds without an answer or progress; ``max_timeout``: seconds in all (None
+        or 0: no limit). ``on_progress`` takes a `Progress` for each step, in order, before the
+        result. ``meta`` travels as ``_meta``; ``headers`` with this call only, over HTTP.
+
+        A tool's own failure is a result with ``is_error``, or a `ToolError` when
+        ``raise_on_error`` is set. Otherwise raises what `request` does.
+        """
+        result = CallToolResult(
+            await self.request(
+                "tools/call",
+                {"name": name, "arguments": arguments or {}},
+                timeout=timeout,
+                max_timeout=max_timeout,
+                on_progress=on_progress,
+                meta=meta,
+                headers=headers,
+            )
+        )
+        if raise_on_error and result.is_error:
+            raise ToolError(name, result)
+        return result
+
+    async def list_tools(self, *, timeout: Seconds = DEFAULT) -> list[Tool]:
+        """Return the tools of all pages.
+
+        Over HTTP in the stateless era, a tool whose header annotations are invalid is left out
+        with a warning, as the specification demands.
+        """
+        tools = await self._list("tools/list", "tools", timeout)
+        agreement = self._connection.agreement
+        era = agreement.era if agreement is not None else None
+        if isinstance(era, StatelessEra) and self._connection.session.transport.carries_headers:
+            tools = [tool for tool in tools if _learn_headers(era, tool)]
+        return [Tool(tool) for tool in tools]
+
+    async def list_resources(self, *, timeout: Seconds = DEFAULT) -> list[Resource]:
+        """Return the resources of all pages."""
+        return [Resource(item) for item in await self._list("resources/list", "resources", timeout)]
+
+    async def list_resource_templates(
+        self, *, timeout: Seconds = DEFAULT
+    ) -> list[ResourceTemplate]:
+        """Return the resource templates of all pages."""
+        items = await self._list("resources/templates/list", "resourceTemplates", timeout)
+        return [ResourceTemplate(item) for item in items]
+
+    async def list_prompts(self, *, timeout: Seconds = DEFAULT) -> list[Prompt]:
+        """Return the prompts of all pages."""
+        return [Prompt(item) for item in await self._list("prompts/list", "prompts", timeout)]
+
+    async def _list(self, method: str, key: str, timeout: Seconds) -> list[dict[str, Any]]:
+        async def fetch(params: Mapping[str, Any]) -> Mapping[str, Any]:
+            return await self.request(method, params or None, timeout=timeout)
+
+        return await all_pages(fetch, key)
+
+    async def read_resource(
+        self, uri: str, *, timeout: Seconds = DEFAULT, meta: Mapping[str, Any] | None = None
+    ) -> ReadResourceResult:
+        """Read a resource."""
+        result = await self.request("resources/read", {"uri": uri}, timeout=timeout, meta=meta)
+        return ReadResourceResult(result)
+
+    async def subscribe_resource(self, uri: str) -> None:
+        """Ask for ``notifications/resources/updated`` about a resource (handshake era)."""
+        await self.request("resources/subscribe", {"uri": uri})
+
+    async def unsubscribe_resource(self, uri: str) -> None:
+        """Take back `subscribe_resource`."""
+        await self.request("resources/unsubscribe", {"uri": uri})
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        timeout: Seconds = DEFAULT,
+        meta: Mapping[str, Any] | None = None,
+    ) -> GetPromptResult:
+        """Return a prompt, filled in with the arguments."""
+        params: dict[str, Any] = {"name": name}
+        if arguments:
+            params["arguments"] = arguments
+        result = await self.request("prompts/get", params, timeout=timeout, meta=meta)
+        return GetPromptResult(result)
+
+    async def complete(
+        self,
+        reference: Reference,
+        argument: str,
+        value: str,
+        *,
+        context: Mapping[str, str] | None = None,
+    ) -> Completion:
+        """Return suggestions for an argument of a prompt or a resource template.
+
+        ``reference``: the `Prompt` or `ResourceTemplate`, or a wire reference as a mapping.
+        ``value``: what has been typed so far. ``context``: the arguments already decided.
+        """
+        params: dict[str, Any] = {
+            "ref": _wire_reference(reference),
+            "argument": {"name": argument, "value": value},
+        }
+        if context:
+            params["context"] = {"arguments": context}
+        result = await self.request("completion/complete", params)
+        completion = result.get("completion")
+        return Completion(completion if isinstance(completion, dict) else {})
+
+    async def ping(self, *, timeout: Seconds = DEFAULT) -> None:
+        """Make sure the server answers; in the stateless era, which has no ping, by asking it
+        about itself.
+        """
+        await self.request("server/discover" if self._is_stateless else "ping", timeout=timeout)
+
+    @property
+    def _is_stateless(self) -> bool:
+        agreement = self._connection.agreement
+        return agreement is not None and isinstance(agreement.era, StatelessEra)
+
+    async def set_log_level(self, level: str) -> None:
+        """Ask for log messages of this level and above: ``debug``, ``info``, … ``emergency``.
+
+        In the stateless era the level travels with every later request instead.
+        """
+        if self._is_stateless:
+            self._connection.session.log_level = level
+        else:
+            await self.request("logging/setLevel", {"level": level})
+
+
+connect = Client
+"""Connect to an MCP server: ``async with connect(target) as client``. See `Client`."""
+
+
+async def call(
+    target: Target,
+    tool: str,
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    raise_on_error: bool = False,
+    **options: Any,
+) -> CallToolResult:
+    """Connect, call one tool, and close. ``options`` are those of `Client`."""
+    async with Client(target, **options) as client:
+        return await client.call_tool(tool, arguments, raise_on_error=raise_on_error)
+
+
+async def list_tools(target: Target, **options: Any) -> Sequence[Tool]:
+    """Connect, list the tools, and close. ``options`` are those of `Client`."""
+    async with Client(target, **options) as client:
+        return await client.list_tools()
+
+
+def _progress_params(handler: ProgressHandler) -> Callable[[Mapping[str, Any]], Any]:
+    return lambda params: handler(Progress(params))
+
+
+def _learn_headers(era: StatelessEra, tool: Mapping[str, Any]) -> bool:
+    try:
+        era.header_parameters.learn(tool)
+    except ValueError as error:
+        logger.warning("left out tool %r: %s", tool.get("name"), error)
+        return False
+    return True
+
+
+def _wire_reference(reference: Reference) -> Mapping[str, Any]:
+    if isinstance(reference, Prompt):
+        return {"type": "ref/prompt", "name": reference.name}
+    if isinstance(reference, ResourceTemplate):
+        return {"type": "ref/resource", "uri": reference.uri_template}
+    return reference

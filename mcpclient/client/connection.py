@@ -1,0 +1,336 @@
+"""Establishing a connection, and establishing it again when the server has forgotten it.
+
+`protocol.negotiate` decides what to do; this shell does it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Awaitable, Mapping
+from typing import Any, TypeVar
+
+from ..errors import CallTimeout, ClientClosed, McpError
+from ..protocol.era import ClientIdentity, EraRules
+from ..protocol.negotiate import (
+    Agreement,
+    Ask,
+    Effect,
+    OpenServerChannel,
+    Plan,
+    Restart,
+    SwitchToLegacySse,
+    Tell,
+    negotiate,
+)
+from ..protocol.types import LogMessage
+from ..protocol.versions import Era, era_of
+from ..transports.base import Transport
+from .callbacks import OrderedCallback
+from .options import Options
+from .session import CallOptions, Session
+from .targets import Route
+
+__all__ = ["Connection"]
+
+logger = logging.getLogger("mcpclient.client")
+server_logger = logging.getLogger("mcpclient.server")
+
+T = TypeVar("T")
+
+# What is known of servers met before in this process: a reconnection need not probe again.
+_eras: dict[str, Era] = {}
+_REMEMBERED_ERAS = 1000
+
+_LOG_LEVELS = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "notice": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+    "critical": logging.CRITICAL,
+    "alert": logging.CRITICAL,
+    "emergency": logging.CRITICAL,
+}
+
+
+class Connection:
+    """One client's connection: the session of the moment, and how to get the next."""
+
+    def __init__(self, route: Route, options: Options) -> None:
+        self.route = route
+        self.options = options
+        self.agreement: Agreement | None = None
+        self.generation = 0
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self._session: Session | None = None
+        self._lock: asyncio.Lock | None = None
+        self._closed = False
+        self._keep_alive_timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether calls can be made now."""
+        return self._session is not None and self._session.ended is None and not self._closed
+
+    @property
+    def session(self) -> Session:
+        """The session. Raises `ClientClosed` when there is none, or why it ended."""
+        if self._session is None or self._closed:
+            raise ClientClosed()
+        return self._session
+
+    async def open(self) -> None:
+        """Connect, unless connected. Concurrent callers share one attempt.
+
+        Raises `ConnectFailed`, `CallTimeout`, or what the server answered. When it fails or is
+        cancelled, nothing is left running.
+        """
+        async with self._opening():
+            if self.is_open:
+                return
+            if self._session is not None:
+                await self._session.close(self.options.timeouts.close)
+            self.loop = asyncio.get_running_loop()
+            self._closed = False
+            session = self._new_session()
+            opening = _Opening(self.route, self.options, session)
+            try:
+                agreement = await opening.run(_eras.get(self.route.key))
+            except BaseException:
+                await session.close(self.options.timeouts.close)
+                raise
+            self._agree(session, agreement)
+
+    def _opening(self) -> asyncio.Lock:
+        # Made here and not in the constructor, which may run outside any event loop.
+        if self._lock is None or self.loop is not asyncio.get_running_loop():
+            self._lock = asyncio.Lock()
+        return self._lock
+
+    def _new_session(self) -> Session:
+        events, callbacks = self.options.events, _Callbacks(self.route.shown)
+        session = Session(
+            self.route.open(),
+            self.options.handlers,
+            on_notification=callbacks.notification,
+            on_error=callbacks.error,
+            on_lost=callbacks.lost,
+        )
+        callbacks.wire(session, events)
+        return session
+
+    def _agree(self, session: Session, agreement: Agreement) -> None:
+        session.era = agreement.era
+        self._session = session
+        self.agreement = agreement
+        self.generation += 1
+        if len(_eras) >= _REMEMBERED_ERAS:
+            _eras.clear()
+        _eras[self.route.key] = era_of(agreement.era.version) or Era.HANDSHAKE
+        self._schedule_keep_alive()
+
+    async def renew(self, generation: int) -> None:
+        """Open a new session on the same transport; the old one, of ``generation``, has expired.
+
+        Callers that notice the same expiry share one renewal.
+        """
+        async with self._opening():
+            if self.generation != generation:
+                return
+            session = self.session
+            plan = _plan_for(self.route, self.options, None)
+            version = session.era.version if session.era is not None else None
+            opening = _Opening(self.route, self.options, session)
+            agreement = await opening.follow(plan, version)
+            self._agree(session, agreement)
+
+    async def close(self) -> None:
+        """End the connection, within the close timeout. Idempotent."""
+        self._closed = True
+        self._cancel_keep_alive()
+        session = self._session
+        if session is not None:
+            was_open = session.ended is None
+            await session.close(self.options.timeouts.close)
+            if was_open and self.options.events.close is not None:
+                OrderedCallback(self.options.events.close, session.tasks)(None)
+
+    def abort(self) -> None:
+        """Free everything without waiting."""
+        self._closed = True
+        self._cancel_keep_alive()
+        if self._session is not None:
+            self._session.abort()
+
+    # LIFE-8
+
+    def _schedule_keep_alive(self) -> None:
+        self._cancel_keep_alive()
+        interval = self.options.keep_alive
+        if not interval or self.agreement is None or self.loop is None:
+            return
+        if self.agreement.era.allows_server_requests:
+            self._keep_alive_timer = self.loop.call_later(interval, self._keep_alive)
+
+    def _cancel_keep_alive(self) -> None:
+        if self._keep_alive_timer is not None:
+            self._keep_alive_timer.cancel()
+            self._keep_alive_timer = None
+
+    def _keep_alive(self) -> None:
+        if self.is_open and self._session is not None:
+            self._session.tasks.start(self._ping(self._session))
+
+    async def _ping(self, session: Session) -> None:
+        try:
+            await session.request("ping", None, CallOptions(self.options.keep_alive))
+        except CallTimeout as error:
+            session.connection_lost(error)
+        except McpError as error:
+            logger.debug("keep-alive: %s", error)
+        if self.is_open:
+            self._schedule_keep_alive()
+
+
+class _Callbacks:
+    """The caller's event callbacks, as one session calls them."""
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._notification: OrderedCallback | None = None
+        self._log: OrderedCallback | None = None
+        self._error: OrderedCallback | None = None
+        self._close: OrderedCallback | None = None
+
+    def wire(self, session: Session, events: Any) -> None:
+        """Bind the callbacks to the session whose tasks they run in."""
+        made = {
+            name: OrderedCallback(function, session.tasks) if function is not None else None
+            for name, function in vars(events).items()
+        }
+        self._notification, self._log = made["notification"], made["log"]
+        self._error, self._close = made["error"], made["close"]
+
+    def notification(self, method: str, params: Mapping[str, Any]) -> None:
+        """Take a notification; log messages also go to the standard `logging` tree."""
+        if method == "notifications/message":
+            self._take_log(LogMessage(params))
+        if self._notification is not None:
+            self._notification(method, params)
+
+    def _take_log(self, message: LogMessage) -> None:
+        level = _LOG_LEVELS.get(message.level, logging.INFO)
+        if server_logger.isEnabledFor(level):
+            logger_name = f" {message.logger}" if message.logger else ""
+            server_logger.log(level, "%s%s: %s", self._server, logger_name, message.data)
+        if self._log is not None:
+            self._log(message)
+
+    def error(self, error: McpError) -> None:
+        if self._error is not None:
+            self._error(error)
+
+    def lost(self, error: McpError) -> None:
+        if self._close is not None:
+            self._close(error)
+
+
+def _plan_for(route: Route, options: Options, remembered: Era | None) -> Plan:
+    return Plan(
+        ClientIdentity(options.client_info, options.handlers.capabilities),
+        route.shown,
+        version=_pinned_version(options),
+        remembered=remembered,
+        strict=options.strict_version,
+        may_switch=route.open_legacy is not None,
+    )
+
+
+def _pinned_version(options: Options) -> str | None:
+    if options.transport == "sse":  # a transport of the handshake era has nothing to probe
+        return options.protocol_version or "2025-11-25"
+    return options.protocol_version
+
+
+class _Opening:
+    """One attempt to open a session, within the connect timeout."""
+
+    def __init__(self, route: Route, options: Options, session: Session) -> None:
+        self._route = route
+        self._session = session
+        self._options = options
+        self._seconds = options.timeouts.connect
+        self._loop = asyncio.get_running_loop()
+        self._deadline = self._loop.time() + self._seconds if self._seconds else math.inf
+
+    async def run(self, remembered: Era | None) -> Agreement:
+        """Open the transport and negotiate."""
+        await self._open_transport(self._session.transport)
+        return await self._negotiate(_plan_for(self._route, self._options, remembered))
+
+    async def follow(self, plan: Plan, version: str | None) -> Agreement:
+        """Negotiate again on an open transport, in the revision agreed on before."""
+        return await self._negotiate(
+            Plan(plan.identity, plan.target, version=version, strict=plan.strict)
+        )
+
+    async def _negotiate(self, plan: Plan) -> Agreement:
+        steps = negotiate(plan)
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    outcome = await self._perform(step)
+                except McpError as error:
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(outcome)
+        except StopIteration as end:
+            agreement: Agreement = end.value
+            return agreement
+
+    async def _perform(self, step: Effect) -> Mapping[str, Any] | None:
+        session = self._session
+        if isinstance(step, Ask):
+            return await session.request(step.method, step.params, self._limits(step), step.era)
+        if isinstance(step, Tell):
+            await self._tell(step.method, step.era)
+        elif isinstance(step, OpenServerChannel):
+            await self._within("opening the server's channel", session.transport.listen())
+        elif isinstance(step, Restart):
+            if session.ended is not None:
+                await self._replace_transport(self._route.open())
+        elif isinstance(step, SwitchToLegacySse):
+            assert self._route.open_legacy is not None
+            await self._replace_transport(self._route.open_legacy())
+        return None
+
+    async def _tell(self, method: str, era: EraRules) -> None:
+        await self._session.notify(method, None, era)
+
+    def _limits(self, step: Ask) -> CallOptions:
+        remaining = self._remaining()
+        if step.timeout is not None:
+            # A probe may be ignored; what comes after it needs its share of the time.
+            remaining = min(step.timeout, remaining / 2)
+        return CallOptions(None if remaining == math.inf else remaining, None)
+
+    def _remaining(self) -> float:
+        return max(self._deadline - self._loop.time(), 0.001)
+
+    async def _replace_transport(self, transport: Transport) -> None:
+        await self._session.transport.close()
+        self._session.revive(transport)
+        await self._open_transport(transport)
+
+    async def _open_transport(self, transport: Transport) -> None:
+        await self._within("connect", transport.open(self._session))
+
+    async def _within(self, what: str, work: Awaitable[T]) -> T:
+        remaining = self._remaining()
+        try:
+            return await asyncio.wait_for(work, None if remaining == math.inf else remaining)
+        except asyncio.TimeoutError:
+            raise CallTimeout(what, self._seconds or 0.0, "total") from None

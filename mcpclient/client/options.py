@@ -1,0 +1,131 @@
+"""How a connection is made and kept, with every default in one place."""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Callable, Union
+
+from ..errors import McpError, UsageError
+from ..framing.ndjson import DEFAULT_LINE_LIMIT
+from ..net.process import StderrTarget, StopLadder
+from ..protocol.types import LogMessage
+from ..transports.http_messages import HeaderSource
+from .handlers import Handlers
+from .session import CallOptions
+
+__all__ = ["DEFAULT", "Default", "Events", "Options", "Seconds", "Timeouts"]
+
+VERSION = "0.1.0"
+
+
+class Default(enum.Enum):
+    """Stands for "not given" where None means something else."""
+
+    DEFAULT = "default"
+
+
+DEFAULT = Default.DEFAULT
+
+Seconds = Union[float, None, Default]
+"""A limit in seconds; None and 0 mean no limit, `DEFAULT` the library's."""
+
+_IDLE = 30.0
+_TOTAL = 600.0
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """The limits of calls, in seconds; None: no limit.
+
+    ``idle``: without an answer or progress. ``total``: in all. ``tool``: idle limit of tool calls.
+    ``connect``: for establishing the connection. ``close``: for ending it.
+    """
+
+    idle: float | None
+    total: float | None
+    tool: float | None
+    connect: float | None
+    close: float
+
+    @classmethod
+    def of(
+        cls,
+        idle: Seconds,
+        total: Seconds,
+        connect: Seconds,
+        close: float,
+        environ: Mapping[str, str],
+    ) -> Timeouts:
+        """Resolve what the caller gave; ``MCP_TIMEOUT`` and ``MCP_TOOL_TIMEOUT`` (ms) are defaults.
+
+        Raises `UsageError` when one of the variables is no number.
+        """
+        plain = _resolve(idle, _from_environment(environ, "MCP_TIMEOUT", _IDLE))
+        tool = _resolve(idle, _from_environment(environ, "MCP_TOOL_TIMEOUT", plain))
+        longest = max(plain or 0.0, tool or 0.0, _TOTAL)
+        return cls(
+            idle=plain,
+            total=_resolve(total, longest),
+            tool=tool,
+            connect=_resolve(connect, plain),
+            close=close,
+        )
+
+    def for_call(self, method: str, timeout: Seconds, max_timeout: Seconds) -> CallOptions:
+        """Return the limits of one call."""
+        idle = self.tool if method == "tools/call" else self.idle
+        return CallOptions(_resolve(timeout, idle), _resolve(max_timeout, self.total))
+
+
+def _resolve(given: Seconds, default: float | None) -> float | None:
+    chosen = default if isinstance(given, Default) else given
+    if chosen is not None and chosen < 0:
+        raise UsageError(f"a timeout cannot be negative: {chosen}")
+    return chosen or None
+
+
+def _from_environment(environ: Mapping[str, str], name: str, default: float | None) -> float | None:
+    text = environ.get(name, "").strip()
+    if not text:
+        return default
+    try:
+        return float(text) / 1000
+    except ValueError:
+        raise UsageError(f"{name} is not a number of milliseconds: {text!r}") from None
+
+
+@dataclass
+class Events:
+    """Who hears of what happens; each may be a plain function or a coroutine function."""
+
+    notification: Callable[[str, Mapping[str, Any]], Any] | None = None
+    log: Callable[[LogMessage], Any] | None = None
+    error: Callable[[McpError], Any] | None = None
+    close: Callable[[McpError | None], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Options:
+    """Everything about a connection but its target."""
+
+    timeouts: Timeouts
+    client_info: Mapping[str, Any]
+    handlers: Handlers
+    events: Events
+    protocol_version: str | None = None
+    strict_version: bool = False
+    transport: str | None = None
+    headers: HeaderSource | None = None
+    max_message_size: int = DEFAULT_LINE_LIMIT
+    env: Mapping[str, str] | None = None
+    inherit_env: str = "safe"
+    cwd: str | os.PathLike[str] | None = None
+    stderr: StderrTarget = "inherit"
+    stop_ladder: StopLadder = field(default_factory=StopLadder)
+    listen_wait: float = 1.0
+    liveness: float | None = None
+    keep_alive: float | None = None
+    retry_busy: bool = False

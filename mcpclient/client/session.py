@@ -1,0 +1,373 @@
+"""One connection at work: calls go out, answers find their callers, the server's requests ours.
+
+A session has no task that reads. Messages are pushed into it by the transport, so it can be used
+and closed from any task, and a call costs one future.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+from ..errors import (
+    CallTimeout,
+    ClientClosed,
+    ConnectionLost,
+    McpError,
+    PeerError,
+    ProtocolViolation,
+)
+from ..jsonrpc import messages
+from ..jsonrpc.correlator import Correlator
+from ..jsonrpc.messages import Message, RequestId
+from ..protocol.era import EraRules
+from ..protocol.outgoing import Cancel, Outgoing
+from ..transports.base import Abandoned, Transport
+from .callbacks import OrderedCallback, TaskGroup
+from .handlers import Handlers
+
+__all__ = ["CallOptions", "Session"]
+
+logger = logging.getLogger("mcpclient.session")
+
+_NO_PARAMS: Mapping[str, Any] = {}
+
+# How finely deadlines are looked at when very many calls wait: seconds per call waiting.
+_DEADLINE_GRAIN = 1e-5
+
+
+@dataclass(frozen=True)
+class CallOptions:
+    """How one call is made.
+
+    ``timeout``: seconds without an answer or progress (None or 0: no limit). ``max_timeout``:
+    seconds in all, progress or not. ``headers``: sent with this call only, where the transport has
+    headers. ``on_progress``: takes the params of each progress notification.
+    """
+
+    timeout: float | None = 30.0
+    max_timeout: float | None = 600.0
+    headers: Mapping[str, str] = field(default_factory=dict)
+    on_progress: Callable[[Mapping[str, Any]], Any] | None = None
+
+
+class Session:
+    """The traffic of one client over one transport.
+
+    ``on_notification`` takes method and params of every notification; ``on_error`` takes failures
+    that belong to no call; ``on_lost`` takes the reason when the connection ends by itself.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        handlers: Handlers,
+        *,
+        on_notification: Callable[[str, Mapping[str, Any]], None],
+        on_error: Callable[[McpError], None],
+        on_lost: Callable[[McpError], None],
+    ) -> None:
+        self.transport = transport
+        self.era: EraRules | None = None
+        self.log_level: str | None = None
+        self.tasks = TaskGroup()
+        self._handlers = handlers
+        self._on_notification = on_notification
+        self._on_error = on_error
+        self._on_lost = on_lost
+        self._loop = asyncio.get_running_loop()
+        self._correlator = Correlator()
+        self._answering: dict[RequestId, asyncio.Task[Any]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = math.inf
+        self._ended: McpError | None = None
+
+    @property
+    def ended(self) -> McpError | None:
+        """Why the connection is over; None while it works."""
+        return self._ended
+
+    @property
+    def in_flight(self) -> int:
+        """How many calls wait for an answer."""
+        return len(self._correlator)
+
+    # Calls
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        options: CallOptions,
+        era: EraRules | None = None,
+    ) -> dict[str, Any]:
+        """Send a request and return its result.
+
+        ``era`` words it during negotiation; otherwise the agreed one does. Raises `PeerError`,
+        `CallTimeout`, and what the transport reports. Cancelling tells the server.
+        """
+        if self._ended is not None:
+            raise self._ended.again()
+        loop = self._loop
+        waiter: asyncio.Future[Message] = loop.create_future()
+        relay = (
+            OrderedCallback(options.on_progress, self.tasks)
+            if options.on_progress is not None
+            else None
+        )
+        pending = self._correlator.open(
+            method,
+            waiter,
+            loop.time(),
+            idle=options.timeout,
+            total=options.max_timeout,
+            on_progress=relay,
+        )
+        outgoing: Outgoing | None = None
+        try:
+            if relay is not None:
+                params = _with_progress_token(params, pending.id)
+            rules = era or self.era
+            assert rules is not None, "no era has been agreed on"
+            outgoing = rules.request(pending.id, method, params, self.log_level)
+            outgoing.caller_headers = options.headers
+            if pending.deadline < self._timer_at:
+                self._set_timer(pending.deadline)
+            sending = self.transport.send(outgoing)
+            if sending is not None:
+                await self._finish_sending(sending, waiter)
+            message = await waiter
+        except (CallTimeout, asyncio.CancelledError) as reason:
+            if outgoing is not None:
+                self._abandon(outgoing, reason)
+            raise
+        finally:
+            self._correlator.close(pending)
+        if relay is not None:
+            await relay.finish()
+        return _result_of(message)
+
+    async def _finish_sending(
+        self, sending: Awaitable[None], waiter: asyncio.Future[Message]
+    ) -> None:
+        """Let a send take its time, unless the call is over before."""
+        task: asyncio.Future[None] = asyncio.ensure_future(sending)
+        both: set[asyncio.Future[Any]] = {task, waiter}
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not task.done():
+                task.cancel()
+        if task.done() and not task.cancelled():
+            task.result()
+
+    def _abandon(self, outgoing: Outgoing, reason: BaseException) -> None:
+        """Tell the server, as the era wants it, that nobody waits any more."""
+        try:
+            outcome = self.transport.abandon(outgoing)
+            if outgoing.cancel is Cancel.NOT_ALLOWED or outcome is Abandoned.NEVER_SENT:
+                return
+            if outgoing.cancel is Cancel.CLOSE_STREAM and outcome is Abandoned.STREAM_CLOSED:
+                return
+            request_id = outgoing.request_id
+            if self.era is not None and request_id is not None and self._ended is None:
+                text = "timed out" if isinstance(reason, CallTimeout) else "cancelled"
+                self._post(self.era.cancellation(request_id, text))
+        except McpError as error:
+            logger.debug("could not cancel %r: %s", outgoing, error)
+
+    async def notify(
+        self, method: str, params: Mapping[str, Any] | None, era: EraRules | None = None
+    ) -> None:
+        """Send a notification."""
+        if self._ended is not None:
+            raise self._ended.again()
+        rules = era or self.era
+        assert rules is not None, "no era has been agreed on"
+        sending = self.transport.send(rules.notification(method, params))
+        if sending is not None:
+            await sending
+
+    def _post(self, outgoing: Outgoing) -> None:
+        """Send without waiting."""
+        sending = self.transport.send(outgoing)
+        if sending is not None:
+            self.tasks.start(self._post_later(sending))
+
+    async def _post_later(self, sending: Awaitable[None]) -> None:
+        try:
+            await sending
+        except McpError as error:
+            self._on_error(error)
+
+    # Deadlines: one timer for all calls
+
+    def _set_timer(self, deadline: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = deadline
+        self._timer = self._loop.call_at(deadline, self._check_deadlines)
+
+    def _check_deadlines(self) -> None:
+        self._timer = None
+        self._timer_at = math.inf
+        now = self._loop.time()
+        self._correlator.expire(now)
+        deadline = self._correlator.next_deadline()
+        if deadline < math.inf:
+            self._set_timer(max(deadline, now + len(self._correlator) * _DEADLINE_GRAIN))
+
+    def hold_deadlines(self) -> None:
+        """Stop the clocks of all calls, while a human is being asked. Calls nest."""
+        self._correlator.pause(self._loop.time())
+
+    def release_deadlines(self) -> None:
+        """Let the clocks run again."""
+        self._correlator.resume(self._loop.time())
+        deadline = self._correlator.next_deadline()
+        if deadline < self._timer_at:
+            self._set_timer(deadline)
+
+    # transports.base.Receiver
+
+    def message_received(self, message: Message) -> None:
+        """Take one message from the server."""
+        if "method" in message:
+            self._take_call(message)
+        elif not self._correlator.settle(message) and not self._is_anonymous_error(message):
+            logger.debug("ignored the answer to unknown request %r", message.get("id"))
+
+    def _is_anonymous_error(self, message: Message) -> bool:
+        """Take an error without an id for the answer to the only call there is."""
+        if message.get("id") is not None or "error" not in message or self.in_flight != 1:
+            return False
+        for pending in self._correlator:
+            pending.fail(_peer_error(message["error"]))
+        return True
+
+    def _take_call(self, message: Message) -> None:
+        method, params = message["method"], message.get("params", _NO_PARAMS)
+        if not isinstance(method, str) or not isinstance(params, Mapping):
+            self.message_rejected(ProtocolViolation("the server sent an invalid request"), None)
+        elif "id" in message:
+            self._take_request(message["id"], method, params)
+        else:
+            self._take_notification(method, params)
+
+    def _take_notification(self, method: str, params: Mapping[str, Any]) -> None:
+        if method == "notifications/progress":
+            if not self._correlator.progress(params, self._loop.time()):
+                logger.debug("ignored late or unknown progress %r", params.get("progressToken"))
+        elif method == "notifications/cancelled":
+            request_id = params.get("requestId")
+            if isinstance(request_id, (int, str)) and request_id in self._answering:
+                self._answering[request_id].cancel()
+        self._on_notification(method, params)
+
+    def _take_request(self, request_id: Any, method: str, params: Mapping[str, Any]) -> None:
+        if not isinstance(request_id, (int, str)):
+            self.message_rejected(ProtocolViolation("the server sent a request without id"), None)
+        elif self.era is not None and not self.era.allows_server_requests:
+            reason = f"the server sent request {method}, which this revision does not allow"
+            self.message_rejected(ProtocolViolation(reason), None)
+        else:
+            task = self.tasks.start(self._answer(request_id, method, params))
+            self._answering[request_id] = task
+            task.add_done_callback(lambda _: self._answering.pop(request_id, None))
+
+    async def _answer(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
+        try:
+            answer = messages.response(request_id, await self._handlers.answer(method, params))
+        except PeerError as error:
+            answer = messages.error_response(request_id, error.code, error.message, error.data)
+        outgoing = self.era.answer(answer) if self.era is not None else Outgoing(answer)
+        try:
+            sending = self.transport.send(outgoing)
+            if sending is not None:
+                await sending
+        except McpError as error:
+            self._on_error(error)
+
+    def message_rejected(self, error: ProtocolViolation, request_id: RequestId | None) -> None:
+        """Take note of bytes that are no message."""
+        if request_id is None or not self._correlator.fail(request_id, error):
+            logger.warning("%s: %s", self.transport.description, error)
+            self._on_error(error)
+
+    def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
+        """Take the failure of one outgoing message."""
+        if request_id is None:
+            logger.warning("%s: %s", self.transport.description, error)
+            self._on_error(error)
+        else:
+            self._correlator.fail(request_id, error)
+
+    def connection_lost(self, error: McpError) -> None:
+        """Take the end of the connection: every call in flight fails with the reason."""
+        if self._ended is None:
+            self._end(error)
+            if self.era is not None:  # before, whoever is connecting learns of it
+                self._on_lost(error)
+
+    # The end
+
+    def revive(self, transport: Transport) -> None:
+        """Go on over another transport, after the first has served to find out what is needed."""
+        self.transport = transport
+        self._ended = None
+
+    def _end(self, error: McpError) -> None:
+        self._ended = error
+        self._correlator.fail_all(error.again)
+        self.tasks.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def close(self, seconds: float) -> None:
+        """End the connection within ``seconds``; whatever is left then is aborted. Idempotent."""
+        if not isinstance(self._ended, ClientClosed):
+            self._end(ClientClosed())
+        closing = self._loop.create_task(self._close())
+        try:
+            await asyncio.wait({closing}, timeout=seconds)
+        finally:
+            if not closing.done():
+                closing.cancel()
+                self.transport.abort()
+        if closing.done() and not closing.cancelled() and closing.exception() is not None:
+            logger.warning("closing failed", exc_info=closing.exception())
+
+    async def _close(self) -> None:
+        await self.transport.close()
+        await self.tasks.wait(1.0)
+
+    def abort(self) -> None:
+        """Free everything without waiting, from a finalizer or when the loop is gone."""
+        self._ended = self._ended or ConnectionLost("the client was dropped")
+        self.transport.abort()
+
+
+def _with_progress_token(params: Mapping[str, Any] | None, token: int) -> dict[str, Any]:
+    full = dict(params or {})
+    full["_meta"] = {**full.get("_meta", {}), "progressToken": token}
+    return full
+
+
+def _result_of(message: Message) -> dict[str, Any]:
+    if "error" in message:
+        raise _peer_error(message["error"])
+    result = message.get("result")
+    if not isinstance(result, dict):
+        raise ProtocolViolation("the server answered without a result object")
+    return result
+
+
+def _peer_error(error: Any) -> McpError:
+    if not isinstance(error, dict) or not isinstance(error.get("code"), (int, float)):
+        return ProtocolViolation(f"the server answered with a malformed error: {error!r}"[:500])
+    return PeerError(int(error["code"]), str(error.get("message", "")), error.get("data"))

@@ -1,0 +1,409 @@
+"""Every exception of the library, in one tree.
+
+::
+
+    McpError
+    ├── UsageError                 ours: the caller asked for something that cannot be done
+    │   └── ClientClosed             the client was closed, or closed while the call waited
+    ├── ServerError                theirs: the server answered, but not with a result
+    │   ├── PeerError                a JSON-RPC error object
+    │   ├── ToolError                a tool's own failure, when ``raise_on_error`` asked for it
+    │   ├── ProtocolViolation        bytes or messages that break the protocol
+    │   │   └── MessageTooLarge        a message over ``max_message_size``
+    │   └── HttpError                an HTTP status that is not a success
+    │       └── SessionExpired         404 for a session the server had issued
+    ├── NetworkError               the network's or the operating system's
+    │   ├── ConnectFailed            no connection was ever established
+    │   │   └── CommandNotFound        the server's command does not exist or may not be run
+    │   ├── ConnectionLost           an established connection ended
+    │   │   └── ProcessExited          the server process ended
+    │   └── CallTimeout              no answer in time; the server was told to stop
+    └── AuthError                  authorization
+        ├── AuthorizationRequired    a human has to visit a URL first
+        ├── AuthorizationDenied      the human, or the server on his behalf, said no
+        ├── RegistrationRequired     no way to become a client the authorization server knows
+        ├── TokenRequestFailed       the token endpoint refused
+        ├── InsufficientScope        more authorization would not help
+        └── SsrfError                a URL named by a server points where it must not
+
+Every exception keeps its facts in fields and builds its text from them, so a program never has to
+parse a message. A refused call (`ServerError`) leaves the connection usable.
+"""
+
+from __future__ import annotations
+
+import copy
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+__all__ = [
+    "AuthError",
+    "AuthorizationDenied",
+    "AuthorizationRequired",
+    "CallTimeout",
+    "ClientClosed",
+    "CommandNotFound",
+    "ConnectFailed",
+    "ConnectionLost",
+    "HttpError",
+    "InsufficientScope",
+    "McpError",
+    "MessageTooLarge",
+    "NetworkError",
+    "PeerError",
+    "ProcessExited",
+    "ProtocolViolation",
+    "RegistrationRequired",
+    "ServerError",
+    "SessionExpired",
+    "SsrfError",
+    "TokenRequestFailed",
+    "ToolError",
+    "UsageError",
+]
+
+E = TypeVar("E", bound="McpError")
+
+# How much of an answer's body an exception's text shows; the field holds all that was kept.
+_SHOWN_BODY = 500
+
+
+class McpError(Exception):
+    """Root of every error this library raises on purpose."""
+
+    def again(self: E) -> E:
+        """Return the same error to raise once more: every waiter gets a traceback of its own."""
+        twin = copy.copy(self)
+        twin.__cause__ = self.__cause__
+        return twin
+
+
+class UsageError(McpError):
+    """The call cannot be made as asked: a wrong argument, or a value JSON cannot carry."""
+
+
+class ClientClosed(UsageError):
+    """The client is closed, or was closed while this call waited for its answer."""
+
+    def __str__(self) -> str:
+        return self.args[0] if self.args else "the client is closed; connect again to make calls"
+
+
+class ServerError(McpError):
+    """The server answered, and the answer is not a result."""
+
+
+class PeerError(ServerError):
+    """The server answered a request with a JSON-RPC error object.
+
+    Fields: ``code`` (an integer, see `mcpclient.ErrorCode`), ``message``, ``data`` (any JSON value
+    or None), all exactly as the server sent them.
+    """
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(code, message, data)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    def __str__(self) -> str:
+        return f"the server answered with error {self.code}: {self.message}"
+
+
+class ToolError(ServerError):
+    """A tool reported its own failure, and ``raise_on_error=True`` was asked for.
+
+    Fields: ``tool`` (its name) and ``result`` (the whole call result).
+    """
+
+    def __init__(self, tool: str, result: Any) -> None:
+        super().__init__(tool, result)
+        self.tool = tool
+        self.result = result
+
+    def __str__(self) -> str:
+        return f"tool {self.tool!r} failed: {self.result.text[:_SHOWN_BODY]}"
+
+
+class ProtocolViolation(ServerError):
+    """The server sent something the protocol does not allow.
+
+    Field: ``reason``. Only the call named by the bad message fails; others go on.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class MessageTooLarge(ProtocolViolation):
+    """A message exceeded ``max_message_size``; it was discarded with bounded memory.
+
+    Field: ``limit`` in bytes.
+    """
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"the server sent a message larger than {limit} bytes; "
+            "raise max_message_size if such messages are expected"
+        )
+        self.args = (limit,)
+        self.limit = limit
+
+
+class HttpError(ServerError):
+    """The server answered an HTTP request with a status that is not a success.
+
+    Fields: ``status`` (integer), ``headers`` (case-insensitive mapping), ``body`` (bytes, at most
+    64 KiB of them), ``url`` (without credentials or query), and ``authenticate``, the values of
+    ``WWW-Authenticate`` and ``Mcp-Auth-Server``, which name what a 401 or 403 wants.
+    """
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes, url: str = "") -> None:
+        super().__init__(status, headers, body, url)
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.url = url
+
+    @property
+    def authenticate(self) -> tuple[str, ...]:
+        """What the answer says about authorization, one string per header present."""
+        found = (self.headers.get("www-authenticate"), self.headers.get("mcp-auth-server"))
+        return tuple(value for value in found if value)
+
+    def __str__(self) -> str:
+        parts = [f"HTTP {self.status}"]
+        if self.url:
+            parts.append(f"from {self.url}")
+        if _HINTS.get(self.status):
+            parts.append(f"({_HINTS[self.status]})")
+        text = " ".join(parts)
+        for challenge in self.authenticate:
+            text += f"; the server asks for: {challenge}"
+        body = self.body[:_SHOWN_BODY].decode("utf-8", "replace").strip()
+        return f"{text}: {body}" if body else text
+
+
+_REDIRECT = "a redirect that is not followed: to another origin, in a loop, or changing the method"
+_HINTS = {
+    301: _REDIRECT,
+    302: _REDIRECT,
+    303: _REDIRECT,
+    307: _REDIRECT,
+    308: _REDIRECT,
+    401: "authorization is needed",
+    403: "forbidden with these credentials",
+    404: "no such endpoint or session",
+    405: "the endpoint does not take this method",
+    407: "the proxy wants credentials",
+    429: "too many requests; see Retry-After",
+    503: "the service is unavailable; see Retry-After",
+}
+
+
+class SessionExpired(HttpError):
+    """404 for a request that carried the session id this server had issued."""
+
+
+class NetworkError(McpError):
+    """Nothing came back: the network's, the operating system's or the clock's doing."""
+
+
+class ConnectFailed(NetworkError):
+    """No connection could be established.
+
+    Fields: ``target`` (what was connected to), ``reason``, and ``attempts``: the exceptions of
+    every way that was tried, in order.
+    """
+
+    def __init__(self, target: str, reason: str, attempts: Sequence[BaseException] = ()) -> None:
+        super().__init__(target, reason, attempts)
+        self.target = target
+        self.reason = reason
+        self.attempts = tuple(attempts)
+
+    def __str__(self) -> str:
+        return f"cannot connect to {self.target}: {self.reason}"
+
+
+class CommandNotFound(ConnectFailed):
+    """The server's command does not exist, or is not executable.
+
+    Fields: ``command`` (the argument list) and ``search_path`` (the PATH that was searched).
+    """
+
+    def __init__(self, command: Sequence[str], reason: str, search_path: str) -> None:
+        super().__init__(command[0], reason)
+        self.args = (command, reason, search_path)
+        self.command = list(command)
+        self.search_path = search_path
+
+    def __str__(self) -> str:
+        return f"cannot start {self.command[0]!r}: {self.reason}; PATH searched: {self.search_path}"
+
+
+class ConnectionLost(NetworkError):
+    """An established connection ended before the answer came.
+
+    Field: ``reason``. The call may or may not have run on the server.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class ProcessExited(ConnectionLost):
+    """The server process ended.
+
+    Fields: ``command`` (the argument list), ``exit_code`` (negative: the signal that ended it;
+    None: it closed its output but has not ended) and ``stderr`` (the last 4 KiB it wrote there).
+    """
+
+    def __init__(self, command: Sequence[str], exit_code: int | None, stderr: str) -> None:
+        super().__init__("")
+        self.args = (command, exit_code, stderr)
+        self.command = list(command)
+        self.exit_code = exit_code
+        self.stderr = stderr
+        self.reason = self._describe()
+
+    def _describe(self) -> str:
+        name = shlex.join(self.command)
+        if self.exit_code is None:
+            text = f"the server closed its output: {name}"
+        elif self.exit_code < 0:
+            text = f"the server was killed by signal {-self.exit_code}: {name}"
+        else:
+            text = f"the server exited with code {self.exit_code}: {name}"
+        tail = self.stderr.strip()
+        return f"{text}\nits last words on stderr:\n{tail}" if tail else text
+
+
+class CallTimeout(NetworkError):
+    """No answer in time. The server has been told to stop; a late answer is ignored.
+
+    Fields: ``method``, ``seconds`` (the limit that was reached) and ``limit``: ``"idle"`` when
+    nothing was heard for that long, ``"total"`` when the whole call took that long.
+    """
+
+    def __init__(self, method: str, seconds: float, limit: str = "idle") -> None:
+        super().__init__(method, seconds, limit)
+        self.method = method
+        self.seconds = seconds
+        self.limit = limit
+
+    def __str__(self) -> str:
+        option = "timeout" if self.limit == "idle" else "max_timeout"
+        return f"{self.method}: no answer within {self.seconds:g} s ({option})"
+
+
+class AuthError(McpError):
+    """Authorization did not succeed."""
+
+
+class AuthorizationRequired(AuthError):
+    """A human has to visit ``url`` before this server can be used.
+
+    Fields: ``url`` to visit. Its text never shows the query, which holds one-time values.
+    """
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.url = url
+
+    def __str__(self) -> str:
+        return f"authorization is required at {self.url.partition('?')[0]}"
+
+    def __repr__(self) -> str:
+        return f"AuthorizationRequired({self.url.partition('?')[0]!r})"
+
+
+class AuthorizationDenied(AuthError):
+    """The authorization server sent the user back with an error instead of a code.
+
+    Fields: ``error`` (a code of RFC 6749 section 4.1.2.1, "access_denied" when the user said no)
+    and ``description``, the server's words.
+    """
+
+    def __init__(self, error: str, description: str = "") -> None:
+        super().__init__(error, description)
+        self.error = error
+        self.description = description
+
+    def __str__(self) -> str:
+        text = f"authorization was not given: {self.error}"
+        return f"{text}: {self.description}" if self.description else text
+
+
+class RegistrationRequired(AuthError):
+    """The authorization server does not know this client, and there is no way to register.
+
+    Fields: ``issuer`` and ``reason``. Ask its operator for a client and give its ``client_id``.
+    """
+
+    def __init__(self, issuer: str, reason: str) -> None:
+        super().__init__(issuer, reason)
+        self.issuer = issuer
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"a client_id for {self.issuer.partition('?')[0]} is needed: {self.reason}"
+
+
+class TokenRequestFailed(AuthError):
+    """The authorization server refused a request for a token.
+
+    Fields: ``error`` (a code of RFC 6749 section 5.2, or "invalid_response" when the answer made no
+    sense), ``description`` (the server's words, without what must stay secret) and ``status``.
+    """
+
+    def __init__(self, error: str, description: str, status: int) -> None:
+        super().__init__(error, description, status)
+        self.error = error
+        self.description = description
+        self.status = status
+
+    def __str__(self) -> str:
+        text = f"the authorization server gave no token (HTTP {self.status}): {self.error}"
+        return f"{text}: {self.description}" if self.description else text
+
+
+class InsufficientScope(AuthError):
+    """The server wants scopes, and asking for them again would change nothing.
+
+    Fields: ``required``, the scopes the server named, and ``requested``, those asked for before.
+    """
+
+    def __init__(self, required: Sequence[str], requested: Sequence[str]) -> None:
+        super().__init__(required, requested)
+        self.required = tuple(required)
+        self.requested = tuple(requested)
+
+    def __str__(self) -> str:
+        required = " ".join(self.required) or "more than it names"
+        requested = " ".join(self.requested) or "none by name"
+        return f"the server wants the scopes: {required}; asked for already: {requested}"
+
+
+class SsrfError(AuthError):
+    """A URL that a server named points to a place a client must not be sent to.
+
+    Fields: ``url`` and ``reason``.
+    """
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(url, reason)
+        self.url = url
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"refused to follow {self.url.partition('?')[0]}: {self.reason}"

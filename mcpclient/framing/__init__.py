@@ -1,0 +1,1 @@
+"""Bytes to events and back. No asyncio, no sockets, no clock, no MCP."""

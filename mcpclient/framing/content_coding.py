@@ -1,0 +1,177 @@
+"""Undo ``Content-Encoding`` piece by piece (RFC 9110, section 8.4): gzip, deflate, identity."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+from ..errors import MessageTooLarge, ProtocolViolation
+
+__all__ = ["ACCEPT_ENCODING", "MAX_CODINGS", "MAX_PIECE", "ContentDecoder"]
+
+ACCEPT_ENCODING = "gzip, deflate"
+"""The value for ``Accept-Encoding``: what `ContentDecoder` can undo, and nothing else."""
+
+MAX_CODINGS = 4
+"""How many codings one body may have on top of each other."""
+
+MAX_PIECE = 65_536
+"""Bytes one piece of decompressed output has at most."""
+
+# zlib copies what it has not used yet each time its output is full, so it gets small slices.
+_INPUT_SLICE = 16_384
+
+
+class ContentDecoder:
+    """One body's decoded bytes, for one value of ``Content-Encoding``; empty means no coding.
+
+    No bytes make it raise. The output comes from an iterator, decompressed in pieces of at most
+    `MAX_PIECE` bytes, so that nobody has to hold what a small input can expand to, and a caller
+    can stop or give way to others between two pieces.
+
+    ``max_output`` bounds the bytes that each coding of the whole body decodes to. None is for event
+    streams, which have no end and whose events are bounded one by one.
+
+    Attributes:
+        fault: why the body cannot be decoded, ready to be raised: `ProtocolViolation` for an
+            unknown coding or broken data, `MessageTooLarge` for more than ``max_output`` bytes.
+            None while there is no fault; after one, all input is ignored.
+    """
+
+    __slots__ = ("_layers", "fault")
+
+    def __init__(self, content_encoding: str, max_output: int | None) -> None:
+        self.fault: ProtocolViolation | None = None
+        self._layers: list[_Identity] = []
+        names = [name.strip(" \t").lower() for name in content_encoding.split(",")]
+        names = [name for name in names if name] or ["identity"]
+        unknown = [name for name in names if name not in _CODINGS]
+        if unknown:
+            self.fault = ProtocolViolation(
+                f"the server used a content coding nobody asked for: {unknown[0][:40]!r}"
+            )
+        elif len(names) > MAX_CODINGS:
+            self.fault = ProtocolViolation(
+                f"the server used more than {MAX_CODINGS} content codings on one body"
+            )
+        else:
+            # The header lists them in the order they were applied, so the last comes off first.
+            self._layers = [_CODINGS[name](max_output) for name in reversed(names)]
+
+    def decode(self, data: bytes) -> Iterator[bytes]:
+        """Give what these bytes of the body decode to; use it up before the next call."""
+        if self.fault is not None:
+            return
+        pieces: Iterator[bytes] = iter((data,))
+        for layer in self._layers:
+            pieces = layer.decode(pieces)
+        try:
+            yield from pieces
+        except ProtocolViolation as violation:
+            # The traceback would keep the decoders and their data alive.
+            self.fault = violation.with_traceback(None)
+        except zlib.error as error:
+            self.fault = ProtocolViolation(f"a response's content coding is broken: {error}")
+
+    def finish(self) -> None:
+        """Take note that the body is complete; one cut short becomes the `fault`."""
+        if self.fault is None and any(layer.incomplete for layer in self._layers):
+            self.fault = ProtocolViolation("a response's body ends inside its content coding")
+
+
+class _Identity:
+    """The coding that changes nothing, and what all codings share: counting their output."""
+
+    def __init__(self, max_output: int | None) -> None:
+        self._max_output = max_output
+        self._output = 0
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the coded data has begun and not reached its end."""
+        return False
+
+    def decode(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """Decode pieces of this layer's input as they are asked for."""
+        for piece in pieces:
+            for output in self._expand(piece):
+                self._output += len(output)
+                if self._max_output is not None and self._output > self._max_output:
+                    raise MessageTooLarge(self._max_output)
+                yield output
+
+    def _expand(self, data: bytes) -> Iterator[bytes]:
+        if data:
+            yield data
+
+
+class _Gzip(_Identity):
+    """The gzip format (RFC 1952), of one or more members; zeros may pad it, as in a tape block."""
+
+    def __init__(self, max_output: int | None) -> None:
+        super().__init__(max_output)
+        self._inflater: zlib._Decompress | None = None
+        self._members = 0  # that have ended
+
+    @property
+    def incomplete(self) -> bool:
+        return self._inflater is not None
+
+    def _expand(self, data: bytes) -> Iterator[bytes]:
+        for begin in range(0, len(data), _INPUT_SLICE):
+            yield from self._inflate(data[begin : begin + _INPUT_SLICE])
+
+    def _inflate(self, data: bytes) -> Iterator[bytes]:
+        while data:
+            if self._inflater is None:
+                data = self._open(data)
+            if self._inflater is None:
+                return
+            more = True
+            while more:
+                output = self._inflater.decompress(data, MAX_PIECE)
+                if output:
+                    yield output
+                data = self._inflater.unconsumed_tail
+                # A full piece may leave output behind in zlib even when all input is used.
+                more = bool(data) or len(output) == MAX_PIECE
+            if self._inflater.eof:
+                data = self._inflater.unused_data
+                self._inflater = None
+                self._members += 1
+
+    def _open(self, data: bytes) -> bytes:
+        """Begin a member if there is one; give the data that belongs to it."""
+        if self._members:
+            data = data.lstrip(b"\0")
+        if data:
+            self._inflater = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        return data
+
+
+class _Deflate(_Gzip):
+    """The zlib format (RFC 1950), or raw deflate data, which some servers send by that name."""
+
+    def __init__(self, max_output: int | None) -> None:
+        super().__init__(max_output)
+        self._first = b""  # a first byte that came alone
+
+    @property
+    def incomplete(self) -> bool:
+        return bool(self._first) or super().incomplete
+
+    def _open(self, data: bytes) -> bytes:
+        if self._members:
+            raise ProtocolViolation("a response's body goes on after the end of its content coding")
+        data = self._first + data
+        self._first = b""
+        if len(data) == 1:
+            self._first = data
+        elif data[0] & 0x8F == 8 and (data[0] * 256 + data[1]) % 31 == 0:
+            self._inflater = zlib.decompressobj(zlib.MAX_WBITS)
+        else:
+            self._inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+        return data
+
+
+_CODINGS = {"identity": _Identity, "gzip": _Gzip, "x-gzip": _Gzip, "deflate": _Deflate}

@@ -1,0 +1,139 @@
+"""HTTP field lines: the values received, and how one is written (RFC 9110, section 5)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..errors import ProtocolViolation, UsageError
+
+__all__ = ["MAX_FIELDS", "TOKEN", "Headers", "encode_header", "parse_fields"]
+
+MAX_FIELDS = 256
+"""How many field lines one head or one trailer section may have."""
+
+TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+"""The grammar of methods and field names (RFC 9110, section 5.6.2)."""
+
+_WHITESPACE = " \t"
+_SECRET = frozenset(
+    ("authorization", "proxy-authorization", "cookie", "set-cookie", "mcp-session-id")
+)
+
+# One pass over a whole block: every match is one whole line, so that equal counts of matches and
+# of line ends prove that nothing was passed over. No part of it can match what its neighbour
+# matches, which keeps a hostile block from making it backtrack.
+_FIELD_LINE = re.compile(rf"^({TOKEN.pattern}):([^\r\n\0]*)\r?\n", re.MULTILINE)
+_FOLD = re.compile(r"\r?\n[ \t]+")
+
+# Control characters other than the tab: RFC 9110, section 5.5 allows none of them in a value.
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+class Headers(Mapping[str, str]):
+    """The fields of one message: case-insensitive names, in order, with repeated values kept.
+
+    As a mapping it has each name once, in lower case, in the order of first appearance, and its
+    value is all values of that name joined by ``", "`` (RFC 9110, section 5.2). ``Set-Cookie``
+    cannot be joined; its value is the first one. `get_all` gives the values apart.
+
+    Two of them are equal when they have the same values for the same names. Against another
+    mapping the joined values are compared. It cannot be changed. Its repr hides secrets.
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
+        values: dict[str, list[str]] = {}
+        for name, value in pairs:
+            values.setdefault(name.lower(), []).append(value.strip(_WHITESPACE))
+        self._values = values
+
+    def __getitem__(self, name: str) -> str:
+        name = name.lower()
+        values = self._values[name]
+        if len(values) == 1 or name == "set-cookie":
+            return values[0]
+        return ", ".join(values)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get_all(self, name: str) -> list[str]:
+        """Give every value of this name in the order received; an empty list if there is none."""
+        return list(self._values.get(name.lower(), ()))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Headers):
+            return self._values == other._values
+        if isinstance(other, Mapping):
+            return dict(self) == {str(name).lower(): value for name, value in other.items()}
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # equal to dicts, which have none
+
+    def __repr__(self) -> str:
+        shown = [
+            (name, "[hidden]" if name in _SECRET else value)
+            for name, values in self._values.items()
+            for value in values
+        ]
+        return f"Headers({shown!r})"
+
+
+def parse_fields(block: str) -> Headers:
+    """Parse field lines, each with its line end, without the empty line that follows them.
+
+    The bytes are to be decoded as Latin-1. Lines end with CRLF or LF; folded lines are joined by a
+    space (RFC 9112, section 5.2).
+
+    Raises:
+        ProtocolViolation: a line is not a field line, or there are more than `MAX_FIELDS`.
+    """
+    if "\n " in block or "\n\t" in block:
+        block = _FOLD.sub(" ", block)
+    pairs = _FIELD_LINE.findall(block)
+    if len(pairs) != block.count("\n"):
+        raise ProtocolViolation(_explain(block))
+    if len(pairs) > MAX_FIELDS:
+        raise ProtocolViolation(f"the server sent more than {MAX_FIELDS} header fields")
+    return Headers(pairs)
+
+
+def _explain(block: str) -> str:
+    """Say what is wrong with the first bad line, without its value, which may be secret."""
+    bad = next(line for line in block.split("\n") if not _FIELD_LINE.fullmatch(line + "\n"))
+    name, colon, _value = bad.partition(":")
+    if bad[:1] in (" ", "\t"):
+        return "the server sent white space before the first header field"
+    if not colon:
+        shown = bad.rstrip("\r")[:40]
+        return f"the server sent a header line without a colon: {shown!r}"
+    if not TOKEN.fullmatch(name):
+        return f"the server sent a bad header name: {name[:40]!r}"
+    return f"the server sent a bare CR or a NUL in the header {name[:40]!r}"
+
+
+def encode_header(name: str, value: str) -> bytes:
+    """Give one field line with its CRLF; white space around the value is not part of it.
+
+    Raises:
+        UsageError: the name is no token, or the value has control characters or characters beyond
+            Latin-1. The text names the header and never shows the value.
+    """
+    if not TOKEN.fullmatch(name):
+        raise UsageError(f"{name!r} cannot be the name of an HTTP header")
+    if _CONTROL.search(value):
+        raise UsageError(f"the value for the HTTP header {name} has a control character")
+    try:
+        return f"{name}: {value.strip(_WHITESPACE)}\r\n".encode("latin-1")
+    except UnicodeEncodeError:
+        raise UsageError(
+            f"the value for the HTTP header {name} has characters beyond Latin-1"
+        ) from None

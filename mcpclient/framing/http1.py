@@ -1,0 +1,400 @@
+"""HTTP/1.1 as a client sees it (RFC 9112): requests to bytes, one connection's bytes to events."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Union
+
+from ..errors import ConnectionLost, ProtocolViolation, UsageError
+from .headers import TOKEN, Headers, encode_header, parse_fields
+
+__all__ = [
+    "MAX_CHUNK_LINE",
+    "MAX_HEAD",
+    "BodyChunk",
+    "Event",
+    "Fault",
+    "InformationalHead",
+    "ResponseEnd",
+    "ResponseHead",
+    "ResponseParser",
+    "encode_request",
+]
+
+MAX_HEAD = 65_536
+"""Bytes a status line and its fields, or a trailer section, may have."""
+
+MAX_CHUNK_LINE = 4_096
+"""Bytes the line with the size of a chunk may have, extensions included."""
+
+_TARGET = re.compile(r"[!-~]+")
+_FRAMING_NAMES = frozenset(("content-length", "transfer-encoding"))
+_STATUS_LINE = re.compile(r"HTTP/(1\.[0-9]) ([1-9][0-9][0-9])(?: ([^\r\n\0]*))?\r?\n")
+# Lengths of so many digits always fit a signed 64-bit integer; no real body is longer.
+_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
+_LENGTH = re.compile(r"[0-9]{1,18}")
+
+
+class InformationalHead(NamedTuple):
+    """An interim answer, status 100 to 199 except 101; the real one follows."""
+
+    status: int
+    headers: Headers
+
+
+class ResponseHead(NamedTuple):
+    """The answer's status line and header fields; ``http_version`` is like ``"1.1"``."""
+
+    status: int
+    reason: str
+    headers: Headers
+    http_version: str
+
+
+class BodyChunk(NamedTuple):
+    """Some bytes of the body, never empty, without their framing."""
+
+    data: bytes
+
+
+class ResponseEnd(NamedTuple):
+    """The answer is complete; ``keep_alive`` says whether another request may be sent."""
+
+    trailers: Headers
+    keep_alive: bool
+
+
+class Fault(NamedTuple):
+    """The connection is of no use any more; ``ResponseParser.fault`` has the same as an error."""
+
+    reason: str
+
+
+Event = Union[InformationalHead, ResponseHead, BodyChunk, ResponseEnd, Fault]
+
+_NO_TRAILERS = Headers()
+
+
+def encode_request(
+    method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes | None = None
+) -> bytes:
+    """Give the bytes of one request, ``Content-Length`` included when there is a body.
+
+    ``target`` is the path with its query, an absolute URL for a proxy, or ``host:port`` for
+    CONNECT, already percent-encoded. The caller's headers are to include ``Host``.
+
+    Raises:
+        UsageError: a part could not be written without changing the meaning of the request, or
+            the headers themselves say how long the body is.
+    """
+    if not TOKEN.fullmatch(method):
+        raise UsageError(f"{method!r} cannot be an HTTP method")
+    if not _TARGET.fullmatch(target):
+        raise UsageError("the HTTP request target is empty or has characters to percent-encode")
+    parts = [f"{method} {target} HTTP/1.1\r\n".encode("ascii")]
+    for name, value in headers:
+        if name.lower() in _FRAMING_NAMES:
+            raise UsageError(f"the HTTP header {name} follows from the body; leave it out")
+        parts.append(encode_header(name, value))
+    if body is None:
+        parts.append(b"\r\n")
+    else:
+        parts += (b"Content-Length: %d\r\n\r\n" % len(body), body)
+    return b"".join(parts)
+
+
+class ResponseParser:
+    """One connection's incoming bytes as events, for one request at a time.
+
+    Call `start` before a request's first byte is written, `feed` for whatever arrives, and
+    `feed_eof` when the peer has closed. No bytes make it raise: what breaks the protocol gives one
+    `Fault`, after which everything is ignored. Bytes that answer no request are a fault, too; empty
+    lines between answers are not.
+
+    Attributes:
+        fault: the cause of the `Fault`, ready to be raised: `ProtocolViolation` for bad bytes,
+            `ConnectionLost` for an answer cut short. None while there was none.
+        trailing: what came after a 101, or after a 2xx to CONNECT, and belongs to another protocol.
+        answer_begun: whether a byte of the answer to the latest request has arrived.
+    """
+
+    def __init__(self) -> None:
+        self.fault: ProtocolViolation | ConnectionLost | None = None
+        self.trailing = b""
+        self.answer_begun = False
+        # The state of the machine is the function that reads next. It takes the bytes and a
+        # position in them, and gives the position up to which it has used them.
+        self._read: _Reader = ResponseParser._read_unsolicited
+        self._method = ""
+        self._keep_alive = True
+        self._buffer = bytearray()  # what has arrived of a head, a chunk line or the trailers
+        self._remaining = 0  # bytes still missing from the body or the chunk
+
+    @property
+    def reusable(self) -> bool:
+        """Whether `start` may be called: no answer is due, and the connection is still good."""
+        return self._keep_alive and self._read is ResponseParser._read_unsolicited
+
+    def start(self, method: str) -> None:
+        """Expect the answer to a request with this method.
+
+        Raises:
+            RuntimeError: the connection is not `reusable`.
+        """
+        if not self.reusable:
+            raise RuntimeError("this connection cannot take another request")
+        self._method = method
+        self.answer_begun = False
+        self._read = ResponseParser._read_head
+
+    def feed(self, data: bytes) -> list[Event]:
+        """Take the next bytes that arrived and give what they complete."""
+        events: list[Event] = []
+        position = 0
+        try:
+            while position < len(data):
+                position = self._read(self, data, position, events)
+        except ProtocolViolation as violation:
+            self._fail(violation, events)
+        return events
+
+    def feed_eof(self) -> list[Event]:
+        """Take note that the peer sends nothing more; a fault here is a `ConnectionLost`."""
+        events: list[Event] = []
+        if self._read is ResponseParser._read_until_close:
+            self._finish(b"", 0, _NO_TRAILERS, events)
+        elif self._read in _CUT_SHORT:
+            missing = _CUT_SHORT[self._read].format(missing=self._remaining)
+            reason = f"the server closed the connection during its answer: {missing}"
+            if not self.answer_begun:
+                reason = "the server closed the connection without answering"
+            self._fail(ConnectionLost(reason), events)
+        self._keep_alive = False
+        return events
+
+    def _fail(self, cause: ProtocolViolation | ConnectionLost, events: list[Event]) -> None:
+        self.fault = cause.with_traceback(None)  # which would keep this parser and its data alive
+        self._buffer.clear()
+        self._read = ResponseParser._ignore
+        events.append(Fault(cause.reason))
+
+    def _ignore(self, data: bytes, position: int, events: list[Event]) -> int:
+        return len(data)
+
+    def _read_unsolicited(self, data: bytes, position: int, events: list[Event]) -> int:
+        if _holds_only_line_ends(data, position):
+            return len(data)
+        shown = data[position : position + 40]
+        raise ProtocolViolation(f"the server sent bytes that answer no request: {shown!r}")
+
+    # The head
+
+    def _read_head(self, data: bytes, position: int, events: list[Event]) -> int:
+        if not self._buffer:
+            while data[position] in b"\r\n":  # an empty line before an answer does no harm
+                position += 1
+                if position == len(data):
+                    return position
+            self.answer_begun = True
+        text, position = self._take_section(data, position)
+        if text is None:
+            if self._buffer[:5] != b"HTTP/"[: len(self._buffer)]:
+                raise _not_http(self._buffer.decode("latin-1"))
+            return position
+        status_line = _STATUS_LINE.match(text)
+        if status_line is None:
+            raise _not_http(text)
+        version, code, reason = status_line.groups("")
+        status = int(code)
+        headers = parse_fields(text[status_line.end() : -2 if text[-2] == "\r" else -1])
+        if status < 200 and status != 101:
+            events.append(InformationalHead(status, headers))
+            return position
+        head = ResponseHead(status, reason, headers, version)
+        events.append(head)
+        return self._begin_body(head, data, position, events)
+
+    def _begin_body(
+        self, head: ResponseHead, data: bytes, position: int, events: list[Event]
+    ) -> int:
+        """Decide where the body ends (RFC 9112, section 6.3)."""
+        status, _reason, headers, version = head
+        self._keep_alive = _keeps_alive(version, headers)
+        if status == 101 or (self._method == "CONNECT" and status < 300):
+            self._keep_alive = False
+            self._read = ResponseParser._read_trailing
+            events.append(ResponseEnd(_NO_TRAILERS, False))
+        elif self._method == "HEAD" or status in (204, 304):
+            if status == 204 and not _FRAMING_NAMES.isdisjoint(headers):
+                self._keep_alive = False  # not allowed, and a body may follow in spite of it
+            return self._finish(data, position, _NO_TRAILERS, events)
+        elif "transfer-encoding" in headers:
+            _check_transfer_coding(headers)
+            # With both lengths, or from a sender that cannot know chunks, some other hop may have
+            # seen another end than we do: such a connection ends here (RFC 9112, section 6.1).
+            if "content-length" in headers or version == "1.0":
+                self._keep_alive = False
+            self._read = ResponseParser._read_chunk_line
+        elif "content-length" in headers:
+            self._remaining = _content_length(headers)
+            self._read = ResponseParser._read_sized
+            if not self._remaining:
+                return self._finish(data, position, _NO_TRAILERS, events)
+        else:
+            self._keep_alive = False
+            self._read = ResponseParser._read_until_close
+        return position
+
+    # The body
+
+    def _read_sized(self, data: bytes, position: int, events: list[Event]) -> int:
+        chunk = data[position : position + self._remaining]
+        events.append(BodyChunk(chunk))
+        self._remaining -= len(chunk)
+        position += len(chunk)
+        if not self._remaining:
+            position = self._finish(data, position, _NO_TRAILERS, events)
+        return position
+
+    def _read_until_close(self, data: bytes, position: int, events: list[Event]) -> int:
+        events.append(BodyChunk(data[position:]))
+        return len(data)
+
+    def _read_chunk_line(self, data: bytes, position: int, events: list[Event]) -> int:
+        line, position = self._take_line(data, position, MAX_CHUNK_LINE)
+        if line:
+            found = _CHUNK_LINE.fullmatch(line)
+            if found is None:
+                raise ProtocolViolation(f"the server sent a bad chunk size: {line[:40]!r}")
+            self._remaining = int(found[1], 16)
+            self._read = (
+                ResponseParser._read_chunk if self._remaining else ResponseParser._read_trailers
+            )
+        return position
+
+    def _read_chunk(self, data: bytes, position: int, events: list[Event]) -> int:
+        chunk = data[position : position + self._remaining]
+        events.append(BodyChunk(chunk))
+        self._remaining -= len(chunk)
+        if not self._remaining:
+            self._read = ResponseParser._read_chunk_end
+        return position + len(chunk)
+
+    def _read_chunk_end(self, data: bytes, position: int, events: list[Event]) -> int:
+        line, position = self._take_line(data, position, len(b"\r\n"))
+        if line:
+            if line not in (b"\r\n", b"\n"):
+                raise ProtocolViolation("the server sent a chunk longer than the size it gave")
+            self._read = ResponseParser._read_chunk_line
+        return position
+
+    def _read_trailers(self, data: bytes, position: int, events: list[Event]) -> int:
+        if not self._buffer:
+            if data.startswith(b"\r\n", position):
+                return self._finish(data, position + 2, _NO_TRAILERS, events)
+            # With the line end that came before it, an empty section ends like any other.
+            self._buffer += b"\n"
+        text, position = self._take_section(data, position)
+        if text is None:
+            return position
+        trailers = parse_fields(text[1 : -2 if text[-2] == "\r" else -1])
+        return self._finish(data, position, trailers, events)
+
+    def _finish(self, data: bytes, position: int, trailers: Headers, events: list[Event]) -> int:
+        if not _holds_only_line_ends(data, position):
+            self._keep_alive = False
+        self._read = ResponseParser._read_unsolicited
+        events.append(ResponseEnd(trailers, self._keep_alive))
+        return position
+
+    def _read_trailing(self, data: bytes, position: int, events: list[Event]) -> int:
+        self.trailing += data[position:]
+        return len(data)
+
+    # Pieces that may arrive in parts
+
+    def _take_section(self, data: bytes, position: int) -> tuple[str | None, int]:
+        """Take everything up to an empty line, that line included; None while it has no end."""
+        held = len(self._buffer)
+        if held:
+            self._buffer += data[position:]
+        window: bytes | bytearray = self._buffer or data
+        begin = 0 if held else position
+        end = _find_empty_line(window, max(begin, begin + held - 2))
+        if (end or len(window)) - begin > MAX_HEAD:
+            raise ProtocolViolation(f"the server sent more than {MAX_HEAD} bytes of header fields")
+        if not end:
+            if not held:
+                self._buffer += data[position:]
+            return None, len(data)
+        text = window[begin:end].decode("latin-1")
+        self._buffer.clear()
+        return text, position + end - held - begin
+
+    def _take_line(self, data: bytes, position: int, limit: int) -> tuple[bytes, int]:
+        """Take everything up to a line end, that included; empty while it has no end."""
+        end = data.find(b"\n", position, position + limit) + 1
+        line = data[position : end or position + limit]
+        if self._buffer:
+            line = bytes(self._buffer) + line
+            self._buffer.clear()
+        if len(line) > limit or (not end and len(line) == limit):
+            raise ProtocolViolation(f"the server sent a bad end of a chunk: {line[:40]!r}")
+        if end:
+            return line, end
+        self._buffer += line
+        return b"", len(data)
+
+
+_Reader = Callable[[ResponseParser, bytes, int, "list[Event]"], int]
+
+# Where the answer is cut when the peer closes, by what was to be read next.
+_CUT_SHORT: dict[_Reader, str] = {
+    ResponseParser._read_head: "its head is incomplete",
+    ResponseParser._read_sized: "{missing} bytes of its body are missing",
+    ResponseParser._read_chunk: "{missing} bytes of a chunk, and the last chunk, are missing",
+    ResponseParser._read_chunk_end: "the last chunk is missing",
+    ResponseParser._read_chunk_line: "the last chunk is missing",
+    ResponseParser._read_trailers: "the end of its trailers is missing",
+}
+
+
+def _find_empty_line(window: bytes | bytearray, begin: int) -> int:
+    """Give the position after the first empty line, or 0; it ends with CRLF or LF."""
+    end = window.find(b"\n\r\n", begin)
+    bare = window.find(b"\n\n", begin, len(window) if end < 0 else end + 1)
+    if bare >= 0:
+        return bare + 2
+    return end + 3 if end >= 0 else 0
+
+
+def _holds_only_line_ends(data: bytes, position: int) -> bool:
+    return position == len(data) or not data[position:].strip(b"\r\n")
+
+
+def _not_http(text: str) -> ProtocolViolation:
+    return ProtocolViolation(f"the server does not answer in HTTP/1: it sent {text[:40]!r}")
+
+
+def _keeps_alive(version: str, headers: Headers) -> bool:
+    """Whether the connection outlives this answer (RFC 9112, section 9.3)."""
+    if "connection" in headers:
+        options = [option.strip() for option in headers["connection"].lower().split(",")]
+        return "close" not in options and (version != "1.0" or "keep-alive" in options)
+    return version != "1.0"
+
+
+def _check_transfer_coding(headers: Headers) -> None:
+    if headers["transfer-encoding"].strip(", \t").lower() != "chunked":
+        shown = headers["transfer-encoding"][:40]
+        raise ProtocolViolation(f"the server used a transfer coding nobody asked for: {shown!r}")
+
+
+def _content_length(headers: Headers) -> int:
+    """Read the length; several are the same as one if they agree (RFC 9110, section 8.6)."""
+    text = headers["content-length"]
+    length, *others = {length.strip(" \t") for length in text.split(",")}
+    if others or not _LENGTH.fullmatch(length):
+        raise ProtocolViolation(f"the server sent a bad Content-Length: {text[:40]!r}")
+    return int(length)

@@ -1,0 +1,105 @@
+"""Newline-delimited JSON: bytes in any chunking to whole lines.
+
+Source: the stdio transport pages of the MCP specification. Only LF ends a line, so U+2028, U+2029
+and U+0085 inside a JSON string survive; a CR before the LF is JSON white space and stays.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Union
+
+__all__ = ["DEFAULT_LINE_LIMIT", "Line", "LineFramer", "OversizedLine"]
+
+DEFAULT_LINE_LIMIT = 64 * 1024 * 1024
+
+# What is kept of a line that is thrown away: enough to find the id at either end of a message.
+_KEPT_START = 4096
+_KEPT_END = 512
+
+
+class OversizedLine(NamedTuple):
+    """A line over the limit, discarded: its first and last bytes, and how long it was."""
+
+    start: bytes
+    end: bytes
+    size: int
+
+
+Line = Union[bytes, OversizedLine]
+
+
+class LineFramer:
+    """Cuts a byte stream into lines, at a cost linear in the bytes fed.
+
+    ``limit`` bounds the bytes held for one line; a longer line is discarded as it arrives and
+    reported once, as an `OversizedLine`, when its end is seen. Lines come without their LF.
+    """
+
+    def __init__(self, limit: int = DEFAULT_LINE_LIMIT) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._discarded: tuple[bytes, bytes] | None = None
+
+    def feed(self, data: bytes) -> list[Line]:
+        """Take the next bytes and return the lines that they complete. Never raises."""
+        pieces = data.split(b"\n")
+        rest = pieces.pop()
+        if not pieces:
+            self._hold(rest)
+            return []
+        lines: list[Line] = [*pieces]
+        if self._size:
+            self._hold(pieces[0])
+            lines[0] = self._take()
+        if len(data) > self._limit:
+            lines = [self._checked(line) for line in lines]
+        if rest:
+            self._hold(rest)
+        return lines
+
+    def feed_eof(self) -> list[Line]:
+        """Return the unfinished last line, if there is one."""
+        return [self._take()] if self._size else []
+
+    def _hold(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._discarded is not None:
+            start, end = self._discarded
+            self._discarded = (start, (end + piece[-_KEPT_END:])[-_KEPT_END:])
+        elif self._size > self._limit:
+            self._parts.append(piece)
+            self._discarded = _ends(self._parts)
+            self._parts = []
+        else:
+            self._parts.append(piece)
+
+    def _take(self) -> Line:
+        line: Line
+        if self._discarded is not None:
+            line = OversizedLine(*self._discarded, self._size)
+        else:
+            line = b"".join(self._parts)
+        self._parts = []
+        self._size = 0
+        self._discarded = None
+        return line
+
+    def _checked(self, line: Line) -> Line:
+        if isinstance(line, bytes) and len(line) > self._limit:
+            return OversizedLine(line[:_KEPT_START], line[-_KEPT_END:], len(line))
+        return line
+
+
+def _ends(parts: list[bytes]) -> tuple[bytes, bytes]:
+    start = b""
+    for part in parts:
+        if len(start) >= _KEPT_START:
+            break
+        start += part[: _KEPT_START - len(start)]
+    end = b""
+    for part in reversed(parts):
+        if len(end) >= _KEPT_END:
+            break
+        end = part[-(_KEPT_END - len(end)) :] + end
+    return start, end

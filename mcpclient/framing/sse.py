@@ -1,0 +1,221 @@
+"""Server-sent events: bytes to events, exactly as the WHATWG algorithm has it.
+
+Source: https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.6,
+"Interpreting an event stream".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple, Union
+
+__all__ = [
+    "DEFAULT_MAX_EVENT_SIZE",
+    "MAX_RETRY",
+    "Event",
+    "EventDecoder",
+    "OversizedEvent",
+    "ServerSentEvent",
+]
+
+DEFAULT_MAX_EVENT_SIZE = 64 * 1024 * 1024
+"""Bytes of data one event may have unless the caller says otherwise."""
+
+MAX_RETRY = 86_400_000
+"""The longest reconnection time in milliseconds that is believed: one day."""
+
+_BOM = b"\xef\xbb\xbf"
+_DIGITS = re.compile(rb"[0-9]+")
+_LONGEST_NAME = len(b"data: ")
+
+
+class ServerSentEvent(NamedTuple):
+    """One event: its type, ``"message"`` if none was given, its data, and the last event id.
+
+    The id is the one in force when the event was dispatched, which may stem from an earlier event;
+    it is empty if there was none.
+    """
+
+    event: str
+    data: str
+    id: str
+
+
+class OversizedEvent(NamedTuple):
+    """An event was dropped because it has more than ``limit`` bytes of data."""
+
+    limit: int
+
+
+Event = Union[ServerSentEvent, OversizedEvent]
+
+
+class EventDecoder:
+    """One event stream's bytes as events; a new connection needs a new decoder.
+
+    No bytes make it raise. An event still incomplete when the stream ends is dropped by not
+    feeding anything more. An event with more than ``max_event_size`` bytes of data is reported as
+    one `OversizedEvent` as soon as that is known and is otherwise skipped, except that its id
+    counts; so is an event with any single line longer than that. It never holds more than twice
+    ``max_event_size`` and what it was fed last.
+
+    Attributes:
+        last_event_id: the last event id string, for ``Last-Event-ID``; empty if there is none.
+            It changes where an event ends, with or without data.
+        retry: the reconnection time in milliseconds, at most `MAX_RETRY`; None if none was given.
+    """
+
+    __slots__ = (
+        "_after_cr",
+        "_bom_due",
+        "_data",
+        "_dropping",
+        "_event",
+        "_id",
+        "_line",
+        "_max_event_size",
+        "_max_line",
+        "_skipping_line",
+        "last_event_id",
+        "retry",
+    )
+
+    def __init__(self, max_event_size: int = DEFAULT_MAX_EVENT_SIZE) -> None:
+        self.last_event_id = ""
+        self.retry: int | None = None
+        self._max_event_size = max_event_size
+        self._max_line = max_event_size + _LONGEST_NAME
+        self._bom_due = True
+        self._after_cr = False  # a LF that comes next belongs to a CR already seen
+        self._line = bytearray()  # the part of a line that has no end yet
+        self._skipping_line = False  # that part was too long and is gone
+        # The buffers of the algorithm. None is its empty data buffer; b"" is what one empty
+        # data line leaves there. UTF-8 is decoded when all of the data is known.
+        self._data: bytes | bytearray | None = None
+        self._event = ""
+        self._id = ""
+        self._dropping = False  # the event was reported as oversized
+
+    def feed(self, data: bytes) -> list[Event]:
+        """Take the next bytes of the stream and give the events they complete."""
+        events: list[Event] = []
+        if self._bom_due:
+            data = self._without_bom(data)
+        if not data:
+            return events
+        lines = self._split(data)
+        rest = lines.pop()
+        if lines and (self._line or self._skipping_line):
+            self._complete_line(lines.pop(0), events)
+        for line in lines:
+            if line:
+                self._take_line(line, events)
+            else:
+                self._dispatch(events)
+        if rest:
+            self._keep(rest, events)
+        return events
+
+    def _without_bom(self, data: bytes) -> bytes:
+        begin = bytes(self._line) + data
+        self._line.clear()
+        if len(begin) < len(_BOM) and _BOM.startswith(begin):
+            self._line += begin
+            return b""
+        self._bom_due = False
+        return begin[len(_BOM) :] if begin.startswith(_BOM) else begin
+
+    def _split(self, data: bytes) -> list[bytes]:
+        """Split at CRLF, LF and CR, one pair of which may lie in two feeds."""
+        if self._after_cr and data.startswith(b"\n"):
+            data = data[1:]
+            self._after_cr = False
+            if not data:
+                return [b""]
+        self._after_cr = data.endswith(b"\r")
+        if b"\r" in data:
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        return data.split(b"\n")
+
+    def _keep(self, rest: bytes, events: list[Event]) -> None:
+        """Keep the beginning of a line for later, unless it is too long already."""
+        if self._skipping_line:
+            return
+        self._line += rest
+        if len(self._line) > self._max_line:
+            self._line = bytearray()
+            self._skipping_line = True
+            self._drop(events)
+
+    def _complete_line(self, end: bytes, events: list[Event]) -> None:
+        if self._skipping_line:
+            self._skipping_line = False
+            return
+        line = self._line
+        line += end
+        self._line = bytearray()
+        self._take_line(line, events)
+
+    def _take_line(self, line: bytes | bytearray, events: list[Event]) -> None:
+        """Process one line that is not empty."""
+        if len(line) > self._max_line:
+            self._drop(events)
+        elif line.startswith(b"data:"):
+            # A bytearray, which a long line is, lets go of its beginning without a copy.
+            begin = 6 if line[5:6] == b" " else 5
+            if isinstance(line, bytearray):
+                del line[:begin]
+            else:
+                line = line[begin:]
+            self._add_data(line, events)
+        else:
+            name, _colon, value = line.partition(b":")
+            self._take_field(name, value[1:] if value[:1] == b" " else value, events)
+
+    def _add_data(self, value: bytes | bytearray, events: list[Event]) -> None:
+        if self._dropping:
+            return
+        if self._data is None:
+            self._data = value
+        else:
+            if not isinstance(self._data, bytearray):
+                self._data = bytearray(self._data)
+            self._data += b"\n"
+            self._data += value
+        if len(self._data) > self._max_event_size:
+            self._drop(events)
+
+    def _take_field(
+        self, name: bytes | bytearray, value: bytes | bytearray, events: list[Event]
+    ) -> None:
+        if name == b"event":
+            self._event = value.decode("utf-8", "replace")
+        elif name == b"id":
+            if b"\0" not in value:
+                self._id = value.decode("utf-8", "replace")
+        elif name == b"retry":
+            if _DIGITS.fullmatch(value):
+                self.retry = _milliseconds(value.lstrip(b"0"))
+        elif name == b"data":  # a line of that name alone, without a colon
+            self._add_data(b"", events)
+
+    def _drop(self, events: list[Event]) -> None:
+        self._data = None
+        if not self._dropping:
+            self._dropping = True
+            events.append(OversizedEvent(self._max_event_size))
+
+    def _dispatch(self, events: list[Event]) -> None:
+        self.last_event_id = self._id
+        if self._data is not None:
+            data = self._data.decode("utf-8", "replace")
+            events.append(ServerSentEvent(self._event or "message", data, self._id))
+            self._data = None
+        self._event = ""
+        self._dropping = False
+
+
+def _milliseconds(digits: bytes | bytearray) -> int:
+    if len(digits) > len(str(MAX_RETRY)):  # too large, and maybe too long to convert
+        return MAX_RETRY
+    return min(int(digits or b"0"), MAX_RETRY)

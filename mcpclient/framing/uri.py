@@ -1,0 +1,111 @@
+"""URLs of servers, parsed once into what a connection needs.
+
+Sources: RFC 3986, and RFC 9110 section 4 for ``http`` and ``https``.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import NamedTuple
+from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
+
+from ..errors import UsageError
+
+__all__ = ["Url", "parse_url", "resolve_url"]
+
+_DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+_SECURE = ("https", "wss")
+# Everything a path or query may hold as it is (RFC 3986 section 3.3), and what is encoded already.
+_AS_IS = "/:@!$&'()*+,;=-._~%"
+
+
+class Url(NamedTuple):
+    """One parsed URL. ``credentials`` is the value for ``Authorization`` when it held userinfo."""
+
+    scheme: str
+    host: str
+    port: int
+    target: str
+    credentials: str | None
+
+    @property
+    def secure(self) -> bool:
+        """Whether the connection is encrypted."""
+        return self.scheme in _SECURE
+
+    @property
+    def authority(self) -> str:
+        """The value of the ``Host`` header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def origin(self) -> tuple[str, str, int]:
+        """What must be equal for two URLs to trust each other (RFC 6454)."""
+        return self.scheme, self.host, self.port
+
+    @property
+    def path(self) -> str:
+        """The target without its query."""
+        return self.target.partition("?")[0]
+
+    @property
+    def shown(self) -> str:
+        """The URL as messages show it: without credentials and query, which may be secret."""
+        return f"{self.scheme}://{self.authority}{self.path}"
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.authority}{self.target}"
+
+    def __repr__(self) -> str:
+        return f"Url({self.shown!r})"
+
+
+def parse_url(text: str) -> Url:
+    """Parse an absolute http, https, ws or wss URL; the fragment is dropped.
+
+    Raises `UsageError` saying what is wrong with it.
+    """
+    try:
+        parts = urlsplit(text.strip())
+        port = parts.port
+        host = _ascii_host(parts.hostname or "")
+    except ValueError as error:
+        raise UsageError(f"not a URL: {_shown(text)!r}: {error}") from None
+    scheme = parts.scheme.lower()
+    if scheme not in _DEFAULT_PORTS:
+        raise UsageError(f"not an http, https, ws or wss URL: {_shown(text)!r}")
+    if not host:
+        raise UsageError(f"a URL without a host: {_shown(text)!r}")
+    target = quote(parts.path, safe=_AS_IS) or "/"
+    if parts.query:
+        target += "?" + quote(parts.query, safe=_AS_IS + "?")
+    return Url(scheme, host, port or _DEFAULT_PORTS[scheme], target, _basic(parts.netloc))
+
+
+def resolve_url(base: Url, reference: str) -> Url:
+    """Return ``reference`` as seen from ``base``; raises `UsageError` when it is not usable."""
+    return parse_url(urljoin(str(base), reference.strip()))
+
+
+def _shown(text: str) -> str:
+    """The text without userinfo and query, for messages."""
+    return re.sub(r"//[^/?#]*@", "//", text).partition("?")[0]
+
+
+def _ascii_host(host: str) -> str:
+    if host.isascii():
+        if any(character <= " " or character in '<>"\\^`{|}' for character in host):
+            raise ValueError("the host holds a character that no host has")
+        return host.lower()
+    return host.encode("idna").decode("ascii").lower()
+
+
+def _basic(netloc: str) -> str | None:
+    userinfo, separator, _ = netloc.rpartition("@")
+    if not separator:
+        return None
+    user, colon, password = userinfo.partition(":")
+    pair = unquote_to_bytes(user) + b":" + (unquote_to_bytes(password) if colon else b"")
+    return "Basic " + base64.b64encode(pair).decode("ascii")

@@ -1,0 +1,122 @@
+"""Messages to JSON text and back, where one bad message costs only itself.
+
+Outgoing text is what ``JSON.stringify`` would write: compact, UTF-8, non-ASCII characters as they
+are. Incoming text is read leniently (BOM, NaN and duplicate keys are accepted, as `json` does).
+When a message cannot be read at all, the id of the request it answers is looked for, so that the
+one call can fail at once instead of waiting for its timeout.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import UsageError
+from .messages import RequestId
+
+__all__ = ["MalformedMessage", "decode", "encode", "find_response_id"]
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+class MalformedMessage(ValueError):
+    """Text that is not JSON. ``request_id`` names the request it seems to answer, if any."""
+
+    def __init__(self, reason: str, request_id: RequestId | None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.request_id = request_id
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
+    """Return the message as one line of UTF-8 JSON, without a line end.
+
+    Raises `UsageError` for what JSON cannot carry: other types, NaN and infinities, reference
+    loops, nesting beyond the interpreter's recursion limit, lone surrogates.
+    """
+    try:
+        return _encode(message).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"{message.get('method')}: cannot be sent as JSON: {error}") from None
+
+
+def decode(text: bytes | str) -> Any:
+    """Return the JSON value of ``text``.
+
+    Raises `MalformedMessage` for anything else: invalid UTF-8, no JSON, nesting too deep, or an
+    integer with more digits than the interpreter converts.
+    """
+    try:
+        string = str(text, "utf-8") if isinstance(text, bytes) else text
+        return json.loads(string[1:] if string.startswith("\ufeff") else string)
+    except (ValueError, RecursionError) as error:
+        raise MalformedMessage(_explain(error), find_response_id(text)) from None
+
+
+def _explain(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 at byte {error.start}"
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON: {error.msg} at character {error.pos}"
+    if isinstance(error, RecursionError):
+        return "JSON nested too deeply"
+    return f"not representable: {error}"
+
+
+# One step of a scan over JSON text: a whole string, a bracket, or a comma or colon.
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]', re.DOTALL)
+_ID_VALUE = re.compile(rb'\s*(?:(-?\d{1,18})|"((?:[^"\\\x00-\x1f]){0,256})")\s*(?:[,}]|$)')
+# How much of a broken message is searched: its id stands near one of the ends.
+_SCANNED = 64 * 1024
+
+
+def find_response_id(text: bytes | str) -> RequestId | None:
+    """Return the id of a response in text that does not parse, or None if it cannot be told.
+
+    Looks for a top-level ``id`` near the start, then for one right before the final brace. Text
+    that has a top-level ``method`` is no response.
+    """
+    raw = text if isinstance(text, bytes) else text[:_SCANNED].encode("utf-8", "replace")
+    head, found_method = _scan_top_level(raw[:_SCANNED])
+    if found_method:
+        return None
+    if head is not None:
+        return head
+    raw_end = raw if isinstance(text, bytes) else text[-512:].encode("utf-8", "replace")
+    at_end = re.search(rb'"id"\s*:\s*(?:(-?\d{1,18})|"([^"\\]{0,256})")\s*\}\s*$', raw_end[-512:])
+    return _id_of(at_end) if at_end else None
+
+
+def _scan_top_level(text: bytes) -> tuple[RequestId | None, bool]:
+    depth = 0
+    is_key = False
+    found: RequestId | None = None
+    for token in _TOKEN.finditer(text):
+        symbol = token.group()
+        if symbol in (b"{", b"["):
+            depth += 1
+            is_key = depth == 1
+        elif symbol in (b"}", b"]"):
+            depth -= 1
+        elif symbol == b",":
+            is_key = depth == 1
+        elif depth == 1 and is_key and symbol != b":":
+            is_key = False
+            if symbol == b'"method"':
+                return None, True
+            if symbol == b'"id"':
+                value = _ID_VALUE.match(text, _after_colon(text, token.end()))
+                found = _id_of(value) if value else None
+    return found, False
+
+
+def _after_colon(text: bytes, position: int) -> int:
+    colon = text.find(b":", position)
+    return colon + 1 if colon >= 0 else len(text)
+
+
+def _id_of(match: re.Match[bytes]) -> RequestId:
+    number, string = match.groups()
+    return int(number) if number is not None else bytes(string).decode("utf-8", "replace")

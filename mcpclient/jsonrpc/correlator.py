@@ -1,0 +1,201 @@
+"""Requests in flight: ids, waiters, deadlines and progress. No I/O and no clock of its own.
+
+One `Correlator` belongs to one connection. It is the only gate through which the set of requests
+in flight changes; whoever opens a request also removes it, in a ``finally``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+from ..errors import CallTimeout, McpError
+from .messages import Message, RequestId
+
+__all__ = ["Correlator", "Pending", "ProgressCallback", "Waiter"]
+
+NEVER = math.inf
+
+ProgressCallback = Callable[[Mapping[str, Any]], None]
+"""Takes the params of one progress notification."""
+
+
+class Waiter(Protocol):
+    """What waits for an answer; an `asyncio.Future` is one."""
+
+    def done(self) -> bool:
+        """Whether there is an outcome already."""
+
+    def set_result(self, result: Message, /) -> None:
+        """Wake the waiter with the response."""
+
+    def set_exception(self, exception: BaseException, /) -> None:
+        """Wake the waiter with a failure."""
+
+
+class Pending:
+    """One request in flight: who waits for it, and until when.
+
+    ``idle`` and ``total`` are limits in seconds (None: no limit). Progress moves the idle deadline,
+    nothing moves the total one.
+    """
+
+    __slots__ = (
+        "id",
+        "idle",
+        "idle_deadline",
+        "method",
+        "on_progress",
+        "total",
+        "total_deadline",
+        "waiter",
+    )
+
+    def __init__(
+        self,
+        request_id: int,
+        method: str,
+        waiter: Waiter,
+        idle: float | None,
+        total: float | None,
+        now: float,
+        on_progress: ProgressCallback | None,
+    ) -> None:
+        self.id = request_id
+        self.method = method
+        self.waiter = waiter
+        self.idle = idle
+        self.total = total
+        self.idle_deadline = now + idle if idle else NEVER
+        self.total_deadline = now + total if total else NEVER
+        self.on_progress = on_progress
+
+    @property
+    def deadline(self) -> float:
+        """When this request times out, on the clock that opened it."""
+        return min(self.idle_deadline, self.total_deadline)
+
+    def timeout_at(self, now: float) -> CallTimeout | None:
+        """Return the timeout that has struck by ``now``, or None."""
+        if self.total is not None and self.total_deadline <= now:
+            return CallTimeout(self.method, self.total, "total")
+        if self.idle is not None and self.idle_deadline <= now:
+            return CallTimeout(self.method, self.idle, "idle")
+        return None
+
+    def fail(self, error: BaseException) -> None:
+        """Give the waiter an exception, unless it already has an outcome."""
+        if not self.waiter.done():
+            self.waiter.set_exception(error)
+
+
+class Correlator:
+    """Matches responses and progress to the requests of one connection."""
+
+    def __init__(self) -> None:
+        self._ids = itertools.count(1)
+        self._pending: dict[RequestId, Pending] = {}
+        self._paused_at: float | None = None
+        self._pauses = 0
+
+    def __len__(self) -> int:
+        return len(self._pending)
+
+    def __iter__(self) -> Iterator[Pending]:
+        return iter(list(self._pending.values()))
+
+    def open(
+        self,
+        method: str,
+        waiter: Waiter,
+        now: float,
+        *,
+        idle: float | None = None,
+        total: float | None = None,
+        on_progress: ProgressCallback | None = None,
+    ) -> Pending:
+        """Register a request under a new id and return it; the id is also its progress token."""
+        pending = Pending(next(self._ids), method, waiter, idle, total, now, on_progress)
+        self._pending[pending.id] = pending
+        return pending
+
+    def close(self, pending: Pending) -> None:
+        """Forget a request, whatever became of it. A later answer is then unknown."""
+        self._pending.pop(pending.id, None)
+
+    def find(self, request_id: object) -> Pending | None:
+        """Return the request with this id; a server that echoes 7 as ``"7"`` is understood."""
+        if type(request_id) is int:
+            return self._pending.get(request_id)
+        if isinstance(request_id, str) and request_id.isdecimal() and len(request_id) < 20:
+            return self._pending.get(int(request_id))
+        return None
+
+    def settle(self, message: Message) -> bool:
+        """Hand a response to its waiter. False: nobody waits for it."""
+        pending = self.find(message.get("id"))
+        if pending is None or pending.waiter.done():
+            return False
+        pending.waiter.set_result(message)
+        return True
+
+    def fail(self, request_id: object, error: McpError) -> bool:
+        """Fail one request. False: nobody waits for it."""
+        pending = self.find(request_id)
+        if pending is None or pending.waiter.done():
+            return False
+        pending.waiter.set_exception(error)
+        return True
+
+    def fail_all(self, error: Callable[[], McpError]) -> None:
+        """Fail every request in flight, each with an exception of its own."""
+        for pending in self:
+            pending.fail(error())
+
+    def progress(self, params: Mapping[str, Any], now: float) -> bool:
+        """Take a progress notification. False: its token is late or unknown."""
+        pending = self.find(params.get("progressToken"))
+        if pending is None or pending.waiter.done():
+            return False
+        if pending.idle:
+            pending.idle_deadline = now + pending.idle
+        if pending.on_progress is not None:
+            pending.on_progress(params)
+        return True
+
+    def expire(self, now: float) -> list[Pending]:
+        """Fail the requests whose time is over by ``now`` and return them."""
+        if self._pauses:
+            return []
+        expired = []
+        for pending in self:
+            error = pending.timeout_at(now)
+            if error is not None and not pending.waiter.done():
+                pending.waiter.set_exception(error)
+                expired.append(pending)
+        return expired
+
+    def next_deadline(self) -> float:
+        """Return the earliest deadline of all requests, infinity when there is none."""
+        if self._pauses:
+            return NEVER
+        return min((pending.deadline for pending in self._pending.values()), default=NEVER)
+
+    def pause(self, now: float) -> None:
+        """Stop all deadlines, while a human is being asked. Calls nest."""
+        if not self._pauses:
+            self._paused_at = now
+        self._pauses += 1
+
+    def resume(self, now: float) -> None:
+        """Let the deadlines run again, later by as long as they stood still."""
+        self._pauses -= 1
+        if self._pauses or self._paused_at is None:
+            return
+        waited = now - self._paused_at
+        self._paused_at = None
+        for pending in self._pending.values():
+            pending.idle_deadline += waited
+            pending.total_deadline += waited

@@ -1,0 +1,71 @@
+"""JSON-RPC 2.0 messages: the four kinds, as the plain dicts that `json` gives.
+
+Source: the JSON-RPC 2.0 specification and MCP's base protocol. Messages stay dicts, so that fields
+this library does not know survive and nothing is copied on the hot path.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Any, Union
+
+__all__ = [
+    "ErrorCode",
+    "Message",
+    "RequestId",
+    "error_response",
+    "notification",
+    "request",
+    "response",
+]
+
+Message = dict[str, Any]
+"""One JSON-RPC message as decoded: a dict with string keys and JSON values."""
+
+RequestId = Union[int, str]
+
+
+class ErrorCode(enum.IntEnum):
+    """Error codes of JSON-RPC 2.0 and of every MCP revision, by name.
+
+    Only a peer's error carries one: timeouts and lost connections are exceptions of their own.
+    """
+
+    PARSE_ERROR = -32700
+    INVALID_REQUEST = -32600
+    METHOD_NOT_FOUND = -32601
+    INVALID_PARAMS = -32602
+    INTERNAL_ERROR = -32603
+    RESOURCE_NOT_FOUND = -32002
+    HEADER_MISMATCH = -32020
+    MISSING_REQUIRED_CLIENT_CAPABILITY = -32021
+    UNSUPPORTED_PROTOCOL_VERSION = -32022
+    URL_ELICITATION_REQUIRED = -32042
+
+
+def request(request_id: RequestId, method: str, params: Mapping[str, Any] | None) -> Message:
+    """Build a request; ``params`` is left out when None."""
+    if params is None:
+        return {"jsonrpc": "2.0", "id": request_id, "method": method}
+    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+
+
+def notification(method: str, params: Mapping[str, Any] | None) -> Message:
+    """Build a notification; ``params`` is left out when None."""
+    if params is None:
+        return {"jsonrpc": "2.0", "method": method}
+    return {"jsonrpc": "2.0", "method": method, "params": params}
+
+
+def response(request_id: RequestId, result: Mapping[str, Any]) -> Message:
+    """Build the successful answer to a peer's request."""
+    return {"jsonrpc": "2.0", "id": request_id, "result": result}
+
+
+def error_response(request_id: RequestId, code: int, message: str, data: Any = None) -> Message:
+    """Build the error answer to a peer's request; ``data`` is left out when None."""
+    error: dict[str, Any] = {"code": int(code), "message": message}
+    if data is not None:
+        error["data"] = data
+    return {"jsonrpc": "2.0", "id": request_id, "error": error}

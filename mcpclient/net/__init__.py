@@ -1,0 +1,1 @@
+"""The only place that touches sockets, processes, files, the browser and the clock."""

@@ -1,0 +1,401 @@
+"""HTTP/1.1 requests over pooled connections, the answers pushed to a sink as they arrive.
+
+Nothing here waits: bytes go from the socket through the parser to the sink within one callback, and
+a call costs one wake-up, whoever makes it. An answer may stay open for hours; it can be aborted at
+any time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from collections.abc import Coroutine, Iterable
+from typing import Any, Protocol
+
+from ..errors import ConnectionLost, McpError, UsageError
+from ..framing.content_coding import ContentDecoder
+from ..framing.headers import encode_header
+from ..framing.http1 import (
+    BodyChunk,
+    Event,
+    Fault,
+    ResponseEnd,
+    ResponseHead,
+    ResponseParser,
+    encode_request,
+)
+from ..framing.uri import Url, resolve_url
+from .dialing import Dialer
+
+__all__ = ["Exchange", "HttpClient", "HttpRequest", "ResponseSink"]
+
+_MAX_REDIRECTS = 5
+# Idle connections kept for one origin: as many as a burst of calls leaves behind, within reason.
+_MAX_IDLE = 100
+
+
+class ResponseSink(Protocol):
+    """Takes one response. After `response_ended` or `response_failed` nothing more comes."""
+
+    def head_received(self, head: ResponseHead) -> None:
+        """Take the status and the headers."""
+
+    def body_received(self, data: bytes) -> None:
+        """Take a piece of the body."""
+
+    def response_ended(self) -> None:
+        """Take the end of the response."""
+
+    def response_failed(self, error: McpError) -> None:
+        """Take the end of the connection before the end of the response."""
+
+
+class HttpRequest:
+    """One request. ``repeatable``: sending it twice does no harm."""
+
+    __slots__ = ("body", "headers", "method", "repeatable", "url")
+
+    def __init__(
+        self,
+        method: str,
+        url: Url,
+        headers: Iterable[tuple[str, str]],
+        body: bytes | None = None,
+        *,
+        repeatable: bool = True,
+    ) -> None:
+        self.method = method
+        self.url = url
+        self.headers = tuple(headers)
+        self.body = body
+        self.repeatable = repeatable
+
+    def moved_to(self, url: Url) -> HttpRequest:
+        """Return the same request for another URL."""
+        return HttpRequest(self.method, url, self.headers, self.body, repeatable=self.repeatable)
+
+
+class HttpClient:
+    """A pool of connections, and the requests running on them."""
+
+    def __init__(self, dialer: Dialer) -> None:
+        self._dialer = dialer
+        self._idle: dict[tuple[str, str, int], list[_Connection]] = {}
+        self._connections: set[_Connection] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._heads: dict[object, bytes] = {}
+
+    def request(self, request: HttpRequest, sink: ResponseSink) -> Exchange:
+        """Start a request; its response goes to ``sink``. Raises `UsageError` for bad headers."""
+        return Exchange(self, request, sink)
+
+    async def close(self) -> None:
+        """Close every connection; requests still running fail. Idempotent."""
+        self.abort()
+        # One turn of the loop lets the closed transports release their sockets.
+        await asyncio.sleep(0)
+
+    def abort(self) -> None:
+        """Close every connection at once, without waiting."""
+        for task in list(self._tasks):
+            task.cancel()
+        for connection in list(self._connections):
+            connection.abort()
+        self._idle.clear()
+
+    def encode(self, request: HttpRequest) -> bytes:
+        """Return the bytes of a request.
+
+        The headers are the same from call to call but for a few, so each distinct line is
+        validated and encoded once.
+        """
+        parts = [self._encoded_line((request.method, request.url))]
+        parts += [self._encoded_field(field) for field in request.headers]
+        if request.body is None:
+            parts.append(b"\r\n")
+        else:
+            parts.append(b"Content-Length: %d\r\n\r\n" % len(request.body))
+            parts.append(request.body)
+        return b"".join(parts)
+
+    def _encoded_line(self, line: tuple[str, Url]) -> bytes:
+        encoded = self._heads.get(line)
+        if encoded is None:
+            method, url = line
+            encoded = encode_request(method, url.target, [("Host", url.authority)])[:-2]
+            self._remember(line, encoded)
+        return encoded
+
+    def _encoded_field(self, field: tuple[str, str]) -> bytes:
+        encoded = self._heads.get(field)
+        if encoded is None:
+            encoded = encode_header(*field)
+            self._remember(field, encoded)
+        return encoded
+
+    def _remember(self, key: object, encoded: bytes) -> None:
+        if len(self._heads) >= 256:  # headers that change with every call would fill it for ever
+            self._heads.clear()
+        self._heads[key] = encoded
+
+    # What exchanges and connections use
+
+    def idle_connection(self, url: Url) -> _Connection | None:
+        """Take a connection that is free and, as far as can be told, still alive."""
+        idle = self._idle.get(url.origin)
+        while idle:
+            connection = idle.pop()
+            if connection.is_usable():
+                return connection
+            connection.abort()
+        return None
+
+    async def new_connection(self, url: Url) -> _Connection:
+        """Open a connection. Raises `ConnectFailed`."""
+        connection = await self._dialer.dial(url, lambda: _Connection(self, url))
+        self._connections.add(connection)
+        return connection
+
+    def release(self, connection: _Connection) -> None:
+        """Take a connection back, free for the next request."""
+        idle = self._idle.setdefault(connection.url.origin, [])
+        if len(idle) < _MAX_IDLE:
+            idle.append(connection)
+        else:
+            connection.abort()
+
+    def forget(self, connection: _Connection) -> None:
+        """Drop a connection that is closed."""
+        self._connections.discard(connection)
+        idle = self._idle.get(connection.url.origin)
+        if idle and connection in idle:
+            idle.remove(connection)
+
+    def run(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run a coroutine that belongs to this client and ends with it."""
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+class Exchange:
+    """One request and its response, over as many connections as redirects and retries take."""
+
+    def __init__(self, client: HttpClient, request: HttpRequest, sink: ResponseSink) -> None:
+        self._client = client
+        self._sink = sink
+        self._request = request
+        self._bytes = client.encode(request)
+        self._connection: _Connection | None = None
+        self._dialing: asyncio.Task[None] | None = None
+        self._decoder: ContentDecoder | None = None
+        self._redirect: Url | None = None
+        self._redirects = 0
+        self._reused = False
+        self._done = False
+        self._start()
+
+    @property
+    def url(self) -> Url:
+        """Where the request went, after redirects."""
+        return self._request.url
+
+    def abort(self) -> None:
+        """Give the request up: its connection is closed and the sink hears no more. Idempotent."""
+        self._done = True
+        if self._dialing is not None:
+            self._dialing.cancel()
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            connection.abort()
+
+    def _start(self, *, fresh: bool = False) -> None:
+        connection = None if fresh else self._client.idle_connection(self._request.url)
+        if connection is None:
+            self._reused = False
+            self._dialing = self._client.run(self._dial())
+        else:
+            self._reused = True
+            self._run_on(connection)
+
+    async def _dial(self) -> None:
+        try:
+            connection = await self._client.new_connection(self._request.url)
+        except McpError as error:
+            self._fail(error)
+        except asyncio.CancelledError:
+            self._fail(ConnectionLost("the connection was closed"))
+            raise
+        else:
+            self._dialing = None
+            self._run_on(connection)
+
+    def _run_on(self, connection: _Connection) -> None:
+        self._connection = connection
+        connection.run(self, self._request.method, self._bytes)
+
+    def _fail(self, error: McpError) -> None:
+        if not self._done:
+            self._done = True
+            self._connection = None
+            self._sink.response_failed(error)
+
+    # What the connection reports
+
+    def head_received(self, head: ResponseHead) -> None:
+        """Take the response's head, and follow it if it is a redirect to be followed."""
+        self._redirect = self._redirect_target(head)
+        if self._redirect is not None:
+            return
+        coding = head.headers.get("content-encoding")
+        if coding is not None:
+            self._decoder = ContentDecoder(coding, None)  # the sink bounds it
+        self._sink.head_received(head)
+
+    def _redirect_target(self, head: ResponseHead) -> Url | None:
+        """Return where to go instead; None when this is the answer (HTTP-8, RFC 9110 15.4)."""
+        location = head.headers.get("location")
+        if head.status not in (307, 308) or location is None or self._redirects >= _MAX_REDIRECTS:
+            return None
+        try:
+            url = resolve_url(self._request.url, location)
+        except UsageError:
+            return None
+        return url if url.origin == self._request.url.origin else None
+
+    def body_received(self, data: bytes) -> None:
+        """Take a piece of the body."""
+        if self._redirect is not None:
+            return
+        if self._decoder is None:
+            self._sink.body_received(data)
+            return
+        for piece in self._decoder.decode(data):
+            if self._done:
+                return
+            self._sink.body_received(piece)
+        if self._decoder.fault is not None:
+            self._reject(self._decoder.fault)
+
+    def response_ended(self) -> None:
+        """Take the end of the response; its connection is free already."""
+        self._connection = None
+        if self._redirect is not None:
+            self._redirects += 1
+            self._request = self._request.moved_to(self._redirect)
+            self._bytes = self._client.encode(self._request)
+            self._redirect = None
+            self._start()
+            return
+        if self._decoder is not None:
+            self._decoder.finish()
+            if self._decoder.fault is not None:
+                self._reject(self._decoder.fault)
+        if not self._done:
+            self._done = True
+            self._sink.response_ended()
+
+    def connection_failed(self, error: McpError, *, answer_begun: bool) -> None:
+        """Take the end of the connection before the end of the response."""
+        self._connection = None
+        if self._done:
+            return
+        if self._reused and not answer_begun and self._request.repeatable:
+            # The server closed an idle connection while this request was on its way.
+            self._start(fresh=True)
+        else:
+            self._fail(error)
+
+    def _reject(self, error: McpError) -> None:
+        connection = self._connection
+        self._fail(error)
+        if connection is not None:
+            connection.abort()
+
+
+class _Connection(asyncio.Protocol):
+    """One connection to an origin, with at most one request on it."""
+
+    def __init__(self, client: HttpClient, url: Url) -> None:
+        self.url = url
+        self._client = client
+        self._parser = ResponseParser()
+        self._transport: asyncio.Transport | None = None
+        self._exchange: Exchange | None = None
+        self._poll: select.poll | None = None
+
+    def is_usable(self) -> bool:
+        """Whether the connection is open and silent; whatever an idle peer says is a goodbye."""
+        if self._transport is None or self._transport.is_closing() or not self._parser.reusable:
+            return False
+        return self._poll is None or not self._poll.poll(0)
+
+    def run(self, exchange: Exchange, method: str, request: bytes) -> None:
+        """Write a request; its response goes to ``exchange``."""
+        self._exchange = exchange
+        self._parser.start(method)
+        assert self._transport is not None
+        self._transport.write(request)
+
+    def abort(self) -> None:
+        """Close at once."""
+        self._exchange = None
+        if self._transport is not None:
+            self._transport.abort()
+
+    # asyncio.Protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        socket = transport.get_extra_info("socket")
+        if socket is not None and hasattr(select, "poll"):
+            self._poll = select.poll()
+            self._poll.register(socket.fileno(), select.POLLIN)
+
+    def data_received(self, data: bytes) -> None:
+        self._dispatch(self._parser.feed(data))
+
+    def _dispatch(self, events: list[Event]) -> None:
+        for event in events:
+            exchange = self._exchange
+            kind = type(event)
+            if exchange is None:
+                if kind is not ResponseEnd:
+                    self.abort()
+                    return
+            elif kind is BodyChunk:
+                exchange.body_received(event[0])  # type: ignore[arg-type]
+            elif isinstance(event, ResponseHead):
+                exchange.head_received(event)
+            elif isinstance(event, ResponseEnd):
+                self._end(exchange, keep_alive=event.keep_alive)
+            elif isinstance(event, Fault):
+                self._fail(self._parser.fault or ConnectionLost(event.reason))
+
+    def _end(self, exchange: Exchange, *, keep_alive: bool) -> None:
+        self._exchange = None
+        if keep_alive and self._parser.reusable:
+            self._client.release(self)
+        elif self._transport is not None:
+            self._transport.close()
+        exchange.response_ended()
+
+    def _fail(self, error: McpError) -> None:
+        exchange, self._exchange = self._exchange, None
+        if self._transport is not None:
+            self._transport.abort()
+        if exchange is not None:
+            exchange.connection_failed(error, answer_begun=self._parser.answer_begun)
+
+    def eof_received(self) -> bool:
+        self._dispatch(self._parser.feed_eof())
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._client.forget(self)
+        if self._exchange is not None:
+            reason = f"the connection to {self.url.shown} was lost: {exc or 'closed by the server'}"
+            self._fail(ConnectionLost(reason))
+        self._transport = None

@@ -1,0 +1,197 @@
+"""A server's pipes, watched by the event loop: bytes are pushed as they come.
+
+asyncio's own pipe transports are not used because they cannot be let go once their loop is
+closed: they warn and fail in their finalizers, and closing from a finalizer is a promise here.
+`process_threads` has the same two classes for loops that cannot watch pipes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import IO, Protocol
+
+__all__ = ["HIGH_WATER", "LOW_WATER", "READ_SIZE", "PipeReader", "PipeWriter", "Reader", "Writer"]
+
+# What a pipe holds on Linux and macOS: more would never come at once.
+READ_SIZE = 64 * 1024
+HIGH_WATER = 64 * 1024
+LOW_WATER = 16 * 1024
+
+# How often `sweep` reads at most, for a pipe somebody keeps filling.
+_SWEEPS = 16
+
+
+class Reader(Protocol):
+    """Pushes what it reads to ``received``, and calls ``ended`` once at the end of the stream."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        pipe: IO[bytes],
+        received: Callable[[bytes], None],
+        ended: Callable[[], None],
+    ) -> None: ...
+
+    def sweep(self) -> None:
+        """Push what is there already, without waiting for more."""
+
+    def close(self) -> None:
+        """Read no more, call nobody any more, and give the pipe back. Idempotent."""
+
+
+class Writer(Protocol):
+    """Writes without ever blocking; what the pipe does not take is kept in memory.
+
+    ``changed`` is told True when more than ``HIGH_WATER`` bytes are kept and False when they have
+    shrunk to ``LOW_WATER``; ``broken`` is called once when the other side takes no more.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        pipe: IO[bytes],
+        changed: Callable[[bool], None],
+        broken: Callable[[], None],
+    ) -> None: ...
+
+    def write(self, data: bytes) -> None:
+        """Send ``data``; ignored once the pipe is broken, finished or closed."""
+
+    def finish(self) -> None:
+        """Close the pipe when everything written has been sent. Idempotent."""
+
+    def close(self) -> None:
+        """Drop what has not been sent and close the pipe. Idempotent."""
+
+
+class PipeReader:
+    """The `Reader` for loops that watch file descriptors."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        pipe: IO[bytes],
+        received: Callable[[bytes], None],
+        ended: Callable[[], None],
+    ) -> None:
+        self._loop = loop
+        self._pipe = pipe
+        self._received = received
+        self._ended = ended
+        os.set_blocking(pipe.fileno(), False)
+        loop.add_reader(pipe.fileno(), self._read)
+
+    def sweep(self) -> None:
+        """Push what is there already, without waiting for more."""
+        for _ in range(_SWEEPS):
+            if not self._read():
+                break
+
+    def close(self) -> None:
+        """Read no more, call nobody any more, and close the pipe. Idempotent."""
+        if not self._pipe.closed:
+            _unwatch(self._loop.remove_reader, self._pipe)
+
+    def _read(self) -> bool:
+        if self._pipe.closed:
+            return False
+        try:
+            data = os.read(self._pipe.fileno(), READ_SIZE)
+        except (BlockingIOError, InterruptedError):
+            return False
+        except OSError:
+            data = b""
+        if data:
+            self._received(data)
+        else:
+            self.close()
+            self._ended()
+        return bool(data)
+
+
+class PipeWriter:
+    """The `Writer` for loops that watch file descriptors."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        pipe: IO[bytes],
+        changed: Callable[[bool], None],
+        broken: Callable[[], None],
+    ) -> None:
+        self._loop = loop
+        self._pipe = pipe
+        self._changed = changed
+        self._broken = broken
+        self._kept: deque[memoryview] = deque()
+        self._size = 0
+        self._paused = self._finishing = False
+        os.set_blocking(pipe.fileno(), False)
+
+    def write(self, data: bytes) -> None:
+        """Send ``data``; ignored once the pipe is broken, finished or closed."""
+        if self._finishing or self._pipe.closed:
+            return
+        rest = memoryview(data)
+        if not self._kept:
+            rest = rest[self._send(rest) :]
+            if not rest or self._pipe.closed:
+                return
+            self._loop.add_writer(self._pipe.fileno(), self._flush)
+        self._kept.append(rest)
+        self._size += len(rest)
+        if self._size > HIGH_WATER and not self._paused:
+            self._paused = True
+            self._changed(True)
+
+    def finish(self) -> None:
+        """Close the pipe when everything written has been sent. Idempotent."""
+        self._finishing = True
+        if not self._kept:
+            self.close()
+
+    def close(self) -> None:
+        """Drop what has not been sent and close the pipe. Idempotent."""
+        self._kept.clear()
+        self._size = 0
+        if not self._pipe.closed:
+            _unwatch(self._loop.remove_writer, self._pipe)
+
+    def _send(self, data: memoryview) -> int:
+        try:
+            return os.write(self._pipe.fileno(), data)
+        except (BlockingIOError, InterruptedError):
+            return 0
+        except OSError:
+            self.close()
+            self._broken()
+            return 0
+
+    def _flush(self) -> None:
+        while self._kept:
+            sent = self._send(self._kept[0])
+            if self._pipe.closed:
+                return
+            self._size -= sent
+            if sent < len(self._kept[0]):
+                self._kept[0] = self._kept[0][sent:]
+                break
+            self._kept.popleft()
+        if self._paused and self._size <= LOW_WATER:
+            self._paused = False
+            self._changed(False)
+        if not self._kept:
+            self._loop.remove_writer(self._pipe.fileno())
+            if self._finishing:
+                self.close()
+
+
+def _unwatch(remove: Callable[[int], object], pipe: IO[bytes]) -> None:
+    with suppress(RuntimeError):  # the loop is closed and watches nothing any more
+        remove(pipe.fileno())
+    with suppress(OSError):
+        pipe.close()

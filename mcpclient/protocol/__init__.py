@@ -1,0 +1,1 @@
+"""What MCP means, without I/O: revisions, eras, negotiation, types."""

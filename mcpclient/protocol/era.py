@@ -1,0 +1,73 @@
+"""What both eras share: the client's identity, the rules of repeating, and the era's interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..jsonrpc.messages import Message, RequestId
+from .outgoing import Outgoing
+
+__all__ = ["ClientIdentity", "EraRules", "Params", "is_repeatable"]
+
+Params = Mapping[str, Any]
+
+# Methods that only read, or set what is already set: sending one twice changes nothing.
+_REPEATABLE = frozenset(
+    {
+        "completion/complete",
+        "initialize",
+        "logging/setLevel",
+        "ping",
+        "prompts/get",
+        "prompts/list",
+        "resources/list",
+        "resources/read",
+        "resources/subscribe",
+        "resources/templates/list",
+        "resources/unsubscribe",
+        "server/discover",
+        "tasks/get",
+        "tasks/list",
+        "tasks/result",
+        "tools/list",
+    }
+)
+
+
+def is_repeatable(method: str) -> bool:
+    """Whether a request may be sent again when it is not known if the server saw it."""
+    return method in _REPEATABLE
+
+
+@dataclass(frozen=True)
+class ClientIdentity:
+    """Who the client says it is, and what it can do for a server."""
+
+    info: Mapping[str, Any]
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+
+
+class EraRules(Protocol):
+    """How one era words a call. Two classes implement it, one per era."""
+
+    version: str
+    """The revision spoken."""
+
+    allows_server_requests: bool
+    """Whether the server may send requests of its own (handshake era only)."""
+
+    def request(
+        self, request_id: RequestId, method: str, params: Params | None, log_level: str | None
+    ) -> Outgoing:
+        """Return a request as this era sends it."""
+
+    def notification(self, method: str, params: Params | None) -> Outgoing:
+        """Return a notification as this era sends it."""
+
+    def answer(self, message: Message) -> Outgoing:
+        """Return the answer to a request of the server's."""
+
+    def cancellation(self, request_id: RequestId, reason: str) -> Outgoing:
+        """Return the message that cancels a request."""

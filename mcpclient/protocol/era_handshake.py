@@ -1,0 +1,61 @@
+"""The handshake era, revisions 2024-11-05 to 2025-11-25: a session opened by ``initialize``."""
+
+from __future__ import annotations
+
+from ..jsonrpc import messages
+from ..jsonrpc.messages import Message, RequestId
+from .era import ClientIdentity, Params, is_repeatable
+from .outgoing import Cancel, Outgoing
+
+__all__ = ["HandshakeEra"]
+
+
+class HandshakeEra:
+    """How a call is worded after, and during, the handshake.
+
+    ``version`` is the revision agreed on; while it is being negotiated (``agreed=False``), no
+    version header is sent.
+    """
+
+    allows_server_requests = True
+
+    def __init__(self, version: str, identity: ClientIdentity, *, agreed: bool = True) -> None:
+        self.version = version
+        self._identity = identity
+        self._headers = {"MCP-Protocol-Version": version} if agreed else {}
+
+    def initialize_params(self) -> Params:
+        """Return the params of ``initialize``, offering this era's version."""
+        return {
+            "protocolVersion": self.version,
+            "capabilities": self._identity.capabilities,
+            "clientInfo": self._identity.info,
+        }
+
+    def request(
+        self, request_id: RequestId, method: str, params: Params | None, log_level: str | None
+    ) -> Outgoing:
+        """Return a request. The log level is the session's here, so it is not sent along."""
+        initializes = method == "initialize"
+        return Outgoing(
+            messages.request(request_id, method, params),
+            headers=self._headers,
+            cancel=Cancel.NOT_ALLOWED if initializes else Cancel.NOTIFY,
+            resumable=True,
+            repeatable=is_repeatable(method),
+            opens_session=initializes,
+        )
+
+    def notification(self, method: str, params: Params | None) -> Outgoing:
+        """Return a notification."""
+        return Outgoing(messages.notification(method, params), headers=self._headers)
+
+    def answer(self, message: Message) -> Outgoing:
+        """Return the answer to a request of the server's."""
+        return Outgoing(message, headers=self._headers)
+
+    def cancellation(self, request_id: RequestId, reason: str) -> Outgoing:
+        """Return ``notifications/cancelled`` for a request."""
+        return self.notification(
+            "notifications/cancelled", {"requestId": request_id, "reason": reason}
+        )

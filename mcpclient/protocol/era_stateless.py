@@ -1,0 +1,82 @@
+"""The stateless era, revision 2026-07-28: every request says who asks, and in which revision.
+
+Sources: the base protocol's ``_meta`` section and the Streamable HTTP page's "Request Metadata" of
+revision 2026-07-28.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..jsonrpc import messages
+from ..jsonrpc.messages import Message, RequestId
+from .era import ClientIdentity, Params, is_repeatable
+from .header_parameters import HeaderParameters, encode_header_value
+from .outgoing import Cancel, Outgoing
+
+__all__ = ["StatelessEra"]
+
+_PREFIX = "io.modelcontextprotocol/"
+
+# Which param a request's Mcp-Name header repeats.
+_NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+
+class StatelessEra:
+    """How a call is worded when nothing is remembered between requests."""
+
+    allows_server_requests = False
+
+    def __init__(self, version: str, identity: ClientIdentity) -> None:
+        self.version = version
+        self.header_parameters = HeaderParameters()
+        self._identity = identity
+        self._meta: dict[str, Any] = {
+            _PREFIX + "protocolVersion": version,
+            _PREFIX + "clientInfo": identity.info,
+            _PREFIX + "clientCapabilities": identity.capabilities,
+        }
+
+    def at_version(self, version: str) -> StatelessEra:
+        """Return the same era at another revision."""
+        return StatelessEra(version, self._identity)
+
+    def request(
+        self, request_id: RequestId, method: str, params: Params | None, log_level: str | None
+    ) -> Outgoing:
+        """Return a request with its metadata, and the headers that mirror it."""
+        full = {**(params or {})}
+        full["_meta"] = {**self._meta, **full.get("_meta", {})}
+        if log_level is not None:
+            full["_meta"].setdefault(_PREFIX + "logLevel", log_level)
+        return Outgoing(
+            messages.request(request_id, method, full),
+            headers=self._mirror(method, full),
+            cancel=(Cancel.NOT_ALLOWED if method == "server/discover" else Cancel.CLOSE_STREAM),
+            repeatable=is_repeatable(method),
+        )
+
+    def _mirror(self, method: str, params: Mapping[str, Any]) -> dict[str, str]:
+        headers = {"MCP-Protocol-Version": self.version, "Mcp-Method": method}
+        named_by = _NAMED_BY.get(method)
+        if named_by is not None and isinstance(params.get(named_by), str):
+            headers["Mcp-Name"] = encode_header_value(params[named_by])
+        if method == "tools/call":
+            headers.update(self.header_parameters.for_call(params))
+        return headers
+
+    def notification(self, method: str, params: Params | None) -> Outgoing:
+        """Return a notification."""
+        headers = {"MCP-Protocol-Version": self.version, "Mcp-Method": method}
+        return Outgoing(messages.notification(method, params), headers=headers)
+
+    def answer(self, message: Message) -> Outgoing:
+        """Return an answer to a request that the server had no right to send (an error)."""
+        return Outgoing(message, headers={"MCP-Protocol-Version": self.version})
+
+    def cancellation(self, request_id: RequestId, reason: str) -> Outgoing:
+        """Return ``notifications/cancelled``, for transports without a stream per request."""
+        return self.notification(
+            "notifications/cancelled", {"requestId": request_id, "reason": reason}
+        )

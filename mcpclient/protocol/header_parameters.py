@@ -1,0 +1,146 @@
+"""Tool arguments that travel in HTTP headers as well: ``x-mcp-header``.
+
+Source: "Custom Headers from Tool Parameters" on the Streamable HTTP page of revision 2026-07-28.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+__all__ = ["HeaderParameter", "HeaderParameters", "encode_header_value", "header_parameters_of"]
+
+_ANNOTATION = "x-mcp-header"
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_MIRRORED_TYPES = ("string", "integer", "boolean")
+_LARGEST_INTEGER = 2**53 - 1
+# How deep annotations are looked for; a schema nested deeper than this is not one of a tool.
+_DEEPEST = 64
+
+_PLAIN = re.compile(r"[\x20-\x7e]*")
+
+
+class HeaderParameter(NamedTuple):
+    """One annotated property: the header that repeats it, and the path of keys to its value."""
+
+    header: str
+    path: tuple[str, ...]
+
+
+def encode_header_value(value: str) -> str:
+    """Return ``value`` as a header can carry it: as it is, or in the Base64 sentinel form."""
+    is_plain = (
+        _PLAIN.fullmatch(value) is not None
+        and value == value.strip(" ")
+        and not (value.startswith("=?base64?") and value.endswith("?="))
+    )
+    if is_plain:
+        return value
+    encoded = base64.b64encode(value.encode("utf-8", "surrogatepass")).decode("ascii")
+    return f"=?base64?{encoded}?="
+
+
+def header_parameters_of(schema: object) -> list[HeaderParameter]:
+    """Return the annotated properties of a tool's input schema.
+
+    Raises `ValueError`, saying which rule is broken, when any annotation is invalid; the tool must
+    then not be used over HTTP.
+    """
+    found = [_checked(path, node) for path, node in _annotated(schema, (), 0)]
+    seen: set[str] = set()
+    for parameter in found:
+        name = parameter.header.lower()
+        if name in seen:
+            raise ValueError(f"{_ANNOTATION} {parameter.header!r} is used twice")
+        seen.add(name)
+    return found
+
+
+def _annotated(
+    node: object, path: tuple[str | None, ...], depth: int
+) -> Iterator[tuple[tuple[str | None, ...], Mapping[str, Any]]]:
+    """Yield every annotated subschema; None in the path stands for a step that is not allowed."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(node, list):
+        for item in node:
+            yield from _annotated(item, (*path, None), depth + 1)
+    if not isinstance(node, Mapping):
+        return
+    if _ANNOTATION in node:
+        yield path, node
+    for key, value in node.items():
+        if key == "properties" and isinstance(value, Mapping):
+            for name, child in value.items():
+                yield from _annotated(child, (*path, name), depth + 1)
+        elif key in _INSTANCE_KEYWORDS:
+            continue
+        elif isinstance(value, (Mapping, list)):
+            yield from _annotated(value, (*path, None), depth + 1)
+
+
+# Keywords whose values are data, not schemas: an annotation's name in there means nothing.
+_INSTANCE_KEYWORDS = frozenset({"const", "default", "enum", "examples"})
+
+
+def _checked(path: tuple[str | None, ...], node: Mapping[str, Any]) -> HeaderParameter:
+    name = node[_ANNOTATION]
+    if not isinstance(name, str) or not _TOKEN.fullmatch(name):
+        raise ValueError(f"{_ANNOTATION} {name!r} is not an HTTP field name")
+    steps = tuple(step for step in path if step is not None)
+    if len(steps) != len(path) or not path:
+        raise ValueError(f"{_ANNOTATION} {name!r} is not on a property reachable from the root")
+    if node.get("type") not in _MIRRORED_TYPES:
+        raise ValueError(f"{_ANNOTATION} {name!r} is on a {node.get('type')!r}, not a primitive")
+    return HeaderParameter(name, steps)
+
+
+class HeaderParameters:
+    """The header parameters of the tools a server has listed, by tool name."""
+
+    def __init__(self) -> None:
+        self._of_tool: dict[str, list[HeaderParameter]] = {}
+
+    def learn(self, tool: Mapping[str, Any]) -> None:
+        """Remember a tool's annotations; raises `ValueError` when they are invalid."""
+        name = tool.get("name")
+        if isinstance(name, str):
+            self._of_tool.pop(name, None)
+            parameters = header_parameters_of(tool.get("inputSchema"))
+            if parameters:
+                self._of_tool[name] = parameters
+
+    def for_call(self, params: Mapping[str, Any]) -> dict[str, str]:
+        """Return the ``Mcp-Param-*`` headers of a ``tools/call``."""
+        parameters = self._of_tool.get(params.get("name", ""))
+        if not parameters:
+            return {}
+        headers = {}
+        for parameter in parameters:
+            text = _header_text(_value_at(params.get("arguments"), parameter.path))
+            if text is not None:
+                headers[f"Mcp-Param-{parameter.header}"] = encode_header_value(text)
+        return headers
+
+
+def _value_at(arguments: object, path: tuple[str, ...]) -> object:
+    for key in path:
+        if not isinstance(arguments, Mapping):
+            return None
+        arguments = arguments.get(key)
+    return arguments
+
+
+def _header_text(value: object) -> str | None:
+    """Return a primitive as header text; None for null, and for what no header can repeat."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int) and abs(value) <= _LARGEST_INTEGER:
+        return str(value)
+    return None

@@ -1,0 +1,50 @@
+"""Multi round-trip requests: a result that asks for input, and the retry that brings it.
+
+Source: the "Multi Round-Trip Requests" page of revision 2026-07-28.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import ProtocolViolation
+
+__all__ = ["MAX_ROUNDS", "input_requests_of", "retry_params"]
+
+MAX_ROUNDS = 10
+"""How often one call may be answered with a request for input."""
+
+# The only requests that may be answered so.
+_SUPPORTED = ("tools/call", "prompts/get", "resources/read")
+
+
+def input_requests_of(method: str, result: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the requests that a result contains instead of an answer; None when it is complete.
+
+    Raises `ProtocolViolation` for a ``resultType`` this client does not know, and for a request
+    for input where none is allowed. A result without ``resultType`` is complete.
+    """
+    kind = result.get("resultType", "complete")
+    if kind == "complete":
+        return None
+    if kind != "input_required":
+        raise ProtocolViolation(f"{method}: the server answered with unknown resultType {kind!r}")
+    if method not in _SUPPORTED:
+        raise ProtocolViolation(f"{method}: the server asked for input where it must not")
+    requests = result.get("inputRequests", {})
+    if not isinstance(requests, dict) or not (requests or "requestState" in result):
+        raise ProtocolViolation(f"{method}: the server asked for input without saying which")
+    return requests
+
+
+def retry_params(
+    params: Mapping[str, Any], result: Mapping[str, Any], responses: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the params of the retry: the call's own, the answers, and the state as it came."""
+    retry = {**params}
+    if responses:
+        retry["inputResponses"] = responses
+    if "requestState" in result:
+        retry["requestState"] = result["requestState"]
+    return retry

@@ -1,0 +1,302 @@
+"""How a connection is opened: which era the server speaks, decided without I/O.
+
+`negotiate` is a generator. It yields what is to be done, is sent what came of it (or has the
+exception thrown in), and returns an `Agreement`. Sources: the versioning page and the "Backward
+Compatibility" sections of the stdio and Streamable HTTP pages, revision 2026-07-28; the lifecycle
+pages of the earlier revisions.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, Union
+
+from ..errors import (
+    CallTimeout,
+    ConnectFailed,
+    ConnectionLost,
+    HttpError,
+    McpError,
+    PeerError,
+    ProtocolViolation,
+    UsageError,
+)
+from ..jsonrpc.messages import ErrorCode
+from .era import ClientIdentity, EraRules, Params
+from .era_handshake import HandshakeEra
+from .era_stateless import StatelessEra
+from .versions import (
+    HANDSHAKE_VERSIONS,
+    LATEST_HANDSHAKE,
+    LATEST_STATELESS,
+    STATELESS_VERSIONS,
+    Era,
+    best_common,
+    era_of,
+)
+
+__all__ = [
+    "Agreement",
+    "Ask",
+    "Effect",
+    "OpenServerChannel",
+    "Plan",
+    "Restart",
+    "SwitchToLegacySse",
+    "Tell",
+    "negotiate",
+]
+
+# How long a server may take to answer the probe before it counts as one that ignores it. A server
+# that merely starts slowly loses nothing: see `_fall_back`.
+PROBE_TIMEOUT = 5.0
+
+logger = logging.getLogger("mcpclient.negotiate")
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Send a request and wait for its result. ``timeout`` in seconds, None: the connect timeout."""
+
+    era: EraRules
+    method: str
+    params: Params | None
+    timeout: float | None = None
+
+
+@dataclass(frozen=True)
+class Tell:
+    """Send a notification."""
+
+    era: EraRules
+    method: str
+
+
+@dataclass(frozen=True)
+class OpenServerChannel:
+    """Open the channel for the server's own messages, where the transport has one."""
+
+
+@dataclass(frozen=True)
+class Restart:
+    """Open the transport again if it was lost; the server did not survive the probe."""
+
+
+@dataclass(frozen=True)
+class SwitchToLegacySse:
+    """Go on over HTTP+SSE of revision 2024-11-05, at the same URL."""
+
+
+Effect = Union[Ask, Tell, OpenServerChannel, Restart, SwitchToLegacySse]
+Steps = Generator[Effect, Any, "Agreement"]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What was agreed: the era to speak, and what the server said of itself."""
+
+    era: EraRules
+    server_info: Mapping[str, Any]
+    capabilities: Mapping[str, Any]
+    instructions: str | None
+    raw: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to try. ``version``: a pinned revision, None for the newest both sides speak.
+
+    ``remembered``: the era this server was found in before. ``strict``: an unknown revision is an
+    error. ``may_switch``: the URL may turn out to be a legacy HTTP+SSE server. ``target``: what is
+    connected to, for messages.
+    """
+
+    identity: ClientIdentity
+    target: str
+    version: str | None = None
+    remembered: Era | None = None
+    strict: bool = False
+    may_switch: bool = False
+
+
+def negotiate(plan: Plan) -> Steps:
+    """Open a connection by this plan. Raises what the server or the network answered."""
+    if plan.version is not None:
+        return _pinned(plan, plan.version)
+    if plan.remembered is Era.HANDSHAKE:
+        return _handshake_or_reprobe(plan)
+    return _probe(plan)
+
+
+def _pinned(plan: Plan, version: str) -> Steps:
+    if era_of(version) is None:
+        known = ", ".join(HANDSHAKE_VERSIONS + STATELESS_VERSIONS)
+        raise UsageError(f"protocol_version {version!r} is not known; known are: {known}")
+    if era_of(version) is Era.STATELESS:
+        return _discover(plan, StatelessEra(version, plan.identity))
+    return _handshake_or_switch(plan, version)
+
+
+# The stateless era
+
+
+def _discover(plan: Plan, era: StatelessEra, timeout: float | None = None) -> Steps:
+    """Ask the server about itself, once more if it names a revision to ask in."""
+    try:
+        result = yield Ask(era, "server/discover", None, timeout)
+    except PeerError as error:
+        version = _version_to_retry(error)
+        if version is None:
+            raise
+        era = era.at_version(version)
+        result = yield Ask(era, "server/discover", None, timeout)
+    return _stateless_agreement(era, result)
+
+
+def _version_to_retry(error: PeerError) -> str | None:
+    """Return the revision that an UnsupportedProtocolVersion answer lets us try.
+
+    A server may name the very revision it has just refused; taking it at its word costs one
+    request.
+    """
+    if error.code != ErrorCode.UNSUPPORTED_PROTOCOL_VERSION or not isinstance(error.data, dict):
+        return None
+    supported = error.data.get("supported")
+    return best_common(supported, STATELESS_VERSIONS) if isinstance(supported, list) else None
+
+
+def _stateless_agreement(era: StatelessEra, result: Mapping[str, Any]) -> Agreement:
+    supported = result.get("supportedVersions")
+    if not isinstance(supported, list):
+        raise ProtocolViolation("the server answered server/discover without supportedVersions")
+    version = best_common(supported, STATELESS_VERSIONS)
+    if version is None:
+        names = ", ".join(map(str, supported))
+        raise ProtocolViolation(f"the server speaks no revision this client knows: {names}")
+    if version != era.version:
+        era = era.at_version(version)
+    meta = result.get("_meta")
+    server_info = meta.get("io.modelcontextprotocol/serverInfo") if isinstance(meta, dict) else None
+    return _agreement(era, result, server_info or result.get("serverInfo"))
+
+
+def _agreement(era: EraRules, result: Mapping[str, Any], server_info: Any) -> Agreement:
+    capabilities = result.get("capabilities")
+    instructions = result.get("instructions")
+    return Agreement(
+        era,
+        server_info if isinstance(server_info, dict) else {},
+        capabilities if isinstance(capabilities, dict) else {},
+        instructions if isinstance(instructions, str) else None,
+        result,
+    )
+
+
+# The handshake era
+
+
+def _handshake(plan: Plan, version: str) -> Steps:
+    """``initialize``, the server's channel, ``notifications/initialized``, in this order."""
+    offer = HandshakeEra(version, plan.identity, agreed=False)
+    try:
+        result = yield Ask(offer, "initialize", offer.initialize_params())
+    except PeerError as error:
+        other = _version_to_offer(error, version)
+        if other is None:
+            raise
+        offer = HandshakeEra(other, plan.identity, agreed=False)
+        result = yield Ask(offer, "initialize", offer.initialize_params())
+    era = HandshakeEra(_agreed_version(plan, result), plan.identity)
+    yield OpenServerChannel()
+    yield Tell(era, "notifications/initialized")
+    return _agreement(era, result, result.get("serverInfo"))
+
+
+def _version_to_offer(error: PeerError, refused: str) -> str | None:
+    supported = error.data.get("supported") if isinstance(error.data, dict) else None
+    if not isinstance(supported, list):
+        return None
+    version = best_common(supported, HANDSHAKE_VERSIONS)
+    return version if version != refused else None
+
+
+def _agreed_version(plan: Plan, result: Mapping[str, Any]) -> str:
+    version = result.get("protocolVersion")
+    if not isinstance(version, str):
+        raise ProtocolViolation(f"{plan.target} answered initialize without a protocolVersion")
+    if era_of(version) is not Era.HANDSHAKE:
+        if plan.strict:
+            raise ProtocolViolation(f"{plan.target} answered with unknown revision {version!r}")
+        logger.warning("%s answered with unknown revision %r", plan.target, version)
+    return version
+
+
+def _handshake_or_switch(plan: Plan, version: str) -> Steps:
+    """Initialize; where the endpoint turns out to be none, try legacy HTTP+SSE at the same URL."""
+    try:
+        return (yield from _handshake(plan, version))
+    except HttpError as error:
+        if not plan.may_switch or error.status not in (400, 404, 405):
+            raise
+        first = error
+    try:
+        yield SwitchToLegacySse()
+        return (yield from _handshake(plan, version))
+    except McpError as second:
+        raise ConnectFailed(
+            plan.target,
+            f"it is no MCP endpoint: Streamable HTTP gave {first}; HTTP+SSE gave {second}",
+            (first, second),
+        ) from second
+
+
+# Finding out which
+
+
+def _probe(plan: Plan) -> Steps:
+    """Ask in the stateless era; unless the answer shows a server of that era, fall back."""
+    silent = False
+    try:
+        era = StatelessEra(LATEST_STATELESS, plan.identity)
+        return (yield from _discover(plan, era, PROBE_TIMEOUT))
+    except CallTimeout:
+        silent = True
+    except ConnectFailed:
+        raise
+    except ConnectionLost:
+        yield Restart()
+    except PeerError as error:
+        if error.code in (ErrorCode.HEADER_MISMATCH, ErrorCode.MISSING_REQUIRED_CLIENT_CAPABILITY):
+            raise
+    except HttpError as error:
+        if error.status in (401, 403, 407, 429):
+            raise
+    except ProtocolViolation:
+        pass
+    return (yield from _fall_back(plan, silent=silent))
+
+
+def _fall_back(plan: Plan, *, silent: bool) -> Steps:
+    try:
+        return (yield from _handshake_or_switch(plan, LATEST_HANDSHAKE))
+    except PeerError as error:
+        # A server of the stateless era that was too slow to start for the probe, or whose first
+        # message settled its era, refuses initialize; the refusal proves that it runs by now.
+        if not silent and error.code != ErrorCode.UNSUPPORTED_PROTOCOL_VERSION:
+            raise
+        refusal = error
+    try:
+        return (yield from _discover(plan, StatelessEra(LATEST_STATELESS, plan.identity)))
+    except PeerError:
+        raise refusal from None
+
+
+def _handshake_or_reprobe(plan: Plan) -> Steps:
+    """Skip the probe for a server known to be of the handshake era, unless that fails now."""
+    try:
+        return (yield from _handshake_or_switch(plan, LATEST_HANDSHAKE))
+    except (PeerError, ConnectFailed, HttpError):
+        yield Restart()
+    return (yield from _probe(plan))

@@ -1,0 +1,326 @@
+"""The protocol's objects as Python sees them.
+
+Source: ``schema.ts`` of every revision; a field that only some revisions have is None elsewhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from .record import Field, Record, RecordList
+
+__all__ = [
+    "AudioContent",
+    "CallToolResult",
+    "Completion",
+    "Content",
+    "EmbeddedResource",
+    "GetPromptResult",
+    "ImageContent",
+    "Implementation",
+    "LogMessage",
+    "Progress",
+    "Prompt",
+    "PromptArgument",
+    "PromptMessage",
+    "ReadResourceResult",
+    "Resource",
+    "ResourceContents",
+    "ResourceLink",
+    "ResourceTemplate",
+    "TextContent",
+    "Tool",
+]
+
+_STRING = (str,)
+_OBJECT = (dict,)
+_NUMBER = (int, float)
+_NO_STRING: str | None = None
+_NO_OBJECT: dict[str, Any] | None = None
+_NO_NUMBER: float | None = None
+
+
+def _decoded(data: str) -> bytes:
+    """Decode Base64, the URL-safe alphabet and missing padding included; bad data gives b''."""
+    text = data.replace("-", "+").replace("_", "/")
+    try:
+        return base64.b64decode(text + "=" * (-len(text) % 4))
+    except (binascii.Error, ValueError):
+        return b""
+
+
+class Implementation(Record):
+    """Who the other side says it is. Self-reported, for display only."""
+
+    __slots__ = ()
+    name = Field("name", _STRING, "")
+    version = Field("version", _STRING, "")
+    title = Field("title", _STRING, _NO_STRING)
+
+
+class Tool(Record):
+    """A tool the server offers."""
+
+    __slots__ = ()
+    name = Field("name", _STRING, "")
+    title = Field("title", _STRING, _NO_STRING)
+    description = Field("description", _STRING, _NO_STRING)
+    input_schema = Field[Any]("inputSchema", (dict, bool), {}, "JSON Schema, exactly as sent.")
+    output_schema = Field[Any]("outputSchema", (dict, bool), None, "JSON Schema, exactly as sent.")
+    annotations = Field("annotations", _OBJECT, _NO_OBJECT, "Hints, not to be trusted.")
+
+
+class Resource(Record):
+    """Something that can be read."""
+
+    __slots__ = ()
+    uri = Field("uri", _STRING, "")
+    name = Field("name", _STRING, "")
+    title = Field("title", _STRING, _NO_STRING)
+    description = Field("description", _STRING, _NO_STRING)
+    mime_type = Field("mimeType", _STRING, _NO_STRING)
+    size = Field("size", _NUMBER, _NO_NUMBER, "Size in bytes, where the server says it.")
+    annotations = Field("annotations", _OBJECT, _NO_OBJECT)
+
+
+class ResourceTemplate(Record):
+    """A family of resources; ``uri_template`` is an RFC 6570 template."""
+
+    __slots__ = ()
+    uri_template = Field("uriTemplate", _STRING, "")
+    name = Field("name", _STRING, "")
+    title = Field("title", _STRING, _NO_STRING)
+    description = Field("description", _STRING, _NO_STRING)
+    mime_type = Field("mimeType", _STRING, _NO_STRING)
+    annotations = Field("annotations", _OBJECT, _NO_OBJECT)
+
+
+class ResourceContents(Record):
+    """What one resource holds: ``text``, or ``blob`` as Base64."""
+
+    __slots__ = ()
+    uri = Field("uri", _STRING, "")
+    mime_type = Field("mimeType", _STRING, _NO_STRING)
+    text = Field("text", _STRING, _NO_STRING)
+    blob = Field("blob", _STRING, _NO_STRING)
+
+    @property
+    def data(self) -> bytes:
+        """The contents as bytes: the decoded blob, or the text in UTF-8."""
+        if self.text is not None:
+            return self.text.encode("utf-8", "surrogatepass")
+        return _decoded(self.blob or "")
+
+
+class Content(Record):
+    """A block of content. A type this library does not know stays a plain `Content`."""
+
+    __slots__ = ()
+    type = Field("type", _STRING, "")
+    annotations = Field("annotations", _OBJECT, _NO_OBJECT)
+
+
+class TextContent(Content):
+    """Text."""
+
+    __slots__ = ()
+    text = Field("text", _STRING, "")
+
+
+class ImageContent(Content):
+    """An image, in Base64; ``data`` holds the decoded bytes."""
+
+    __slots__ = ()
+    mime_type = Field("mimeType", _STRING, "")
+
+    @property
+    def data(self) -> bytes:
+        """The decoded bytes, empty when they are no Base64."""
+        value = self.raw.get("data")
+        return _decoded(value) if isinstance(value, str) else b""
+
+
+class AudioContent(ImageContent):
+    """Sound, in Base64; ``data`` holds the decoded bytes."""
+
+    __slots__ = ()
+
+
+class ResourceLink(Content):
+    """A pointer to a resource that can be read."""
+
+    __slots__ = ()
+    uri = Field("uri", _STRING, "")
+    name = Field("name", _STRING, "")
+    title = Field("title", _STRING, _NO_STRING)
+    description = Field("description", _STRING, _NO_STRING)
+    mime_type = Field("mimeType", _STRING, _NO_STRING)
+
+
+class EmbeddedResource(Content):
+    """The contents of a resource, inside a message."""
+
+    __slots__ = ()
+
+    @property
+    def resource(self) -> ResourceContents:
+        """What is embedded."""
+        value = self.raw.get("resource")
+        return ResourceContents(value if isinstance(value, dict) else {})
+
+
+_CONTENT_TYPES: dict[object, type[Content]] = {
+    "text": TextContent,
+    "image": ImageContent,
+    "audio": AudioContent,
+    "resource_link": ResourceLink,
+    "resource": EmbeddedResource,
+}
+
+
+def content_block(raw: dict[str, Any]) -> Content:
+    """Return a content block as the class of its type, a plain `Content` for unknown types."""
+    kind = raw.get("type")
+    return _CONTENT_TYPES.get(kind, Content)(raw) if isinstance(kind, str) else Content(raw)
+
+
+class CallToolResult(Record):
+    """What a tool call gave."""
+
+    __slots__ = ()
+    content = RecordList("content", content_block, "The content blocks, in order.")
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the tool reports that it failed."""
+        return self.raw.get("isError") is True
+
+    @property
+    def text(self) -> str:
+        """The text of all text blocks, joined by line ends."""
+        return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
+
+    @property
+    def structured(self) -> Any:
+        """The structured content, None when there is none."""
+        return self.raw.get("structuredContent")
+
+    @property
+    def data(self) -> Any:
+        """The most useful form: structured content, else JSON found in the text, else the text."""
+        if "structuredContent" in self.raw:
+            return self.raw["structuredContent"]
+        text = self.text
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+
+
+class PromptArgument(Record):
+    """An argument that a prompt takes."""
+
+    __slots__ = ()
+    name = Field("name", _STRING, "")
+    title = Field("title", _STRING, _NO_STRING)
+    description = Field("description", _STRING, _NO_STRING)
+    required = Field("required", (bool,), False)
+
+
+class Prompt(Record):
+    """A prompt the server offers."""
+
+    __slots__ = ()
+    name = Field("name", _STRING, "")
+    title = Field("title", _STRING, _NO_STRING)
+    description = Field("description", _STRING, _NO_STRING)
+    arguments = RecordList("arguments", PromptArgument)
+
+
+class PromptMessage(Record):
+    """One message of a prompt."""
+
+    __slots__ = ()
+    role = Field("role", _STRING, "")
+
+    @property
+    def content(self) -> Content:
+        """The content block of this message."""
+        value = self.raw.get("content")
+        return content_block(value if isinstance(value, dict) else {})
+
+
+class GetPromptResult(Record):
+    """A prompt, filled in."""
+
+    __slots__ = ()
+    description = Field("description", _STRING, _NO_STRING)
+    messages = RecordList("messages", PromptMessage)
+
+    @property
+    def text(self) -> str:
+        """The text of all messages, joined by line ends."""
+        contents = (message.content for message in self.messages)
+        return "\n".join(block.text for block in contents if isinstance(block, TextContent))
+
+
+class ReadResourceResult(Record):
+    """What reading a resource gave: one or more `ResourceContents`."""
+
+    __slots__ = ()
+    contents = RecordList("contents", ResourceContents)
+
+    @property
+    def text(self) -> str:
+        """The text of all parts, joined by line ends."""
+        return "\n".join(part.text for part in self.contents if part.text is not None)
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of all parts, one after the other."""
+        return b"".join(part.data for part in self.contents)
+
+
+class Completion(Record):
+    """Suggestions for the value of an argument."""
+
+    __slots__ = ()
+    total = Field("total", _NUMBER, _NO_NUMBER, "How many there are, where the server says it.")
+    has_more = Field("hasMore", (bool,), False)
+
+    @property
+    def values(self) -> list[str]:
+        """The suggestions."""
+        value = self.raw.get("values")
+        return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+class Progress(Record):
+    """How far a call is."""
+
+    __slots__ = ()
+    progress = Field("progress", _NUMBER, 0.0)
+    total = Field("total", _NUMBER, _NO_NUMBER)
+    message = Field("message", _STRING, _NO_STRING)
+
+
+class LogMessage(Record):
+    """A log message of the server."""
+
+    __slots__ = ()
+    level = Field("level", _STRING, "info")
+    logger = Field("logger", _STRING, _NO_STRING)
+
+    @property
+    def data(self) -> Any:
+        """What is logged: any JSON value."""
+        return self.raw.get("data")
+
+
+def implementation_of(value: object) -> Implementation:
+    """Return a server's self-description, empty when it gives none."""
+    return Implementation(value if isinstance(value, Mapping) else {})

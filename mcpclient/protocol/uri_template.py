@@ -1,0 +1,239 @@
+"""URI templates: RFC 6570 with all four levels, as resource templates use them.
+
+::
+
+    expand("file:///{path}{?line,column}", {"path": "notes", "line": 7})  # file:///notes?line=7
+
+The template is the server's and a fault in it is a `TemplateError`; the values are the caller's
+and a fault in them is a `UsageError`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, Union
+from urllib.parse import quote
+
+from ..errors import ProtocolViolation, UsageError
+
+__all__ = ["TemplateError", "TemplateValue", "expand", "variable_names"]
+
+_Scalar = Union[str, int, float]
+# None, and a sequence or mapping without members, mean that the variable is undefined.
+TemplateValue = Union[_Scalar, Sequence[_Scalar], Mapping[str, _Scalar], None]
+
+
+class TemplateError(ProtocolViolation):
+    """A template that does not follow RFC 6570.
+
+    Fields: ``template``, ``position`` (the index of the offending character) and ``fault``.
+    """
+
+    def __init__(self, template: str, position: int, fault: str) -> None:
+        super().__init__(f"the URI template {template!r} is malformed at {position}: {fault}")
+        self.args = (template, position, fault)
+        self.template = template
+        self.position = position
+        self.fault = fault
+
+
+class _Operator(NamedTuple):
+    """How one kind of expression is put together. Source: RFC 6570, appendix A."""
+
+    first: str = ""
+    separator: str = ","
+    named: bool = False
+    if_empty: str = ""
+    keeps_reserved: bool = False
+
+
+_OPERATORS = {
+    "": _Operator(),
+    "+": _Operator(keeps_reserved=True),
+    "#": _Operator(first="#", keeps_reserved=True),
+    ".": _Operator(first=".", separator="."),
+    "/": _Operator(first="/", separator="/"),
+    ";": _Operator(first=";", separator=";", named=True),
+    "?": _Operator(first="?", separator="&", named=True, if_empty="="),
+    "&": _Operator(first="&", separator="&", named=True, if_empty="="),
+}
+_RESERVED_FOR_EXTENSIONS = "=,!@|"
+
+
+class _Variable(NamedTuple):
+    name: str
+    prefix: int | None
+    explode: bool
+
+
+class _Expression(NamedTuple):
+    operator: _Operator
+    variables: Sequence[_Variable]
+
+
+_VARIABLE = re.compile(
+    r"((?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:\.?(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2}))*)"
+    r"(?::([1-9][0-9]{0,3})|(\*))?"
+)
+_RESERVED = ":/?#[]@!$&'()*+,;="
+_TRIPLET = re.compile(r"(%[0-9A-Fa-f]{2})")
+# The apostrophe was left out of the grammar by mistake (RFC erratum 6937).
+_NOT_LITERAL = re.compile(r'[\x00-\x20\x7f"<>\\^`|}\ud800-\udfff]|%(?![0-9A-Fa-f]{2})')
+
+
+def expand(template: str, variables: Mapping[str, TemplateValue]) -> str:
+    """The URI that a template makes of these values.
+
+    A variable that is missing or None leaves no trace. Numbers are written as Python writes them,
+    booleans as JSON does. Raises `TemplateError` for a malformed template, and `UsageError` for a
+    value that its place cannot take.
+    """
+    parts: list[str] = []
+    for part in _parse(template):
+        if isinstance(part, str):
+            parts.append(_encode(part, keeps_reserved=True))
+        else:
+            parts.append(_expand_expression(part, variables))
+    return "".join(parts)
+
+
+def variable_names(template: str) -> list[str]:
+    """The variables of a template, each once, in the order they appear.
+
+    Raises `TemplateError`.
+    """
+    names: dict[str, None] = {}
+    for part in _parse(template):
+        if not isinstance(part, str):
+            names.update({variable.name: None for variable in part.variables})
+    return list(names)
+
+
+def _parse(template: str) -> Iterator[str | _Expression]:
+    position = 0
+    while position < len(template):
+        start = template.find("{", position)
+        start = len(template) if start < 0 else start
+        literal = template[position:start]
+        fault = _NOT_LITERAL.search(literal)
+        if fault is not None:
+            place = position + fault.start()
+            raise TemplateError(template, place, f"{fault.group()!r} may not stand here")
+        if literal:
+            yield literal
+        if start == len(template):
+            return
+        end = template.find("}", start)
+        if end < 0:
+            raise TemplateError(template, start, "the brace is not closed")
+        yield _parse_expression(template, start + 1, end)
+        position = end + 1
+
+
+def _parse_expression(template: str, start: int, end: int) -> _Expression:
+    symbol = template[start:end][:1]
+    if symbol and symbol in _RESERVED_FOR_EXTENSIONS:
+        raise TemplateError(template, start, f"the operator {symbol!r} has no meaning yet")
+    operator = _OPERATORS.get(symbol)
+    position = start if operator is None or not symbol else start + 1
+    variables: list[_Variable] = []
+    while True:
+        match = _VARIABLE.match(template, position, end)
+        if match is None:
+            raise TemplateError(template, position, "the name of a variable is missing")
+        name, prefix, explode = match.groups()
+        variables.append(_Variable(name, int(prefix) if prefix else None, bool(explode)))
+        position = match.end()
+        if position == end:
+            return _Expression(operator or _OPERATORS[""], variables)
+        if template[position] != ",":
+            raise TemplateError(template, position, f"{template[position]!r} may not stand here")
+        position += 1
+
+
+def _expand_expression(expression: _Expression, variables: Mapping[str, TemplateValue]) -> str:
+    operator = expression.operator
+    expanded = [
+        text
+        for variable in expression.variables
+        for text in [_expand_variable(operator, variable, variables.get(variable.name))]
+        if text is not None
+    ]
+    return operator.first + operator.separator.join(expanded) if expanded else ""
+
+
+def _expand_variable(operator: _Operator, variable: _Variable, value: object) -> str | None:
+    """The text of one variable, or None when it is undefined. Source: RFC 6570, section 3.2.1."""
+    if value is None:
+        return None
+    if isinstance(value, (str, int, float)):
+        text = _text(variable, value)[: variable.prefix]
+        return _named(operator, variable.name, _encode(text, operator.keeps_reserved))
+    if variable.prefix is not None:
+        raise UsageError(f"{variable.name}: the template takes a prefix of it, so it must be text")
+    pairs = _pairs(operator, variable, value)
+    if not pairs:
+        return None
+    if variable.explode:
+        return operator.separator.join(_exploded(operator, variable, pairs))
+    flat = [text for pair in pairs for text in pair if text is not None]
+    return _named(operator, variable.name, ",".join(flat))
+
+
+def _pairs(operator: _Operator, variable: _Variable, value: object) -> list[tuple[str | None, str]]:
+    """The encoded members of a composite value; those of a list have no key."""
+    items: list[tuple[object, object]]
+    if isinstance(value, Mapping):
+        items = list(value.items())
+    elif isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
+        items = [(None, item) for item in value]
+    else:
+        raise UsageError(f"{variable.name}: a {type(value).__name__} has no place in a URI")
+
+    def encoded(part: object) -> str:
+        return _encode(_text(variable, part), operator.keeps_reserved)
+
+    return [
+        (None if key is None else encoded(key), encoded(item))
+        for key, item in items
+        if item is not None
+    ]
+
+
+def _exploded(
+    operator: _Operator, variable: _Variable, pairs: Sequence[tuple[str | None, str]]
+) -> Iterator[str]:
+    for key, text in pairs:
+        if key is None:
+            yield _named(operator, variable.name, text)
+        elif operator.named:
+            yield _named(operator, key, text)
+        else:
+            yield f"{key}={text}"
+
+
+def _named(operator: _Operator, name: str, text: str) -> str:
+    if not operator.named:
+        return text
+    return f"{name}={text}" if text else f"{name}{operator.if_empty}"
+
+
+def _text(variable: _Variable, value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, int, float)):
+        return str(value)
+    raise UsageError(f"{variable.name}: a {type(value).__name__} has no place inside a list")
+
+
+def _encode(text: str, keeps_reserved: bool) -> str:
+    try:
+        if not keeps_reserved:
+            return quote(text, safe="")
+        # Every second part is an escape that is there already.
+        parts = _TRIPLET.split(text)
+        parts[::2] = [quote(part, safe=_RESERVED) for part in parts[::2]]
+    except UnicodeEncodeError:
+        raise UsageError(f"{text!r} is not text that a URI can carry") from None
+    return "".join(parts)

@@ -1,0 +1,45 @@
+"""The protocol's revisions and the era of each. The only place that compares versions."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+
+__all__ = [
+    "HANDSHAKE_VERSIONS",
+    "LATEST_HANDSHAKE",
+    "LATEST_STATELESS",
+    "STATELESS_VERSIONS",
+    "Era",
+    "best_common",
+    "era_of",
+]
+
+
+class Era(enum.Enum):
+    """How a revision opens a connection: with a handshake, or with metadata on every request."""
+
+    HANDSHAKE = "handshake"
+    STATELESS = "stateless"
+
+
+# Oldest first; the order is the order of preference when several are possible.
+HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+STATELESS_VERSIONS = ("2026-07-28",)
+LATEST_HANDSHAKE = HANDSHAKE_VERSIONS[-1]
+LATEST_STATELESS = STATELESS_VERSIONS[-1]
+
+
+def era_of(version: str) -> Era | None:
+    """Return the era of a revision, or None for one this library does not know."""
+    if version in STATELESS_VERSIONS:
+        return Era.STATELESS
+    if version in HANDSHAKE_VERSIONS:
+        return Era.HANDSHAKE
+    return None
+
+
+def best_common(offered: Iterable[object], known: tuple[str, ...]) -> str | None:
+    """Return the newest of the ``known`` revisions that is also ``offered``, or None."""
+    names = set(filter(lambda name: isinstance(name, str), offered))
+    return next((version for version in reversed(known) if version in names), None)

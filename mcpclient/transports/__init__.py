@@ -1,0 +1,1 @@
+"""An `Outgoing` goes in, messages come out."""

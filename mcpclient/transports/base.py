@@ -1,0 +1,118 @@
+"""What a transport is, and what it tells the session above it.
+
+To write your own, subclass `Transport` and implement ``open``, ``send`` and ``close``; hand every
+message that arrives to the receiver. The other methods are for transports that can do more.
+"""
+
+from __future__ import annotations
+
+import abc
+import enum
+from collections.abc import Awaitable
+from typing import Protocol
+
+from ..errors import McpError, ProtocolViolation
+from ..jsonrpc.codec import MalformedMessage, decode
+from ..jsonrpc.messages import Message, RequestId
+from ..protocol.outgoing import Outgoing
+
+__all__ = ["Abandoned", "Receiver", "Transport", "deliver_text"]
+
+
+class Receiver(Protocol):
+    """Where a transport delivers. None of these methods blocks or raises."""
+
+    def message_received(self, message: Message) -> None:
+        """Take one message: a JSON object, its contents unchecked."""
+
+    def message_rejected(self, error: ProtocolViolation, request_id: RequestId | None) -> None:
+        """Take note of bytes that are no message; ``request_id`` is the call they answered."""
+
+    def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
+        """Take the failure of one outgoing message; the id is None for one that is no request."""
+
+    def connection_lost(self, error: McpError) -> None:
+        """Take note that nothing more can be sent or received."""
+
+
+class Abandoned(enum.Enum):
+    """What became of a request that nobody waits for any more."""
+
+    NEVER_SENT = "the server has not seen it"
+    STREAM_CLOSED = "its own response stream was closed"
+    STILL_OPEN = "there is no stream of its own to close"
+
+
+class Transport(abc.ABC):
+    """A way to exchange messages with one server.
+
+    ``name`` is what logs and hooks call this kind of transport. ``description`` says what it
+    connects to, without secrets.
+    """
+
+    name = "custom"
+    carries_headers = False
+    """Whether the headers of an `Outgoing` reach the server."""
+
+    @property
+    def description(self) -> str:
+        """What this transport connects to, for messages."""
+        return self.name
+
+    @abc.abstractmethod
+    async def open(self, receiver: Receiver) -> None:
+        """Establish the connection; messages go to ``receiver`` from then on.
+
+        Raises `ConnectFailed`. Must clean up after itself when it fails or is cancelled.
+        """
+
+    @abc.abstractmethod
+    def send(self, outgoing: Outgoing) -> Awaitable[None] | None:
+        """Send a message, or raise `UsageError` when it cannot be represented.
+
+        Return None when it is sent or queued; return an awaitable (or write this method as a
+        coroutine) when that takes time. A later failure goes to ``receiver.request_failed``.
+        """
+
+    @abc.abstractmethod
+    async def close(self) -> None:
+        """End the connection and free everything. Idempotent, and bounded in time."""
+
+    def abort(self) -> None:  # noqa: B027 - a transport without it is merely slower to go
+        """Free everything at once, without waiting, as when the event loop is going away."""
+
+    def abandon(self, outgoing: Outgoing) -> Abandoned:
+        """Drop what is held for a request; it has timed out or was cancelled."""
+        return Abandoned.STILL_OPEN
+
+    async def listen(self) -> None:  # noqa: B027 - most transports have one channel for all
+        """Open the server's own channel, where the transport needs one (handshake era)."""
+
+
+def deliver_text(
+    text: bytes | str, receiver: Receiver, request_id: RequestId | None = None
+) -> list[Message]:
+    """Decode one JSON text and deliver the message, or the batch of messages, that it holds.
+
+    What is no message is rejected, in the name of ``request_id`` when it is known that only the
+    answer to that request can have been meant. Returns the messages that were delivered.
+    """
+    try:
+        value = decode(text)
+    except MalformedMessage as error:
+        violation = ProtocolViolation(f"the server sent a message that is {error.reason}")
+        receiver.message_rejected(violation, error.request_id or request_id)
+        return []
+    if isinstance(value, dict):
+        receiver.message_received(value)
+        return [value]
+    # Revision 2025-03-26 lets a server send several messages as one array.
+    delivered = []
+    for item in value if isinstance(value, list) and value else [value]:
+        if isinstance(item, dict):
+            receiver.message_received(item)
+            delivered.append(item)
+        else:
+            violation = ProtocolViolation("the server sent JSON that is not a message")
+            receiver.message_rejected(violation, request_id)
+    return delivered

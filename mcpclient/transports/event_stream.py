@@ -1,0 +1,111 @@
+"""Server-sent events that carry messages, over as many connections as it takes.
+
+One `EventStream` is one logical stream: the answer to a POST, or the server's own channel. It
+remembers how far it got, so that a connection that breaks can be continued with ``Last-Event-ID``
+(Streamable HTTP, "Resumability and Redelivery", revisions 2025-03-26 to 2025-11-25).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from ..errors import MessageTooLarge
+from ..framing.sse import EventDecoder, OversizedEvent
+from ..jsonrpc.messages import Message, RequestId
+from .backoff import delays
+from .base import Receiver, deliver_text
+
+__all__ = ["EventStream", "is_event_stream"]
+
+# Event ids remembered to recognise what a server sends again after a resumption.
+_REMEMBERED = 256
+
+
+def is_event_stream(content_type: str) -> bool:
+    """Whether a Content-Type names server-sent events."""
+    return content_type.partition(";")[0].strip().lower() == "text/event-stream"
+
+
+class EventStream:
+    """The messages of one logical stream, each delivered once, and when to reconnect.
+
+    ``request_id`` is the request whose answer the stream carries, None for the server's own
+    channel. ``answered`` tells whether that answer has come.
+    """
+
+    def __init__(
+        self, receiver: Receiver, max_message_size: int, request_id: RequestId | None = None
+    ) -> None:
+        self.last_event_id = ""
+        self.answered = False
+        self.progressed = False
+        self._receiver = receiver
+        self._limit = max_message_size
+        self._request_id = request_id
+        self._decoder = EventDecoder(max_message_size)
+        self._retry: int | None = None
+        self._seen: deque[str] = deque(maxlen=_REMEMBERED)
+        self._previous_id = ""
+        self._replaying = False
+        self._delays: Iterator[float] = delays()
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes of the current connection and deliver the messages they complete."""
+        for event in self._decoder.feed(data):
+            if isinstance(event, OversizedEvent):
+                error = MessageTooLarge(event.limit)
+                self._receiver.message_rejected(error, self._request_id)
+                self.answered = self._request_id is not None
+            elif event.data and event.event == "message" and not self._is_replay(event.id):
+                self._deliver(event.data)
+        self._note_position()
+
+    def _deliver(self, text: str) -> None:
+        self.progressed = True
+        for message in deliver_text(text, self._receiver, self._request_id):
+            if self._request_id is not None and self._answers(message):
+                self.answered = True
+
+    def _answers(self, message: Message) -> bool:
+        return "method" not in message and str(message.get("id")) == str(self._request_id)
+
+    def _is_replay(self, event_id: str) -> bool:
+        """Whether this event came before already. Only a resumed stream repeats events.
+
+        An event without an id of its own has that of the event before it, which proves nothing.
+        """
+        if event_id in ("", self._previous_id):
+            return False
+        self._previous_id = event_id
+        if self._replaying and event_id in self._seen:
+            return True
+        self._seen.append(event_id)
+        return False
+
+    def _note_position(self) -> None:
+        if self._decoder.last_event_id not in ("", self.last_event_id):
+            self.last_event_id = self._decoder.last_event_id
+            self.progressed = True
+        if self._decoder.retry is not None:
+            self._retry = self._decoder.retry
+
+    def next_delay(self) -> float | None:
+        """Return how many seconds to wait before reconnecting; None: give up.
+
+        What the server asked for with ``retry:`` is respected. Tries are counted anew only when
+        the last connection brought something.
+        """
+        if self.progressed:
+            self._delays = delays()
+            self.progressed = False
+        delay = next(self._delays, None)
+        if delay is None or self._retry is None:
+            return delay
+        return self._retry / 1000
+
+    def reconnected(self) -> None:
+        """Begin a new connection of the same stream."""
+        self._decoder = EventDecoder(self._limit)
+        self._previous_id = ""
+        self._replaying = bool(self.last_event_id)

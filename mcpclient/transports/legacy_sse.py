@@ -1,0 +1,242 @@
+"""HTTP+SSE of revision 2024-11-05: answers come on one event stream, messages go out by POST.
+
+Source: the transports page of revision 2024-11-05. The stream's first event, ``endpoint``, names
+the URL for the POSTs; it must be of the same origin, or credentials would leave it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable
+
+from ..errors import (
+    ConnectFailed,
+    ConnectionLost,
+    McpError,
+    MessageTooLarge,
+    ProtocolViolation,
+    UsageError,
+)
+from ..framing.content_coding import ACCEPT_ENCODING
+from ..framing.http1 import ResponseHead
+from ..framing.ndjson import DEFAULT_LINE_LIMIT
+from ..framing.sse import EventDecoder, OversizedEvent
+from ..framing.uri import Url, resolve_url
+from ..jsonrpc.codec import encode
+from ..jsonrpc.messages import RequestId
+from ..net.dialing import Dialer
+from ..net.http import Exchange, HttpClient, HttpRequest
+from ..protocol.outgoing import Outgoing
+from .base import Abandoned, Receiver, Transport, deliver_text
+from .event_stream import is_event_stream
+from .http_messages import ERROR_BODY_LIMIT, CallerHeaders, HeaderSource, answer_error
+
+__all__ = ["LegacySseTransport"]
+
+_POST_TIMEOUT = 30.0
+
+logger = logging.getLogger("mcpclient.transport")
+
+
+class LegacySseTransport(Transport):
+    """Talks to one HTTP+SSE server. ``url`` is that of the event stream."""
+
+    name = "sse"
+
+    def __init__(
+        self,
+        url: Url,
+        *,
+        headers: HeaderSource | None = None,
+        max_message_size: int = DEFAULT_LINE_LIMIT,
+        dialer: Dialer | None = None,
+    ) -> None:
+        self.url = url
+        self.max_message_size = max_message_size
+        self._headers = CallerHeaders(headers or {}, url)
+        self._http = HttpClient(dialer or Dialer())
+        self._receiver: Receiver | None = None
+        self._endpoint: Url | None = None
+        self._stream: Exchange | None = None
+        self._posts: set[_Post] = set()
+
+    @property
+    def description(self) -> str:
+        """The URL, without credentials and query."""
+        return self.url.shown
+
+    async def open(self, receiver: Receiver) -> None:
+        """Open the event stream and wait for its ``endpoint`` event.
+
+        Raises `HttpError`, `ConnectFailed` or `ProtocolViolation` when there is no such stream.
+        """
+        self._receiver = receiver
+        sink = _Stream(self, receiver)
+        headers = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
+        headers += await self._caller_headers(None)
+        self._stream = self._http.request(HttpRequest("GET", self.url, headers), sink)
+        try:
+            self._endpoint = await sink.endpoint
+        except BaseException:
+            self.abort()
+            raise
+
+    async def _caller_headers(self, outgoing: Outgoing | None) -> list[tuple[str, str]]:
+        if self._headers.may_wait:
+            return await self._headers.provided_for(outgoing)
+        return self._headers.fixed_for(outgoing)
+
+    def send(self, outgoing: Outgoing) -> Awaitable[None] | None:
+        """POST a message to the endpoint."""
+        return self._post(outgoing, encode(outgoing.message))
+
+    async def _post(self, outgoing: Outgoing, body: bytes) -> None:
+        headers = [
+            ("Content-Type", "application/json"),
+            ("Accept-Encoding", ACCEPT_ENCODING),
+            *await self._caller_headers(outgoing),
+            *outgoing.headers.items(),
+        ]
+        assert self._endpoint is not None, "the transport is not open"
+        assert self._receiver is not None
+        request = HttpRequest("POST", self._endpoint, headers, body, repeatable=outgoing.repeatable)
+        post = _Post(self._endpoint, self._receiver, outgoing.request_id, self._posts)
+        post.exchange = self._http.request(request, post)
+
+    def abandon(self, outgoing: Outgoing) -> Abandoned:
+        """The answer would have come on the shared stream, so there is nothing to close."""
+        return Abandoned.STILL_OPEN
+
+    async def close(self) -> None:
+        """Close the stream and all connections."""
+        self.abort()
+        await self._http.close()
+
+    def abort(self) -> None:
+        """Drop everything."""
+        if self._stream is not None:
+            self._stream.abort()
+            self._stream = None
+        for post in list(self._posts):
+            post.abort()
+        self._http.abort()
+
+
+class _Stream:
+    """The event stream: the endpoint first, then messages, until it breaks."""
+
+    def __init__(self, transport: LegacySseTransport, receiver: Receiver) -> None:
+        self.endpoint: asyncio.Future[Url] = asyncio.get_running_loop().create_future()
+        self._transport = transport
+        self._receiver = receiver
+        self._decoder = EventDecoder(transport.max_message_size)
+        self._refusal: ResponseHead | None = None
+        self._body = b""
+
+    def head_received(self, head: ResponseHead) -> None:
+        if head.status != 200:
+            self._refusal = head
+        elif not is_event_stream(head.headers.get("content-type", "")):
+            kind = head.headers.get("content-type", "no content type")
+            self._fail(ProtocolViolation(f"{self._shown} answered GET with {kind}, no SSE stream"))
+
+    def body_received(self, data: bytes) -> None:
+        if self._refusal is not None:
+            self._body = (self._body + data)[:ERROR_BODY_LIMIT]
+            return
+        for event in self._decoder.feed(data):
+            if isinstance(event, OversizedEvent):
+                self._receiver.message_rejected(MessageTooLarge(event.limit), None)
+            elif event.event == "endpoint":
+                self._take_endpoint(event.data)
+            elif event.event == "message" and event.data:
+                deliver_text(event.data, self._receiver)
+
+    def _take_endpoint(self, reference: str) -> None:
+        if self.endpoint.done():
+            return
+        base = self._transport.url
+        try:
+            url = resolve_url(base, reference)
+        except UsageError as error:
+            self._fail(ProtocolViolation(f"the server named an unusable endpoint: {error}"))
+            return
+        if url.origin == base.origin:
+            self.endpoint.set_result(url)
+        else:
+            self._fail(
+                ProtocolViolation(
+                    f"the server at {base.shown} named an endpoint of another origin: {url.shown}"
+                )
+            )
+
+    def response_ended(self) -> None:
+        if self._refusal is not None:
+            self._fail(answer_error(self._refusal, self._body, self._transport.url))
+        elif not self.endpoint.done():
+            self._fail(ConnectFailed(self._shown, "the event stream ended without an endpoint"))
+        else:
+            self._fail(ConnectionLost(f"{self._shown} ended the event stream"))
+
+    def response_failed(self, error: McpError) -> None:
+        self._fail(error)
+
+    @property
+    def _shown(self) -> str:
+        return self._transport.url.shown
+
+    def _fail(self, error: McpError) -> None:
+        if self.endpoint.done():
+            self._receiver.connection_lost(error)
+        else:
+            self.endpoint.set_exception(error)
+
+
+class _Post:
+    """The response to one posted message: a mere receipt, or a refusal."""
+
+    def __init__(
+        self, url: Url, receiver: Receiver, request_id: RequestId | None, posts: set[_Post]
+    ) -> None:
+        self.exchange: Exchange | None = None
+        self._url = url
+        self._receiver = receiver
+        self._request_id = request_id
+        self._posts = posts
+        self._refusal: ResponseHead | None = None
+        self._body = b""
+        self._timer = asyncio.get_running_loop().call_later(_POST_TIMEOUT, self._give_up)
+        posts.add(self)
+
+    def head_received(self, head: ResponseHead) -> None:
+        if not 200 <= head.status < 300:
+            self._refusal = head
+
+    def body_received(self, data: bytes) -> None:
+        if self._refusal is not None:
+            self._body = (self._body + data)[:ERROR_BODY_LIMIT]
+
+    def response_ended(self) -> None:
+        self._end()
+        if self._refusal is not None:
+            error = answer_error(self._refusal, self._body, self._url, self._request_id)
+            self._receiver.request_failed(self._request_id, error)
+
+    def response_failed(self, error: McpError) -> None:
+        self._end()
+        self._receiver.request_failed(self._request_id, error)
+
+    def _give_up(self) -> None:
+        self.abort()
+        reason = f"{self._url.shown} did not take a message in time"
+        self._receiver.request_failed(self._request_id, ConnectionLost(reason))
+
+    def abort(self) -> None:
+        self._end()
+        if self.exchange is not None:
+            self.exchange.abort()
+
+    def _end(self) -> None:
+        self._timer.cancel()
+        self._posts.discard(self)

@@ -1,0 +1,107 @@
+"""Messages as lines, over any byte stream: stdio, TCP or a Unix-domain socket."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from ..errors import MessageTooLarge
+from ..framing.ndjson import Line, LineFramer, OversizedLine
+from ..jsonrpc.codec import find_response_id
+from ..jsonrpc.messages import RequestId
+from ..protocol.outgoing import Outgoing
+from .base import Receiver, deliver_text
+
+__all__ = ["LineReader", "LineWriter"]
+
+logger = logging.getLogger("mcpclient.transport")
+
+_JSON_STARTS = (b"{", b"[", b"\xef\xbb\xbf")
+
+
+class LineReader:
+    """Cuts incoming bytes into lines and delivers the messages they hold.
+
+    A line that is no message, such as a banner printed to stdout, costs one warning.
+    """
+
+    def __init__(self, receiver: Receiver, max_message_size: int, peer: str) -> None:
+        self._receiver = receiver
+        self._limit = max_message_size
+        self._peer = peer
+        self._framer = LineFramer(max_message_size)
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes."""
+        for line in self._framer.feed(data):
+            self._take(line)
+
+    def feed_eof(self) -> None:
+        """Take the end of the stream; a last line without its line end still counts."""
+        for line in self._framer.feed_eof():
+            self._take(line)
+
+    def _take(self, line: Line) -> None:
+        if isinstance(line, OversizedLine):
+            request_id = find_response_id(line.start) or find_response_id(line.end)
+            self._receiver.message_rejected(MessageTooLarge(self._limit), request_id)
+        elif line.lstrip()[:3].startswith(_JSON_STARTS):
+            deliver_text(line, self._receiver)
+        elif line.strip():
+            logger.warning(
+                "%s: skipped a line that is no message: %s",
+                self._peer,
+                line[:200].decode("utf-8", "replace"),
+            )
+
+
+class LineWriter:
+    """Queues outgoing lines: calls made in one turn of the loop share a write.
+
+    While the peer does not read, lines wait here, and a request given up before it was written is
+    never sent. ``write`` passes bytes on; ``can_write`` tells whether the peer keeps up;
+    ``schedule`` arranges for `flush` to be called, soon or when the peer reads again.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[bytes], None],
+        can_write: Callable[[], bool],
+        schedule: Callable[[], None],
+    ) -> None:
+        self._write = write
+        self._can_write = can_write
+        self._schedule = schedule
+        self._lines: dict[int, tuple[RequestId | None, bytes]] = {}
+        self._serial = 0
+        self._gathering = False
+
+    def send(self, outgoing: Outgoing, line: bytes) -> None:
+        """Write a line at once if nothing has been written in this turn, else queue it."""
+        if not self._gathering and self._can_write():
+            self._gathering = True
+            self._write(line)
+        else:
+            self._serial += 1
+            self._lines[self._serial] = (outgoing.request_id, line)
+        self._schedule()
+
+    def flush(self) -> None:
+        """Write what has gathered, if the peer keeps up."""
+        self._gathering = False
+        if self._lines and self._can_write():
+            lines, self._lines = self._lines, {}
+            self._write(b"".join(line for _, line in lines.values()))
+
+    def withdraw(self, request_id: RequestId | None) -> bool:
+        """Take back a line that is still queued. False: it has been written."""
+        for serial, (queued_id, _) in self._lines.items():
+            if queued_id is not None and queued_id == request_id:
+                del self._lines[serial]
+                return True
+        return False
+
+    @property
+    def waiting(self) -> bool:
+        """Whether lines are queued."""
+        return bool(self._lines)

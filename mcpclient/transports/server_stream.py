@@ -1,0 +1,128 @@
+"""Event streams fetched with GET: the server's own channel, and the rest of a broken answer.
+
+The loop here owns the waiting: it opens the stream, reads until it ends, and opens it again from
+where it stopped, for as long as that brings anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Callable
+
+from ..errors import ConnectionLost, HttpError, McpError
+from ..framing.http1 import ResponseHead
+from ..framing.uri import Url
+from ..net.http import Exchange, ResponseSink
+from .event_stream import EventStream, is_event_stream
+from .http_messages import ERROR_BODY_LIMIT, answer_error
+
+__all__ = ["OpenStream", "ServerStream"]
+
+OpenStream = Callable[[str, ResponseSink], Awaitable[Exchange]]
+"""Sends the GET, with the last event id if there is one, its response going to the sink."""
+
+
+class ServerStream:
+    """Follows one `EventStream` over any number of GETs.
+
+    ``liveness``: seconds without a byte after which a connection counts as dead (None: never).
+    """
+
+    def __init__(
+        self, stream: EventStream, url: Url, open_stream: OpenStream, liveness: float | None
+    ) -> None:
+        self._stream = stream
+        self._url = url
+        self._open_stream = open_stream
+        self._liveness = liveness
+
+    async def follow(self, accepted: asyncio.Future[bool] | None = None) -> McpError | None:
+        """Read the stream from its first GET to its end.
+
+        ``accepted`` is resolved as soon as it is known whether the server offers the stream.
+        Returns None when the stream is complete, the reason when it cannot be continued: an
+        `HttpError` when the server does not offer it (it is then asked only once).
+        """
+        while True:
+            error = await self._read_once(accepted)
+            if self._stream.answered:
+                return None
+            if isinstance(error, HttpError) and error.status < 500:
+                return error
+            delay = self._stream.next_delay()
+            if delay is None:
+                return error or ConnectionLost("the event stream kept ending without bringing news")
+            await asyncio.sleep(delay)
+
+    async def resume(self) -> McpError | None:
+        """Continue a stream that a POST began: wait as the server asked, then follow it."""
+        delay = self._stream.next_delay()
+        await asyncio.sleep(delay or 0)
+        return await self.follow()
+
+    async def _read_once(self, accepted: asyncio.Future[bool] | None) -> McpError | None:
+        self._stream.reconnected()
+        sink = _StreamSink(self._stream, self._url, accepted)
+        try:
+            exchange = await self._open_stream(self._stream.last_event_id, sink)
+        except McpError as error:
+            sink.response_failed(error)
+            return error
+        try:
+            while True:
+                heard = sink.bytes_heard
+                done, _ = await asyncio.wait({sink.ended}, timeout=self._liveness)
+                if done:
+                    return sink.ended.result()
+                if sink.bytes_heard == heard:
+                    return ConnectionLost("the event stream fell silent")
+        finally:
+            exchange.abort()
+
+
+class _StreamSink:
+    """One GET's response."""
+
+    def __init__(
+        self, stream: EventStream, url: Url, accepted: asyncio.Future[bool] | None
+    ) -> None:
+        self.ended: asyncio.Future[McpError | None] = asyncio.get_running_loop().create_future()
+        self.bytes_heard = 0
+        self._stream = stream
+        self._url = url
+        self._accepted = accepted
+        self._refusal: ResponseHead | None = None
+        self._body = b""
+
+    def head_received(self, head: ResponseHead) -> None:
+        offered = head.status == 200 and is_event_stream(head.headers.get("content-type", ""))
+        if not offered:
+            self._refusal = head
+        self._answer(offered)
+
+    def body_received(self, data: bytes) -> None:
+        self.bytes_heard += len(data)
+        if self._refusal is None:
+            self._stream.feed(data)
+            if self._stream.answered:
+                self._end(None)
+        elif len(self._body) < ERROR_BODY_LIMIT:
+            self._body += data
+
+    def response_ended(self) -> None:
+        self._end(
+            None if self._refusal is None else answer_error(self._refusal, self._body, self._url)
+        )
+
+    def response_failed(self, error: McpError) -> None:
+        self._end(error)
+
+    def _end(self, error: McpError | None) -> None:
+        self._answer(False)
+        if not self.ended.done():
+            self.ended.set_result(error)
+
+    def _answer(self, offered: bool) -> None:
+        if self._accepted is not None and not self._accepted.done():
+            self._accepted.set_result(offered)
