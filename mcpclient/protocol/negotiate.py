@@ -263,23 +263,27 @@ def _probe(plan: Plan) -> Steps:
         return (yield from _discover(plan, era, PROBE_TIMEOUT))
     except CallTimeout:
         silent = True
-    except ConnectFailed:
-        raise
     except ConnectionLost:
         yield Restart()
+        return (yield from _handshake_or_switch(plan, LATEST_HANDSHAKE))
     except PeerError as error:
         if error.code in (ErrorCode.HEADER_MISMATCH, ErrorCode.MISSING_REQUIRED_CLIENT_CAPABILITY):
             raise
     except HttpError as error:
         if error.status in (401, 403, 407, 429):
             raise
-    except ProtocolViolation:
-        pass
+    except ProtocolViolation as violation:
+        logger.debug("%s: the probe was answered wrongly: %s", plan.target, violation)
     return (yield from _fall_back(plan, silent=silent))
 
 
 def _fall_back(plan: Plan, *, silent: bool) -> Steps:
+    """Initialize with a server that has seen the probe and may not have taken it well."""
     try:
+        return (yield from _handshake_or_switch(plan, LATEST_HANDSHAKE))
+    except ConnectionLost:
+        # There are servers that answer a first request other than initialize, and then exit.
+        yield Restart()
         return (yield from _handshake_or_switch(plan, LATEST_HANDSHAKE))
     except PeerError as error:
         # A server of the stateless era that was too slow to start for the probe, or whose first

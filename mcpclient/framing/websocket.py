@@ -1,0 +1,346 @@
+"""The WebSocket protocol as a client speaks it once the handshake is done (RFC 6455).
+
+`WebSocketProtocol` turns received bytes into events and calls into bytes to write. It does no I/O
+and knows no clock. What the server does wrong is an event and a recorded ending, never an
+exception. `mcpclient.framing.websocket_handshake` comes before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import urandom
+from typing import NamedTuple, Union
+
+from ..errors import ConnectionLost, UsageError
+from .websocket_deflate import DeflateParameters, MessageDeflater, MessageInflater
+from .websocket_frames import (
+    BINARY,
+    CLOSE,
+    CLOSE_CODES,
+    CONTINUATION,
+    FINAL,
+    MAX_CONTROL_PAYLOAD,
+    PING,
+    PONG,
+    RESERVED_1,
+    TEXT,
+    FrameViolation,
+    encode_close,
+    encode_frame,
+    is_wire_close_code,
+    parse_close,
+    read_head,
+)
+from .websocket_message import MessageAssembly, decode_text
+
+__all__ = [
+    "BinaryMessage",
+    "Closed",
+    "Event",
+    "Fault",
+    "Ping",
+    "Pong",
+    "TextMessage",
+    "WebSocketProtocol",
+    "Write",
+]
+
+_MAX_CLOSE_REASON = MAX_CONTROL_PAYLOAD - 2
+
+
+class TextMessage(NamedTuple):
+    """A whole text message, checked to be UTF-8."""
+
+    data: str
+
+
+class BinaryMessage(NamedTuple):
+    """A whole binary message."""
+
+    data: bytes
+
+
+class Ping(NamedTuple):
+    """The server asked for a sign of life; the `Write` before it answers, until we close."""
+
+    data: bytes
+
+
+class Pong(NamedTuple):
+    """The server's sign of life. ``data`` is that of the ping it answers."""
+
+    data: bytes
+
+
+class Write(NamedTuple):
+    """Bytes that must be written now: the answer to a ping, or a close frame."""
+
+    data: bytes
+
+
+class Closed(NamedTuple):
+    """The connection is over; no event follows.
+
+    ``code`` and ``reason`` are those of the server's close frame, 1005 if it gave none. ``clean``
+    says whether both sides sent one; without the server's, ``code`` is 1006.
+    Unless the stream has ended already, the server is now to close it; a client gives it a moment
+    before it does so itself (RFC 6455 section 7.1.1).
+    """
+
+    code: int
+    reason: str
+    clean: bool
+
+    def __str__(self) -> str:
+        if not self.clean:
+            return "the connection ended without a WebSocket close frame"
+        name = CLOSE_CODES.get(self.code, "private code")
+        text = f"the server closed the WebSocket connection with code {self.code} ({name})"
+        return f"{text}: {self.reason}" if self.reason else text
+
+
+class Fault(NamedTuple):
+    """The server broke the protocol; no event follows, and the stream has to be closed.
+
+    ``code`` is the one the server is told, in the `Write` before this event.
+    """
+
+    code: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"WebSocket error {self.code}: {self.reason}"
+
+
+Event = Union[TextMessage, BinaryMessage, Ping, Pong, Write, Closed, Fault]
+
+
+class WebSocketProtocol:
+    """One client connection.
+
+    ``deflate`` is what the handshake agreed on, None for no compression. ``max_message_size`` in
+    bytes bounds each message, on the wire and inflated; a larger one is a `Fault` with code 1009
+    as soon as its size is known. ``random_bytes`` makes the mask keys, which a server must not be
+    able to predict (RFC 6455 section 10.3).
+    """
+
+    def __init__(
+        self,
+        *,
+        deflate: DeflateParameters | None = None,
+        max_message_size: int = 64 * 1024 * 1024,
+        random_bytes: Callable[[int], bytes] = urandom,
+    ) -> None:
+        self._deflater = MessageDeflater(deflate) if deflate else None
+        self._inflater = MessageInflater(deflate) if deflate else None
+        self._max_message_size = max_message_size
+        self._random_bytes = random_bytes
+        self._close_sent = False
+        self._ending: Closed | Fault | None = None
+        # An incomplete frame head or control frame: never more than 127 bytes.
+        self._pending = b""
+        # What is still to come of the data frame being read; None between frames.
+        self._remaining: int | None = None
+        self._frame_is_final = False
+        # The message being read, None between messages.
+        self._message: MessageAssembly | None = None
+
+    @property
+    def ending(self) -> Closed | Fault | None:
+        """How the connection ended, or None."""
+        return self._ending
+
+    def send_text(self, text: str | bytes) -> bytes:
+        """A text message as bytes to write; ``bytes`` must hold UTF-8.
+
+        Raises ConnectionLost once the connection is closing or over, and UsageError for a lone
+        surrogate, which UTF-8 cannot carry.
+        """
+        if isinstance(text, str):
+            try:
+                text = text.encode()
+            except UnicodeEncodeError:
+                raise UsageError("text with a lone surrogate cannot be sent as UTF-8") from None
+        return self._send_message(TEXT, text)
+
+    def send_binary(self, data: bytes) -> bytes:
+        """A binary message as bytes to write. Raises ConnectionLost as `send_text` does."""
+        return self._send_message(BINARY, data)
+
+    def send_ping(self, data: bytes = b"") -> bytes:
+        """A ping as bytes to write; the `Pong` that answers it carries ``data``.
+
+        Raises UsageError for more than 125 bytes, and ConnectionLost as `send_text` does.
+        """
+        if len(data) > MAX_CONTROL_PAYLOAD:
+            raise UsageError("a WebSocket ping carries at most 125 bytes")
+        self._require_open()
+        return self._frame(FINAL | PING, data)
+
+    def send_close(self, code: int = 1000, reason: str = "") -> bytes:
+        """A close frame as bytes to write, or nothing if one was sent or the connection is over.
+
+        From then on nothing can be sent and messages are ignored, until `Closed` or `Fault`.
+        Raises UsageError for a code that no close frame may carry and for a reason of more than
+        123 bytes of UTF-8.
+        """
+        if not is_wire_close_code(code):
+            raise UsageError(f"a WebSocket close frame cannot carry the code {code}")
+        if len(reason.encode()) > _MAX_CLOSE_REASON:
+            raise UsageError("a WebSocket close reason has at most 123 bytes")
+        if self._close_sent or self._ending:
+            return b""
+        return self._close_frame(code, reason)
+
+    def feed(self, data: bytes) -> list[Event]:
+        """Take received bytes and return what they mean, in order. Never raises for them."""
+        events: list[Event] = []
+        if self._ending is None:
+            try:
+                self._read(data, events)
+            except FrameViolation as violation:
+                self._fail(violation, events)
+        return events
+
+    def feed_eof(self) -> list[Event]:
+        """The stream has ended: `Closed`, not clean, unless an ending was reported before."""
+        if self._ending is not None:
+            return []
+        self._ending = Closed(1006, "", clean=False)
+        return [self._ending]
+
+    # Sending.
+
+    def _send_message(self, opcode: int, payload: bytes) -> bytes:
+        self._require_open()
+        if self._deflater is not None and self._deflater.wants(len(payload)):
+            return self._frame(FINAL | RESERVED_1 | opcode, self._deflater.deflate(payload))
+        return self._frame(FINAL | opcode, payload)
+
+    def _require_open(self) -> None:
+        if self._ending is not None:
+            raise ConnectionLost(str(self._ending))
+        if self._close_sent:
+            raise ConnectionLost("the WebSocket connection is closing")
+
+    def _frame(self, first_byte: int, payload: bytes) -> bytes:
+        return encode_frame(first_byte, payload, self._random_bytes(4))
+
+    def _close_frame(self, code: int, reason: str) -> bytes:
+        self._close_sent = True
+        return self._frame(FINAL | CLOSE, encode_close(code, reason))
+
+    # Receiving.
+
+    def _fail(self, violation: FrameViolation, events: list[Event]) -> None:
+        if not self._close_sent:
+            events.append(Write(self._close_frame(violation.code, violation.reason)))
+        self._ending = Fault(violation.code, violation.reason)
+        self._message = None
+        events.append(self._ending)
+
+    def _read(self, data: bytes, events: list[Event]) -> None:
+        if self._pending:
+            data = self._pending + data
+            self._pending = b""
+        view = memoryview(data)
+        position, end = 0, len(data)
+        while self._ending is None:
+            if self._remaining is None:
+                head = read_head(data, position)
+                if head is None:
+                    self._pending = data[position:]
+                    return
+                first, length, start = head
+                if first & 0x0F >= CLOSE:
+                    _check_control(first, length)
+                    if end - start < length:
+                        self._pending = data[position:]
+                        return
+                    position = start + length
+                    self._take_control(first & 0x0F, data[start:position], events)
+                    continue
+                if first == FINAL | TEXT and length <= end - start and self._reads_whole(length):
+                    position = start + length
+                    events.append(TextMessage(decode_text(view[start:position])))
+                    continue
+                self._begin_frame(first, length)
+                self._remaining = length
+                position = start
+            stop = min(position + self._remaining, end)
+            self._take_payload(view[position:stop], events)
+            position = stop
+            if self._remaining:
+                return
+
+    def _reads_whole(self, length: int) -> bool:
+        """Whether a message that is there in one piece can skip being assembled."""
+        return self._message is None and not self._close_sent and length <= self._max_message_size
+
+    def _begin_frame(self, first: int, length: int) -> None:
+        opcode = first & 0x0F
+        compressed = first & 0x70 == RESERVED_1
+        if opcode > BINARY:
+            raise FrameViolation(1002, f"the server sent a frame with the reserved opcode {opcode}")
+        if first & 0x70 and not (compressed and self._inflater and opcode != CONTINUATION):
+            raise FrameViolation(1002, "the server set reserved bits in a frame")
+        if (opcode == CONTINUATION) != (self._message is not None):
+            raise FrameViolation(
+                1002,
+                "the server sent a continuation of no message"
+                if opcode == CONTINUATION
+                else "the server began a message inside another",
+            )
+        if self._message is None:
+            self._message = MessageAssembly(
+                is_text=opcode == TEXT,
+                limit=self._max_message_size,
+                inflater=self._inflater if compressed else None,
+            )
+        if not self._close_sent:
+            self._message.expect(length)
+        self._frame_is_final = first >= FINAL
+
+    def _take_payload(self, payload: memoryview, events: list[Event]) -> None:
+        """Take what is there of a data frame's payload, possibly nothing."""
+        assert self._remaining is not None
+        assert self._message is not None
+        self._remaining -= len(payload)
+        if not self._close_sent:
+            self._message.add(payload)
+        if self._remaining:
+            return
+        self._remaining = None
+        if self._frame_is_final:
+            if not self._close_sent:
+                data = self._message.finish()
+                events.append(TextMessage(data) if isinstance(data, str) else BinaryMessage(data))
+            self._message = None
+
+    def _take_control(self, opcode: int, payload: bytes, events: list[Event]) -> None:
+        if opcode == PING:
+            if not self._close_sent:
+                events.append(Write(self._frame(FINAL | PONG, payload)))
+            events.append(Ping(payload))
+        elif opcode == PONG:
+            events.append(Pong(payload))
+        else:
+            code, reason = parse_close(payload)
+            if not self._close_sent:
+                # The answer repeats the code (section 5.5.1); the server knows its own reason.
+                events.append(Write(self._close_frame(code, "")))
+            self._ending = Closed(code, reason, clean=True)
+            self._message = None
+            events.append(self._ending)
+
+
+def _check_control(first: int, length: int) -> None:
+    """A control frame is small, whole and without flags (section 5.5)."""
+    if first & 0x0F > PONG:
+        raise FrameViolation(1002, f"the server sent a frame with the reserved opcode {first & 15}")
+    if first & 0x70:
+        raise FrameViolation(1002, "the server set reserved bits in a control frame")
+    if first < FINAL:
+        raise FrameViolation(1002, "the server fragmented a control frame")
+    if length > MAX_CONTROL_PAYLOAD:
+        raise FrameViolation(1002, "the server sent a control frame of more than 125 bytes")

@@ -1,0 +1,166 @@
+"""WebSocket frames as bytes: heads, masking and close payloads (RFC 6455 sections 5 and 7.4).
+
+Everything here is a function of its arguments; which frame may come when is decided by
+`mcpclient.framing.websocket`.
+"""
+
+from __future__ import annotations
+
+import io
+
+__all__ = [
+    "BINARY",
+    "CLOSE",
+    "CLOSE_CODES",
+    "CONTINUATION",
+    "FINAL",
+    "MAX_CONTROL_PAYLOAD",
+    "PING",
+    "PONG",
+    "RESERVED_1",
+    "TEXT",
+    "FrameViolation",
+    "encode_close",
+    "encode_frame",
+    "is_wire_close_code",
+    "parse_close",
+    "read_head",
+]
+
+# Opcodes, RFC 6455 section 5.2. From CLOSE on they are control frames.
+CONTINUATION = 0x0
+TEXT = 0x1
+BINARY = 0x2
+CLOSE = 0x8
+PING = 0x9
+PONG = 0xA
+
+# The other bits of a frame's first byte.
+FINAL = 0x80
+RESERVED_1 = 0x40
+
+MAX_CONTROL_PAYLOAD = 125
+
+CLOSE_CODES = {
+    1000: "normal closure",
+    1001: "going away",
+    1002: "protocol error",
+    1003: "unsupported data",
+    1005: "no code given",
+    1006: "closed without a close frame",
+    1007: "invalid data",
+    1008: "policy violation",
+    1009: "message too big",
+    1010: "a needed extension is missing",
+    1011: "internal error",
+    1012: "service restart",
+    1013: "try again later",
+    1014: "bad gateway",
+}
+"""The close codes of the IANA registry by name; 1005 and 1006 are never on the wire."""
+
+# Masking goes block by block: the integers of a block stay in the processor's cache, and a large
+# message needs no second copy of itself. A multiple of the key's four bytes.
+_MASK_BLOCK = 32768
+
+
+class FrameViolation(Exception):
+    """The server broke the protocol. Fields: ``code`` to close with, and ``reason``."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(code, reason)
+        self.code = code
+        self.reason = reason
+
+
+def encode_frame(first_byte: int, payload: bytes, mask_key: bytes) -> bytes:
+    """One masked frame. ``first_byte`` holds the opcode and flags, ``mask_key`` four fresh bytes.
+
+    Source: RFC 6455 sections 5.2 and 5.3; a client masks every frame.
+    """
+    length = len(payload)
+    if length < 126:
+        head = bytes((first_byte, 0x80 | length)) + mask_key
+    elif length < 0x10000:
+        head = bytes((first_byte, 0x80 | 126)) + length.to_bytes(2, "big") + mask_key
+    else:
+        head = bytes((first_byte, 0x80 | 127)) + length.to_bytes(8, "big") + mask_key
+    if length <= _MASK_BLOCK:
+        return head + _mask(payload, _repeat(mask_key, length))
+    frame = io.BytesIO()
+    frame.write(head)
+    mask = _repeat(mask_key, _MASK_BLOCK)
+    view = memoryview(payload)
+    whole = length - length % _MASK_BLOCK
+    for start in range(0, whole, _MASK_BLOCK):
+        frame.write(_mask(view[start : start + _MASK_BLOCK], mask))
+    frame.write(_mask(view[whole:], _repeat(mask_key, length - whole)))
+    return frame.getvalue()
+
+
+def _repeat(mask_key: bytes, length: int) -> int:
+    """The mask for ``length`` bytes of payload, as a little-endian number."""
+    return int.from_bytes((mask_key * (length // 4 + 1))[:length], "little")
+
+
+def _mask(payload: bytes | memoryview, mask: int) -> bytes:
+    """The payload XOR a mask of the same length, as one operation on two large numbers."""
+    return (int.from_bytes(payload, "little") ^ mask).to_bytes(len(payload), "little")
+
+
+def read_head(data: bytes, position: int) -> tuple[int, int, int] | None:
+    """Read the head of a server's frame at ``position``.
+
+    Returns the first byte, the payload's length and where the payload begins, or None while the
+    head is incomplete. Raises `FrameViolation` for a masked frame and for a length that is not
+    encoded as section 5.2 demands (shortest form, top bit zero).
+    """
+    start = position + 2
+    if len(data) < start:
+        return None
+    length = data[position + 1]
+    if length < 126:
+        return data[position], length, start
+    if length & 0x80:
+        raise FrameViolation(1002, "the server masked a frame")
+    size = 2 if length == 126 else 8
+    if len(data) < start + size:
+        return None
+    length = int.from_bytes(data[start : start + size], "big")
+    if length >> 63:
+        raise FrameViolation(1002, "the server sent a frame length with its top bit set")
+    if length < (126 if size == 2 else 0x10000):
+        raise FrameViolation(1002, "the server sent a frame length that is longer than needed")
+    return data[position], length, start + size
+
+
+def is_wire_close_code(code: int) -> bool:
+    """Whether a close frame may carry this code: registered (1000 to 1014) or 3000 to 4999.
+
+    Source: RFC 6455 section 7.4 and the IANA registry, which added 1012 to 1014.
+    """
+    return 3000 <= code <= 4999 or (code in CLOSE_CODES and code not in (1005, 1006))
+
+
+def encode_close(code: int, reason: str) -> bytes:
+    """The payload of a close frame; 1005 ("no code given") is the empty payload."""
+    return b"" if code == 1005 else code.to_bytes(2, "big") + reason.encode()
+
+
+def parse_close(payload: bytes) -> tuple[int, str]:
+    """Code and reason of a close frame; an empty payload is 1005 without a reason.
+
+    Raises `FrameViolation` for a payload of one byte, a code that may not be on the wire, and a
+    reason that is not UTF-8 (RFC 6455 section 5.5.1).
+    """
+    if not payload:
+        return 1005, ""
+    if len(payload) == 1:
+        raise FrameViolation(1002, "the server sent a close frame with half a code")
+    code = int.from_bytes(payload[:2], "big")
+    if not is_wire_close_code(code):
+        raise FrameViolation(1002, f"the server closed with the illegal code {code}")
+    try:
+        return code, payload[2:].decode()
+    except UnicodeDecodeError:
+        raise FrameViolation(1007, "the server sent a close reason that is not UTF-8") from None

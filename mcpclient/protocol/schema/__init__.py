@@ -1,0 +1,92 @@
+"""JSON Schema: 2020-12 completely, and draft-07, with bounds on everything a server can send.
+
+::
+
+    schema = compile_schema(tool.output_schema)
+    for violation in schema.validate(structured_content):
+        print(violation)  # at /items/0/age: 'x' is not an integer
+
+Nothing is fetched: a reference that leads out of the schema makes the schema unusable, and so does
+one that leads in a circle. Regular expressions are matched in linear time (see ``patterns``). What
+is not reachable from the root of a schema is not looked at closely.
+
+Sources: JSON Schema Core and Validation 2020-12 and draft-07; MCP 2026-07-28, "JSON Schema Usage".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .bounds import SchemaLimits
+from .compiler import Compiler
+from .dialects import DIALECTS
+from .evaluation import Failure, Node, Run, Stopped
+from .references import Registry, Resource
+from .uris import join_pointer
+from .violations import SchemaError, Violation
+
+__all__ = ["DIALECTS", "Schema", "SchemaError", "SchemaLimits", "Violation", "compile_schema"]
+
+_DEFAULT_LIMITS = SchemaLimits()
+
+
+class Schema:
+    """A compiled schema; made by `compile_schema`. It may be used as often as one likes."""
+
+    def __init__(self, node: Node, root: Resource, limits: SchemaLimits) -> None:
+        self._node = node
+        self._root = root
+        self._limits = limits
+
+    def validate(self, value: object) -> list[Violation]:
+        """Every way in which the value does not match, up to a limit; empty when it matches.
+
+        A validation that reaches a limit of `SchemaLimits` is given up, and reported as one
+        violation that says so: what could not be checked is never called valid. Raises
+        `UsageError` for a value that JSON cannot carry.
+        """
+        run = Run(self._limits, self._root)
+        try:
+            failures = self._node.check(value, run, None) or []
+        except Stopped as stop:
+            return [_given_up(str(stop))]
+        except RecursionError:
+            return [_given_up("schema and value are nested too deeply")]
+        return [_violation(failure) for failure in failures[: self._limits.violations]]
+
+
+def _given_up(reason: str) -> Violation:
+    return Violation(f"the validation was given up: {reason}", "", "#")
+
+
+def _violation(failure: Failure) -> Violation:
+    schema_path = failure.position.location
+    if failure.keyword:
+        schema_path += f"/{failure.keyword}"
+    return Violation(failure.message, join_pointer(reversed(failure.path)), schema_path)
+
+
+def compile_schema(
+    schema: object,
+    *,
+    documents: Mapping[str, object] | None = None,
+    limits: SchemaLimits = _DEFAULT_LIMITS,
+    assert_formats: bool = False,
+) -> Schema:
+    """Make a schema ready for validating.
+
+    ``schema`` is what a JSON parser returns; it must not change afterwards. Its ``$schema`` names
+    the dialect, one of `DIALECTS`; 2020-12 without it. ``documents`` are further schemas by their
+    URI, for references to find. ``assert_formats`` makes a value that is not of its ``format`` a
+    violation; otherwise, as JSON Schema has it, a format only describes.
+
+    Raises `SchemaError` for a schema that is malformed, refers to what is not there or in a
+    circle, is of another dialect, or is over the limits.
+    """
+    registry = Registry(documents or {}, limits)
+    try:
+        root = registry.add_document("", schema)
+        node = Compiler(registry, limits, assert_formats).compile(root)
+    except RecursionError:
+        raise SchemaError("it is nested too deeply", "#") from None
+    return Schema(node, root.resource, limits)

@@ -1,0 +1,243 @@
+"""The keywords that judge a value by itself. Source: JSON Schema Validation 2020-12, section 6."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+
+from .evaluation import Check, Evaluated, Failures, Run
+from .formats import FORMATS
+from .site import ANY, ARRAY, NUMBER, OBJECT, TEXT, Build, Rule, Site
+from .values import describe, identity, is_multiple
+
+__all__ = ["ASSERTIONS", "required_with"]
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "boolean": (bool,),
+    "null": (type(None),),
+    "number": (int, float),
+    "integer": (int,),
+}
+_ARTICLES = {"object": "an", "array": "an", "integer": "an"}
+
+
+def _type(site: Site) -> Rule | None:
+    names = [site.value] if isinstance(site.value, str) else site.names(site.items())
+    for name in names:
+        if name not in _TYPES:
+            raise site.error(f"names {describe(name)}, which is not a type")
+    allowed = {python for name in names for python in _TYPES[str(name)]}
+    integers_only = "integer" in names and "number" not in names
+    expected = " or ".join([_with_article(str(name)) for name in names])
+
+    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+        if integers_only and isinstance(value, float) and value.is_integer():
+            return None
+        return site.fail(f"{describe(value)} is not {expected}")
+
+    return Rule(tuple([python for python in ANY if python not in allowed]), check)
+
+
+def _with_article(name: str) -> str:
+    return name if name == "null" else f"{_ARTICLES.get(name, 'a')} {name}"
+
+
+def _enum(site: Site) -> Rule:
+    if not isinstance(site.value, list):
+        raise site.error("is not an array")
+    return _one_of(site, site.value)
+
+
+def _const(site: Site) -> Rule:
+    return _one_of(site, [site.value])
+
+
+def _one_of(site: Site, choices: list[object]) -> Rule:
+    depth = site.workshop.depth
+    allowed = {identity(choice, depth) for choice in choices}
+    shown = ", ".join([describe(choice) for choice in choices[:10]])
+    shown = f"one of {shown}{', …' if len(choices) > 10 else ''}" if len(choices) != 1 else shown
+
+    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+        if identity(value, run.depth, run.spend) in allowed:
+            return None
+        return site.fail(f"{describe(value)} is not {shown}")
+
+    return Rule(ANY, check)
+
+
+def _multiple_of(site: Site) -> Rule:
+    divisor = site.number()
+    if divisor <= 0:
+        raise site.error("is not greater than 0")
+
+    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+        assert isinstance(value, (int, float))
+        if is_multiple(value, divisor):
+            return None
+        return site.fail(f"{describe(value)} is not a multiple of {describe(divisor)}")
+
+    return Rule(NUMBER, check)
+
+
+def _bound(holds: Callable[[float, float], bool], otherwise: str) -> Build:
+    def build(site: Site) -> Rule:
+        limit = site.number()
+
+        def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+            assert isinstance(value, (int, float))
+            if holds(value, limit):  # asked in this direction, NaN fails
+                return None
+            return site.fail(f"{describe(value)} is {otherwise} {describe(limit)}")
+
+        return Rule(NUMBER, check)
+
+    return build
+
+
+_Sized = (str, list, dict)
+_UNITS: Mapping[type, str] = {str: "characters", list: "items", dict: "members"}
+
+
+def _at_most(kind: type) -> Build:
+    def build(site: Site) -> Rule:
+        limit = site.size()
+
+        def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+            assert isinstance(value, _Sized)
+            if len(value) <= limit:
+                return None
+            return site.fail(f"{len(value)} {_UNITS[kind]} are more than {limit}")
+
+        return Rule((kind,), check)
+
+    return build
+
+
+def _at_least(kind: type) -> Build:
+    def build(site: Site) -> Rule:
+        limit = site.size()
+
+        def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+            assert isinstance(value, _Sized)
+            if len(value) >= limit:
+                return None
+            return site.fail(f"{len(value)} {_UNITS[kind]} are less than {limit}")
+
+        return Rule((kind,), check)
+
+    return build
+
+
+def _pattern(site: Site) -> Rule:
+    text = site.text()
+    pattern = site.pattern(text)
+
+    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+        assert isinstance(value, str)
+        if pattern.search(value, run.spend):
+            return None
+        return site.fail(f"{describe(value)} does not match the pattern {describe(text)}")
+
+    return Rule(TEXT, check)
+
+
+def _format(site: Site) -> Rule | None:
+    name = site.text()
+    matches = FORMATS.get(name)
+    if matches is None or not (site.workshop.asserts_formats or site.dialect.asserts_formats):
+        return None
+    is_format = matches
+
+    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+        assert isinstance(value, str)
+        run.spend(len(value) // 2)
+        return None if is_format(value) else site.fail(f"{describe(value)} is not a {name}")
+
+    return Rule(TEXT, check)
+
+
+def _unique_items(site: Site) -> Rule | None:
+    if not isinstance(site.value, bool):
+        raise site.error("is not a boolean")
+    if not site.value:
+        return None
+
+    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+        assert isinstance(value, list)
+        run.spend(len(value))
+        first: dict[object, int] = {}
+        for index, item in enumerate(value):
+            known = first.setdefault(identity(item, run.depth, run.spend), index)
+            if known != index:
+                return site.fail(f"items {known} and {index} are equal")
+        return None
+
+    return Rule(ARRAY, check)
+
+
+def _required(site: Site) -> Rule | None:
+    names = site.names(site.value)
+
+    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+        assert isinstance(value, dict)
+        for name in names:
+            if name not in value:
+                break
+        else:
+            return None
+        missing = [name for name in names if name not in value][: run.violations]
+        return [failure for name in missing for failure in site.fail(_missing(name))]
+
+    return Rule(OBJECT, check) if names else None
+
+
+def _missing(name: str) -> str:
+    return f"the required member {describe(name)} is missing"
+
+
+def _dependent_required(site: Site) -> Rule:
+    dependencies = [(name, site.names(names)) for name, names in site.members().items()]
+    return Rule(OBJECT, required_with(site, dependencies))
+
+
+def required_with(site: Site, dependencies: list[tuple[str, tuple[str, ...]]]) -> Check:
+    """The check of members that are required wherever another one is present."""
+
+    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+        assert isinstance(value, dict)
+        for name, required in dependencies:
+            if name in value:
+                run.spend(len(required) // 8)
+                for other in required:
+                    if other not in value:
+                        return site.fail(f"{_missing(other)}, which {describe(name)} needs")
+        return None
+
+    return check
+
+
+ASSERTIONS: Mapping[str, Build] = {
+    "type": _type,
+    "enum": _enum,
+    "const": _const,
+    "multipleOf": _multiple_of,
+    "maximum": _bound(operator.le, "greater than"),
+    "exclusiveMaximum": _bound(operator.lt, "not less than"),
+    "minimum": _bound(operator.ge, "less than"),
+    "exclusiveMinimum": _bound(operator.gt, "not greater than"),
+    "maxLength": _at_most(str),
+    "minLength": _at_least(str),
+    "pattern": _pattern,
+    "format": _format,
+    "maxItems": _at_most(list),
+    "minItems": _at_least(list),
+    "uniqueItems": _unique_items,
+    "maxProperties": _at_most(dict),
+    "minProperties": _at_least(dict),
+    "required": _required,
+    "dependentRequired": _dependent_required,
+}

@@ -1,0 +1,211 @@
+"""From a schema to nodes, without recursion: what a subschema refers to is compiled later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .assertions import ASSERTIONS
+from .bounds import SchemaLimits
+from .combinators import COMBINATORS
+from .containers import CONTAINERS, UNEVALUATED
+from .evaluation import (
+    Check,
+    Evaluated,
+    Failure,
+    Failures,
+    Node,
+    Run,
+    TrackingNode,
+    rules_by_type,
+)
+from .patterns import Pattern, PatternError
+from .references import Position, Registry, Resource
+from .site import ANY, Build, Rule, Site, Workshop
+from .uris import split_fragment
+from .values import describe
+from .violations import SchemaError
+
+__all__ = ["Compiler"]
+
+# In the order of evaluation: the last ones ask what all the others have dealt with.
+_KEYWORDS: Mapping[str, Build] = {**ASSERTIONS, **COMBINATORS, **CONTAINERS, **UNEVALUATED}
+_ORDER = {keyword: index for index, keyword in enumerate(_KEYWORDS)}
+# The keywords whose entries are all looked at whenever their schema is applied.
+_WALKED = ("properties", "required", "patternProperties", "dependentRequired", "dependencies")
+_ENTRIES_PER_STEP = 8
+
+
+class Compiler:
+    """Compiles every subschema that can be reached from the first one, each once."""
+
+    def __init__(self, registry: Registry, limits: SchemaLimits, assert_formats: bool) -> None:
+        self._registry = registry
+        self._limits = limits
+        self._nodes: dict[Position, Node] = {}
+        self._pending: list[Position] = []
+        self._patterns: dict[str, Pattern] = {}
+        self._pattern_states = limits.pattern_states
+        # The dynamic anchors by name, how many of them the registry had, and for each name in use
+        # what a reference to it may arrive at.
+        self._anchors: dict[str, list[Position]] = {}
+        self._sorted = 0
+        self._dynamic: dict[str, dict[Resource, Check]] = {}
+        self._workshop = Workshop(
+            self._child,
+            self._refer,
+            self._refer_dynamically,
+            self._pattern,
+            assert_formats,
+            limits.validation_depth,
+        )
+
+    def compile(self, root: Position) -> Node:
+        """The node of a schema, complete with all it refers to. Raises `SchemaError`."""
+        node = self._node(root)
+        while self._pending:
+            while self._pending:
+                position = self._pending.pop()
+                self._fill(self._nodes[position], position)
+            self._sort_dynamic_anchors()
+        self._reject_endless_loops()
+        return node
+
+    def _node(self, position: Position) -> Node:
+        if position not in self._nodes:
+            schema = position.value
+            keywords = position.resource.dialect.keywords
+            tracks = isinstance(schema, dict) and any(
+                keyword in schema and keyword in keywords for keyword in UNEVALUATED
+            )
+            self._nodes[position] = TrackingNode() if tracks else Node()
+            self._pending.append(position)
+        return self._nodes[position]
+
+    def _fill(self, node: Node, position: Position) -> None:
+        schema = position.value
+        if isinstance(schema, bool):
+            node.rules = rules_by_type([] if schema else [(ANY, _nothing(position))])
+            return
+        if not isinstance(schema, dict):
+            raise SchemaError(f"{describe(schema)} is not a schema", position.location)
+        dialect = position.resource.dialect
+        keywords = [name for name in schema if name in dialect.keywords and name in _ORDER]
+        if dialect.legacy and "$ref" in schema:
+            keywords = ["$ref"]
+        keywords.sort(key=_ORDER.__getitem__)
+        rules: list[Rule] = []
+        for keyword in keywords:
+            site = Site(keyword, schema[keyword], schema, position, self._workshop)
+            rule = self._build(site)
+            if rule is not None:
+                rules.append(rule)
+            if keyword in _WALKED and isinstance(schema[keyword], (dict, list)):
+                node.cost += len(schema[keyword]) // _ENTRIES_PER_STEP
+        node.rules = rules_by_type(rules)
+
+    def _build(self, site: Site) -> Rule | None:
+        try:
+            return _KEYWORDS[site.keyword](site)
+        except PatternError as error:
+            raise SchemaError(str(error), site.location) from None
+
+    def _child(self, origin: Position, tokens: tuple[str, ...], in_place: bool) -> Check:
+        target = origin.children.get(tokens)
+        if target is None:
+            raise SchemaError(f"{describe('/'.join(tokens))} is not a schema", origin.location)
+        return self._edge(origin, target, in_place)
+
+    def _refer(self, origin: Position, reference: str) -> Check:
+        return self._edge(origin, self._registry.resolve(reference, origin), in_place=True)
+
+    def _refer_dynamically(self, origin: Position, reference: str) -> Check:
+        target = self._registry.resolve(reference, origin)
+        _, name = split_fragment(reference)
+        if target.resource.dynamic_anchors.get(name) is not target:
+            return self._edge(origin, target, in_place=True)
+        choices = self._dynamic_choices(name)
+
+        def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+            run.steps -= len(run.scope) // _ENTRIES_PER_STEP
+            for resource in run.scope:
+                if resource in choices:
+                    return choices[resource](value, run, seen)
+            # Not entered yet, as when the reference names another resource.
+            return choices[target.resource](value, run, seen)
+
+        return check
+
+    def _dynamic_choices(self, name: str) -> Mapping[Resource, Check]:
+        """The targets of dynamic references to a name; some may be added until the end."""
+        self._sort_dynamic_anchors()
+        if name not in self._dynamic:
+            self._dynamic[name] = {}
+            for position in self._anchors[name]:
+                self._add_choice(name, position)
+        return self._dynamic[name]
+
+    def _sort_dynamic_anchors(self) -> None:
+        """Take notice of the dynamic anchors that were found since the last time."""
+        for name, position in self._registry.dynamic_anchors[self._sorted :]:
+            self._anchors.setdefault(name, []).append(position)
+            if name in self._dynamic:
+                self._add_choice(name, position)
+        self._sorted = len(self._registry.dynamic_anchors)
+
+    def _add_choice(self, name: str, position: Position) -> None:
+        resource = position.resource
+        self._dynamic[name][resource] = _entering(self._node(position), resource)
+
+    def _edge(self, origin: Position, target: Position, in_place: bool) -> Check:
+        node = self._node(target)
+        if in_place:
+            self._nodes[origin].in_place.append(node)
+        if target.resource is origin.resource:
+            return node.check
+        return _entering(node, target.resource)
+
+    def _pattern(self, text: str) -> Pattern:
+        if text not in self._patterns:
+            pattern = Pattern(text, self._pattern_states)
+            self._pattern_states -= pattern.size
+            self._patterns[text] = pattern
+        return self._patterns[text]
+
+    def _reject_endless_loops(self) -> None:
+        """Raise `SchemaError` where a schema applies itself to the very same value again."""
+        finished: set[Node] = set()
+        for start, first in self._nodes.items():
+            active: dict[Node, int] = {}  # the nodes of the current path, and how far each is
+            path = [first] if first not in finished else []
+            while path:
+                node = path[-1]
+                index = active.setdefault(node, 0)
+                if index == len(node.in_place):
+                    finished.add(path.pop())
+                    del active[node]
+                    continue
+                active[node] = index + 1
+                following = node.in_place[index]
+                if following in active:
+                    raise SchemaError("its references lead in a circle", start.location)
+                if following not in finished:
+                    path.append(following)
+
+
+def _nothing(position: Position) -> Check:
+    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+        return [Failure(f"{describe(value)} is not allowed here", position, "")]
+
+    return check
+
+
+def _entering(node: Node, resource: Resource) -> Check:
+    """Apply a schema of another resource, and let `Run.scope` know."""
+
+    def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
+        run.scope.append(resource)
+        failures = node.check(value, run, seen)
+        run.scope.pop()
+        return failures
+
+    return check

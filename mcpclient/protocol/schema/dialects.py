@@ -1,0 +1,156 @@
+"""The dialects of JSON Schema: which keywords they know and where these hold subschemas.
+
+Supported are 2020-12, the default of MCP, and draft-07, which many servers still write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+__all__ = ["DIALECTS", "DRAFT_07", "DRAFT_2020_12", "Dialect", "dialect_of", "subschemas"]
+
+_ONE = "a schema"
+_LIST = "a list of schemas"
+_MAP = "an object of schemas"
+
+_CORE = frozenset({"$id", "$schema", "$ref", "$anchor", "$dynamicRef", "$dynamicAnchor", "$defs"})
+_APPLICATOR = frozenset(
+    {"prefixItems", "items", "contains", "additionalProperties", "properties"}
+    | {"patternProperties", "dependentSchemas", "propertyNames", "if", "allOf", "anyOf"}
+    | {"oneOf", "not", "dependencies"}
+)
+_UNEVALUATED = frozenset({"unevaluatedItems", "unevaluatedProperties"})
+_VALIDATION = frozenset(
+    {"type", "const", "enum", "multipleOf", "maximum", "exclusiveMaximum", "minimum"}
+    | {"exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems"}
+    | {"uniqueItems", "maxProperties", "minProperties", "required", "dependentRequired"}
+)
+_FORMAT = frozenset({"format"})
+
+_PLACES: dict[str, tuple[str, ...]] = {
+    "$defs": (_MAP,),
+    "definitions": (_MAP,),
+    "properties": (_MAP,),
+    "patternProperties": (_MAP,),
+    "dependentSchemas": (_MAP,),
+    "dependencies": (_MAP,),
+    "allOf": (_LIST,),
+    "anyOf": (_LIST,),
+    "oneOf": (_LIST,),
+    "prefixItems": (_LIST,),
+    "items": (_ONE,),
+    "contains": (_ONE,),
+    "additionalProperties": (_ONE,),
+    "propertyNames": (_ONE,),
+    "unevaluatedItems": (_ONE,),
+    "unevaluatedProperties": (_ONE,),
+    "if": (_ONE,),
+    "then": (_ONE,),
+    "else": (_ONE,),
+    "not": (_ONE,),
+}
+_NOT_IN_DRAFT_07 = frozenset(
+    {"$anchor", "$dynamicRef", "$dynamicAnchor", "$defs", "prefixItems", "dependentSchemas"}
+    | {"dependentRequired"}
+    | _UNEVALUATED
+)
+_PLACES_07 = {name: shapes for name, shapes in _PLACES.items() if name not in _NOT_IN_DRAFT_07}
+_PLACES_07["items"] = (_ONE, _LIST)
+_PLACES_07["additionalItems"] = (_ONE,)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One dialect: the keywords that assert something, and the places of subschemas.
+
+    ``legacy`` marks the rules of draft-07: a ``$ref`` hides its siblings, ``items`` may be a list
+    and is completed by ``additionalItems``, and anchors are written as ``$id``.
+    """
+
+    name: str
+    keywords: frozenset[str]
+    places: Mapping[str, tuple[str, ...]]
+    legacy: bool = False
+    asserts_formats: bool = False
+
+
+DRAFT_2020_12 = Dialect(
+    "2020-12", _CORE | _APPLICATOR | _UNEVALUATED | _VALIDATION | _FORMAT, _PLACES
+)
+DRAFT_07 = Dialect(
+    "draft-07",
+    (_CORE | _APPLICATOR | {"additionalItems"} | _VALIDATION | _FORMAT) - _NOT_IN_DRAFT_07,
+    _PLACES_07,
+    legacy=True,
+)
+
+DIALECTS: Mapping[str, Dialect] = {
+    "https://json-schema.org/draft/2020-12/schema": DRAFT_2020_12,
+    "http://json-schema.org/draft/2020-12/schema": DRAFT_2020_12,
+    "http://json-schema.org/draft-07/schema": DRAFT_07,
+    "https://json-schema.org/draft-07/schema": DRAFT_07,
+}
+
+_VOCABULARY = "https://json-schema.org/draft/2020-12/vocab/"
+_VOCABULARIES: Mapping[str, frozenset[str]] = {
+    _VOCABULARY + "core": _CORE,
+    _VOCABULARY + "applicator": _APPLICATOR,
+    _VOCABULARY + "unevaluated": _UNEVALUATED,
+    _VOCABULARY + "validation": _VALIDATION,
+    _VOCABULARY + "format-annotation": _FORMAT,
+    _VOCABULARY + "format-assertion": _FORMAT,
+    _VOCABULARY + "meta-data": frozenset(),
+    _VOCABULARY + "content": frozenset(),
+}
+
+
+def dialect_of(uri: str, documents: Mapping[str, object]) -> Dialect | None:
+    """The dialect that a ``$schema`` names, or None when it is not supported.
+
+    ``documents`` may hold the metaschema of a dialect of one's own, whose ``$vocabulary`` says
+    which keywords are in force. Source: JSON Schema Core 2020-12, section 8.1.
+    """
+    uri = uri[:-1] if uri.endswith("#") else uri
+    if uri in DIALECTS:
+        return DIALECTS[uri]
+    metaschema = documents.get(uri)
+    if not isinstance(metaschema, dict):
+        return None
+    vocabularies = metaschema.get("$vocabulary")
+    if not isinstance(vocabularies, dict):
+        return DIALECTS.get(str(metaschema.get("$schema")).rstrip("#"))
+    keywords = _CORE
+    for vocabulary, required in vocabularies.items():
+        if vocabulary in _VOCABULARIES:
+            keywords |= _VOCABULARIES[vocabulary]
+        elif required:
+            return None
+    return Dialect(
+        name=uri,
+        keywords=keywords,
+        places=_PLACES,
+        asserts_formats=_VOCABULARY + "format-assertion" in vocabularies,
+    )
+
+
+def subschemas(
+    schema: Mapping[str, object], dialect: Dialect
+) -> Iterator[tuple[tuple[str, ...], object]]:
+    """Every direct subschema of a schema, with the tokens of the JSON pointer that leads to it.
+
+    What stands in the place of a subschema without being an object or a boolean is left out: its
+    keyword complains about it.
+    """
+    for keyword, value in schema.items():
+        shapes = dialect.places.get(keyword, ())
+        found: Iterable[tuple[tuple[str, ...], object]] = ()
+        if _LIST in shapes and isinstance(value, list):
+            found = [((keyword, str(index)), item) for index, item in enumerate(value)]
+        elif _MAP in shapes and isinstance(value, dict):
+            found = [((keyword, name), item) for name, item in value.items()]
+        elif _ONE in shapes:
+            found = [((keyword,), value)]
+        for tokens, item in found:
+            if isinstance(item, (dict, bool)):
+                yield tokens, item

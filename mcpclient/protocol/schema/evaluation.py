@@ -1,0 +1,157 @@
+"""Compiled schemas at work: nodes made of rules, and the state of one validation.
+
+A node is one schema. It keeps, for each JSON type, the rules that can have something to say about
+a value of that type, so that a string never meets the keywords for arrays. A rule is a closure:
+it returns None when the value is fine, otherwise its failures. The place of a failure in the
+value is noted while the failures travel outwards, so that a valid value pays nothing for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Optional
+
+from .bounds import SchemaLimits
+from .references import Position, Resource
+from .values import JSON_TYPES, json_type
+
+__all__ = [
+    "Check",
+    "Evaluated",
+    "Failure",
+    "Failures",
+    "Node",
+    "Run",
+    "Stopped",
+    "TrackingNode",
+    "place",
+    "rules_by_type",
+]
+
+
+class Failure:
+    """A violation on its way outwards; ``path`` leads to the value from the inside out."""
+
+    __slots__ = ("keyword", "message", "path", "position")
+
+    def __init__(self, message: str, position: Position, keyword: str) -> None:
+        self.message = message
+        self.position = position
+        self.keyword = keyword
+        self.path: list[str | int] = []
+
+
+Failures = Optional[list[Failure]]
+
+
+def place(failures: list[Failure], token: str | int) -> list[Failure]:
+    """Note that these failures were found inside the member or item ``token``."""
+    for failure in failures:
+        failure.path.append(token)
+    return failures
+
+
+class Evaluated:
+    """Which members and items of one value some keyword has dealt with.
+
+    Only kept where an ``unevaluatedProperties`` or ``unevaluatedItems`` will ask.
+    """
+
+    __slots__ = ("items", "properties")
+
+    def __init__(self) -> None:
+        self.properties: set[str] = set()
+        self.items: set[int] = set()
+
+    def add(self, other: Evaluated) -> None:
+        """Take over what a subschema has dealt with."""
+        self.properties |= other.properties
+        self.items |= other.items
+
+
+class Stopped(Exception):
+    """The validation has reached one of its limits; ``str()`` says which."""
+
+
+class Run:
+    """The state of one validation: what it may still cost, and which resources it is in.
+
+    ``scope`` lists the schema resources that were entered, outermost first: ``$dynamicRef`` asks.
+    """
+
+    __slots__ = ("depth", "scope", "steps", "violations")
+
+    def __init__(self, limits: SchemaLimits, root: Resource) -> None:
+        self.steps = limits.validation_steps
+        self.depth = limits.validation_depth
+        self.violations = limits.violations
+        self.scope = [root]
+
+    def spend(self, steps: int) -> None:
+        """Account for work that is about to be done. Raises `Stopped` when it is too much."""
+        self.steps -= steps
+        if self.steps < 0:
+            raise Stopped("it takes too many steps")
+
+    def check_limits(self) -> None:
+        """Raise `Stopped` when one of the counters has run out."""
+        self.spend(0)
+        if self.depth < 0:
+            raise Stopped("schema and value are nested too deeply")
+
+
+# A rule, and also a whole node: (value, run, where to note what was dealt with) -> failures.
+Check = Callable[[object, Run, Optional[Evaluated]], Failures]
+
+
+class Node:
+    """One compiled schema. It is created first and filled later, because schemas are recursive."""
+
+    __slots__ = ("cost", "in_place", "rules")
+
+    def __init__(self) -> None:
+        self.rules: Mapping[type, Sequence[Check]] = {}
+        self.cost = 1
+        # The nodes that this one applies to the same value, for the detection of endless loops.
+        self.in_place: list[Node] = []
+
+    def check(self, value: object, run: Run, seen: Evaluated | None) -> Failures:
+        """Apply the schema to a value."""
+        run.steps -= self.cost
+        run.depth -= 1
+        if run.steps < 0 or run.depth < 0:
+            run.check_limits()
+        rules = self.rules.get(type(value))
+        if rules is None:
+            rules = self.rules[json_type(value)]
+        failures: Failures = None
+        for rule in rules:
+            found = rule(value, run, seen)
+            if found is not None:
+                failures = found if failures is None else failures + found
+                if len(failures) >= run.violations:
+                    break
+        run.depth += 1
+        return failures
+
+
+class TrackingNode(Node):
+    """A schema with a keyword that asks what the other keywords have dealt with."""
+
+    __slots__ = ()
+
+    def check(self, value: object, run: Run, seen: Evaluated | None) -> Failures:
+        """Apply the schema to a value, and tell the outer schema what it dealt with."""
+        own = Evaluated()
+        failures = super().check(value, run, own)
+        if seen is not None and failures is None:
+            seen.add(own)
+        return failures
+
+
+def rules_by_type(rules: Sequence[tuple[Sequence[type], Check]]) -> Mapping[type, Sequence[Check]]:
+    """Sort rules by the JSON types they have something to say about, keeping their order."""
+    return {
+        json_type: tuple([check for types, check in rules if json_type in types])
+        for json_type in JSON_TYPES
+    }

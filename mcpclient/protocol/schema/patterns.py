@@ -1,0 +1,265 @@
+r"""Regular expressions that always finish: the ones a server sends are run by no backtracking.
+
+Python's ``re`` can take exponential time, and nothing can interrupt it. Here an expression becomes
+a nondeterministic automaton (Thompson's construction) of which all states are followed at once,
+so the time is at most the length of the text times the size of the automaton. Sets of states that
+were met before are remembered, which makes it a deterministic automaton that is built lazily: a
+character then costs two look-ups.
+
+A look ahead or behind is an automaton of its own. Before the search it is run once over the text,
+a look ahead backwards from the end, and notes every place where it holds; the search then treats
+it as it treats ``\b``. So these cost linear time, too. Repetition counts are unrolled, within a
+limit on the number of states.
+
+`PatternError` is raised for what is not an expression, is too large, or needs a back reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import repeat
+from typing import NamedTuple
+
+from .pattern_classes import CharacterSet, is_word_character
+from .pattern_syntax import (
+    Boundary,
+    Choice,
+    Expression,
+    Look,
+    PatternError,
+    Repeat,
+    Sequence,
+    parse_pattern,
+)
+
+__all__ = ["Pattern", "PatternError", "Spend"]
+
+# Called with a number of steps of work that are about to be taken; raises when there were too many.
+Spend = Callable[[int], None]
+
+# How many automaton states all remembered sets may hold together before they are forgotten.
+_MAX_REMEMBERED = 50_000
+_STATES_PER_STEP = 2
+_CHARACTERS_PER_STEP = 8
+
+
+class Pattern:
+    """A compiled regular expression in the dialect of ECMA-262.
+
+    ``max_states`` bounds the automaton; ``size`` says how many states it has. Raises
+    `PatternError`.
+    """
+
+    def __init__(self, text: str, max_states: int) -> None:
+        self._automaton = _Automaton(parse_pattern(text), False, max_states)
+        self.size = self._automaton.size
+
+    def search(self, text: str, spend: Spend) -> bool:
+        """Whether the expression matches anywhere in the text."""
+        return self._automaton.search(text, spend)
+
+
+class _State(NamedTuple):
+    """One state: it accepts a character, or it leads on when the condition ``bit`` is as expected.
+
+    ``bit`` is 0 for a state that leads on always. The state without targets is the final one.
+    """
+
+    targets: tuple[int, ...]
+    accepts: CharacterSet | None = None
+    bit: int = 0
+    expected: bool = True
+
+
+class _States:
+    """A set of states, with what follows from it as far as that is known."""
+
+    __slots__ = ("closed", "final", "members", "moves")
+
+    def __init__(self, members: frozenset[int], final: bool) -> None:
+        self.members = members
+        self.final = final
+        self.closed: dict[int, _States] = {}
+        self.moves: dict[str, _States] = {}
+
+
+_FINAL = 0
+
+
+class _Automaton:
+    def __init__(self, expression: Expression, backward: bool, max_states: int) -> None:
+        self._backward = backward
+        self._max_states = max_states
+        self._states = [_State(())]
+        self._conditions: dict[Boundary | int, tuple[int, Callable[[str, Spend], Iterable[int]]]]
+        self._conditions = {}
+        self._looks_size = 0
+        self._entry = self._emit(expression, _FINAL)
+        self._forget()
+
+    @property
+    def size(self) -> int:
+        return len(self._states) + self._looks_size
+
+    # The construction goes from the end of the expression to its start: what follows exists first.
+
+    def _add(self, state: _State) -> int:
+        if self.size >= self._max_states:
+            raise PatternError("the expression is too large once its repetitions are unrolled")
+        self._states.append(state)
+        return len(self._states) - 1
+
+    def _emit(self, expression: Expression, target: int) -> int:
+        """Add the states of an expression that continues at ``target``; returns where it starts."""
+        if isinstance(expression, CharacterSet):
+            return self._add(_State((target,), expression))
+        if isinstance(expression, Sequence):
+            parts = expression.parts if self._backward else expression.parts[::-1]
+            for part in parts:
+                target = self._emit(part, target)
+            return target
+        if isinstance(expression, Choice):
+            starts = [self._emit(option, target) for option in expression.options]
+            return self._add(_State(tuple(starts)))
+        if isinstance(expression, Repeat):
+            return self._emit_repeat(expression, target)
+        if isinstance(expression, Boundary):
+            bit = self._condition(expression._replace(expected=True), _BOUNDARIES[expression.kind])
+            return self._add(_State((target,), None, bit, expression.expected))
+        return self._emit_look(expression, target)
+
+    def _emit_repeat(self, expression: Repeat, target: int) -> int:
+        part, least, most = expression
+        after = target
+        if most is None:
+            target = self._add(_State(()))
+            self._states[target] = _State((self._emit(part, target), after))
+        else:
+            for _ in range(most - least):
+                target = self._add(_State((self._emit(part, target), after)))
+        for _ in range(least):
+            start = self._emit(part, target)
+            if start == target:  # the part is the empty text, however often
+                break
+            target = start
+        return target
+
+    def _emit_look(self, expression: Look, target: int) -> int:
+        if id(expression) not in self._conditions:
+            rest = self._max_states - self.size
+            automaton = _Automaton(expression.part, not expression.behind, rest)
+            self._looks_size += automaton.size
+            self._condition(id(expression), automaton.places)
+        bit, _ = self._conditions[id(expression)]
+        return self._add(_State((target,), None, bit, expression.expected))
+
+    def _condition(self, key: Boundary | int, places: Callable[[str, Spend], Iterable[int]]) -> int:
+        if key not in self._conditions:
+            self._conditions[key] = 1 << len(self._conditions), places
+        return self._conditions[key][0]
+
+    # The search. A context is the sum of the bits of all conditions that hold at a place.
+
+    def search(self, text: str, spend: Spend) -> bool:
+        spend(1 + len(text) // _CHARACTERS_PER_STEP)
+        contexts = self._contexts(text, spend)
+        states = self._start
+        for context, character in zip(contexts, text):
+            states = states.closed.get(context) or self._close(states, context, spend)
+            if states.final:
+                return True
+            states = states.moves.get(character) or self._move(states, character, spend)
+        last = next(iter(contexts)) if isinstance(contexts, repeat) else contexts[-1]
+        return (states.closed.get(last) or self._close(states, last, spend)).final
+
+    def places(self, text: str, spend: Spend) -> Iterable[int]:
+        """Every index into the text at which a match ends; run backwards, at which it starts."""
+        spend(1 + len(text) // _CHARACTERS_PER_STEP)
+        contexts = list(zip(self._contexts(text, spend), range(len(text) + 1)))
+        characters: Iterable[str] = text
+        if self._backward:
+            contexts.reverse()
+            characters = reversed(text)
+        states = self._start
+        found: list[int] = []
+        following = iter(characters)
+        for context, place in contexts:
+            states = states.closed.get(context) or self._close(states, context, spend)
+            if states.final:
+                found.append(place)
+            character = next(following, None)
+            if character is not None:
+                states = states.moves.get(character) or self._move(states, character, spend)
+        return found
+
+    def _contexts(self, text: str, spend: Spend) -> list[int] | repeat[int]:
+        if not self._conditions:
+            return repeat(0)
+        contexts = [0] * (len(text) + 1)
+        for bit, places in self._conditions.values():
+            for place in places(text, spend):
+                contexts[place] |= bit
+        return contexts
+
+    def _close(self, states: _States, context: int, spend: Spend) -> _States:
+        """The states that are reached without a character, those that accept one or are final."""
+        pending = list(states.members)
+        seen = set(pending)
+        for index in pending:  # grows while it is walked
+            targets, accepts, bit, expected = self._states[index]
+            if accepts is None and (not bit or bool(context & bit) is expected):
+                for target in targets:
+                    if target not in seen:
+                        seen.add(target)
+                        pending.append(target)
+        spend(len(pending) // _STATES_PER_STEP)
+        kept = [index for index in pending if self._states[index].accepts is not None]
+        closed = self._remember(frozenset(kept), _FINAL in seen)
+        states.closed[context] = closed
+        return closed
+
+    def _move(self, states: _States, character: str, spend: Spend) -> _States:
+        spend(len(states.members) // _STATES_PER_STEP)
+        following = {self._entry}  # a match may start at every place
+        for index in states.members:
+            targets, accepts, _, _ = self._states[index]
+            if accepts is not None and accepts.contains(character):
+                following.update(targets)
+        moved = self._remember(frozenset(following), False)
+        states.moves[character] = moved
+        return moved
+
+    def _remember(self, members: frozenset[int], final: bool) -> _States:
+        known = self._known.get((members, final))
+        if known is not None:
+            self._remembered += 1
+        else:
+            self._remembered += 1 + len(members)
+            known = self._known[members, final] = _States(members, final)
+        if self._remembered > _MAX_REMEMBERED:
+            self._forget()
+        return known
+
+    def _forget(self) -> None:
+        self._known: dict[tuple[frozenset[int], bool], _States] = {}
+        self._remembered = 0
+        self._start = _States(frozenset((self._entry,)), False)
+
+
+def _word_edges(text: str, spend: Spend) -> Iterable[int]:
+    spend(1 + len(text) // _CHARACTERS_PER_STEP)
+    before = False
+    for place, character in enumerate(text):
+        word = is_word_character(character)
+        if word is not before:
+            yield place
+        before = word
+    if before:
+        yield len(text)
+
+
+_BOUNDARIES: dict[str, Callable[[str, Spend], Iterable[int]]] = {
+    "^": lambda text, spend: (0,),
+    "$": lambda text, spend: (len(text),),
+    "b": _word_edges,
+}

@@ -1,0 +1,246 @@
+"""Where every subschema is, and what a reference refers to. Nothing is ever fetched.
+
+A document is a tree of subschemas. One with an ``$id`` starts a resource, which has a URI of its
+own, and anchors that are looked up within it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from .bounds import SchemaLimits
+from .dialects import DRAFT_2020_12, Dialect, dialect_of, subschemas
+from .metaschemas import METASCHEMAS
+from .uris import join_pointer, pointer_tokens, resolve, split_fragment
+from .values import describe, identity
+from .violations import SchemaError
+
+__all__ = ["Position", "Registry", "Resource"]
+
+_ANCHOR = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
+_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
+# Deeper schemas are over the limits anyway.
+_COMPARED_DEPTH = 500
+# Every relative $id repeats the URI it is relative to.
+_MAX_URI_LENGTH = 4096
+
+
+class Resource:
+    """A schema with a URI of its own, and the anchors inside it."""
+
+    __slots__ = ("anchors", "dialect", "dynamic_anchors", "root", "uri")
+
+    root: Position
+
+    def __init__(self, uri: str, dialect: Dialect) -> None:
+        self.uri = uri
+        self.dialect = dialect
+        self.anchors: dict[str, Position] = {}
+        self.dynamic_anchors: dict[str, Position] = {}
+
+
+class Position:
+    """One subschema: its value, the resource it belongs to, and where it stands.
+
+    ``tokens`` lead to it from its ``parent``. The way from the root is put together only when
+    somebody asks, because long member names would otherwise be repeated in all they contain.
+    """
+
+    __slots__ = ("children", "depth", "document", "parent", "resource", "tokens", "value")
+
+    def __init__(
+        self,
+        document: str,
+        value: object,
+        resource: Resource,
+        parent: Position | None = None,
+        tokens: tuple[str, ...] = (),
+    ) -> None:
+        self.document = document
+        self.value = value
+        self.resource = resource
+        self.parent = parent
+        self.tokens = tokens
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.children: dict[tuple[str, ...], Position] = {}
+
+    @property
+    def location(self) -> str:
+        """The place as a URI whose fragment is a JSON pointer; the main document has no URI."""
+        steps = [position.tokens for position in self._ancestry()]
+        return f"{self.document}#" + "".join([join_pointer(tokens) for tokens in reversed(steps)])
+
+    def _ancestry(self) -> Iterator[Position]:
+        position: Position | None = self
+        while position is not None:
+            yield position
+            position = position.parent
+
+    def add_child(self, tokens: tuple[str, ...], value: object) -> Position:
+        """Note that there is a subschema at these tokens."""
+        child = Position(self.document, value, self.resource, self, tokens)
+        self.children[tokens] = child
+        return child
+
+
+class Registry:
+    """All subschemas of a document and of those it refers to.
+
+    ``documents`` are other documents by URI, for references to find; the metaschemas of the
+    supported dialects are always there. ``dynamic_anchors`` lists every ``$dynamicAnchor`` found
+    so far with its name.
+    """
+
+    def __init__(self, documents: Mapping[str, object], limits: SchemaLimits) -> None:
+        self.dynamic_anchors: list[tuple[str, Position]] = []
+        self._documents = documents
+        self._limits = limits
+        self._resources: dict[str, Resource] = {}
+        self._count = 0
+
+    def add_document(self, uri: str, schema: object, dialect: Dialect = DRAFT_2020_12) -> Position:
+        """Find all subschemas of a document. Its ``$schema`` outranks ``dialect``."""
+        resource = Resource(uri, dialect)
+        self._resources[uri] = resource
+        resource.root = Position(uri, schema, resource)
+        self._index(resource.root)
+        return resource.root
+
+    def resolve(self, reference: str, origin: Position) -> Position:
+        """The subschema that a ``$ref`` in ``origin`` refers to. Raises `SchemaError`."""
+        uri, fragment = self._absolute(reference, origin)
+        resource = self._resource(uri, origin)
+        if not fragment:
+            return resource.root
+        if fragment.startswith("/"):
+            return self._at_pointer(resource.root, pointer_tokens(fragment), origin)
+        if fragment in resource.anchors:
+            return resource.anchors[fragment]
+        raise SchemaError(f"there is no anchor {describe(fragment)} to refer to", origin.location)
+
+    def _absolute(self, reference: str, origin: Position) -> tuple[str, str]:
+        """A reference as an absolute URI and a decoded fragment."""
+        relative, fragment = split_fragment(reference)
+        uri = resolve(origin.resource.uri, relative) if relative else origin.resource.uri
+        if len(uri) > _MAX_URI_LENGTH:
+            raise SchemaError("a URI in it is too long", origin.location)
+        return uri, fragment
+
+    def _resource(self, uri: str, origin: Position) -> Resource:
+        if uri not in self._resources:
+            document = self._documents.get(uri, METASCHEMAS.get(uri))
+            if document is None:
+                raise SchemaError(
+                    f"it refers to {describe(uri)}, which is not part of it, "
+                    "and references are not fetched",
+                    origin.location,
+                )
+            self.add_document(uri, document, origin.resource.dialect)
+        return self._resources[uri]
+
+    def _at_pointer(self, root: Position, tokens: Sequence[str], origin: Position) -> Position:
+        """The subschema that a JSON pointer leads to.
+
+        Where no keyword has put a subschema, the value becomes one by being referred to.
+        """
+        value, nearest, behind = root.value, root, 0
+        for index, token in enumerate(tokens, 1):
+            if isinstance(value, dict) and token in value:
+                value = value[token]
+            elif isinstance(value, list) and _INDEX.fullmatch(token) and int(token) < len(value):
+                value = value[int(token)]
+            else:
+                pointer = describe(join_pointer(tokens))
+                raise SchemaError(f"there is nothing at {pointer} to refer to", origin.location)
+            found = nearest.children.get(tuple(tokens[behind:index]))
+            if found is not None:
+                nearest, behind = found, index
+        if behind < len(tokens):
+            nearest = nearest.add_child(tuple(tokens[behind:]), value)
+            self._index(nearest)
+        return nearest
+
+    def _index(self, start: Position) -> None:
+        """Find every subschema below a position, without recursion."""
+        pending = [start]
+        while pending:
+            position = pending.pop()
+            self._count += 1
+            if self._count > self._limits.subschemas:
+                fault = f"it has over {self._limits.subschemas} subschemas"
+                raise SchemaError(fault, position.location)
+            if position.depth > self._limits.schema_depth:
+                fault = f"it is nested over {self._limits.schema_depth} deep"
+                raise SchemaError(fault, position.location)
+            schema = position.value
+            if isinstance(schema, dict):
+                self._identify(position, schema)
+                for tokens, value in subschemas(schema, position.resource.dialect):
+                    pending.append(position.add_child(tokens, value))
+
+    def _identify(self, position: Position, schema: Mapping[str, object]) -> None:
+        """Start a resource where the schema has an ``$id``, and note its anchors."""
+        outer = position.resource
+        dialect = outer.dialect
+        is_root = position.parent is None
+        if "$schema" in schema and (is_root or "$id" in schema):
+            dialect = self._dialect(schema["$schema"], position)
+        if is_root:
+            outer.dialect = dialect
+        if "$id" in schema and not (dialect.legacy and "$ref" in schema):
+            self._start_resource(position, schema["$id"], dialect)
+        if dialect.legacy:
+            return
+        for keyword in ("$anchor", "$dynamicAnchor"):
+            if keyword in schema:
+                name = schema[keyword]
+                if not isinstance(name, str) or not _ANCHOR.fullmatch(name):
+                    raise SchemaError(f"{keyword} is not a name", position.location)
+                self._add_anchor(name, position)
+                if keyword == "$dynamicAnchor":
+                    position.resource.dynamic_anchors[name] = position
+                    self.dynamic_anchors.append((name, position))
+
+    def _dialect(self, uri: object, position: Position) -> Dialect:
+        dialect = dialect_of(uri, self._documents) if isinstance(uri, str) else None
+        if dialect is None:
+            raise SchemaError(
+                f"its dialect, {describe(uri)}, is not supported; 2020-12 and draft-07 are",
+                position.location,
+            )
+        return dialect
+
+    def _start_resource(self, position: Position, identifier: object, dialect: Dialect) -> None:
+        if not isinstance(identifier, str):
+            raise SchemaError("$id is not a string", position.location)
+        uri, fragment = self._absolute(identifier, position)
+        if dialect.legacy and identifier.startswith("#"):
+            self._add_anchor(fragment, position)
+            return
+        if fragment and not dialect.legacy:
+            raise SchemaError("$id has a fragment", position.location)
+        if position.parent is None:
+            # The document itself: it keeps its resource, which gains a second URI.
+            position.resource.uri = uri
+            self._resources[uri] = position.resource
+            return
+        resource = Resource(uri, dialect)
+        resource.root = position
+        position.resource = resource
+        known = self._resources.setdefault(uri, resource).root
+        if not _same(known, position):
+            fault = f"two different schemas have the $id {describe(uri)}"
+            raise SchemaError(fault, position.location)
+
+    def _add_anchor(self, name: str, position: Position) -> None:
+        known = position.resource.anchors.setdefault(name, position)
+        if not _same(known, position):
+            fault = f"two different schemas have the anchor {describe(name)}"
+            raise SchemaError(fault, position.location)
+
+
+def _same(first: Position, second: Position) -> bool:
+    if first is second:
+        return True
+    return identity(first.value, _COMPARED_DEPTH) == identity(second.value, _COMPARED_DEPTH)

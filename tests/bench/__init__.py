@@ -1,0 +1,1 @@
+"""The benchmark: the same calls through this library, raw asyncio and the other clients."""

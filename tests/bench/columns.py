@@ -1,0 +1,155 @@
+"""The columns of the table: which clients are on this machine, and how their workers start."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+FLOOR = "floor"
+OFFICIAL = "mcp"
+DEFAULT_KEYS = (FLOOR, "mcpclient", OFFICIAL, "fastmcp", "typescript")
+COLUMN_KEYS = (*DEFAULT_KEYS, "lean")
+
+IMPORT_PYTHON = """
+import time
+start = time.process_time()
+{statement}
+cpu = time.process_time() - start
+try:
+    with open("/proc/self/status") as status:
+        pages = [line.split()[1] for line in status if line.startswith("VmRSS")]
+except OSError:
+    pages = ["0"]
+print('{{"count": 1, "cpu": %r, "memory": %d}}' % (cpu, int(pages[0]) * 1024))
+"""
+IMPORT_NODE = """
+const start = process.cpuUsage();
+await import("{index}");
+await import("{stdio}");
+const used = process.cpuUsage(start);
+const cpu = (used.user + used.system) / 1e6;
+console.log(JSON.stringify({{ count: 1, cpu, memory: process.memoryUsage().rss }}));
+"""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One client: the command of its worker, and a command that imports it and tells the cost."""
+
+    key: str
+    title: str
+    worker: list[str] = field(default_factory=list)
+    importer: list[str] = field(default_factory=list)
+    absent: str = ""
+
+
+def peers_folder() -> Path:
+    """Where the other clients are installed: MCPCLIENT_PEERS, or .peers in this repository."""
+    return Path(os.environ.get("MCPCLIENT_PEERS") or ROOT / ".peers")
+
+
+def find_columns(keys: list[str], peers: Path) -> list[Column]:
+    """The columns of these keys in their order; one that is not installed says so in `absent`."""
+    finders: dict[str, Callable[[], Column]] = {
+        FLOOR: lambda: _python_column(FLOOR, "asyncio floor", sys.executable, "asyncio, json"),
+        "lean": _lean,
+        "mcpclient": lambda: _python_column(
+            "mcpclient", "mcpclient", sys.executable, statement="from mcpclient import connect"
+        ),
+        OFFICIAL: lambda: _installed(peers, OFFICIAL, "mcp", "2", "from mcp.client import Client"),
+        "fastmcp": lambda: _installed(
+            peers, "fastmcp", "fastmcp", "4", "from fastmcp import Client"
+        ),
+        "typescript": lambda: _typescript(peers),
+    }
+    return [finders[key]() for key in keys]
+
+
+def _python_column(
+    key: str, title: str, python: str, modules: str = "", statement: str = ""
+) -> Column:
+    source = IMPORT_PYTHON.format(statement=statement or f"import {modules}")
+    return Column(
+        key,
+        title,
+        [python, "-m", f"tests.bench.worker_{key}"],
+        [python, "-c", source],
+    )
+
+
+def _lean() -> Column:
+    """The floor with smaller reads, which asyncio does not offer but a client can do."""
+    floor = _python_column(FLOOR, "lean floor", sys.executable, "asyncio, json")
+    return replace(floor, key="lean", worker=[*floor.worker, "lean"])
+
+
+def _installed(peers: Path, key: str, package: str, major: str, statement: str) -> Column:
+    """The environment with the newest release of this major version, and little besides.
+
+    The official SDK is taken from an environment without fastmcp, which brings it along.
+    """
+    found = [
+        (_numbers(versions[package]), -len(versions), python, versions[package])
+        for python, versions in _environments(peers)
+        if versions.get(package, "").startswith(f"{major}.")
+        and (package == "fastmcp" or "fastmcp" not in versions)
+    ]
+    if not found:
+        return Column(key, package, absent=f"no environment with {package} {major}.x in {peers}")
+    *_, python, version = max(found)
+    return _python_column(key, f"{package} {version}", python, statement=statement)
+
+
+def _environments(peers: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Every virtual environment below the folder, and the versions of what it has."""
+    for configuration in sorted(peers.glob("*/pyvenv.cfg")):
+        folder = configuration.parent
+        pythons = [*folder.glob("bin/python"), *folder.glob("Scripts/python.exe")]
+        metadata = [
+            *folder.glob("lib/python*/site-packages/*.dist-info"),
+            *folder.glob("Lib/site-packages/*.dist-info"),
+        ]
+        names = (info.name[: -len(".dist-info")].rpartition("-") for info in metadata)
+        if pythons:
+            yield str(pythons[0]), {name: version for name, _, version in names}
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
+
+
+def _typescript(peers: Path) -> Column:
+    """The newest client for Node, wherever below the folder it and Node are."""
+    key, package = "typescript", "@modelcontextprotocol/client"
+    found = []
+    for manifest in peers.glob(f"*/node_modules/{package}/package.json"):
+        version = json.loads(manifest.read_text(encoding="utf-8"))["version"]
+        found.append((_numbers(version), manifest.parent, version))
+    node = _node(peers)
+    if not found or node is None:
+        missing = f"no {package} in {peers}" if node else "no Node on this machine"
+        return Column(key, package, absent=missing)
+    _, client, version = max(found)
+    index, stdio = (client / "dist" / name for name in ("index.mjs", "stdio.mjs"))
+    source = IMPORT_NODE.format(index=index.as_uri(), stdio=stdio.as_uri())
+    worker = str(HERE / "worker_typescript.mjs")
+    return Column(
+        key,
+        f"TypeScript {version}",
+        [node, "--expose-gc", "--no-warnings", worker, str(client)],
+        [node, "--input-type=module", "-e", source],
+    )
+
+
+def _node(peers: Path) -> str | None:
+    """The Node that is installed as a package among the peers, else the one of the system."""
+    packaged = sorted(peers.glob("*/node_modules/node-*/bin/node"))
+    return str(packaged[-1]) if packaged else shutil.which("node")

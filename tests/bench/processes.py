@@ -1,0 +1,139 @@
+"""The processes of a benchmark: workers, which obey, and the neutral server over HTTP."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from .columns import HERE, ROOT
+
+
+class WorkerFailedError(Exception):
+    """A worker answered with an error, or not at all."""
+
+
+class WorkerProcess:
+    """One column's process. Closing it closes its servers too, since their input ends."""
+
+    def __init__(self, command: list[str], patience: float) -> None:
+        self.patience = patience
+        self.stderr = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
+        self.process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.stderr,
+            encoding="utf-8",
+        )
+        try:
+            self.runtime: str = self._answer()["runtime"]
+        except WorkerFailedError:
+            self.close()
+            raise
+
+    def order(self, **order: Any) -> dict[str, Any]:
+        """Give one order and wait for its answer, at most as long as the patience lasts.
+
+        Raises WorkerFailedError; after silence or a crash the process is gone.
+        """
+        assert self.process.stdin
+        try:
+            self.process.stdin.write(json.dumps(order) + "\n")
+            self.process.stdin.flush()
+        except OSError as error:
+            raise WorkerFailedError(f"worker is gone: {self._last_words()}") from error
+        return self._answer()
+
+    def close(self) -> None:
+        """End the process: its input ends, and what does not heed that is killed."""
+        assert self.process.stdin
+        assert self.process.stdout
+        with suppress(OSError):  # an order that a dead process did not take
+            self.process.stdin.close()
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+        self.stderr.close()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can take another order."""
+        return self.process.poll() is None
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.process.stdout
+        timer = threading.Timer(self.patience, self.process.kill)
+        timer.start()
+        try:
+            line = self.process.stdout.readline()
+        finally:
+            timer.cancel()
+            timer.join()
+        if not line:
+            code = self.process.wait()
+            raise WorkerFailedError(f"worker ended with {code}: {self._last_words()}")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise WorkerFailedError(answer["error"])
+        return answer
+
+    def _last_words(self) -> str:
+        self.stderr.seek(0)
+        return _last_line(self.stderr.read())
+
+
+def run_importer(command: list[str], patience: float) -> Mapping[str, float]:
+    """What the import of one library costs in a fresh interpreter."""
+    try:
+        finished = subprocess.run(
+            command, cwd=ROOT, capture_output=True, timeout=patience, check=True
+        )
+    except subprocess.CalledProcessError as error:
+        raise WorkerFailedError(_last_line(error.stderr)) from error
+    except subprocess.TimeoutExpired as error:
+        raise WorkerFailedError(f"no answer within {patience:.0f} s") from error
+    answer: dict[str, float] = json.loads(finished.stdout)
+    return answer
+
+
+def _last_line(output: bytes) -> str:
+    lines = output.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else "nothing on stderr"
+
+
+def server_command(*arguments: str) -> list[str]:
+    """The command of the neutral server, started lean."""
+    return [sys.executable, "-I", "-S", str(HERE / "servers.py"), *arguments]
+
+
+class HttpServer:
+    """The neutral server over HTTP, as long as the `with` lasts."""
+
+    def __enter__(self) -> HttpServer:
+        self.process = subprocess.Popen(
+            server_command("http"), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert self.process.stdout
+        self.port = int(self.process.stdout.readline())
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def url(self, path: str) -> str:
+        """The endpoint that answers as the path says: `json` or `stream`."""
+        return f"http://127.0.0.1:{self.port}/{path}"

@@ -1,0 +1,204 @@
+"""The rows of the table, as data: what is run, how often, and what is read from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+Answer = Mapping[str, float]
+MEGABYTE = 1_000_000
+MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number read from the answer of a worker."""
+
+    key: str
+    unit: str
+    value: Callable[[Answer, Row], float]
+    higher_is_better: bool = False
+    digits: int = 1
+
+    def speed(self, value: float, reference: float) -> float | None:
+        """How many times better the value is than the reference; None where neither says."""
+        better, worse = (value, reference) if self.higher_is_better else (reference, value)
+        return better / worse if better > 0 and worse > 0 else None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of orders to every worker.
+
+    `count` None means: so many that a round takes the time the settings give it.
+    """
+
+    key: str
+    title: str
+    operation: str
+    transport: str
+    measures: tuple[Measure, ...]
+    count: int | None = None
+    quick_count: int | None = None
+    size: int = 0
+    tools: int = 3
+    era: str = "auto"
+    in_quick: bool = True
+    heavy: bool = False
+    fresh_worker: bool = False
+
+    @property
+    def opens(self) -> bool:
+        """Whether the operation runs on a connection opened before it."""
+        return self.operation not in ("connect", "servers", "import")
+
+
+RATE = Measure("rate", "calls/s", lambda answer, row: answer["count"] / answer["seconds"], True, 0)
+NOTES = Measure("rate", "/s", lambda answer, row: answer["count"] / answer["seconds"], True, 0)
+MILLISECONDS = Measure("time", "ms", lambda answer, row: 1e3 * answer["seconds"] / answer["count"])
+SECONDS = Measure("time", "s", lambda answer, row: answer["seconds"] / answer["count"], digits=3)
+CPU = Measure("cpu", "s CPU", lambda answer, row: answer["cpu"] / answer["count"], digits=3)
+CPU_MICROSECONDS = Measure(
+    "cpu", "µs CPU each", lambda answer, row: 1e6 * answer["cpu"] / answer["count"]
+)
+CPU_MILLISECONDS = Measure("cpu", "ms CPU", lambda answer, row: 1e3 * answer["cpu"])
+PEAK = Measure(
+    "peak",
+    "x payload",
+    lambda answer, row: (answer["peak"] - answer["baseline"]) / row.size,
+    digits=2,
+)
+RESIDENT = Measure("memory", "MiB", lambda answer, row: answer["memory"] / MEBIBYTE)
+KEPT = Measure(
+    "kept", "MiB kept", lambda answer, row: (answer["memory"] - answer["baseline"]) / MEBIBYTE
+)
+EACH = Measure("each", "KiB each", lambda answer, row: answer["memory"] / answer["count"] / 1024)
+LATER = Measure(
+    "later", "x as long", lambda answer, row: answer["seconds"] / answer["early"], digits=2
+)
+
+CALLS = (RATE, CPU_MICROSECONDS)
+PAYLOAD = (SECONDS, CPU, PEAK)
+
+ROWS = (
+    Row("stdio-sequence", "stdio, one after another", "sequence", "stdio", CALLS),
+    Row("stdio-100", "stdio, 100 at once", "together", "stdio", CALLS),
+    Row("json-sequence", "HTTP JSON, one after another", "sequence", "json", CALLS),
+    Row(
+        "json-handshake",
+        "HTTP JSON, the same in 2025-11-25",
+        "sequence",
+        "json",
+        CALLS,
+        era="handshake",
+    ),
+    Row("json-100", "HTTP JSON, 100 at once", "together", "json", CALLS),
+    Row("sse-sequence", "HTTP SSE, one after another", "sequence", "stream", CALLS),
+    Row(
+        "notifications",
+        "stdio, notifications to a handler",
+        "notifications",
+        "stdio",
+        (NOTES, CPU_MICROSECONDS),
+        count=100_000,
+        quick_count=10_000,
+        era="handshake",
+    ),
+    Row("stdio-connect", "stdio, connect to first answer", "connect", "stdio", (MILLISECONDS,), 3),
+    Row("json-connect", "HTTP, connect to first answer", "connect", "json", (MILLISECONDS,), 10),
+    Row(
+        "stdio-10mb",
+        "stdio, a 10 MB result",
+        "payload",
+        "stdio",
+        PAYLOAD,
+        count=1,
+        size=10 * MEGABYTE,
+        fresh_worker=True,
+    ),
+    Row(
+        "json-10mb",
+        "HTTP JSON, a 10 MB result",
+        "payload",
+        "json",
+        PAYLOAD,
+        count=1,
+        size=10 * MEGABYTE,
+        fresh_worker=True,
+    ),
+    Row(
+        "stdio-64mb",
+        "stdio, a 64 MB result",
+        "payload",
+        "stdio",
+        PAYLOAD,
+        count=1,
+        size=64 * MEGABYTE,
+        in_quick=False,
+        fresh_worker=True,
+    ),
+    Row(
+        "json-64mb",
+        "HTTP JSON, a 64 MB result",
+        "payload",
+        "json",
+        PAYLOAD,
+        count=1,
+        size=64 * MEGABYTE,
+        in_quick=False,
+        fresh_worker=True,
+    ),
+    Row("import", "import", "import", "none", (CPU_MILLISECONDS, RESIDENT), count=1),
+    Row(
+        "sse-64mb",
+        "HTTP SSE, a 64 MB result",
+        "payload",
+        "stream",
+        PAYLOAD,
+        count=1,
+        size=64 * MEGABYTE,
+        heavy=True,
+        fresh_worker=True,
+    ),
+    Row(
+        "calls-100000",
+        "stdio, a call after 100,000 calls",
+        "late",
+        "stdio",
+        (LATER,),
+        count=100_000,
+        heavy=True,
+        fresh_worker=True,
+    ),
+    Row(
+        "tools-10000",
+        "stdio, a call after listing 10,000 tools",
+        "tools",
+        "stdio",
+        (LATER,),
+        count=4_000,
+        tools=10_000,
+        heavy=True,
+        fresh_worker=True,
+    ),
+    Row(
+        "in-flight-10000",
+        "stdio, 10,000 at once",
+        "in-flight",
+        "stdio",
+        (RATE, KEPT),
+        count=10_000,
+        heavy=True,
+        fresh_worker=True,
+    ),
+    Row(
+        "servers-200",
+        "stdio, 200 servers from one process",
+        "servers",
+        "stdio",
+        (MILLISECONDS, EACH),
+        count=200,
+        heavy=True,
+        fresh_worker=True,
+    ),
+)

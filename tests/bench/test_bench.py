@@ -1,0 +1,130 @@
+"""The benchmark harness, without a clock: every row runs, and the report has its shape."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from . import rows
+from .__main__ import main, measure
+from .columns import find_columns
+from .processes import HttpServer, WorkerFailedError, WorkerProcess
+from .report import render
+from .rows import ROWS, Row
+from .runner import Settings
+
+SETTINGS = Settings(rounds=2, round_seconds=0.0, patience=30, quick=True)
+NOWHERE = Path("no-such-folder")
+FLOOR = find_columns(["floor"], NOWHERE)[0]
+
+
+def short(row: Row) -> Row:
+    """The same row with as little to do as it can have."""
+    return replace(
+        row,
+        count=row.count and 3,
+        quick_count=None,
+        size=row.size and 100_000,
+        tools=min(row.tools, 5),
+        fresh_worker=False,
+    )
+
+
+def test_every_row_gives_a_number_for_each_of_its_measures() -> None:
+    report = measure([short(row) for row in ROWS], [FLOOR], SETTINGS)
+
+    assert [(line["row"], line["measure"]) for line in report["lines"]] == [
+        (row.key, each.key) for row in ROWS for each in row.measures
+    ]
+    for line in report["lines"]:
+        assert line["errors"] == {}
+        assert len(line["rounds"]["floor"]) == 2
+        assert line["of_floor"]["floor"] in (1.0, None)
+    assert report["columns"]["floor"].startswith("Python 3.")
+
+
+def test_a_column_that_fails_says_why_and_leaves_the_others_alone() -> None:
+    broken = replace(FLOOR, key="mcp", title="broken", worker=[*FLOOR.worker[:2], "no.such.module"])
+    row = Row("stdio", "stdio", "sequence", "stdio", rows.CALLS, count=3)
+
+    report = measure([row], [FLOOR, broken], SETTINGS)
+
+    rate = report["lines"][0]
+    assert "no.such" in rate["errors"]["mcp"]
+    assert list(rate["median"]) == ["floor"]
+    assert "failed: stdio, mcp: " in render(report, [FLOOR, broken])
+
+
+def test_ratios_compare_within_a_round_and_higher_is_better() -> None:
+    assert rows.RATE.speed(50.0, 100.0) == 0.5
+    assert rows.SECONDS.speed(2.0, 1.0) == 0.5
+    assert rows.PEAK.speed(0.0, 1.0) is None
+
+
+def test_an_answer_that_is_wrong_fails_the_worker() -> None:
+    with HttpServer() as server, closing(WorkerProcess(FLOOR.worker, patience=30)) as worker:
+        with pytest.raises(WorkerFailedError, match="did not come first"):
+            worker.order(do="run", operation="sequence", count=1)
+        target = {"url": server.url("json")}
+        worker.order(do="open", target=target, era="handshake")
+        assert worker.order(do="run", operation="sequence", count=1)["count"] == 1
+        worker.order(do="close")
+
+
+def test_peers_that_are_not_installed_are_named() -> None:
+    absent = find_columns(["mcp", "fastmcp", "typescript"], NOWHERE)
+    assert all(column.absent for column in absent)
+
+
+def test_peers_are_found_by_what_their_environments_hold(tmp_path: Path) -> None:
+    environments = {
+        "alone": ["mcp-2.3.0"],
+        "crowded": ["mcp-2.3.0", "other-1.0"],
+        "old": ["mcp-1.29.1"],
+        "both": ["mcp-2.4.0", "fastmcp-4.1.0"],
+    }
+    for folder, packages in environments.items():
+        (tmp_path / folder / "bin").mkdir(parents=True)
+        (tmp_path / folder / "bin" / "python").touch()
+        (tmp_path / folder / "pyvenv.cfg").touch()
+        for package in packages:
+            site = tmp_path / folder / "lib" / "python3.12" / "site-packages"
+            (site / f"{package}.dist-info").mkdir(parents=True)
+    modules = tmp_path / "node" / "node_modules"
+    (modules / "@modelcontextprotocol" / "client").mkdir(parents=True)
+    (modules / "@modelcontextprotocol" / "client" / "package.json").write_text(
+        '{"version": "2.4.0"}', encoding="utf-8"
+    )
+    node = tmp_path / "elsewhere" / "node_modules" / "node-here" / "bin"
+    node.mkdir(parents=True)
+    (node / "node").touch()
+
+    official, fastmcp, typescript = find_columns(["mcp", "fastmcp", "typescript"], tmp_path)
+
+    assert (official.title, Path(official.worker[0]).parts[-3]) == ("mcp 2.3.0", "alone")
+    assert (fastmcp.title, Path(fastmcp.worker[0]).parts[-3]) == ("fastmcp 4.1.0", "both")
+    assert typescript.title == "TypeScript 2.4.0"
+    assert typescript.worker[0] == str(node / "node")
+
+
+def test_the_command_prints_the_table_and_writes_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "report.json"
+    arguments = ["--quick", "--rows", "import", "--rounds", "1", "--columns", "floor"]
+
+    assert main([*arguments, "--json", str(file)]) == 0
+
+    assert "asyncio floor" in capsys.readouterr().out
+    assert json.loads(file.read_text(encoding="utf-8"))["lines"][0]["row"] == "import"
+
+
+@pytest.mark.parametrize("arguments", [["--rows", "nothing"], ["--columns", "floor,other"]])
+def test_unknown_keys_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert "not one of" in capsys.readouterr().err

@@ -1,0 +1,291 @@
+"""The raw asyncio floor: the bytes of the protocol, `json`, one future per call, nothing else.
+
+It knows no errors, time limits, cancellation or closed connections: what a library costs beyond
+it is what the library does. Calls at once over stdio share one write, which is the least that
+they can cost; over HTTP each has a connection of its own.
+
+With the argument `lean` it reads 64 KiB at a time, where asyncio's own transports ask for 256 KiB:
+so large a buffer is mapped and unmapped anew for every short answer, and costs more than all the
+rest of a call. That is the column `lean`, the least that a client on asyncio can come to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from .worker import ECHO_ARGUMENTS, Adapter, Client, Target, serve
+
+CLIENT_INFO = {"name": "floor", "version": "1"}
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": CLIENT_INFO,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+INITIALIZE = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": CLIENT_INFO,
+}
+
+
+LEAN = sys.argv[1:] == ["lean"]
+LEAN_READ_SIZE = 64 * 1024
+
+
+def tune(transport: asyncio.BaseTransport) -> None:
+    """Make the reads of a transport of asyncio smaller, for the lean column."""
+    if LEAN:
+        vars(transport)["max_size"] = LEAN_READ_SIZE
+
+
+class FloorClient(ABC):
+    """Requests with counted ids, in the shape of one of the two eras."""
+
+    def __init__(self, era: str) -> None:
+        self.stateless = era != "handshake"
+        self.last_id = 0
+
+    @abstractmethod
+    async def exchange(self, method: str, message: bytes, name: str = "") -> Any:
+        """Send a request and return its result; `name` is the tool's, which HTTP repeats."""
+
+    async def open(self) -> None:
+        """The exchanges that a client makes before its first call."""
+        if self.stateless:
+            await self.exchange("server/discover", self.encode("server/discover", {}))
+        else:
+            await self.exchange("initialize", self.encode("initialize", INITIALIZE))
+            await self.initialized()
+
+    @abstractmethod
+    async def initialized(self) -> None:
+        """Send the notification that ends the handshake."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> Any:
+        params = {"name": name, "arguments": arguments}
+        return await self.exchange("tools/call", self.encode("tools/call", params), name)
+
+    async def list_tools(self) -> Any:
+        return await self.exchange("tools/list", self.encode("tools/list", {}))
+
+    def encode(self, method: str, params: dict[str, Any]) -> bytes:
+        """The next request in bytes."""
+        self.last_id += 1
+        if self.stateless:
+            params = {**params, "_meta": META}
+        message = {"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params}
+        return ENCODER.encode(message).encode()
+
+
+ENCODER = json.JSONEncoder(separators=(",", ":"))
+INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
+
+
+class StdioFloor(FloorClient, asyncio.Protocol):
+    """One future per id, and lines in chunks as the pipe delivers them.
+
+    The pipes are given to the event loop themselves: `loop.subprocess_exec` would take one more
+    turn of the loop for everything it reads.
+    """
+
+    def __init__(self, era: str, command: list[str], on_notification: Callable[[], None]) -> None:
+        super().__init__(era)
+        self.on_notification = on_notification
+        self.waiting: dict[int, asyncio.Future[Any]] = {}
+        self.chunks: list[bytes] = []
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        )
+
+    async def open(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.stdin, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, self.process.stdin)
+        self.stdout, _ = await loop.connect_read_pipe(lambda: self, self.process.stdout)
+        tune(self.stdout)
+        await super().open()
+
+    async def close(self) -> None:
+        """Close the server's input, upon which it ends."""
+        self.stdin.close()
+        self.stdout.close()
+        await asyncio.get_running_loop().run_in_executor(None, self.process.wait)
+
+    def data_received(self, data: bytes) -> None:
+        self.chunks.append(data)
+        if b"\n" in data:
+            received = b"".join(self.chunks)
+            self.chunks = []
+            if received.endswith(b"\n") and received.count(b"\n") == 1:
+                self.message_received(received)
+                return
+            *lines, rest = received.split(b"\n")
+            self.chunks = [rest] if rest else []
+            for line in lines:
+                self.message_received(line)
+
+    def message_received(self, line: bytes) -> None:
+        message = json.loads(line)
+        if "id" in message:
+            self.waiting.pop(message["id"]).set_result(message["result"])
+        else:
+            self.on_notification()
+
+    def send(self, message: bytes) -> asyncio.Future[Any]:
+        """The future of the answer to the request just encoded, which is sent."""
+        self.stdin.write(message + b"\n")
+        return self.answer()
+
+    def answer(self) -> asyncio.Future[Any]:
+        """A future for the answer to the request just encoded."""
+        answer = self.waiting[self.last_id] = asyncio.get_running_loop().create_future()
+        return answer
+
+    async def exchange(self, method: str, message: bytes, name: str = "") -> Any:
+        return await self.send(message)
+
+    async def initialized(self) -> None:
+        self.stdin.write(INITIALIZED + b"\n")
+
+    async def call_together(self, width: int) -> list[Any]:
+        """So many echo calls in one write."""
+        lines, answers = [], []
+        for _ in range(width):
+            params = {"name": "echo", "arguments": ECHO_ARGUMENTS}
+            lines.append(self.encode("tools/call", params))
+            answers.append(self.answer())
+        lines.append(b"")
+        self.stdin.write(b"\n".join(lines))
+        return await asyncio.gather(*answers)
+
+
+class HttpConnection(asyncio.Protocol):
+    """One exchange at a time: a body by its length, or in chunks holding one event."""
+
+    transport: asyncio.Transport
+    answered: asyncio.Future[bytes]
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        tune(transport)
+        self.chunks: list[bytes] = []
+        self.missing = 0
+
+    def data_received(self, data: bytes) -> None:
+        self.chunks.append(data)
+        self.missing -= len(data)
+        if self.missing > 0:
+            return
+        received = b"".join(self.chunks)
+        head, separator, body = received.partition(b"\r\n\r\n")
+        if not separator:
+            return
+        length_at = head.find(b"content-length: ")
+        if length_at < 0:
+            self.chunked_received(body)
+            return
+        length = int(head[length_at + 16 :].split(b"\r\n", 1)[0])
+        if len(body) < length:
+            self.chunks = [received]
+            self.missing = length - len(body)
+            return
+        self.chunks = []
+        self.answered.set_result(body)
+
+    def chunked_received(self, body: bytes) -> None:
+        size, separator, rest = body.partition(b"\r\n")
+        if not separator:
+            return
+        length = int(size, 16)
+        self.missing = length + 7 - len(rest)
+        if self.missing <= 0:
+            self.chunks = []
+            data_at = rest.index(b"data: ") + 6
+            self.answered.set_result(rest[data_at : length - 2])
+
+
+class HttpFloor(FloorClient):
+    """A POST per message over connections that are kept alive."""
+
+    def __init__(self, era: str, url: str) -> None:
+        super().__init__(era)
+        address = urlsplit(url)
+        self.host, self.port = address.hostname or "", address.port or 80
+        version = "2026-07-28" if self.stateless else "2025-11-25"
+        self.head = (
+            f"POST {address.path} HTTP/1.1\r\nhost: {address.netloc}\r\nuser-agent: floor/1\r\n"
+            "accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"
+            f"mcp-protocol-version: {version}\r\n"
+        )
+        self.idle: list[HttpConnection] = []
+
+    async def exchange(self, method: str, message: bytes, name: str = "") -> Any:
+        head = self.head
+        if self.stateless:
+            head += f"mcp-method: {method}\r\n"
+            if name:
+                head += f"mcp-name: {name}\r\n"
+        return json.loads(await self.post(head, message))["result"]
+
+    async def initialized(self) -> None:
+        await self.post(self.head, INITIALIZED)
+
+    async def post(self, head: str, message: bytes) -> bytes:
+        """Send one message on an idle or a new connection and return the body of the answer."""
+        connection = self.idle.pop() if self.idle else await self.connect()
+        connection.answered = asyncio.get_running_loop().create_future()
+        connection.transport.write(
+            f"{head}content-length: {len(message)}\r\n\r\n".encode() + message
+        )
+        body = await connection.answered
+        self.idle.append(connection)
+        return body
+
+    async def connect(self) -> HttpConnection:
+        loop = asyncio.get_running_loop()
+        _, connection = await loop.create_connection(HttpConnection, self.host, self.port)
+        return connection
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for connection in self.idle:
+            connection.transport.close()
+        await asyncio.sleep(0)  # the loop closes a socket in its next turn
+
+
+class FloorAdapter(Adapter):
+    """The column that all others are measured against."""
+
+    @asynccontextmanager
+    async def connect(
+        self, target: Target, era: str, on_notification: Callable[[], None]
+    ) -> AsyncIterator[Client]:
+        if "url" in target:
+            http = HttpFloor(era, target["url"])
+            await http.open()
+            yield http
+            await http.close()
+            return
+        stdio = StdioFloor(era, target["command"], on_notification)
+        await stdio.open()
+        yield stdio
+        await stdio.close()
+
+    def text(self, result: Any) -> str:
+        return str(result["content"][0]["text"])
+
+    async def call_together(self, client: Client, width: int) -> list[Any]:
+        if isinstance(client, StdioFloor):
+            return await client.call_together(width)
+        return await super().call_together(client, width)
+
+
+if __name__ == "__main__":
+    serve(FloorAdapter())

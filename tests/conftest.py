@@ -1,0 +1,94 @@
+"""What holds for every test: it cleans up, loses no exception, and says what it needs.
+
+Warnings are errors (see pyproject.toml), so a ResourceWarning and an exception in a finalizer fail
+the test as well.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import pytest
+
+from tests.support.leaks import Resources, left_behind
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something a test may ask for by a marker, and that a machine may lack."""
+
+    marker: str
+    reason: str
+    is_met: Callable[[], bool]
+    expected_in_ci: bool
+    """Whether CI (the variable CI=true) has it for certain, so that lacking it there is a failure
+    and not a skip. CI is a bare machine with Python: it has what the project installs for its
+    tests, and nothing else."""
+
+
+NEEDS = (
+    Need(
+        "needs_posix",
+        "needs POSIX signals and process groups",
+        lambda: os.name == "posix",
+        expected_in_ci=False,  # a fact of the platform
+    ),
+    Need(
+        "needs_node",
+        "needs Node.js: `node` is not on PATH",
+        lambda: shutil.which("node") is not None,
+        expected_in_ci=False,
+    ),
+    Need(
+        "needs_websockets",
+        "needs the websockets package of tests/requirements.txt",
+        lambda: find_spec("websockets") is not None,
+        expected_in_ci=True,
+    ),
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for need in NEEDS:
+        config.addinivalue_line("markers", f"{need.marker}: {need.reason}")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for need in NEEDS:
+        if item.get_closest_marker(need.marker) and not need.is_met():
+            if need.expected_in_ci and os.environ.get("CI") == "true":
+                pytest.fail(f"CI {need.reason}", pytrace=False)
+            pytest.skip(need.reason)
+
+
+@pytest.fixture(autouse=True)
+def _leaves_nothing_behind() -> Iterator[None]:
+    """Fail a test after which a thread, a child process, a socket or a pipe is still there."""
+    before = Resources.held_now()
+    yield
+    leaked = left_behind(before)
+    if leaked:
+        pytest.fail("the test left behind:\n  " + "\n  ".join(leaked), pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def _loses_no_exception() -> Iterator[None]:
+    """Fail a test in which asyncio logs an error: nobody will ever see that exception otherwise."""
+    errors: list[str] = []
+    handler = logging.Handler(logging.ERROR)
+    handler.emit = lambda record: errors.append(_with_traceback(record))  # type: ignore[method-assign]
+    logger = logging.getLogger("asyncio")
+    logger.addHandler(handler)
+    yield
+    logger.removeHandler(handler)
+    if errors:
+        pytest.fail("asyncio logged errors:\n" + "\n".join(errors), pytrace=False)
+
+
+def _with_traceback(record: logging.LogRecord) -> str:
+    return logging.Formatter("%(message)s").format(record)

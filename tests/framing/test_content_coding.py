@@ -1,0 +1,203 @@
+"""Compressed bodies: F-WIRE-5 (and pain 43)."""
+
+from __future__ import annotations
+
+import gzip
+import tracemalloc
+import zlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpclient.errors import MessageTooLarge, ProtocolViolation
+from mcpclient.framing.content_coding import (
+    ACCEPT_ENCODING,
+    MAX_CODINGS,
+    MAX_PIECE,
+    ContentDecoder,
+)
+
+from .chunkings import chunkings, cuts, split
+
+TEXT = b'{"jsonrpc": "2.0", "result": "hello hello hello"}'
+
+
+def raw_deflate(data: bytes) -> bytes:
+    compressor = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return compressor.compress(data) + compressor.flush()
+
+
+def decode(
+    coding: str, pieces: list[bytes], limit: int | None = None
+) -> tuple[bytes, ProtocolViolation | None]:
+    decoder = ContentDecoder(coding, limit)
+    found = b"".join(output for piece in pieces for output in decoder.decode(piece))
+    decoder.finish()
+    return found, decoder.fault
+
+
+GOOD = {
+    "none": ("", TEXT),
+    "identity": ("Identity", TEXT),
+    "gzip": ("gzip", gzip.compress(TEXT)),
+    "x-gzip": (" X-GZip ", gzip.compress(TEXT)),
+    "zlib": ("deflate", zlib.compress(TEXT)),
+    "raw": ("deflate", raw_deflate(TEXT)),
+    "members": ("gzip", gzip.compress(TEXT[:9]) + gzip.compress(b"") + gzip.compress(TEXT[9:])),
+    "padded": ("gzip", gzip.compress(TEXT[:9]) + b"\0" * 9 + gzip.compress(TEXT[9:]) + b"\0" * 9),
+    "stacked": ("deflate, gzip", gzip.compress(zlib.compress(TEXT))),
+    "stacked raw": ("gzip,identity,,deflate", raw_deflate(gzip.compress(TEXT))),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_good_bodies_in_every_chunking(name: str) -> None:
+    """F-WIRE-5: every coding that is advertised, and those a server may use besides."""
+    coding, body = GOOD[name]
+    for pieces in chunkings(body):
+        assert decode(coding, pieces) == (TEXT, None), pieces
+
+
+@pytest.mark.parametrize("name", [name for name in GOOD if name not in ("none", "identity")])
+def test_a_truncated_body_is_a_fault(name: str) -> None:
+    """F-WIRE-5: a body that ends too early is never taken for a whole one."""
+    coding, body = GOOD[name]
+    for end in range(1, len(body)):
+        found, fault = decode(coding, [body[:end]])
+        assert TEXT.startswith(found)
+        if fault is None:  # then only whole members and padding are there
+            assert name in ("members", "padded")
+            assert found in (TEXT, TEXT[:9])
+        else:
+            assert "ends inside" in fault.reason
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "deflate, gzip"])
+def test_an_empty_body_needs_no_coding(coding: str) -> None:
+    """F-WIRE-5: an answer without content may still name a coding."""
+    assert decode(coding, []) == (b"", None)
+    assert decode(coding, [b""]) == (b"", None)
+
+
+@pytest.mark.parametrize(
+    ("coding", "body", "reason"),
+    [
+        ("gzip", TEXT, "content coding is broken"),
+        ("gzip", zlib.compress(TEXT), "content coding is broken"),
+        ("deflate", gzip.compress(TEXT), "content coding is broken"),
+        ("gzip", gzip.compress(TEXT)[:-8] + b"\1" * 8, "content coding is broken"),
+        ("deflate", zlib.compress(TEXT)[:-1] + b"\1", "content coding is broken"),
+        ("gzip", gzip.compress(TEXT) + b"rubbish here", "content coding is broken"),
+        ("deflate", zlib.compress(TEXT) + b"rubbish", "goes on after the end"),
+        ("deflate", raw_deflate(TEXT) + b"r", "goes on after the end"),
+        ("gzip, deflate", zlib.compress(TEXT), "content coding is broken"),
+        ("br", TEXT, "nobody asked for: 'br'"),
+        ("gzip, zstd", TEXT, "nobody asked for: 'zstd'"),
+        ("chunked", TEXT, "nobody asked for"),
+        (", ".join(["gzip"] * (MAX_CODINGS + 1)), b"", "more than 4 content codings"),
+    ],
+)
+def test_bad_bodies_are_faults(coding: str, body: bytes, reason: str) -> None:
+    """F-WIRE-5: a broken or unknown coding is a recorded fault, in any chunking."""
+    for pieces in chunkings(body):
+        found, fault = decode(coding, pieces)
+        assert fault is not None
+        assert reason in fault.reason
+        assert TEXT.startswith(found)
+
+
+def test_nothing_is_decoded_after_a_fault() -> None:
+    decoder = ContentDecoder("gzip", None)
+    assert list(decoder.decode(b"nonsense")) == []
+    first = decoder.fault
+    assert first is not None
+    assert list(decoder.decode(gzip.compress(TEXT))) == []
+    decoder.finish()
+    assert decoder.fault is first
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_the_output_is_limited(name: str) -> None:
+    """F-WIRE-5: the limit counts the decoded bytes of the whole body."""
+    coding, body = GOOD[name]
+    # An inner coding of so short a text is longer than the text; it is bounded like the rest.
+    size = 200 if name.startswith("stacked") else len(TEXT)
+    for pieces in chunkings(body):
+        assert decode(coding, pieces, size) == (TEXT, None)
+        found, fault = decode(coding, pieces, len(TEXT) - 1)
+        assert isinstance(fault, MessageTooLarge)
+        assert fault.limit == len(TEXT) - 1
+        assert len(found) < len(TEXT)
+
+
+def test_a_bomb_costs_little() -> None:
+    """F-WIRE-5: what expands a thousandfold is stopped at the limit, with bounded memory."""
+    limit = 1_000_000
+    plain = gzip.compress(b"\0" * 20_000_000)
+    for coding, bomb in (("gzip", plain), ("gzip, gzip", gzip.compress(plain))):
+        decoder = ContentDecoder(coding, limit)
+        size = 0
+        tracemalloc.start()
+        for piece in decoder.decode(bomb):
+            assert len(piece) <= MAX_PIECE
+            size += len(piece)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert limit - MAX_PIECE < size <= limit
+        assert isinstance(decoder.fault, MessageTooLarge)
+        assert peak < limit
+
+
+def test_an_event_stream_is_decoded_as_it_comes() -> None:
+    """F-WIRE-5: what the server has flushed comes out at once; nothing waits for the end."""
+    for window in (31, 15, -15):
+        decoder = ContentDecoder("gzip" if window == 31 else "deflate", None)
+        compressor = zlib.compressobj(wbits=window)
+        for number in range(5):
+            event = b"data: %d\n\n" % number
+            flushed = compressor.compress(event) + compressor.flush(zlib.Z_SYNC_FLUSH)
+            assert b"".join(decoder.decode(flushed)) == event
+        decoder.finish()
+        assert decoder.fault is not None
+
+
+def test_large_bodies_come_whole() -> None:
+    """F-WIRE-5: no byte is lost where output fills a piece exactly or runs over it."""
+    for size in (MAX_PIECE - 1, MAX_PIECE, MAX_PIECE + 1, 5 * MAX_PIECE):
+        for data in (b"a" * size, bytes(range(256)) * (size // 256)):
+            assert decode("gzip", [gzip.compress(data)]) == (data, None)
+            assert decode("deflate", [zlib.compress(data, 0)]) == (data, None)
+
+
+def test_everything_advertised_is_decodable() -> None:
+    """F-WIRE-5: Accept-Encoding names nothing that would be refused (pain 43)."""
+    for coding in ACCEPT_ENCODING.split(", "):
+        assert ContentDecoder(coding, None).fault is None
+
+
+bodies = st.one_of(
+    st.binary(max_size=80),
+    st.tuples(
+        st.sampled_from([body for _, body in GOOD.values()]),
+        st.integers(min_value=0, max_value=120),
+        st.binary(max_size=3),
+    ).map(lambda made: made[0][: made[1]] + made[2] + made[0][made[1] + len(made[2]) :]),
+)
+
+
+@given(st.sampled_from(["", "gzip", "deflate", "gzip, deflate", "deflate, gzip"]), bodies, cuts)
+@settings(max_examples=200, deadline=None)
+def test_any_bytes_never_raise(coding: str, body: bytes, places: list[int]) -> None:
+    """F-WIRE-5: whatever a body holds, it is decoded or a fault, the same for every cut."""
+    whole, cut = decode(coding, [body], 1000), decode(coding, split(body, places), 1000)
+    assert (whole[1] is None) == (cut[1] is None)
+    if whole[1] is None:
+        assert whole == cut
+
+
+@given(st.text(max_size=40))
+@settings(max_examples=100, deadline=None)
+def test_any_header_value_never_raises(value: str) -> None:
+    decoder = ContentDecoder(value, 10)
+    assert decoder.fault is not None or list(decoder.decode(b"")) == []

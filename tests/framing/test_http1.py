@@ -1,0 +1,548 @@
+"""HTTP/1.1 requests and answers: F-WIRE-5."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpclient.errors import ConnectionLost, ProtocolViolation, UsageError
+from mcpclient.framing.headers import Headers
+from mcpclient.framing.http1 import (
+    MAX_CHUNK_LINE,
+    MAX_HEAD,
+    BodyChunk,
+    Event,
+    Fault,
+    InformationalHead,
+    ResponseEnd,
+    ResponseHead,
+    ResponseParser,
+    encode_request,
+)
+
+from .chunkings import chunkings, cuts, split
+
+
+class Outcome(NamedTuple):
+    """What a sequence of events amounts to, whatever chunks it came in."""
+
+    status: int | None = None
+    body: bytes = b""
+    keep_alive: bool | None = None  # None: the answer did not end
+    fault: str = ""
+    trailing: bytes = b""
+    headers: dict[str, str] | None = None
+    trailers: dict[str, str] | None = None
+    informational: tuple[int, ...] = ()
+
+
+def outcome(parser: ResponseParser, events: list[Event]) -> Outcome:
+    found = Outcome(trailing=parser.trailing)
+    for event in events:
+        if isinstance(event, InformationalHead):
+            assert found.status is None
+            found = found._replace(informational=(*found.informational, event.status))
+        elif isinstance(event, ResponseHead):
+            assert found.status is None
+            found = found._replace(status=event.status, headers=dict(event.headers))
+        elif isinstance(event, BodyChunk):
+            assert found.status is not None and found.keep_alive is None and event.data
+            found = found._replace(body=found.body + event.data)
+        elif isinstance(event, ResponseEnd):
+            assert found.keep_alive is None and not found.fault
+            found = found._replace(keep_alive=event.keep_alive, trailers=dict(event.trailers))
+        else:
+            assert not found.fault
+            assert parser.fault is not None
+            assert parser.fault.reason == event.reason
+            found = found._replace(fault=event.reason)
+    assert bool(found.fault) == (parser.fault is not None)
+    return found
+
+
+def receive(pieces: list[bytes], method: str = "GET", eof: bool = True) -> Outcome:
+    parser = ResponseParser()
+    parser.start(method)
+    events = [event for piece in pieces for event in parser.feed(piece)]
+    if eof:
+        events += parser.feed_eof()
+    return outcome(parser, events)
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+
+# Bytes of a whole answer; what it amounts to (headers and trailers where a case gives them).
+ANSWERS: dict[str, tuple[bytes, Outcome]] = {
+    "content-length": (
+        OK + b"Content-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello",
+        Outcome(200, b"hello", True, headers={"content-type": "text/plain", "content-length": "5"}),
+    ),
+    "empty": (OK + b"content-length: 0\r\n\r\n", Outcome(200, b"", True)),
+    "equal lengths": (OK + b"content-length: 2\r\n" * 2 + b"\r\nhi", Outcome(200, b"hi", True)),
+    "length list": (OK + b"content-length: 2, 2\r\n\r\nhi", Outcome(200, b"hi", True)),
+    "padded length": (OK + b"content-length:\t02 \r\n\r\nhi", Outcome(200, b"hi", True)),
+    "no headers": (OK + b"\r\nhello", Outcome(200, b"hello", False, headers={})),
+    "no reason": (b"HTTP/1.1 500 \r\ncontent-length: 0\r\n\r\n", Outcome(500, b"", True)),
+    "no reason, no space": (b"HTTP/1.1 404\r\ncontent-length: 0\r\n\r\n", Outcome(404, b"", True)),
+    "unknown status": (b"HTTP/1.1 999 ?\r\ncontent-length: 0\r\n\r\n", Outcome(999, b"", True)),
+    "unknown minor version": (
+        b"HTTP/1.2 200 OK\r\ncontent-length: 0\r\n\r\n",
+        Outcome(200, b"", True),
+    ),
+    "bare line feeds": (
+        b"HTTP/1.1 200 OK\na: b\nTransfer-Encoding: chunked\n\n3\nabc\n0\nt: 1\n\n",
+        Outcome(
+            200,
+            b"abc",
+            True,
+            headers={"a": "b", "transfer-encoding": "chunked"},
+            trailers={"t": "1"},
+        ),
+    ),
+    "mixed line ends": (
+        b"HTTP/1.1 200 OK\na: b\r\ncontent-length: 2\n\r\nhi",
+        Outcome(200, b"hi", True),
+    ),
+    "body with empty lines": (
+        OK + b"content-length: 8\r\n\r\n\n\n\r\n\r\n\n\n",
+        Outcome(200, b"\n\n\r\n\r\n\n\n", True),
+    ),
+    "empty lines before": (
+        b"\r\n\r\n" + OK + b"content-length: 2\r\n\r\nhi",
+        Outcome(200, b"hi", True),
+    ),
+    "empty lines after": (OK + b"content-length: 2\r\n\r\nhi\r\n\r\n", Outcome(200, b"hi", True)),
+    "folded": (
+        OK + b"a: one\r\n two\r\ncontent-length: 0\r\n\r\n",
+        Outcome(200, b"", True, headers={"a": "one two", "content-length": "0"}),
+    ),
+    # Chunked
+    "chunked": (
+        CHUNKED + b"5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n",
+        Outcome(200, b"hello world", True, trailers={}),
+    ),
+    "chunk sizes": (
+        CHUNKED + b'00a \t;e="q;"\r\n0123456789\r\nA\r\n0123456789\r\n000;last\r\n\r\n',
+        Outcome(200, b"0123456789" * 2, True),
+    ),
+    "chunked, empty": (CHUNKED + b"0\r\n\r\n", Outcome(200, b"", True)),
+    "trailers": (
+        CHUNKED + b"1\r\nx\r\n0\r\nDigest: abc\r\nB: 1\r\n 2\r\n\r\n",
+        Outcome(200, b"x", True, trailers={"digest": "abc", "b": "1 2"}),
+    ),
+    "coding in capitals": (
+        OK + b"TRANSFER-ENCODING: ,Chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+        Outcome(200, b"x", True),
+    ),
+    "chunked and length": (
+        OK + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+        Outcome(200, b"x", False),
+    ),
+    "chunked in HTTP/1.0": (
+        b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"1\r\nx\r\n0\r\n\r\n",
+        Outcome(200, b"x", False),
+    ),
+    # Until the connection closes
+    "until close": (OK + b"a: b\r\n\r\nsome\r\n\r\nbody", Outcome(200, b"some\r\n\r\nbody", False)),
+    "until close, HTTP/1.0": (b"HTTP/1.0 200 OK\r\n\r\nbody", Outcome(200, b"body", False)),
+    # Keeping the connection
+    "close": (
+        OK + b"Connection: close\r\nContent-Length: 2\r\n\r\nhi",
+        Outcome(200, b"hi", False),
+    ),
+    "close in a list": (
+        OK + b"Connection: x, CLOSE ,keep-alive\r\nContent-Length: 2\r\n\r\nhi",
+        Outcome(200, b"hi", False),
+    ),
+    "other options": (
+        OK + b"Connection: x-close, Upgrade\r\nContent-Length: 2\r\n\r\nhi",
+        Outcome(200, b"hi", True),
+    ),
+    "HTTP/1.0 closes": (
+        b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi",
+        Outcome(200, b"hi", False),
+    ),
+    "HTTP/1.0 closes with options": (
+        b"HTTP/1.0 200 OK\r\nConnection: x\r\nContent-Length: 2\r\n\r\nhi",
+        Outcome(200, b"hi", False),
+    ),
+    "HTTP/1.0 keeps": (
+        b"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nhi",
+        Outcome(200, b"hi", True),
+    ),
+    # No body by their status
+    "204": (b"HTTP/1.1 204 No Content\r\n\r\n", Outcome(204, b"", True)),
+    "204 with a length": (
+        b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n",
+        Outcome(204, b"", False),
+    ),
+    "304": (b"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", Outcome(304, b"", True)),
+    # Interim answers
+    "100 and 103": (
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n\r\n"
+        + OK
+        + b"Content-Length: 2\r\n\r\nhi",
+        Outcome(200, b"hi", True, informational=(100, 103)),
+    ),
+    # Another protocol
+    "101": (
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n\r\n\x81\x00HTTP/1.1",
+        Outcome(101, b"", False, trailing=b"\r\n\x81\x00HTTP/1.1"),
+    ),
+}
+
+# Bytes of a faulty answer; the status if its head is good, the body so far, part of the reason.
+FAULTY: dict[str, tuple[bytes, Outcome]] = {
+    "another protocol": (b"SSH-2.0-OpenSSH_9.6\r\n", Outcome(fault="not answer in HTTP/1")),
+    "a TLS alert": (b"\x15\x03\x01\x00\x02\x02\x46", Outcome(fault="not answer in HTTP/1")),
+    "HTTP/2": (b"HTTP/2 200 OK\r\n\r\n", Outcome(fault="not answer in HTTP/1")),
+    "HTTP/0.9": (b"<html>\r\n\r\n", Outcome(fault="not answer in HTTP/1")),
+    "status of two digits": (b"HTTP/1.1 20 OK\r\n\r\n", Outcome(fault="not answer in HTTP/1")),
+    "status of four digits": (b"HTTP/1.1 2000 OK\r\n\r\n", Outcome(fault="not answer in HTTP/1")),
+    "status below 100": (b"HTTP/1.1 099 OK\r\n\r\n", Outcome(fault="not answer in HTTP/1")),
+    "NUL in the reason": (b"HTTP/1.1 200 a\0\r\n\r\n", Outcome(fault="not answer in HTTP/1")),
+    "space before colon": (OK + b"a : b\r\n\r\n", Outcome(fault="bad header name: 'a '")),
+    "space before field": (OK + b" a: b\r\n\r\n", Outcome(fault="white space before")),
+    "no colon": (OK + b"a\r\n\r\n", Outcome(fault="without a colon: 'a'")),
+    "bare CR": (OK + b"a: b\rc: d\r\n\r\n", Outcome(fault="bare CR")),
+    "too many fields": (OK + b"a: b\r\n" * 257 + b"\r\n", Outcome(fault="more than 256")),
+    **{
+        f"length {length!r}": (
+            OK + b"Content-Length: " + length + b"\r\n\r\n",
+            Outcome(200, fault="bad Content-Length"),
+        )
+        for length in (
+            b"",
+            b"-1",
+            b"+1",
+            b"1.0",
+            b"0x1",
+            b"1_0",
+            b"\xb2",
+            b"5, 6",
+            b"5,",
+            b"1\r\nContent-Length: 2",
+            b"9" * 19,
+            b"9" * 5000,
+        )
+    },
+    **{
+        f"chunk size {line!r}": (
+            CHUNKED + b"1\r\nx\r\n" + line + b"\r\n",
+            Outcome(200, b"x", fault=reason),
+        )
+        for line, reason in (
+            (b"", "bad chunk size"),
+            (b"-1", "bad chunk size"),
+            (b"0x1", "bad chunk size"),
+            (b"1_0", "bad chunk size"),
+            (b" 1", "bad chunk size"),
+            (b"g", "bad chunk size"),
+            (b"1 1", "bad chunk size"),
+            (b"1;a\rb", "bad chunk size"),
+            (b"f" * 16, "bad chunk size"),
+            (b"1;" + b"a" * MAX_CHUNK_LINE, "bad end of a chunk"),
+        )
+    },
+    "chunk too long": (CHUNKED + b"2\r\nabc\r\n", Outcome(200, b"ab", fault="bad end of a chunk")),
+    "chunk one too long": (CHUNKED + b"2\r\nabc\n", Outcome(200, b"ab", fault="longer than")),
+    "chunk without line end": (
+        CHUNKED + b"2\r\nab0\r\n\r\n",
+        Outcome(200, b"ab", fault="bad end of a chunk"),
+    ),
+    "bad trailer": (CHUNKED + b"0\r\na : b\r\n\r\n", Outcome(200, fault="bad header name")),
+    "other transfer coding": (
+        OK + b"Transfer-Encoding: gzip, chunked\r\n\r\n",
+        Outcome(200, fault="transfer coding nobody asked for: 'gzip, chunked'"),
+    ),
+    "chunked twice": (
+        OK + b"Transfer-Encoding: chunked, chunked\r\n\r\n",
+        Outcome(200, fault="transfer coding"),
+    ),
+    "unsolicited": (
+        OK + b"Content-Length: 2\r\n\r\nhi" + OK + b"\r\n",
+        Outcome(200, b"hi", False, fault="answer no request: b'HTTP"),
+    ),
+}
+
+
+def agrees(found: Outcome, expected: Outcome) -> bool:
+    """Compare what the case names; a reason is found if it contains the expected words."""
+    return (
+        found.status == expected.status
+        and found.body == expected.body
+        and found.trailing == expected.trailing
+        and found.informational == expected.informational
+        and expected.headers in (None, found.headers)
+        and expected.trailers in (None, found.trailers)
+    )
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_good_answers_in_every_chunking(name: str) -> None:
+    """F-WIRE-5: RFC 9112 framing of answers, however the network cuts them."""
+    wire, expected = ANSWERS[name]
+    for pieces in chunkings(wire):
+        found = receive(pieces)
+        assert agrees(found, expected), (pieces, found)
+        assert (found.keep_alive, found.fault) == (expected.keep_alive, "")
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_faulty_answers_in_every_chunking(name: str) -> None:
+    """F-WIRE-5: bad bytes give one fault, after everything good before them."""
+    wire, expected = FAULTY[name]
+    for pieces in chunkings(wire) if len(wire) < 500 else ([wire], split(wire, range(len(wire)))):
+        found = receive(pieces, eof=False)
+        assert agrees(found, expected), (pieces, found)
+        assert found.fault
+        if len(pieces) == 1:  # otherwise it may show sooner, and in other words
+            assert expected.fault in found.fault
+            assert found.keep_alive == expected.keep_alive
+
+
+@pytest.mark.parametrize("name", [*ANSWERS, *FAULTY])
+def test_bytes_that_follow_an_answer(name: str) -> None:
+    """F-WIRE-5: an answer with something behind it is whole, and its connection is not reused."""
+    wire, expected = {**ANSWERS, **FAULTY}[name]
+    parser = ResponseParser()
+    parser.start("GET")
+    found = outcome(parser, parser.feed(wire + b"EXTRA"))
+    if "until close" in name or name == "no headers":
+        assert found.body == expected.body + b"EXTRA"
+    elif name == "101":
+        assert found.trailing == expected.trailing + b"EXTRA"
+    else:
+        assert agrees(found, expected)
+        assert found.fault
+        assert found.keep_alive is not True
+    assert not parser.reusable
+    assert parser.feed(b"more" * 3) == [] or not parser.fault
+
+
+@given(
+    st.sampled_from([*ANSWERS, *FAULTY]),
+    cuts,
+    st.sampled_from(["GET", "POST", "HEAD", "CONNECT"]),
+    st.booleans(),
+)
+@settings(max_examples=300, deadline=None)
+def test_random_cuts_change_nothing(name: str, places: list[int], method: str, eof: bool) -> None:
+    """F-WIRE-5: the outcome depends on the bytes and the method, never on the cuts."""
+    wire, _ = {**ANSWERS, **FAULTY}[name]
+    whole = receive([wire], method, eof)
+    found = receive(split(wire, places), method, eof)
+    # What is left of the connection shows as early as it can, in words or in keep_alive.
+    assert found._replace(fault="", keep_alive=None) == whole._replace(fault="", keep_alive=None)
+    assert bool(found.fault) == bool(whole.fault)
+    assert (found.keep_alive is None) == (whole.keep_alive is None)
+
+
+FRAGMENTS = (
+    (OK, CHUNKED, b"HTTP/1.", b"1 ", b"0 ", b"200", b"101", b"\r\n", b"\n", b"\r", b"\r\n\r\n"),
+    (b"Content-Length: ", b"Transfer-Encoding: ", b"chunked", b"Connection: close\r\n", b": "),
+    (b"3", b"0", b";", b"a", b" ", b"\0", b"\xff", b"abc"),
+)
+fragments = st.sampled_from([fragment for row in FRAGMENTS for fragment in row])
+wires = st.one_of(st.lists(fragments, max_size=25).map(b"".join), st.binary(max_size=60))
+
+
+@given(wires, cuts, st.sampled_from(["GET", "HEAD", "CONNECT"]))
+@settings(max_examples=300, deadline=None)
+def test_any_bytes_never_raise(wire: bytes, places: list[int], method: str) -> None:
+    """F-WIRE-5: whatever arrives, the parser answers in events, the same for every cut."""
+    whole, found = receive([wire], method), receive(split(wire, places), method)
+    assert found._replace(fault="", keep_alive=None) == whole._replace(fault="", keep_alive=None)
+    assert bool(found.fault) == bool(whole.fault)
+
+
+def test_the_events_of_one_answer() -> None:
+    """F-WIRE-5: a small answer in one piece, event by event."""
+    parser = ResponseParser()
+    assert parser.reusable
+    parser.start("POST")
+    assert not parser.reusable
+    assert not parser.answer_begun
+    assert parser.feed(b"") == []
+    assert parser.feed(b"\r\n") == []
+    assert not parser.answer_begun
+    assert parser.feed(b"HTTP/1.1 200 Fine thanks\r\nContent-Length: 2\r\n\r\nhi") == [
+        ResponseHead(200, "Fine thanks", Headers([("content-length", "2")]), "1.1"),
+        BodyChunk(b"hi"),
+        ResponseEnd(Headers(), True),
+    ]
+    assert parser.answer_begun
+    assert parser.reusable
+    assert parser.fault is None
+
+
+def test_one_answer_after_another() -> None:
+    """F-WIRE-5: keep-alive: each request gets its own answer, by its own method."""
+    parser = ResponseParser()
+    head = OK + b"Content-Length: 5\r\n\r\n"
+    for method, wire, body in (
+        ("GET", head + b"hello", b"hello"),
+        ("HEAD", head, b""),
+        ("POST", CHUNKED + b"2\r\nhi\r\n0\r\n\r\n", b"hi"),
+        ("HEAD", CHUNKED, b""),
+        ("GET", head + b"again", b"again"),
+    ):
+        parser.start(method)
+        assert not parser.answer_begun
+        found = outcome(parser, parser.feed(wire))
+        assert (found.status, found.body, found.keep_alive) == (200, body, True)
+        assert parser.feed(b"\r\n") == []
+    assert parser.feed_eof() == []
+    assert not parser.reusable
+
+
+def test_connect() -> None:
+    """F-WIRE-5: after a 2xx to CONNECT the bytes are the tunnel's; another answer has a body."""
+    tunnel = OK + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n\x16\x03\x01"
+    for pieces in chunkings(tunnel):
+        found = receive(pieces, "CONNECT")
+        assert (found.status, found.keep_alive, found.trailing) == (200, False, b"\x16\x03\x01")
+    refusal = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 2\r\n\r\nno"
+    assert receive([refusal], "CONNECT").body == b"no"
+
+
+def test_start_needs_a_free_connection() -> None:
+    """F-WIRE-5: one request at a time, and none on a connection that ended."""
+    parser = ResponseParser()
+    parser.start("GET")
+    with pytest.raises(RuntimeError, match="cannot take another request"):
+        parser.start("GET")
+    parser.feed(OK + b"Connection: close\r\nContent-Length: 0\r\n\r\n")
+    with pytest.raises(RuntimeError):
+        parser.start("GET")
+
+
+def test_unsolicited_bytes_end_an_idle_connection() -> None:
+    """F-WIRE-5: what arrives between requests is never taken for an answer."""
+    parser = ResponseParser()
+    assert parser.feed(b"\r\n\n") == []
+    assert parser.reusable
+    (event,) = parser.feed(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
+    assert isinstance(event, Fault)
+    assert "answer no request: b'HTTP/1.1 408 Request Timeout" in event.reason
+    assert isinstance(parser.fault, ProtocolViolation)
+    assert not parser.reusable
+    assert parser.fault.__traceback__ is None
+    assert parser.feed(b"HTTP/1.1 200 OK\r\n\r\n") == []
+    assert parser.feed_eof() == []
+
+
+@pytest.mark.parametrize(
+    ("wire", "reason"),
+    [
+        (b"", "without answering"),
+        (b"\r\n", "without answering"),
+        (b"HTTP/1.1 2", "its head is incomplete"),
+        (OK + b"a: b\r\n", "its head is incomplete"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", "its head is incomplete"),
+        (OK + b"Content-Length: 10\r\n\r\n", "10 bytes of its body are missing"),
+        (OK + b"Content-Length: 10\r\n\r\n1234567", "3 bytes of its body are missing"),
+        (CHUNKED, "the last chunk is missing"),
+        (CHUNKED + b"5", "the last chunk is missing"),
+        (CHUNKED + b"5\r\nab", "3 bytes of a chunk, and the last chunk, are missing"),
+        (CHUNKED + b"2\r\nab", "the last chunk is missing"),
+        (CHUNKED + b"2\r\nab\r", "the last chunk is missing"),
+        (CHUNKED + b"2\r\nab\r\n", "the last chunk is missing"),
+        (CHUNKED + b"0\r\n", "the end of its trailers is missing"),
+        (CHUNKED + b"0\r\na: b\r\n", "the end of its trailers is missing"),
+    ],
+)
+def test_an_answer_cut_short(wire: bytes, reason: str) -> None:
+    """F-WIRE-5: a truncated answer is never taken for a whole one, and what is missing is named."""
+    for pieces in chunkings(wire):
+        parser = ResponseParser()
+        parser.start("GET")
+        for piece in pieces:
+            assert not any(isinstance(event, (Fault, ResponseEnd)) for event in parser.feed(piece))
+        (event,) = parser.feed_eof()
+        assert isinstance(event, Fault)
+        assert reason in event.reason
+        assert isinstance(parser.fault, ConnectionLost)
+        assert parser.answer_begun == bool(wire.strip())
+        assert not parser.reusable
+        assert parser.feed_eof() == []
+
+
+def test_the_size_of_a_head_is_limited() -> None:
+    """F-WIRE-5: header limits, for the head and for the trailers, in any chunking."""
+    for before in (OK, CHUNKED + b"0\r\n"):
+        empty = len(OK if before == OK else b"\n") + len(b"a: \r\n\r\n")
+        fits = before + b"a: " + b"x" * (MAX_HEAD - empty) + b"\r\n\r\n"
+        over = before + b"a: " + b"x" * (MAX_HEAD - empty + 1) + b"\r\n\r\n"
+        for step in (1, 1000, 10**6):
+            assert not receive(split(fits, range(0, len(fits), step))).fault
+            found = receive(split(over, range(0, len(over), step)), eof=False)
+            assert f"more than {MAX_HEAD} bytes" in found.fault
+
+
+def test_an_endless_head_takes_bounded_memory() -> None:
+    parser = ResponseParser()
+    parser.start("GET")
+    tracemalloc.start()
+    events = parser.feed(OK)
+    for _ in range(100):
+        events += parser.feed(b"x" * 10_000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [type(event) for event in events] == [Fault]
+    assert peak < 4 * MAX_HEAD
+
+
+def test_body_bytes_are_passed_on_without_a_copy() -> None:
+    """F-WIRE-5: large bodies cost no copying: a piece within a body is handed on as it is."""
+    piece = b"x" * 65536
+    for head in (OK + b"Content-Length: 655360\r\n\r\n", CHUNKED + b"a0000\r\n", OK + b"\r\n"):
+        parser = ResponseParser()
+        parser.start("GET")
+        parser.feed(head)
+        for _ in range(10):
+            event = parser.feed(piece)[0]
+            assert isinstance(event, BodyChunk)
+            assert event.data is piece
+
+
+def test_encode_request() -> None:
+    """F-WIRE-5: a request with and without a body."""
+    headers = [("Host", "example.com"), ("Accept", "a"), ("Accept", "b")]
+    head = b"Host: example.com\r\nAccept: a\r\nAccept: b\r\n"
+    assert encode_request("GET", "/mcp?a=%20", headers) == (
+        b"GET /mcp?a=%20 HTTP/1.1\r\n" + head + b"\r\n"
+    )
+    assert encode_request("POST", "/", headers, b"hi") == (
+        b"POST / HTTP/1.1\r\n" + head + b"Content-Length: 2\r\n\r\nhi"
+    )
+    assert encode_request("POST", "/", [], b"") == b"POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "headers"),
+    [
+        ("", "/", []),
+        ("GE T", "/", []),
+        ("GET\r\n", "/", []),
+        ("GET", "", []),
+        ("GET", "/a b", []),
+        ("GET", "/\r\nHost: evil", []),
+        ("GET", "/\xe9", []),
+        ("GET", "/\x7f", []),
+        ("GET", "/", [("a b", "c")]),
+        ("GET", "/", [("a", "b\r\nc: d")]),
+        ("GET", "/", [("Content-Length", "3")]),
+        ("GET", "/", [("transfer-encoding", "chunked")]),
+    ],
+)
+def test_encode_request_refuses(method: str, target: str, headers: list[tuple[str, str]]) -> None:
+    """F-WIRE-5: nothing in a request can turn it into another one."""
+    with pytest.raises(UsageError):
+        encode_request(method, target, headers, b"body")

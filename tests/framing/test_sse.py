@@ -1,0 +1,278 @@
+"""Server-sent events: F-WIRE-4 (and pains 18, 19 and 37)."""
+
+from __future__ import annotations
+
+import re
+import tracemalloc
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpclient.framing.sse import (
+    MAX_RETRY,
+    Event,
+    EventDecoder,
+    OversizedEvent,
+    ServerSentEvent,
+)
+
+from .chunkings import chunkings, cuts, split
+
+
+def decode(pieces: list[bytes], limit: int = 1000) -> tuple[list[Event], str, int | None]:
+    decoder = EventDecoder(limit)
+    events = [event for piece in pieces for event in decoder.feed(piece)]
+    return events, decoder.last_event_id, decoder.retry
+
+
+def message(data: str, event: str = "message", id: str = "") -> ServerSentEvent:
+    return ServerSentEvent(event, data, id)
+
+
+# Stream, events, last event id, retry.
+CASES: dict[str, tuple[bytes, list[Event], str, int | None]] = {
+    # The examples of the WHATWG text, section 9.2.6.
+    "whatwg stock ticker": (
+        b"data: YHOO\ndata: +2\ndata: 10\n\n",
+        [message("YHOO\n+2\n10")],
+        "",
+        None,
+    ),
+    "whatwg four blocks": (
+        b": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event",
+        [message("first event", id="1"), message("second event")],
+        "",
+        None,
+    ),
+    "whatwg third event when ended": (
+        b"data:  third event\n\n",
+        [message(" third event")],
+        "",
+        None,
+    ),
+    "whatwg empty data": (b"data\n\ndata\ndata\n\ndata:", [message(""), message("\n")], "", None),
+    "whatwg optional space": (b"data:test\n\ndata: test\n\n", [message("test")] * 2, "", None),
+    # Line ends.
+    "crlf": (b"event: a\r\ndata: b\r\n\r\n", [message("b", "a")], "", None),
+    "cr": (b"event: a\rdata: b\r\r", [message("b", "a")], "", None),
+    "mixed line ends": (
+        b"data: 1\r\n\ndata: 2\n\r\ndata: 3\r\rdata: 4\n\rdata: 5\r\n\r",
+        [message(str(number)) for number in range(1, 6)],
+        "",
+        None,
+    ),
+    "many empty lines": (b"\n\r\n\r\r\n\ndata: x\n\n\n\n\r\r", [message("x")], "", None),
+    # A byte order mark.
+    "one mark": (b"\xef\xbb\xbfdata: x\n\n", [message("x")], "", None),
+    "two marks": (b"\xef\xbb\xbf\xef\xbb\xbfdata: x\n\n", [], "", None),
+    "mark later": (b"data: a\n\n\xef\xbb\xbfdata: x\n\n", [message("a")], "", None),
+    "half a mark": (b"\xef\xbbdata: x\n\ndata: y\n\n", [message("y")], "", None),
+    "mark and blank": (b"\xef\xbb\xbf\r\n\r\ndata: x\n\n", [message("x")], "", None),
+    # Fields.
+    "last type counts": (b"event: a\nevent: b\ndata: x\n\n", [message("x", "b")], "", None),
+    "type does not stay": (
+        b"event: a\ndata: x\n\nevent: b\n\ndata: y\n\n",
+        [message("x", "a"), message("y")],
+        "",
+        None,
+    ),
+    "empty type": (b"event\nevent:\ndata: x\n\n", [message("x")], "", None),
+    "unknown fields": (b"datax: 1\n data: 2\nData: 3\nx\n:\n\n", [], "", None),
+    "comments": (b": data: no\ndata: a\n:\n:data: no\ndata: b\n\n", [message("a\nb")], "", None),
+    "colons in data": (b"data: a: b:\ndata::\n\n", [message("a: b:\n:")], "", None),
+    "only one space": (b"data:   a \nevent:  b\n\n", [message("  a ", " b")], "", None),
+    # The event id.
+    "id stays": (
+        b"id: 7\ndata: a\n\ndata: b\n\n",
+        [message("a", id="7"), message("b", id="7")],
+        "7",
+        None,
+    ),
+    "id without data": (b"id: 7\n\n", [], "7", None),
+    "id of an unfinished event": (b"id: 7\ndata: a\n\nid: 8\n", [message("a", id="7")], "7", None),
+    "id with NUL": (b"id: 7\nid: 8\0\ndata: a\n\n", [message("a", id="7")], "7", None),
+    "id reset": (b"id: 7\n\nid\ndata: a\n\n", [message("a")], "", None),
+    "id after data": (b"data: a\nid: 7\n\n", [message("a", id="7")], "7", None),
+    "id in UTF-8": ("id: \u20ac\n\n".encode(), [], "\u20ac", None),
+    # The reconnection time.
+    "retry": (b"retry: 1500\n", [], "", 1500),
+    "retry zero": (b"retry: 000\n", [], "", 0),
+    "retry last counts": (b"retry: 1\nretry: 0002\n\n", [], "", 2),
+    "retry too large": (b"retry: 99999999999999999999\n", [], "", MAX_RETRY),
+    "retry of as many digits as the limit": (b"retry: 0%d\n" % 12345678, [], "", 12345678),
+    "retry just too large": (b"retry: %d\n" % (MAX_RETRY + 1), [], "", MAX_RETRY),
+    "retry no number": (
+        b"retry: 5\nretry: +1\nretry: 1.5\nretry: 1 \nretry\nretry:  1\nretry: 1_0\n"
+        + "retry: \u0661\n".encode(),
+        [],
+        "",
+        5,
+    ),
+    # Text.
+    "other separators": (
+        "data: \u2028a\u2029b\x85c\x0bd\x0ce\x1cf\n\n".encode(),
+        [message("\u2028a\u2029b\x85c\x0bd\x0ce\x1cf")],
+        "",
+        None,
+    ),
+    "wide characters": (
+        "event: \u00e9\ndata: \u20ac\U0001f600\n\n".encode(),
+        [message("\u20ac\U0001f600", "\u00e9")],
+        "",
+        None,
+    ),
+    "broken UTF-8": (
+        b"data: a\xffb\xe2\x82\ndata: \xac\xf0\x9f\x98\n\n",
+        [message("a\ufffdb\ufffd\n\ufffd\ufffd")],
+        "",
+        None,
+    ),
+    "NUL in data": (b"data: a\0b\n\n", [message("a\0b")], "", None),
+    "no events": (b"", [], "", None),
+    "unfinished": (b"data: a\n\ndata: b\n", [message("a")], "", None),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_case_in_every_chunking(name: str) -> None:
+    """F-WIRE-4: the WHATWG algorithm, however the stream is cut."""
+    stream, events, last_event_id, retry = CASES[name]
+    for pieces in chunkings(stream):
+        assert decode(pieces) == (events, last_event_id, retry), pieces
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_follows_does_not_change_what_was(name: str) -> None:
+    """F-WIRE-4: with more of the stream behind it, the same events come first."""
+    stream, events, _, _ = CASES[name]
+    found, _, _ = decode([stream + b"\n\ndata: more\n\n"])
+    assert found[: len(events)] == events
+    assert isinstance(found[-1], ServerSentEvent)
+    assert found[-1].data == "more"
+
+
+def by_the_book(stream: bytes) -> tuple[list[ServerSentEvent], str, int | None]:
+    """Do what the WHATWG text says, step by step, with the whole stream at hand."""
+    text = stream.decode("utf-8", "replace")
+    lines = re.split("\r\n|\n|\r", text[1:] if text.startswith("\ufeff") else text)[:-1]
+    data = event = last_id = last_event_id = ""
+    retry: int | None = None
+    events = []
+    for line in lines:
+        field, _, value = line.partition(":")
+        value = value[1:] if value.startswith(" ") else value
+        if not line:
+            last_event_id = last_id
+            if data:
+                events.append(ServerSentEvent(event or "message", data[:-1], last_event_id))
+            data = event = ""
+        elif field == "event":
+            event = value
+        elif field == "data":
+            data += value + "\n"
+        elif field == "id" and "\0" not in value:
+            last_id = value
+        elif field == "retry" and re.fullmatch("[0-9]+", value):
+            retry = min(int(value), MAX_RETRY)
+    return events, last_event_id, retry
+
+
+FRAGMENTS = (
+    (b"data", b"event", b"id", b"retry", b":", b": ", b" ", b"\r", b"\n", b"\r\n", b"\n\n", b"12"),
+    (b"x", b"\0", b"\xef\xbb\xbf", b"\xe2\x82\xac", b"\xf0\x9f", b"\xff", b"\xe2\x80\xa8"),
+)
+fragments = st.sampled_from([fragment for row in FRAGMENTS for fragment in row])
+streams = st.one_of(st.lists(fragments, max_size=40).map(b"".join), st.binary(max_size=60))
+
+
+@given(streams, cuts)
+@settings(max_examples=300, deadline=None)
+def test_any_bytes_agree_with_the_book(stream: bytes, places: list[int]) -> None:
+    """F-WIRE-4: no bytes raise, and the events are those of the algorithm's own words."""
+    assert decode(split(stream, places)) == by_the_book(stream)
+
+
+@given(streams, cuts, st.integers(min_value=0, max_value=12))
+@settings(max_examples=200, deadline=None)
+def test_any_limit_holds_in_any_chunking(stream: bytes, places: list[int], limit: int) -> None:
+    """F-WIRE-4: what is dropped for its size does not depend on how the stream is cut."""
+    events, last_event_id, retry = decode(split(stream, places), limit)
+    assert (events, last_event_id, retry) == decode([stream], limit)
+    for event in events:
+        if isinstance(event, ServerSentEvent):
+            assert len(event.data.encode("utf-8", "replace")) <= 3 * limit
+        else:
+            assert event == OversizedEvent(limit)
+
+
+# With a limit of 8 bytes of data.
+OVERSIZED: dict[str, tuple[bytes, list[Event], str]] = {
+    "just fits": (b"data: 12345678\n\n", [message("12345678")], ""),
+    "just too large": (b"data: 123456789\n\n", [OversizedEvent(8)], ""),
+    "without the space": (b"data:123456789\n\n", [OversizedEvent(8)], ""),
+    "lines just fit": (b"data: 123\ndata: 5678\n\n", [message("123\n5678")], ""),
+    "lines too large": (b"data: 1234\ndata: 5678\n\n", [OversizedEvent(8)], ""),
+    "empty lines count": (b"data\n" * 9 + b"\n", [message("\n" * 8)], ""),
+    "empty lines too many": (b"data\n" * 10 + b"\n", [OversizedEvent(8)], ""),
+    "not known yet": (b"data:123456789", [], ""),
+    "reported before the line ends": (b"data:1234567890", [OversizedEvent(8)], ""),
+    "reported before the event ends": (b"data: 123456789\n", [OversizedEvent(8)], ""),
+    "reported once, then goes on": (
+        b"data: 123456789\ndata: 123456789\ndata: 1\nevent: x\n\ndata: next\n\n",
+        [OversizedEvent(8), message("next")],
+        "",
+    ),
+    "id before it counts": (
+        b"id: 7\ndata: 1234567890123\n\ndata: a\n\n",
+        [OversizedEvent(8), message("a", id="7")],
+        "7",
+    ),
+    "id after it counts": (b"data: 1234567890123\nid: 7\n\n", [OversizedEvent(8)], "7"),
+    "each is reported": (b"data: 1234567890123\n\n" * 2, [OversizedEvent(8)] * 2, ""),
+    "any long line": (
+        b"data: a\n:" + b"x" * 50 + b"\r\n\r\ndata: b\n\n",
+        [OversizedEvent(8), message("b")],
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OVERSIZED)
+def test_oversized_events(name: str) -> None:
+    """F-WIRE-4: a large event costs that event, is reported once, and its id is remembered."""
+    stream, events, last_event_id = OVERSIZED[name]
+    for pieces in chunkings(stream):
+        assert decode(pieces, 8) == (events, last_event_id, None), pieces
+
+
+def test_an_endless_event_takes_bounded_memory() -> None:
+    """F-WIRE-4: neither a line nor an event without an end makes the decoder grow."""
+    limit, piece = 100_000, b"x" * 10_000
+    for begin, separator in ((b"data: ", b""), (b"data: ", b"\ndata: "), (b": ", b"")):
+        decoder = EventDecoder(limit)
+        tracemalloc.start()
+        events = decoder.feed(begin)
+        for _ in range(500):
+            events += decoder.feed(piece + separator)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert events == [OversizedEvent(limit)]
+        assert peak < 4 * limit
+        assert decoder.feed(b"\n\ndata: after\n\n") == [message("after")]
+
+
+def test_a_large_event_is_not_copied_over_and_over() -> None:
+    """F-WIRE-4: a large data line needs about twice its size, and comes out whole."""
+    size, piece = 8 * 1024 * 1024, b"x" * 65536
+    decoder = EventDecoder()
+    tracemalloc.start()
+    decoder.feed(b"data: ")
+    for _ in range(size // len(piece)):
+        decoder.feed(piece)
+    (event,) = decoder.feed(b"\r\n\r\n")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert isinstance(event, ServerSentEvent)
+    assert len(event.data) == size
+    assert peak < 3 * size

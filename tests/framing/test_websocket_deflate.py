@@ -1,0 +1,234 @@
+"""permessage-deflate: negotiation, context, windows and odd streams (RFC 7692)."""
+
+from __future__ import annotations
+
+import random
+import zlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpclient.framing.websocket_deflate import (
+    OFFER,
+    DeflateParameters,
+    MessageDeflater,
+    MessageInflater,
+    parse_extension_answer,
+)
+
+TEXT = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}' * 20
+
+
+def inflate(inflater: MessageInflater, payload: bytes) -> bytes:
+    pieces = [*inflater.inflate(memoryview(payload)), *inflater.finish()]
+    return b"".join(pieces)
+
+
+class Server:
+    """The other side, as RFC 7692 section 7.2 describes it, straight on zlib."""
+
+    def __init__(self, window_bits: int = 15) -> None:
+        self.compressor = zlib.compressobj(wbits=-window_bits)
+        self.decompressor = zlib.decompressobj(wbits=-window_bits)
+
+    def deflate(self, payload: bytes) -> bytes:
+        compressed = self.compressor.compress(payload)
+        return (compressed + self.compressor.flush(zlib.Z_SYNC_FLUSH))[:-4]
+
+    def inflate(self, payload: bytes) -> bytes:
+        return self.decompressor.decompress(payload + b"\x00\x00\xff\xff")
+
+
+# Negotiation.
+
+
+def test_the_offer_lets_the_server_choose_every_parameter() -> None:
+    """F-WIRE-6: client_max_window_bits is the only one that has to be offered (7.1.2.2)."""
+    assert OFFER == "permessage-deflate; client_max_window_bits"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("permessage-deflate", DeflateParameters()),
+        (" permessage-deflate ;  ", None),
+        (
+            "permessage-deflate; server_no_context_takeover",
+            DeflateParameters(server_no_context_takeover=True),
+        ),
+        (
+            "permessage-deflate;client_no_context_takeover",
+            DeflateParameters(client_no_context_takeover=True),
+        ),
+        (
+            "permessage-deflate; server_max_window_bits=8",
+            DeflateParameters(server_max_window_bits=8),
+        ),
+        (
+            'permessage-deflate; client_max_window_bits = "10" , ',
+            DeflateParameters(client_max_window_bits=10),
+        ),
+        (
+            "permessage-deflate; client_max_window_bits=15; server_no_context_takeover; "
+            "server_max_window_bits=9; client_no_context_takeover",
+            DeflateParameters(True, True, 9, 15),
+        ),
+    ],
+)
+def test_an_answer_is_read(answer: str, expected: DeflateParameters | None) -> None:
+    """F-WIRE-6"""
+    if expected is None:
+        with pytest.raises(ValueError, match="''"):
+            parse_extension_answer(answer)
+    else:
+        assert parse_extension_answer(answer) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("x-webkit-deflate-frame", "was not offered"),
+        ("Permessage-Deflate", "was not offered"),
+        ("permessage-deflate, permessage-deflate", "2 extensions"),
+        ("permessage-deflate, permessage-bzip2", "2 extensions"),
+        (",", "0 extensions"),
+        ("permessage-deflate; unknown", "'unknown'"),
+        ("permessage-deflate; server_no_context_takeover=1", "server_no_context_takeover=1"),
+        ("permessage-deflate; client_no_context_takeover=", "client_no_context_takeover="),
+        ("permessage-deflate; server_max_window_bits", "server_max_window_bits"),
+        ("permessage-deflate; client_max_window_bits", "client_max_window_bits"),
+        ("permessage-deflate; client_max_window_bits=7", "=7"),
+        ("permessage-deflate; client_max_window_bits=16", "=16"),
+        ("permessage-deflate; client_max_window_bits=08", "=08"),
+        ("permessage-deflate; client_max_window_bits=+9", "=\\+9"),
+        ('permessage-deflate; server_max_window_bits="', '="'),
+        ("permessage-deflate; server_max_window_bits=9; server_max_window_bits=9", "repeated"),
+    ],
+)
+def test_an_answer_that_breaks_the_rules_names_what_is_wrong(answer: str, reason: str) -> None:
+    """F-WIRE-6"""
+    with pytest.raises(ValueError, match=reason):
+        parse_extension_answer(answer)
+
+
+# Receiving.
+
+
+def test_the_examples_of_the_rfc() -> None:
+    """F-WIRE-6: sections 7.2.3.1 to 7.2.3.5 inflate to "Hello", with one context for all."""
+    inflater = MessageInflater(DeflateParameters())
+    for payload in (
+        "f248cdc9c90700",  # one block
+        "f200110000",  # section 7.2.3.2, sharing the window of the message before
+        "000500faff48656c6c6f00",  # not compressed
+        "f348cdc9c9070000",  # a final block
+        "f248050000 00ffff cac9c90700",  # two blocks
+    ):
+        assert inflate(inflater, bytes.fromhex(payload)) == b"Hello"
+
+
+@settings(max_examples=30)
+@given(messages=st.lists(st.binary(max_size=100)), cut=st.integers(1, 20))
+def test_messages_share_a_context_and_may_be_cut_anywhere(messages: list[bytes], cut: int) -> None:
+    """F-WIRE-6"""
+    server, inflater = Server(), MessageInflater(DeflateParameters())
+    for message in messages * 2:
+        # zlib flushes nothing for nothing; the RFC has one zero byte there (section 7.2.3.6).
+        payload = server.deflate(message) if message else b"\0"
+        pieces: list[bytes] = []
+        for start in range(0, len(payload), cut):
+            pieces += inflater.inflate(memoryview(payload[start : start + cut]))
+        pieces += inflater.finish()
+        assert b"".join(pieces) == message
+
+
+def test_without_takeover_each_message_begins_with_an_empty_window() -> None:
+    """F-WIRE-6"""
+    inflater = MessageInflater(DeflateParameters(server_no_context_takeover=True))
+    for _ in range(3):
+        assert inflate(inflater, Server().deflate(TEXT)) == TEXT
+    sharing = Server()
+    assert inflate(inflater, sharing.deflate(TEXT)) == TEXT
+    with pytest.raises(zlib.error):
+        inflate(inflater, sharing.deflate(TEXT))
+
+
+@pytest.mark.parametrize("window_bits", range(9, 16))
+def test_every_window_of_the_server_is_read(window_bits: int) -> None:
+    """F-WIRE-6"""
+    server = Server(window_bits)
+    inflater = MessageInflater(DeflateParameters(server_max_window_bits=window_bits))
+    for _ in range(3):
+        assert inflate(inflater, server.deflate(TEXT * 50)) == TEXT * 50
+
+
+@pytest.mark.parametrize("has_padding", [True, False])
+@pytest.mark.parametrize("takeover", [True, False])
+def test_a_stream_that_ends_in_the_message_may_be_followed_by_another(
+    has_padding: bool, takeover: bool
+) -> None:
+    """F-WIRE-6: BFINAL, section 7.2.3.4, also from a server that forgets the byte after it."""
+    inflater = MessageInflater(DeflateParameters(server_no_context_takeover=not takeover))
+    for text in (b"first", b"second", TEXT):
+        compressor = zlib.compressobj(wbits=-15)
+        payload = compressor.compress(text) + compressor.flush(zlib.Z_FINISH)
+        assert inflate(inflater, payload + b"\0" * has_padding) == text
+    two = Server().deflate(b"un") + b"\x00\x00\xff\xff" + zlib.compress(b"deux")[2:-4]
+    assert inflate(inflater, two) == b"undeux"
+
+
+@pytest.mark.parametrize("size", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, 5 << 20])
+@pytest.mark.parametrize("is_final", [True, False])
+def test_output_comes_in_steps_of_a_mebibyte(size: int, is_final: bool) -> None:
+    """F-WIRE-6: nothing stays behind inside zlib when a step is just full."""
+    compressor = zlib.compressobj(wbits=-15)
+    payload = compressor.compress(bytes(size))
+    payload += compressor.flush(zlib.Z_FINISH if is_final else zlib.Z_SYNC_FLUSH)
+    inflater = MessageInflater(DeflateParameters())
+    pieces = [*inflater.inflate(memoryview(payload)), *inflater.finish()]
+    assert b"".join(pieces) == bytes(size)
+    assert max(map(len, pieces)) <= 1 << 20
+
+
+def test_a_large_piece_that_does_not_compress() -> None:
+    """F-WIRE-6"""
+    payload = random.Random(7).getrandbits(8 * 3_000_000).to_bytes(3_000_000, "big")
+    assert inflate(MessageInflater(DeflateParameters()), Server().deflate(payload)) == payload
+
+
+# Sending.
+
+
+@pytest.mark.parametrize("window_bits", range(9, 16))
+@pytest.mark.parametrize("no_takeover", [True, False])
+def test_every_window_of_the_client_is_kept(window_bits: int, no_takeover: bool) -> None:
+    """F-WIRE-6: the server may hold a window of just the agreed size."""
+    parameters = DeflateParameters(
+        client_max_window_bits=window_bits, client_no_context_takeover=no_takeover
+    )
+    deflater, server = MessageDeflater(parameters), Server(window_bits)
+    randomness = random.Random(1).getrandbits(8 * 3000).to_bytes(3000, "big")
+    # Repeats within the smallest window, and beyond it.
+    message = randomness[:100] * 20 + randomness * 3 + randomness[:100]
+    sizes = []
+    for _ in range(3):
+        payload = deflater.deflate(message)
+        sizes.append(len(payload))
+        if no_takeover:
+            server = Server(window_bits)
+        assert server.inflate(payload) == message
+    assert no_takeover == (sizes[0] == sizes[1])
+
+
+def test_small_messages_go_as_they_are() -> None:
+    """F-WIRE-6"""
+    deflater = MessageDeflater(DeflateParameters())
+    assert not deflater.wants(0)
+    assert not deflater.wants(1023)
+    assert deflater.wants(1024)
+
+
+def test_the_window_zlib_cannot_write_is_never_used() -> None:
+    """F-WIRE-6: agreed to, because the messages may go uncompressed (section 6)."""
+    assert not MessageDeflater(DeflateParameters(client_max_window_bits=8)).wants(1 << 20)

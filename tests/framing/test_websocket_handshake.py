@@ -1,0 +1,127 @@
+"""The opening handshake (RFC 6455 section 4)."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from mcpclient.framing.headers import Headers
+from mcpclient.framing.websocket_deflate import DeflateParameters
+from mcpclient.framing.websocket_handshake import Accepted, Rejected, WebSocketHandshake
+
+# The key and the accept key of the RFC's example, section 1.3.
+NONCE = b"the sample nonce"
+ACCEPT = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+
+
+def handshake(*, offer_deflate: bool = True) -> WebSocketHandshake:
+    return WebSocketHandshake(offer_deflate=offer_deflate, random_bytes=lambda size: NONCE[:size])
+
+
+def answer(**changes: str | None) -> Headers:
+    """The header fields of a right answer, with changes; None leaves a field out."""
+    fields: dict[str, str | None] = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Accept": ACCEPT,
+        "Sec-WebSocket-Protocol": "mcp",
+    }
+    for name, value in changes.items():
+        fields[name.replace("_", "-")] = value
+    return Headers((name, value) for name, value in fields.items() if value is not None)
+
+
+def test_the_request_of_the_rfc() -> None:
+    """F-WIRE-6, F-WS-1: the key is the RFC's example."""
+    assert handshake().headers == [
+        ("Upgrade", "websocket"),
+        ("Connection", "Upgrade"),
+        ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+        ("Sec-WebSocket-Version", "13"),
+        ("Sec-WebSocket-Protocol", "mcp"),
+        ("Sec-WebSocket-Extensions", "permessage-deflate; client_max_window_bits"),
+    ]
+
+
+def test_every_handshake_has_a_key_of_its_own() -> None:
+    """F-WIRE-6: 16 bytes from the system's randomness."""
+    keys = {dict(WebSocketHandshake().headers)["Sec-WebSocket-Key"] for _ in range(10)}
+    assert len(keys) == 10
+    assert {len(base64.b64decode(key)) for key in keys} == {16}
+
+
+def test_compression_is_offered_only_if_asked_for() -> None:
+    """F-WIRE-6"""
+    names = dict(handshake(offer_deflate=False).headers)
+    assert "Sec-WebSocket-Extensions" not in names
+
+
+def test_a_right_answer_is_accepted() -> None:
+    """F-WIRE-6, F-WS-1: the accept key is the RFC's example."""
+    assert handshake().check_response(101, answer()) == Accepted("mcp", None)
+
+
+def test_tokens_match_in_any_case_and_among_others() -> None:
+    """F-WIRE-6"""
+    headers = answer(Upgrade="WebSocket", Connection="keep-alive, UPGRADE")
+    assert handshake().check_response(101, headers) == Accepted("mcp", None)
+
+
+def test_a_server_that_names_no_subprotocol_is_accepted() -> None:
+    """F-WS-1: section 4.1 forbids only one that was not offered."""
+    headers = answer(Sec_WebSocket_Protocol=None)
+    assert handshake().check_response(101, headers) == Accepted(None, None)
+
+
+def test_agreed_compression_is_handed_on() -> None:
+    """F-WIRE-6"""
+    headers = answer(Sec_WebSocket_Extensions="permessage-deflate; server_max_window_bits=10")
+    expected = Accepted("mcp", DeflateParameters(server_max_window_bits=10))
+    assert handshake().check_response(101, headers) == expected
+    blank = answer(Sec_WebSocket_Extensions=" ")
+    assert handshake().check_response(101, blank) == Accepted("mcp", None)
+
+
+@pytest.mark.parametrize("status", [200, 301, 401, 403, 404, 426, 500])
+def test_any_other_status_is_a_rejection_that_carries_it(status: int) -> None:
+    """F-WIRE-6"""
+    result = handshake().check_response(status, answer())
+    assert isinstance(result, Rejected)
+    assert result.status == status
+    assert str(status) in result.reason
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"Upgrade": None}, "'websocket'"),
+        ({"Upgrade": "h2c"}, "'websocket'"),
+        ({"Connection": None}, "'Connection: Upgrade'"),
+        ({"Connection": "close, upgraded"}, "'Connection: Upgrade'"),
+        ({"Sec_WebSocket_Accept": None}, "is '', not"),
+        ({"Sec_WebSocket_Accept": "dGhlIHNhbXBsZSBub25jZQ=="}, "is 'dGhl"),
+        ({"Sec_WebSocket_Accept": ACCEPT.lower()}, "Sec-WebSocket-Accept"),
+        ({"Sec_WebSocket_Accept": f"{ACCEPT}, {ACCEPT}"}, "Sec-WebSocket-Accept"),
+        ({"Sec_WebSocket_Protocol": "graphql-ws"}, "'graphql-ws'; only 'mcp'"),
+        ({"Sec_WebSocket_Protocol": "MCP"}, "'MCP'; only 'mcp'"),
+        ({"Sec_WebSocket_Protocol": ""}, "''; only 'mcp'"),
+        ({"Sec_WebSocket_Protocol": "mcp, mcp"}, "'mcp, mcp'; only 'mcp'"),
+        ({"Sec_WebSocket_Extensions": "permessage-bzip2"}, "'permessage-bzip2'"),
+        ({"Sec_WebSocket_Extensions": "permessage-deflate; level=9"}, "'level=9'"),
+    ],
+)
+def test_a_wrong_answer_names_what_is_wrong(changes: dict[str, str | None], reason: str) -> None:
+    """F-WIRE-6, F-WS-1"""
+    result = handshake().check_response(101, answer(**changes))
+    assert isinstance(result, Rejected)
+    assert result.status == 101
+    assert reason in result.reason
+
+
+def test_an_extension_nobody_asked_for_is_a_rejection() -> None:
+    """F-WIRE-6"""
+    headers = answer(Sec_WebSocket_Extensions="permessage-deflate")
+    result = handshake(offer_deflate=False).check_response(101, headers)
+    assert isinstance(result, Rejected)
+    assert "not offered" in result.reason

@@ -1,0 +1,177 @@
+"""Dialects: which one a schema is in, and schemas that are malformed in theirs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpclient.protocol.schema import DIALECTS, SchemaError, compile_schema
+
+DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
+DRAFT_07 = "http://json-schema.org/draft-07/schema#"
+
+
+@pytest.mark.parametrize("uri", [*DIALECTS, DRAFT_2020_12 + "#", DRAFT_07])
+def test_supported_dialects(uri: str) -> None:
+    """F-API-17: 2020-12 and draft-07, however their URI is written."""
+    assert compile_schema({"$schema": uri, "type": "integer"}).validate("x")
+
+
+@pytest.mark.parametrize(
+    "uri", ["https://json-schema.org/draft/2019-09/schema", "https://example.com/own", 7, ""]
+)
+def test_any_other_dialect_is_a_clear_error(uri: object) -> None:
+    """F-API-17: a schema of an unknown dialect is not guessed at."""
+    with pytest.raises(SchemaError, match=r"its dialect, .*, is not supported; 2020-12"):
+        compile_schema({"$schema": uri})
+
+
+def test_the_default_is_2020_12() -> None:
+    assert compile_schema({"prefixItems": [False]}).validate([1])
+
+
+VOCABULARY = "https://json-schema.org/draft/2020-12/vocab/"
+OWN = "https://example.com/own"
+
+
+def own(**metaschema: object) -> dict[str, object]:
+    return {OWN: metaschema}
+
+
+def test_a_dialect_of_ones_own_says_which_vocabularies_it_has() -> None:
+    documents = own(
+        **{
+            "$schema": DRAFT_2020_12,
+            "$vocabulary": {
+                VOCABULARY + "core": True,
+                VOCABULARY + "applicator": True,
+                "https://example.com/unknown": False,
+            },
+        }
+    )
+    schema = compile_schema(
+        {"$schema": OWN, "minimum": 5, "properties": {"a": False}}, documents=documents
+    )
+    assert schema.validate(1) == []
+    assert schema.validate({"a": 1})
+
+
+def test_a_dialect_may_assert_formats() -> None:
+    documents = own(**{"$vocabulary": {VOCABULARY + "format-assertion": True}})
+    schema = compile_schema({"$schema": OWN, "format": "ipv4"}, documents=documents)
+    assert schema.validate("x")
+
+
+def test_a_dialect_without_vocabularies_is_that_of_its_metaschema() -> None:
+    documents = own(**{"$schema": DRAFT_07})
+    schema = compile_schema({"$schema": OWN, "items": [False]}, documents=documents)
+    assert schema.validate([1])
+
+
+@pytest.mark.parametrize("metaschema", [{"$vocabulary": {"https://example.com/x": True}}, {}])
+def test_a_dialect_that_requires_the_unknown_is_not_supported(metaschema: dict[str, Any]) -> None:
+    with pytest.raises(SchemaError, match="is not supported"):
+        compile_schema({"$schema": OWN}, documents={OWN: metaschema})
+
+
+MALFORMED: list[dict[str, Any]] = [
+    {"type": "text"},
+    {"type": 1},
+    {"type": []},
+    {"type": [1]},
+    {"enum": 1},
+    {"multipleOf": 0},
+    {"multipleOf": "1"},
+    {"multipleOf": True},
+    {"maximum": None},
+    {"minimum": "1"},
+    {"exclusiveMaximum": True},
+    {"exclusiveMinimum": []},
+    {"maxLength": -1},
+    {"minLength": 1.5},
+    {"pattern": 1},
+    {"maxItems": "1"},
+    {"minItems": -1},
+    {"uniqueItems": 1},
+    {"maxProperties": {}},
+    {"minProperties": -1},
+    {"required": "a"},
+    {"required": [1]},
+    {"properties": []},
+    {"properties": {"a": 1}},
+    {"patternProperties": []},
+    {"additionalProperties": 1},
+    {"propertyNames": []},
+    {"items": 1},
+    {"contains": []},
+    {"allOf": []},
+    {"allOf": {}},
+    {"anyOf": [1]},
+    {"oneOf": 1},
+    {"not": 1},
+    {"if": 1},
+    {"format": 1},
+]
+MALFORMED_2020_12: list[dict[str, Any]] = [
+    {"items": [{}]},
+    {"prefixItems": []},
+    {"prefixItems": [1]},
+    {"dependentRequired": {"a": 1}},
+    {"dependentRequired": 1},
+    {"dependentSchemas": {"a": 1}},
+    {"unevaluatedItems": 1},
+    {"unevaluatedProperties": []},
+    {"contains": {}, "minContains": -1},
+    {"contains": {}, "maxContains": "1"},
+    {"$ref": 1},
+    {"$dynamicRef": 1},
+]
+MALFORMED_07: list[dict[str, Any]] = [
+    {"items": [1]},
+    {"items": [], "additionalItems": 1},
+    {"dependencies": {"a": 1}},
+    {"dependencies": {"a": [1]}},
+    {"$ref": 1},
+]
+
+
+@pytest.mark.parametrize("schema", [*MALFORMED, *MALFORMED_2020_12], ids=str)
+def test_a_malformed_schema_is_refused(schema: dict[str, Any]) -> None:
+    """F-API-17: by the compiler, which says where, and by the metaschema of its dialect."""
+    with pytest.raises(SchemaError):
+        compile_schema(schema)
+    assert compile_schema({"$ref": DRAFT_2020_12}).validate(schema)
+
+
+@pytest.mark.parametrize("schema", [*MALFORMED, *MALFORMED_07], ids=str)
+def test_a_malformed_schema_of_draft_07_is_refused(schema: dict[str, Any]) -> None:
+    """F-API-17: by the compiler, and by the metaschema of draft-07."""
+    with pytest.raises(SchemaError):
+        compile_schema({"$schema": DRAFT_07, **schema})
+    assert compile_schema({"$ref": "http://json-schema.org/draft-07/schema"}).validate(schema)
+
+
+@pytest.mark.parametrize("schema", [None, 1, "x", [{}]])
+def test_only_objects_and_booleans_are_schemas(schema: object) -> None:
+    with pytest.raises(SchemaError, match="is not a schema"):
+        compile_schema(schema)
+
+
+def test_infinity_is_not_a_bound() -> None:
+    with pytest.raises(SchemaError, match="maximum is not a number"):
+        compile_schema({"maximum": float("inf")})
+
+
+@pytest.mark.parametrize("uri", sorted({DRAFT_2020_12, "http://json-schema.org/draft-07/schema"}))
+def test_a_metaschema_describes_itself(uri: str) -> None:
+    """F-API-17: references to the metaschemas work offline, dynamic ones included."""
+    schema = compile_schema({"$ref": uri})
+    assert schema.validate({"properties": {"a": {"items": {"type": "string"}}}}) == []
+    (violation, *_) = schema.validate({"properties": {"a": {"not": {"minLength": -1}}}})
+    assert violation.instance_path == "/properties/a/not/minLength"
+
+
+def test_what_is_not_reachable_is_not_looked_at() -> None:
+    schema = {"$defs": {"unused": {"type": "text", "$ref": "https://example.com/"}}}
+    assert compile_schema(schema).validate(1) == []

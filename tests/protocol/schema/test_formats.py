@@ -1,0 +1,113 @@
+"""Formats: annotations unless asked for, then tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpclient.protocol.schema import compile_schema
+
+FORMATS: dict[str, tuple[list[str], list[str]]] = {
+    "date-time": (
+        ["2024-02-29T12:00:00Z", "1998-12-31T15:59:60.123-08:00", "2024-01-01t00:00:00z"],
+        [
+            "2023-02-29T12:00:00Z",
+            "2024-01-01 00:00:00Z",
+            "2024-01-01T00:00:00",
+            "x",
+            "1998-12-31T22:59:60Z",
+            "1900-02-29T00:00:00Z",
+        ],
+    ),
+    "date": (["2000-02-29", "2024-12-31"], ["2024-13-01", "2024-00-01", "2024-04-31", "2024-1-1"]),
+    "time": (
+        ["00:00:00Z", "23:59:59.999+23:59", "23:59:60Z", "01:29:60+01:30"],
+        ["24:00:00Z", "00:60:00Z", "00:00:61Z", "00:00:00", "00:00:00+24:00", "00:00:00+00:60"],
+    ),
+    "duration": (["P1Y2M3DT4H5M6S", "PT1M", "P2W"], ["P", "PT", "P1D2H", "1D", "P1S", "P1YT"]),
+    "email": (
+        ["joe.b+x@example.com", '"joe b"@example.com', "a@[127.0.0.1]", "a@[IPv6:::1]"],
+        ["joe", ".a@b", "a..b@c", "a@-b", "a@[300.0.0.1]", "ä@b.c", "a b@c"],
+    ),
+    "idn-email": (["실례@실례.테스트", "a@b"], ["실례", "@a"]),
+    "hostname": (
+        ["example.com", "a-b.c1", "xn--4gbwdl.xn--wgbh1c", "a"],
+        ["-a", "a-", "a_b", "a..b", "", "a" * 64, "ab--c", ".".join(["a" * 60] * 5)],
+    ),
+    "idn-hostname": (["실례.테스트", "a\u3002b"], ["-a", "\u302e실례", ""]),
+    "ipv4": (
+        ["127.0.0.1", "255.255.255.255"],
+        ["256.0.0.1", "1.2.3", "1.2.3.4.5", "01.2.3.4", "1.2.3.4."],
+    ),
+    "ipv6": (
+        ["::", "::1", "1:2:3:4:5:6:7:8", "1::8", "::ffff:1.2.3.4", "1:2:3:4:5:6:1.2.3.4", "1::"],
+        [
+            "1",
+            "1:2:3:4:5:6:7",
+            "1:2:3:4:5:6:7:8:9",
+            "::1::2",
+            "12345::",
+            "1.2.3.4",
+            "::1.2.3",
+            "1:2:3:4:5:6:7:8::",
+            ":1::2",
+            "1.2.3.4::",
+            "::g",
+        ],
+    ),
+    "uri": (
+        [
+            "http://a.b:80/c?d#e",
+            "urn:x:y",
+            "http://[::1]/",
+            "http://u:p@h/",
+            "http://[v1.x]/",
+            "a:%20",
+        ],
+        [
+            "/a",
+            "a b:c",
+            "http://[::g]/",
+            "http://a:b/",
+            "a:%2",
+            "http://ä/",
+            "//a",
+            "http://u[@h/",
+            "http://u@v@h/",
+            "1a:b",
+            "http://a[b]/",
+        ],
+    ),
+    "uri-reference": (["/a?b", "#c", "", "a/b:c", "//h"], ["a b", "1a:b", "\\"]),
+    "iri": (["http://ä/ö?ü"], ["/ä", "http://a b/", "http://\x9f"]),
+    "iri-reference": (["ä"], ["ä ", "{"]),
+    "uuid": (
+        ["2EB8AA08-aa98-11ea-b4aa-73b441d16380"],
+        ["2eb8aa08-aa98-11ea-b4aa-73b441d1638", "2eb8aa08aa9811eab4aa73b441d16380"],
+    ),
+    "uri-template": (["a/{b}{?c*}"], ["a/{b", "}"]),
+    "json-pointer": (["", "/a~0/b~1/"], ["a", "/~2", "/~"]),
+    "relative-json-pointer": (["0", "1#", "2/a"], ["", "-1", "01", "/a", "0##"]),
+    "regex": (["^a$", r"(a)\1", r"\p{Script=Greek}"], ["(", r"\a"]),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_formats_are_asserted_when_asked_for(name: str) -> None:
+    """F-API-17: a format is an annotation by default, and a test by option."""
+    valid, invalid = FORMATS[name]
+    schema = compile_schema({"format": name}, assert_formats=True)
+    for text in valid:
+        assert schema.validate(text) == [], text
+    for text in invalid:
+        assert schema.validate(text), text
+        assert compile_schema({"format": name}).validate(text) == []
+    assert schema.validate(1) == []
+
+
+def test_the_message_names_the_format() -> None:
+    schema = compile_schema({"format": "ipv4"}, assert_formats=True)
+    assert [violation.message for violation in schema.validate("x")] == ["'x' is not a ipv4"]
+
+
+def test_an_unknown_format_asserts_nothing() -> None:
+    assert compile_schema({"format": "secret"}, assert_formats=True).validate("x") == []

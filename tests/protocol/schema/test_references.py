@@ -1,0 +1,242 @@
+"""References: inside the schema, between resources, dynamic ones, and those that lead nowhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpclient.protocol.schema import SchemaError, compile_schema
+
+DRAFT_07 = "http://json-schema.org/draft-07/schema#"
+INTEGER = {"type": "integer"}
+
+# A schema that accepts integers and refuses text, by way of a reference.
+REFERENCES: dict[str, Any] = {
+    "pointer": {"$ref": "#/$defs/a", "$defs": {"a": INTEGER}},
+    "escaped pointer": {"$ref": "#/$defs/a~1b%25~0", "$defs": {"a/b%~": INTEGER}},
+    "pointer through a list": {"$ref": "#/$defs/a/allOf/0", "$defs": {"a": {"allOf": [INTEGER]}}},
+    "unknown keyword": {"$ref": "#/x/y", "x": {"y": INTEGER}},
+    "into an unknown keyword": {"$ref": "#/x/$defs/y", "x": {"$defs": {"y": INTEGER}}},
+    "twice into one": {
+        "allOf": [{"$ref": "#/x"}, {"$ref": "#/x/allOf/0"}],
+        "x": {"allOf": [INTEGER]},
+    },
+    "inside enum": {"$ref": "#/examples/1", "examples": [0, INTEGER]},
+    "anchor": {"$ref": "#here", "$defs": {"a": {"$anchor": "here", **INTEGER}}},
+    "relative id": {
+        "$id": "http://example.com/root.json",
+        "$ref": "folder/../a.json",
+        "$defs": {"a": {"$id": "a.json", **INTEGER}},
+    },
+    "its own id": {
+        "$id": "http://example.com/root.json",
+        "$ref": "http://example.com/root.json#/$defs/a",
+        "$defs": {"a": INTEGER},
+    },
+    "urn": {
+        "$id": "urn:example:root",
+        "$ref": "urn:example:root#here",
+        "$defs": {"a": {"$anchor": "here", **INTEGER}},
+    },
+    "anchor in a resource": {
+        "$ref": "other#here",
+        "$defs": {"a": {"$id": "other", "$defs": {"b": {"$anchor": "here", **INTEGER}}}},
+    },
+    "pointer in a resource": {
+        "$ref": "other#/$defs/b",
+        "$defs": {"a": {"$id": "other", "$defs": {"b": INTEGER}}},
+    },
+    "pointer across a resource": {
+        "$ref": "#/$defs/a/$defs/b",
+        "$defs": {"a": {"$id": "other", "$defs": {"b": {"$ref": "#/$defs/c"}, "c": INTEGER}}},
+    },
+    "two equal ids": {
+        "$ref": "other",
+        "$defs": {"a": {"$id": "other", **INTEGER}, "b": {"$id": "other", **INTEGER}},
+    },
+    "draft-07 id": {
+        "$schema": DRAFT_07,
+        "allOf": [{"$ref": "other#"}],
+        "definitions": {"a": {"$id": "other", **INTEGER}},
+    },
+    "draft-07 id beside a reference": {
+        "$schema": DRAFT_07,
+        "$id": "http://example.com/root",
+        "allOf": [{"$id": "http://elsewhere.com/", "$ref": "#/definitions/a"}],
+        "definitions": {"a": INTEGER},
+    },
+    "dynamic as static": {
+        "$dynamicRef": "#here",
+        "$defs": {"a": {"$anchor": "here", **INTEGER}},
+    },
+    "dynamic by pointer": {"$dynamicRef": "#/$defs/a", "$defs": {"a": INTEGER}},
+    "dynamic in one resource": {
+        "$dynamicRef": "#here",
+        "$defs": {"a": {"$dynamicAnchor": "here", **INTEGER}},
+    },
+    "dynamic into a resource that was not entered": {
+        "$dynamicRef": "other#here",
+        "$defs": {"a": {"$id": "other", "$dynamicAnchor": "here", **INTEGER}},
+    },
+    "an embedded resource of the other dialect": {
+        "$ref": "other",
+        "$defs": {
+            "a": {
+                "$id": "other",
+                "$schema": DRAFT_07,
+                "allOf": [{"$ref": "#/definitions/a", "type": "string"}],
+                "definitions": {"a": INTEGER},
+            }
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("schema", REFERENCES.values(), ids=REFERENCES)
+def test_a_reference_is_followed(schema: object) -> None:
+    """F-API-17: references of every kind inside the schema."""
+    compiled = compile_schema(schema)
+    assert compiled.validate(1) == []
+    assert compiled.validate("x")
+
+
+def test_a_dynamic_reference_arrives_at_the_outermost_anchor() -> None:
+    """F-API-17: a generic list whose user says what the items are."""
+    generic = {
+        "$id": "list",
+        "items": {"$dynamicRef": "#item"},
+        "$defs": {"item": {"$dynamicAnchor": "item"}},
+    }
+    schema = {
+        "$id": "http://example.com/",
+        "properties": {"free": {"$ref": "list"}, "numbers": {"$ref": "numbers"}},
+        "$defs": {
+            "generic": generic,
+            "numbers": {
+                "$id": "numbers",
+                "$ref": "list",
+                "$defs": {"item": {"$dynamicAnchor": "item", **INTEGER}},
+            },
+        },
+    }
+    compiled = compile_schema(schema)
+    assert compiled.validate({"free": ["x"], "numbers": [1]}) == []
+    (violation,) = compiled.validate({"free": ["x"], "numbers": ["x"]})
+    assert violation.instance_path == "/numbers/0"
+
+
+def test_documents_are_found_by_their_uri() -> None:
+    """F-API-17: what the caller has loaded may be referred to; its own references as well."""
+    documents: dict[str, Any] = {
+        "http://example.com/a.json": {"items": {"$ref": "b.json#/$defs/c"}},
+        "http://example.com/b.json": {
+            "$id": "http://example.com/other/name.json",
+            "$defs": {"c": {"$ref": "sibling.json"}},
+        },
+        "http://example.com/other/sibling.json": INTEGER,
+        "http://example.com/seven.json": {
+            "$schema": DRAFT_07,
+            "items": [INTEGER],
+        },
+    }
+    schema = compile_schema({"$ref": "http://example.com/a.json"}, documents=documents)
+    (violation,) = schema.validate(["x"])
+    assert violation.schema_path == "http://example.com/other/sibling.json#/type"
+    schema = compile_schema({"$ref": "http://example.com/seven.json"}, documents=documents)
+    assert schema.validate([1, "x"]) == []
+    assert schema.validate(["x"])
+
+
+def test_a_dynamic_anchor_may_come_with_a_document() -> None:
+    documents = {
+        "http://example.com/late": {
+            "$ref": "http://example.com/list",
+            "$defs": {"item": {"$dynamicAnchor": "item", **INTEGER}},
+        }
+    }
+    generic = {
+        "$id": "http://example.com/list",
+        "items": {"$dynamicRef": "#item"},
+        "$defs": {"item": {"$dynamicAnchor": "item"}},
+    }
+    schema = compile_schema(
+        {"$ref": "http://example.com/late", "allOf": [True], "$defs": {"list": generic}},
+        documents=documents,
+    )
+    assert schema.validate([1]) == []
+    assert schema.validate(["x"])
+
+
+UNRESOLVABLE: dict[str, tuple[Any, str]] = {
+    "network": ({"$ref": "https://example.com/x.json"}, "references are not fetched"),
+    "file": ({"items": {"$ref": "file:///etc/passwd"}}, "references are not fetched"),
+    "relative": ({"$ref": "other.json"}, "'other.json', which is not part of it"),
+    "dynamic": ({"$dynamicRef": "https://example.com/x#y"}, "references are not fetched"),
+    "pointer": ({"$ref": "#/$defs/a"}, "there is nothing at '/$defs/a'"),
+    "pointer into text": ({"$ref": "#/title/0", "title": "x"}, "there is nothing"),
+    "pointer past a list": ({"$ref": "#/allOf/1", "allOf": [{}]}, "there is nothing"),
+    "pointer with a long index": ({"$ref": "#/allOf/" + "9" * 5000, "allOf": [{}]}, "nothing"),
+    "anchor": ({"$ref": "#x"}, "there is no anchor 'x'"),
+    "not a schema": ({"$ref": "#/title", "title": "x"}, "'x' is not a schema"),
+    "not text": ({"$ref": 1}, "$ref is not a string"),
+    "long": ({"$ref": "x" * 5000}, "a URI in it is too long"),
+    "itself": ({"$ref": "#"}, "its references lead in a circle"),
+    "circle": (
+        {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}},
+        "lead in a circle",
+    ),
+    "circle of combinations": (
+        {"items": {"anyOf": [{"type": "null"}, {"not": {"$ref": "#/items"}}]}},
+        "lead in a circle",
+    ),
+    "circle of anchors": (
+        {"$dynamicRef": "#a", "$anchor": "a"},
+        "lead in a circle",
+    ),
+    "two ids": (
+        {"$defs": {"a": {"$id": "x"}, "b": {"$id": "x", "not": {}}}},
+        "two different schemas have the $id 'x'",
+    ),
+    "two anchors": (
+        {"$defs": {"a": {"$anchor": "x"}, "b": {"$anchor": "x", "not": {}}}},
+        "two different schemas have the anchor 'x'",
+    ),
+    "id of a wrong type": ({"$id": 1}, "$id is not a string"),
+    "id with a fragment": ({"$defs": {"a": {"$id": "#a"}}}, "$id has a fragment"),
+    "anchor of a wrong form": ({"$anchor": "a b"}, "$anchor is not a name"),
+    "dynamic anchor of a wrong type": ({"$dynamicAnchor": 1}, "$dynamicAnchor is not a name"),
+}
+
+
+@pytest.mark.parametrize(("schema", "fault"), UNRESOLVABLE.values(), ids=UNRESOLVABLE)
+def test_an_unusable_reference_makes_the_schema_unusable(schema: object, fault: str) -> None:
+    """F-API-17: nothing is fetched, and nothing is silently taken as permission."""
+    with pytest.raises(SchemaError) as caught:
+        compile_schema(schema)
+    assert fault in str(caught.value)
+
+
+def test_a_schema_used_twice_is_no_circle() -> None:
+    schema = compile_schema(
+        {"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}], "$defs": {"a": {"not": INTEGER}}}
+    )
+    assert len(schema.validate(1)) == 2
+
+
+def test_a_circle_that_only_appears_in_dynamic_scope_ends() -> None:
+    """F-API-17: what cannot be seen beforehand is bounded while it runs."""
+    schema = {
+        "$id": "http://example.com/",
+        "$dynamicAnchor": "a",
+        "$ref": "inner",
+        "$defs": {
+            "inner": {
+                "$id": "inner",
+                "anyOf": [{"$dynamicRef": "#a"}],
+                "$defs": {"x": {"$dynamicAnchor": "a"}},
+            }
+        },
+    }
+    (violation,) = compile_schema(schema).validate(1)
+    assert "nested too deeply" in violation.message

@@ -1,0 +1,107 @@
+"""The guards of tests/conftest.py fail the tests they should, and no others."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parent.parent.parent
+
+TESTS = """
+    import asyncio, socket, threading
+    import pytest
+    from tests import conftest
+
+    kept = []
+
+    def test_sound():
+        left, right = socket.socketpair()
+        left.close()
+        right.close()
+
+    def test_leaks_a_thread():
+        stop = threading.Event()
+        thread = threading.Thread(target=stop.wait, name="forgotten", daemon=True)
+        thread.start()
+        kept.append(stop)
+
+    def test_loses_an_exception():
+        async def main():
+            asyncio.get_running_loop().call_exception_handler({"message": "lost in the loop"})
+            await asyncio.sleep(0)
+        asyncio.run(main())
+
+    @pytest.mark.needs_node
+    def test_without_node():
+        raise AssertionError("not reached")
+
+    @pytest.mark.needs_websockets
+    def test_without_websockets():
+        raise AssertionError("not reached")
+"""
+
+
+def run_tests(folder: Path, **environment: str) -> str:
+    (folder / "test_sample.py").write_text(textwrap.dedent(TESTS))
+    # The conftest is loaded as a plugin, with needs that nothing can meet.
+    (folder / "lacking.py").write_text(
+        "import dataclasses\n"
+        "from tests import conftest\n"
+        "from tests.support import leaks\n"
+        "leaks.GRACE = 0.05\n"
+        "conftest.NEEDS = tuple(\n"
+        "    dataclasses.replace(need, is_met=lambda: False) for need in conftest.NEEDS\n"
+        ")\n"
+    )
+    plugins = ["-p", "tests.conftest", "-p", "lacking", "-p", "no:cacheprovider"]
+    finished = subprocess.run(
+        [sys.executable, "-m", "pytest", "-rA", "--strict-markers", *plugins, "test_sample.py"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{TOP}{os.pathsep}{folder}", **environment},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return finished.stdout + finished.stderr
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return run_tests(tmp_path_factory.mktemp("guarded"), CI="true")
+
+
+def test_a_sound_test_passes(report: str) -> None:
+    assert "PASSED test_sample.py::test_sound" in report
+    assert "ERROR test_sample.py::test_sound" not in report
+
+
+def test_a_leak_is_an_error_of_the_test_that_leaks(report: str) -> None:
+    assert "ERROR test_sample.py::test_leaks_a_thread" in report
+    assert "thread forgotten" in report
+
+
+def test_an_exception_lost_in_the_loop_is_an_error(report: str) -> None:
+    assert "ERROR test_sample.py::test_loses_an_exception" in report
+    assert "lost in the loop" in report
+
+
+def test_ci_must_not_skip_what_it_is_expected_to_have(report: str) -> None:
+    assert "CI needs the websockets package" in report
+    assert "ERROR test_sample.py::test_without_websockets" in report
+
+
+def test_ci_may_skip_what_a_bare_machine_lacks(report: str) -> None:
+    assert "needs Node.js: `node` is not on PATH" in report
+    assert "test_without_node" not in [line.split("::")[-1] for line in report.splitlines()]
+
+
+def test_elsewhere_a_need_that_is_not_met_is_a_skip(tmp_path: Path) -> None:
+    report = run_tests(tmp_path, CI="")
+    assert "2 skipped" in report
+    assert "not reached" not in report

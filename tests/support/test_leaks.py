@@ -1,0 +1,72 @@
+"""The guard sees each kind of leak, and waits for what is only about to end."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.support import leaks
+from tests.support.leaks import Resources, left_behind
+
+linux_only = pytest.mark.skipif(
+    not Path("/proc/self/fd").exists(), reason="children and descriptors are read from /proc"
+)
+
+
+@pytest.fixture(autouse=True)
+def _short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaks, "GRACE", 0.05)
+
+
+def test_nothing_new_is_no_leak() -> None:
+    assert left_behind(Resources.held_now()) == []
+
+
+def test_a_thread_is_seen() -> None:
+    before = Resources.held_now()
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait, name="forgotten")
+    thread.start()
+    assert left_behind(before) == ["thread forgotten"]
+    stop.set()
+    thread.join()
+    assert left_behind(before) == []
+
+
+@linux_only
+def test_a_socket_is_seen() -> None:
+    before = Resources.held_now()
+    left, right = socket.socketpair()
+    seen = left_behind(before)
+    left.close()
+    right.close()
+    assert len(seen) == 2
+    assert all("socket:" in text for text in seen)
+    assert left_behind(before) == []
+
+
+@linux_only
+def test_a_child_process_is_seen() -> None:
+    before = Resources.held_now()
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        seen = left_behind(before)
+    assert any(f"process {process.pid} (" in text and "input()" in text for text in seen)
+    assert left_behind(before) == []
+
+
+def test_what_is_about_to_end_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaks, "GRACE", 60)
+    before = Resources.held_now()
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait)
+    thread.start()
+    timer = threading.Timer(0.05, stop.set)
+    timer.start()
+    assert left_behind(before) == []
+    timer.join()
+    thread.join()

@@ -1,0 +1,180 @@
+"""The virtual clock jumps, never races what is ready, and never waits in silence."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.support import virtual_time
+from tests.support.virtual_time import Deadlock, EndlessTime, LeftoverTasks, run
+
+
+def test_the_result_is_returned() -> None:
+    async def main() -> str:
+        return "done"
+
+    assert run(main()) == "done"
+
+
+def test_an_exception_passes_through() -> None:
+    async def main() -> None:
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        run(main())
+
+
+def test_an_hour_passes_at_once() -> None:
+    async def main() -> float:
+        await asyncio.sleep(3600)
+        return asyncio.get_running_loop().time()
+
+    started = time.monotonic()
+    assert run(main()) == 3600
+    assert time.monotonic() - started < 60
+
+
+def test_timers_fire_in_order_at_their_exact_times() -> None:
+    async def main() -> list[float]:
+        loop = asyncio.get_running_loop()
+        fired: list[float] = []
+
+        async def wait(seconds: float) -> None:
+            await asyncio.sleep(seconds)
+            fired.append(loop.time())
+
+        await asyncio.gather(*[wait(seconds) for seconds in (0.3, 0.1, 1 / 3, 7200.7)])
+        return fired
+
+    assert run(main()) == [0.1, 0.3, pytest.approx(1 / 3), 7200.7]
+
+
+def test_a_timeout_fires_in_virtual_time() -> None:
+    async def main() -> float:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(asyncio.Event().wait(), timeout=30)
+        return asyncio.get_running_loop().time()
+
+    assert run(main()) == 30
+
+
+def test_the_clock_stands_still_while_something_is_ready() -> None:
+    async def main() -> float:
+        for _ in range(1000):
+            await asyncio.sleep(0)
+        return asyncio.get_running_loop().time()
+
+    assert run(main()) == 0
+
+
+def test_sockets_between_parties_of_one_loop_beat_a_timer() -> None:
+    """Bytes under way arrive before the clock jumps to a timeout that watches over them."""
+
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.readline())
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+    async def main() -> tuple[bytes, float]:
+        server = await asyncio.start_server(echo, "127.0.0.1", 0)
+        host, port = server.sockets[0].getsockname()
+        reader, writer = await asyncio.wait_for(asyncio.open_connection(host, port), timeout=5)
+        writer.write(b"hello\n")
+        line = await asyncio.wait_for(reader.read(), timeout=5)
+        writer.close()
+        await writer.wait_closed()
+        server.close()
+        await server.wait_closed()
+        return line, asyncio.get_running_loop().time()
+
+    assert run(main()) == (b"hello\n", 0)
+
+
+def test_work_in_an_executor_beats_a_timer() -> None:
+    async def main() -> float:
+        loop = asyncio.get_running_loop()
+        work = loop.run_in_executor(None, lambda: time.sleep(0.02))
+        await asyncio.wait_for(work, timeout=5)
+        return loop.time()
+
+    assert run(main()) == 0
+
+
+def test_a_deadlock_names_the_waiting_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(virtual_time, "PATIENCE", 0.01)
+
+    async def forever() -> None:
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        other = asyncio.create_task(forever(), name="other")
+        await other
+
+    with pytest.raises(Deadlock) as caught:
+        run(main())
+    text = str(caught.value)
+    assert "main: test_a_deadlock_names_the_waiting_tasks.<locals>.main waits at" in text
+    assert "other: test_a_deadlock_names_the_waiting_tasks.<locals>.forever waits at" in text
+    assert "test_virtual_time.py:" in text
+
+
+def test_a_wait_beside_a_repeating_timer_ends() -> None:
+    async def tick() -> None:
+        while True:  # noqa: ASYNC110 - the repeating timer is the point
+            await asyncio.sleep(60)
+
+    async def main() -> None:
+        ticking = asyncio.create_task(tick(), name="ticking")
+        await asyncio.Event().wait()
+        ticking.cancel()
+
+    with pytest.raises(EndlessTime, match=r"3600 virtual seconds[^$]*ticking"):
+        run(main(), limit=3600)
+
+
+def test_a_task_left_pending_is_an_error() -> None:
+    async def main() -> None:
+        asyncio.get_running_loop().call_later(1, print)
+        asyncio.create_task(asyncio.sleep(10), name="forgotten")  # noqa: RUF006
+
+    with pytest.raises(LeftoverTasks, match="forgotten"):
+        run(main())
+
+
+def test_a_task_that_needs_only_steps_is_not_left_over() -> None:
+    finished = []
+
+    async def nearly_done() -> None:
+        for _ in range(5):
+            await asyncio.sleep(0)
+        finished.append(True)
+
+    async def main() -> None:
+        task = asyncio.create_task(nearly_done())
+        task.add_done_callback(lambda _: None)
+
+    run(main())
+    assert finished
+
+
+def test_an_asynchronous_generator_is_closed() -> None:
+    closed = []
+
+    async def numbers() -> AsyncIterator[int]:
+        try:
+            yield 1
+        finally:
+            closed.append(True)
+
+    async def main() -> None:
+        opened.append(numbers())
+        async for _ in opened[0]:
+            break
+
+    opened: list[AsyncIterator[int]] = []
+    run(main())
+    assert closed

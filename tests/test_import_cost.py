@@ -1,0 +1,69 @@
+"""F-PACK-3: importing stays light. Modules are counted, since counts do not depend on speed."""
+
+from __future__ import annotations
+
+import json
+
+from tests.support.subprocesses import run_python
+
+# Heavy parts of the standard library: each loads when its feature is used, never before.
+HEAVY = {
+    "argparse",
+    "ctypes",
+    "email",
+    "http.client",
+    "http.server",
+    "importlib.metadata",
+    "multiprocessing",
+    "sqlite3",
+    "unittest",
+    "urllib.request",
+    "webbrowser",
+    "xml",
+    "zipfile",
+}
+
+# Parts of the library that a plain client of one server does without.
+UNUSED_BY_A_CLIENT = {
+    "mcpclient.adapters",
+    "mcpclient.auth",
+    "mcpclient.cli",
+    "mcpclient.manager",
+    "mcpclient.sync",
+}
+
+
+def modules_after(statement: str, before: str = "pass") -> set[str]:
+    """Return the modules that ``statement`` loads in an interpreter which has run ``before``."""
+    printed = run_python(
+        f"""
+        import json, sys
+        {before}
+        known = set(sys.modules)
+        {statement}
+        print(json.dumps(sorted(set(sys.modules) - known)))
+        """
+    )
+    return set(json.loads(printed))
+
+
+def test_the_root_costs_almost_nothing() -> None:
+    """F-PACK-3: `import mcpclient` loads a table of names."""
+    loaded = modules_after("import mcpclient")
+    assert len(loaded) < 15, sorted(loaded)
+    assert not loaded & {*HEAVY, "asyncio", "ssl", "socket", "subprocess"}
+
+
+def test_connect_loads_no_heavy_module() -> None:
+    """F-PACK-3: what a client of one server does not need is not there."""
+    loaded = modules_after("import mcpclient; mcpclient.connect")
+    assert not loaded & HEAVY
+    assert not loaded & UNUSED_BY_A_CLIENT
+
+
+def test_connect_costs_little_beyond_asyncio() -> None:
+    """F-PACK-3: asyncio itself is the floor; a client adds a bounded number of modules to it."""
+    loaded = modules_after("mcpclient.connect", before="import asyncio, mcpclient")
+    own = {name for name in loaded if name.startswith("mcpclient")}
+    assert len(own) < 60, sorted(own)
+    assert len(loaded - own) < 30, sorted(loaded - own)

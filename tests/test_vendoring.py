@@ -1,0 +1,43 @@
+"""F-PACK-2: the folder works under another name."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import mcpclient
+from tests.support.subprocesses import run_python
+from tests.tooling.imports import all_imports, read_sources
+
+PACKAGE = Path(mcpclient.__file__).parent
+
+
+def test_no_module_imports_its_own_package_by_name() -> None:
+    """F-PACK-2: relative imports only."""
+    own = [found for found in all_imports(read_sources(PACKAGE)) if not found.internal]
+    assert not [str(found) for found in own if found.target.partition(".")[0] == PACKAGE.name]
+
+
+def test_a_copy_under_another_name_offers_every_public_name(tmp_path: Path) -> None:
+    """F-PACK-2: a copy of the folder is a working library, and never reaches for the original."""
+    shutil.copytree(
+        PACKAGE,
+        tmp_path / "host" / "vendored_client",
+        ignore=shutil.ignore_patterns("__pycache__", "py.typed"),
+    )
+    printed = run_python(
+        f"""
+        import importlib, pkgutil, sys
+        from host import vendored_client
+
+        for name in vendored_client.__all__:
+            getattr(vendored_client, name)
+        for module in pkgutil.walk_packages(vendored_client.__path__, "host.vendored_client."):
+            importlib.import_module(module.name)
+        assert issubclass(vendored_client.PeerError, vendored_client.McpError)
+        assert {PACKAGE.name!r} not in sys.modules
+        print(vendored_client.PeerError.__module__)
+        """,
+        folder=tmp_path,
+    )
+    assert printed.strip() == "host.vendored_client.errors"
