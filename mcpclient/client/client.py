@@ -2,54 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import os
-from collections.abc import Coroutine, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Callable, TypeVar, Union
+from typing import Any, Callable
 
-from ..errors import ConnectionLost, McpError, ToolError
+from ..errors import McpError
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
 from ..net.process import StderrTarget, StopLadder
 from ..protocol.era_stateless import StatelessEra
-from ..protocol.types import (
-    CallToolResult,
-    Completion,
-    GetPromptResult,
-    Implementation,
-    LogMessage,
-    Progress,
-    Prompt,
-    ReadResourceResult,
-    Resource,
-    ResourceTemplate,
-    Tool,
-)
+from ..protocol.types import CallToolResult, Implementation, LogMessage, Tool
 from ..transports.http_messages import HeaderSource
 from .caller import Caller
 from .connection import Connection
 from .handlers import Handler, Handlers
 from .options import DEFAULT, VERSION, Events, Options, Seconds, Timeouts
-from .paging import all_pages
-from .session import CallOptions
+from .prompts import Prompts
+from .resources import Resources
 from .targets import Target, route_to
+from .tools import Tools
 
 __all__ = ["Client", "call", "connect", "list_tools"]
 
-logger = logging.getLogger("mcpclient.client")
 
-T = TypeVar("T")
-
-ProgressHandler = Callable[[Progress], Any]
-"""Takes one `Progress`; plain or async."""
-
-Reference = Union[Prompt, ResourceTemplate, Mapping[str, Any]]
-"""What an argument to be completed belongs to."""
-
-
-class Client:
+class Client(Tools, Resources, Prompts):
     """A connection to one MCP server.
 
     ``async with Client(target, …) as client`` connects and closes; so do ``client = await
@@ -195,15 +172,6 @@ class Client:
         state = "connected" if self.is_connected else "not connected"
         return f"<mcpclient.Client {self._connection.route.shown} {state}>"
 
-    async def _at_home(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
-        """Run in the event loop the client was connected in, whichever loop asks."""
-        home = self._connection.loop
-        if home is None or home is asyncio.get_running_loop():
-            return await work(*arguments)
-        if not home.is_running():
-            raise ConnectionLost("the event loop this client was connected in has ended")
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(*arguments), home))
-
     # What is known of the server
 
     @property
@@ -240,166 +208,6 @@ class Client:
         """The kind of transport in use: ``"stdio"``, ``"http"``, ``"sse"`` or a custom name."""
         return self._connection.session.transport.name
 
-    # Calls
-
-    async def request(
-        self,
-        method: str,
-        params: Mapping[str, Any] | None = None,
-        *,
-        timeout: Seconds = DEFAULT,
-        max_timeout: Seconds = DEFAULT,
-        on_progress: ProgressHandler | None = None,
-        meta: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> dict[str, Any]:
-        """Send any request and return its result as the server sent it.
-
-        The options are those of `call_tool`, for every call. Raises `PeerError` for an error
-        answer, `CallTimeout`, `ConnectionLost` (`ProcessExited` for a server process), `HttpError`,
-        `ProtocolViolation`, `ClientClosed`. Cancelling tells the server and frees everything.
-        """
-        limits = self._connection.options.timeouts.for_call(method, timeout, max_timeout)
-        if on_progress is not None or headers:
-            limits = CallOptions(
-                limits.timeout,
-                limits.max_timeout,
-                headers or {},
-                _progress_params(on_progress) if on_progress is not None else None,
-            )
-        if meta:
-            params = {**(params or {}), "_meta": dict(meta)}
-        if self._connection.loop is asyncio.get_running_loop():
-            return await self._caller.call(method, params, limits)
-        return await self._at_home(self._caller.call, method, params, limits)
-
-    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
-        """Send any notification."""
-        await self._at_home(self._connection.session.notify, method, params)
-
-    async def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        timeout: Seconds = DEFAULT,
-        max_timeout: Seconds = DEFAULT,
-        on_progress: ProgressHandler | None = None,
-        meta: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
-        raise_on_error: bool = False,
-    ) -> CallToolResult:
-        """Call a tool with exactly one request.
-
-        ``timeout``: seconds without an answer or progress; ``max_timeout``: seconds in all (None
-        or 0: no limit). ``on_progress`` takes a `Progress` for each step, in order, before the
-        result. ``meta`` travels as ``_meta``; ``headers`` with this call only, over HTTP.
-
-        A tool's own failure is a result with ``is_error``, or a `ToolError` when
-        ``raise_on_error`` is set. Otherwise raises what `request` does.
-        """
-        result = CallToolResult(
-            await self.request(
-                "tools/call",
-                {"name": name, "arguments": arguments or {}},
-                timeout=timeout,
-                max_timeout=max_timeout,
-                on_progress=on_progress,
-                meta=meta,
-                headers=headers,
-            )
-        )
-        if raise_on_error and result.is_error:
-            raise ToolError(name, result)
-        return result
-
-    async def list_tools(self, *, timeout: Seconds = DEFAULT) -> list[Tool]:
-        """Return the tools of all pages.
-
-        Over HTTP in the stateless era, a tool whose header annotations are invalid is left out
-        with a warning, as the specification demands.
-        """
-        tools = await self._list("tools/list", "tools", timeout)
-        agreement = self._connection.agreement
-        era = agreement.era if agreement is not None else None
-        if isinstance(era, StatelessEra) and self._connection.session.transport.carries_headers:
-            tools = [tool for tool in tools if _learn_headers(era, tool)]
-        return [Tool(tool) for tool in tools]
-
-    async def list_resources(self, *, timeout: Seconds = DEFAULT) -> list[Resource]:
-        """Return the resources of all pages."""
-        return [Resource(item) for item in await self._list("resources/list", "resources", timeout)]
-
-    async def list_resource_templates(
-        self, *, timeout: Seconds = DEFAULT
-    ) -> list[ResourceTemplate]:
-        """Return the resource templates of all pages."""
-        items = await self._list("resources/templates/list", "resourceTemplates", timeout)
-        return [ResourceTemplate(item) for item in items]
-
-    async def list_prompts(self, *, timeout: Seconds = DEFAULT) -> list[Prompt]:
-        """Return the prompts of all pages."""
-        return [Prompt(item) for item in await self._list("prompts/list", "prompts", timeout)]
-
-    async def _list(self, method: str, key: str, timeout: Seconds) -> list[dict[str, Any]]:
-        async def fetch(params: Mapping[str, Any]) -> Mapping[str, Any]:
-            return await self.request(method, params or None, timeout=timeout)
-
-        return await all_pages(fetch, key)
-
-    async def read_resource(
-        self, uri: str, *, timeout: Seconds = DEFAULT, meta: Mapping[str, Any] | None = None
-    ) -> ReadResourceResult:
-        """Read a resource."""
-        result = await self.request("resources/read", {"uri": uri}, timeout=timeout, meta=meta)
-        return ReadResourceResult(result)
-
-    async def subscribe_resource(self, uri: str) -> None:
-        """Ask for ``notifications/resources/updated`` about a resource (handshake era)."""
-        await self.request("resources/subscribe", {"uri": uri})
-
-    async def unsubscribe_resource(self, uri: str) -> None:
-        """Take back `subscribe_resource`."""
-        await self.request("resources/unsubscribe", {"uri": uri})
-
-    async def get_prompt(
-        self,
-        name: str,
-        arguments: Mapping[str, str] | None = None,
-        *,
-        timeout: Seconds = DEFAULT,
-        meta: Mapping[str, Any] | None = None,
-    ) -> GetPromptResult:
-        """Return a prompt, filled in with the arguments."""
-        params: dict[str, Any] = {"name": name}
-        if arguments:
-            params["arguments"] = arguments
-        result = await self.request("prompts/get", params, timeout=timeout, meta=meta)
-        return GetPromptResult(result)
-
-    async def complete(
-        self,
-        reference: Reference,
-        argument: str,
-        value: str,
-        *,
-        context: Mapping[str, str] | None = None,
-    ) -> Completion:
-        """Return suggestions for an argument of a prompt or a resource template.
-
-        ``reference``: the `Prompt` or `ResourceTemplate`, or a wire reference as a mapping.
-        ``value``: what has been typed so far. ``context``: the arguments already decided.
-        """
-        params: dict[str, Any] = {
-            "ref": _wire_reference(reference),
-            "argument": {"name": argument, "value": value},
-        }
-        if context:
-            params["context"] = {"arguments": context}
-        result = await self.request("completion/complete", params)
-        completion = result.get("completion")
-        return Completion(completion if isinstance(completion, dict) else {})
-
     async def ping(self, *, timeout: Seconds = DEFAULT) -> None:
         """Make sure the server answers; in the stateless era, which has no ping, by asking it
         about itself.
@@ -408,8 +216,7 @@ class Client:
 
     @property
     def _is_stateless(self) -> bool:
-        agreement = self._connection.agreement
-        return agreement is not None and isinstance(agreement.era, StatelessEra)
+        return isinstance(self._connection.era, StatelessEra)
 
     async def set_log_level(self, level: str) -> None:
         """Ask for log messages of this level and above: ``debug``, ``info``, … ``emergency``.
@@ -443,24 +250,3 @@ async def list_tools(target: Target, **options: Any) -> Sequence[Tool]:
     """Connect, list the tools, and close. ``options`` are those of `Client`."""
     async with Client(target, **options) as client:
         return await client.list_tools()
-
-
-def _progress_params(handler: ProgressHandler) -> Callable[[Mapping[str, Any]], Any]:
-    return lambda params: handler(Progress(params))
-
-
-def _learn_headers(era: StatelessEra, tool: Mapping[str, Any]) -> bool:
-    try:
-        era.header_parameters.learn(tool)
-    except ValueError as error:
-        logger.warning("left out tool %r: %s", tool.get("name"), error)
-        return False
-    return True
-
-
-def _wire_reference(reference: Reference) -> Mapping[str, Any]:
-    if isinstance(reference, Prompt):
-        return {"type": "ref/prompt", "name": reference.name}
-    if isinstance(reference, ResourceTemplate):
-        return {"type": "ref/resource", "uri": reference.uri_template}
-    return reference

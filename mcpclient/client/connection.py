@@ -75,6 +75,11 @@ class Connection:
         return self._session is not None and self._session.ended is None and not self._closed
 
     @property
+    def era(self) -> EraRules | None:
+        """The rules agreed on; None before connecting."""
+        return self.agreement.era if self.agreement is not None else None
+
+    @property
     def session(self) -> Session:
         """The session. Raises `ClientClosed` when there is none, or why it ended."""
         if self._session is None or self._closed:

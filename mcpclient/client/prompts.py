@@ -1,0 +1,69 @@
+"""The client's interface to prompts, and to the completion of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Union
+
+from ..protocol.types import Completion, GetPromptResult, Prompt, ResourceTemplate
+from .options import DEFAULT, Seconds
+from .requests import Requests
+
+__all__ = ["Prompts", "Reference"]
+
+Reference = Union[Prompt, ResourceTemplate, Mapping[str, Any]]
+"""What an argument to be completed belongs to."""
+
+
+class Prompts(Requests):
+    """Listing prompts, filling them in, and completing arguments."""
+
+    async def list_prompts(self, *, timeout: Seconds = DEFAULT) -> list[Prompt]:
+        """Return the prompts of all pages."""
+        return [Prompt(item) for item in await self._list("prompts/list", "prompts", timeout)]
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        timeout: Seconds = DEFAULT,
+        meta: Mapping[str, Any] | None = None,
+    ) -> GetPromptResult:
+        """Return a prompt, filled in with the arguments."""
+        params: dict[str, Any] = {"name": name}
+        if arguments:
+            params["arguments"] = arguments
+        result = await self.request("prompts/get", params, timeout=timeout, meta=meta)
+        return GetPromptResult(result)
+
+    async def complete(
+        self,
+        reference: Reference,
+        argument: str,
+        value: str,
+        *,
+        context: Mapping[str, str] | None = None,
+    ) -> Completion:
+        """Return suggestions for an argument of a prompt or a resource template.
+
+        ``reference``: the `Prompt` or `ResourceTemplate`, or a wire reference as a mapping.
+        ``value``: what has been typed so far. ``context``: the arguments already decided.
+        """
+        params: dict[str, Any] = {
+            "ref": _wire_reference(reference),
+            "argument": {"name": argument, "value": value},
+        }
+        if context:
+            params["context"] = {"arguments": context}
+        result = await self.request("completion/complete", params)
+        completion = result.get("completion")
+        return Completion(completion if isinstance(completion, dict) else {})
+
+
+def _wire_reference(reference: Reference) -> Mapping[str, Any]:
+    if isinstance(reference, Prompt):
+        return {"type": "ref/prompt", "name": reference.name}
+    if isinstance(reference, ResourceTemplate):
+        return {"type": "ref/resource", "uri": reference.uri_template}
+    return reference

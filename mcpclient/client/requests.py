@@ -1,0 +1,87 @@
+"""What every part of the client's interface is made of: sending a request by name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from typing import Any, Callable, TypeVar
+
+from ..errors import ConnectionLost
+from ..protocol.types import Progress
+from .caller import Caller
+from .connection import Connection
+from .options import DEFAULT, Seconds
+from .paging import all_pages
+from .session import CallOptions
+
+__all__ = ["ProgressHandler", "Requests"]
+
+T = TypeVar("T")
+
+ProgressHandler = Callable[[Progress], Any]
+"""Takes one `Progress`; plain or async."""
+
+
+class Requests:
+    """The base of the client's interface: requests and notifications, from any event loop."""
+
+    _connection: Connection
+    _caller: Caller
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout: Seconds = DEFAULT,
+        max_timeout: Seconds = DEFAULT,
+        on_progress: ProgressHandler | None = None,
+        meta: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Send any request and return its result as the server sent it.
+
+        ``timeout``: seconds without an answer or progress; ``max_timeout``: seconds in all (None
+        or 0: no limit). ``on_progress`` takes a `Progress` for each step, in order, before the
+        result. ``meta`` travels as ``_meta``; ``headers`` with this request only, over HTTP.
+
+        Raises `PeerError` for an error answer, `CallTimeout`, `ConnectionLost` (`ProcessExited`
+        for a server process), `HttpError`, `ProtocolViolation`, `ClientClosed`. Cancelling tells
+        the server and frees everything.
+        """
+        limits = self._connection.options.timeouts.for_call(method, timeout, max_timeout)
+        if on_progress is not None or headers:
+            limits = CallOptions(
+                limits.timeout,
+                limits.max_timeout,
+                headers or {},
+                _progress_params(on_progress) if on_progress is not None else None,
+            )
+        if meta:
+            params = {**(params or {}), "_meta": dict(meta)}
+        if self._connection.loop is asyncio.get_running_loop():
+            return await self._caller.call(method, params, limits)
+        return await self._at_home(self._caller.call, method, params, limits)
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send any notification."""
+        await self._at_home(self._connection.session.notify, method, params)
+
+    async def _list(self, method: str, key: str, timeout: Seconds) -> list[dict[str, Any]]:
+        async def fetch(params: Mapping[str, Any]) -> Mapping[str, Any]:
+            return await self.request(method, params or None, timeout=timeout)
+
+        return await all_pages(fetch, key)
+
+    async def _at_home(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
+        """Run in the event loop the client was connected in, whichever loop asks."""
+        home = self._connection.loop
+        if home is None or home is asyncio.get_running_loop():
+            return await work(*arguments)
+        if not home.is_running():
+            raise ConnectionLost("the event loop this client was connected in has ended")
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(*arguments), home))
+
+
+def _progress_params(handler: ProgressHandler) -> Callable[[Mapping[str, Any]], Any]:
+    return lambda params: handler(Progress(params))

@@ -1,0 +1,74 @@
+"""The client's interface to tools."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import ToolError
+from ..protocol.era_stateless import StatelessEra
+from ..protocol.types import CallToolResult, Tool
+from .options import DEFAULT, Seconds
+from .requests import ProgressHandler, Requests
+
+__all__ = ["Tools"]
+
+logger = logging.getLogger("mcpclient.client")
+
+
+class Tools(Requests):
+    """Listing and calling tools."""
+
+    async def list_tools(self, *, timeout: Seconds = DEFAULT) -> list[Tool]:
+        """Return the tools of all pages.
+
+        Over HTTP in the stateless era, a tool whose header annotations are invalid is left out
+        with a warning, as the specification demands.
+        """
+        tools = await self._list("tools/list", "tools", timeout)
+        era = self._connection.era
+        if isinstance(era, StatelessEra) and self._connection.session.transport.carries_headers:
+            tools = [tool for tool in tools if _learn_headers(era, tool)]
+        return [Tool(tool) for tool in tools]
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout: Seconds = DEFAULT,
+        max_timeout: Seconds = DEFAULT,
+        on_progress: ProgressHandler | None = None,
+        meta: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        raise_on_error: bool = False,
+    ) -> CallToolResult:
+        """Call a tool with exactly one request. The options are those of `request`.
+
+        A tool's own failure is a result with ``is_error``, or a `ToolError` when
+        ``raise_on_error`` is set. Otherwise raises what `request` does.
+        """
+        result = CallToolResult(
+            await self.request(
+                "tools/call",
+                {"name": name, "arguments": arguments or {}},
+                timeout=timeout,
+                max_timeout=max_timeout,
+                on_progress=on_progress,
+                meta=meta,
+                headers=headers,
+            )
+        )
+        if raise_on_error and result.is_error:
+            raise ToolError(name, result)
+        return result
+
+
+def _learn_headers(era: StatelessEra, tool: Mapping[str, Any]) -> bool:
+    try:
+        era.header_parameters.learn(tool)
+    except ValueError as error:
+        logger.warning("left out tool %r: %s", tool.get("name"), error)
+        return False
+    return True
