@@ -303,7 +303,7 @@ class _Opening:
         if isinstance(step, Tell):
             await self._tell(step.method, step.era)
         elif isinstance(step, OpenServerChannel):
-            await self._within("opening the server's channel", session.transport.listen())
+            await self._within("opening the server's channel", session.transport.listen(step.headers))
         elif isinstance(step, Restart):
             if session.ended is not None:
                 await self._replace_transport(self._route.open())

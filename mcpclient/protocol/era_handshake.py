@@ -14,7 +14,7 @@ class HandshakeEra:
     """How a call is worded after, and during, the handshake.
 
     ``version`` is the revision agreed on; while it is being negotiated (``agreed=False``), no
-    version header is sent.
+    version header is sent. ``headers``: what every HTTP request of the session carries.
     """
 
     allows_server_requests = True
@@ -22,7 +22,7 @@ class HandshakeEra:
     def __init__(self, version: str, identity: ClientIdentity, *, agreed: bool = True) -> None:
         self.version = version
         self._identity = identity
-        self._headers = {"MCP-Protocol-Version": version} if agreed else {}
+        self.headers = {"MCP-Protocol-Version": version} if agreed else {}
 
     def initialize_params(self) -> Params:
         """Return the params of ``initialize``, offering this era's version."""
@@ -39,7 +39,7 @@ class HandshakeEra:
         initializes = method == "initialize"
         return Outgoing(
             messages.request(request_id, method, params),
-            headers=self._headers,
+            headers=self.headers,
             cancel=Cancel.NOT_ALLOWED if initializes else Cancel.NOTIFY,
             resumable=True,
             repeatable=is_repeatable(method),
@@ -48,11 +48,11 @@ class HandshakeEra:
 
     def notification(self, method: str, params: Params | None) -> Outgoing:
         """Return a notification."""
-        return Outgoing(messages.notification(method, params), headers=self._headers)
+        return Outgoing(messages.notification(method, params), headers=self.headers)
 
     def answer(self, message: Message) -> Outgoing:
         """Return the answer to a request of the server's."""
-        return Outgoing(message, headers=self._headers)
+        return Outgoing(message, headers=self.headers)
 
     def cancellation(self, request_id: RequestId, reason: str) -> Outgoing:
         """Return ``notifications/cancelled`` for a request."""

@@ -76,7 +76,12 @@ class Tell:
 
 @dataclass(frozen=True)
 class OpenServerChannel:
-    """Open the channel for the server's own messages, where the transport has one."""
+    """Open the channel for the server's own messages, where the transport has one.
+
+    ``headers``: what the agreed revision has requests of the session carry.
+    """
+
+    headers: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -209,7 +214,7 @@ def _handshake(plan: Plan, version: str) -> Steps:
         offer = HandshakeEra(other, plan.identity, agreed=False)
         result = yield Ask(offer, "initialize", offer.initialize_params())
     era = HandshakeEra(_agreed_version(plan, result), plan.identity)
-    yield OpenServerChannel()
+    yield OpenServerChannel(era.headers)
     yield Tell(era, "notifications/initialized")
     return _agreement(era, result, result.get("serverInfo"))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import enum
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from typing import Protocol
 
 from ..errors import McpError, ProtocolViolation
@@ -85,8 +85,13 @@ class Transport(abc.ABC):
         """Drop what is held for a request; it has timed out or was cancelled."""
         return Abandoned.STILL_OPEN
 
-    async def listen(self) -> None:  # noqa: B027 - most transports have one channel for all
-        """Open the server's own channel, where the transport needs one (handshake era)."""
+    async def listen(  # noqa: B027 - most transports have one channel for all
+        self, headers: Mapping[str, str]
+    ) -> None:
+        """Open the server's own channel, where the transport needs one (handshake era).
+
+        ``headers`` are those of the session, for transports that send headers.
+        """
 
 
 def deliver_text(

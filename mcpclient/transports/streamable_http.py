@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -80,7 +80,7 @@ class StreamableHttpTransport(Transport):
         self._posts: dict[RequestId, _Post] = {}
         self._channel: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._version_headers: list[tuple[str, str]] = []
+        self._session_headers: list[tuple[str, str]] = []
         self._receiver: Receiver | None = None
 
     @property
@@ -114,9 +114,6 @@ class StreamableHttpTransport(Transport):
         in_session = self._session_id is not None and not outgoing.opens_session
         if self._session_id is not None and in_session:
             headers.append(("Mcp-Session-Id", self._session_id))
-        version = outgoing.headers.get("MCP-Protocol-Version")
-        if version is not None:
-            self._version_headers = [("MCP-Protocol-Version", version)]
         request = HttpRequest("POST", self.url, headers, body, repeatable=outgoing.repeatable)
         post = _Post(self, outgoing, in_session=in_session)
         post.exchange = self._http.request(request, post)
@@ -135,8 +132,9 @@ class StreamableHttpTransport(Transport):
         post.abort()
         return Abandoned.STREAM_CLOSED
 
-    async def listen(self) -> None:
+    async def listen(self, headers: Mapping[str, str]) -> None:
         """Open the server's own channel, and wait a moment for it to be accepted."""
+        self._session_headers = list(headers.items())
         if self._channel is not None:
             self._channel.cancel()
         accepted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -157,7 +155,7 @@ class StreamableHttpTransport(Transport):
             if self._headers.may_wait
             else self._headers.fixed_for(None)
         )
-        headers = [*_GET_HEADERS, *caller, *self._version_headers]
+        headers = [*_GET_HEADERS, *caller, *self._session_headers]
         if self._session_id is not None:
             headers.append(("Mcp-Session-Id", self._session_id))
         if last_event_id:
@@ -213,7 +211,7 @@ class StreamableHttpTransport(Transport):
                 if self._headers.may_wait
                 else self._headers.fixed_for(None)
             )
-        headers = [*caller, *self._version_headers, ("Mcp-Session-Id", session_id)]
+        headers = [*caller, *self._session_headers, ("Mcp-Session-Id", session_id)]
         farewell = _Farewell()
         exchange = self._http.request(HttpRequest("DELETE", self.url, headers), farewell)
         try:

@@ -1,0 +1,1 @@
+"""The conformance suite: this library meets other implementations of the protocol."""

@@ -1,0 +1,149 @@
+"""The program that the official suite starts for each client scenario.
+
+``python -m conformance.client_driver URL``, with the scenario's name in the variable
+MCP_CONFORMANCE_SCENARIO and, for some, what it needs to know as JSON in MCP_CONFORMANCE_CONTEXT.
+Each scenario is a coroutine that does what a user of the library would do, and exits promptly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Coroutine, Mapping
+from typing import Any, Callable
+
+import mcpclient
+
+Scenario = Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, None]]
+"""Takes the URL of the server and the context."""
+
+
+async def list_tools(url: str, context: Mapping[str, Any]) -> None:
+    async with mcpclient.connect(url) as client:
+        await client.list_tools()
+
+
+async def add_numbers(url: str, context: Mapping[str, Any]) -> None:
+    async with mcpclient.connect(url) as client:
+        await client.list_tools()
+        await client.call_tool("add_numbers", {"a": 5, "b": 3})
+
+
+async def call_every_tool(url: str, context: Mapping[str, Any]) -> None:
+    """Call whatever is offered, with arguments that fit its schema."""
+    async with mcpclient.connect(url) as client:
+        for tool in await client.list_tools():
+            await client.call_tool(tool.name, sample_arguments(tool.input_schema))
+
+
+async def accept_defaults(url: str, context: Mapping[str, Any]) -> None:
+    """Let a tool ask, and accept the form with its defaults."""
+    async with mcpclient.connect(url, elicitation=accept) as client:
+        for tool in await client.list_tools():
+            await client.call_tool(tool.name, {})
+
+
+async def declare_capabilities(url: str, context: Mapping[str, Any]) -> None:
+    """Call with every capability that a handler can declare."""
+    async with mcpclient.connect(
+        url, elicitation=accept, sampling=refuse, roots=lambda _: {"roots": []}
+    ) as client:
+        for tool in await client.list_tools():
+            await client.call_tool(tool.name, sample_arguments(tool.input_schema))
+
+
+async def answer_input_requests(url: str, context: Mapping[str, Any]) -> None:
+    """Answer what results ask for; one call asks for nothing and carries nothing over."""
+    async with mcpclient.connect(url, elicitation=confirm) as client:
+        for tool in await client.list_tools():
+            await client.call_tool(tool.name, {})
+
+
+async def use_everything(url: str, context: Mapping[str, Any]) -> None:
+    """Call every tool, read every resource and get every prompt there is."""
+    async with mcpclient.connect(url) as client:
+        for tool in await client.list_tools():
+            await client.call_tool(tool.name, sample_arguments(tool.input_schema))
+        for resource in await client.list_resources():
+            await client.read_resource(resource.uri)
+        for prompt in await client.list_prompts():
+            await client.get_prompt(prompt.name)
+
+
+async def call_as_told(url: str, context: Mapping[str, Any]) -> None:
+    """Make the calls of the context, with their arguments as they are."""
+    async with mcpclient.connect(url) as client:
+        await client.list_tools()
+        for call in context["toolCalls"]:
+            await client.call_tool(call["name"], call["arguments"])
+
+
+async def echo_schema(url: str, context: Mapping[str, Any]) -> None:
+    """Send back the input schema of a tool as it was received."""
+    async with mcpclient.connect(url) as client:
+        tools = {tool.name: tool for tool in await client.list_tools()}
+        schema = tools["json_schema_2020_12_tool"].input_schema
+        await client.call_tool("json_schema_echo", {"schema": schema})
+
+
+SCENARIOS: dict[str, Scenario] = {
+    "initialize": list_tools,
+    "tools_call": add_numbers,
+    "elicitation-sep1034-client-defaults": accept_defaults,
+    "sse-retry": call_every_tool,
+    "request-metadata": declare_capabilities,
+    "sep-2322-client-request-state": answer_input_requests,
+    "http-standard-headers": use_everything,
+    "http-custom-headers": call_as_told,
+    "http-invalid-tool-headers": call_every_tool,
+    "json-schema-ref-no-deref": list_tools,
+    "json-schema-2020-12-preservation": echo_schema,
+}
+
+
+def accept(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Accept a form, with the defaults of its schema."""
+    properties = params["requestedSchema"]["properties"]
+    content = {name: field["default"] for name, field in properties.items() if "default" in field}
+    return {"action": "accept", "content": content}
+
+
+def confirm(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Accept a form that asks for a confirmation."""
+    return {"action": "accept", "content": {"confirmed": True}}
+
+
+def refuse(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Refuse to sample: no scenario asks for it."""
+    raise mcpclient.PeerError(mcpclient.ErrorCode.INVALID_REQUEST, "there is no model here")
+
+
+SAMPLES = {
+    "string": "text",
+    "integer": 1,
+    "number": 1.5,
+    "boolean": True,
+    "array": [],
+    "object": {},
+}
+
+
+def sample_arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a value for every property of a tool's input schema."""
+    properties = schema.get("properties", {})
+    return {name: SAMPLES.get(field.get("type")) for name, field in properties.items()}
+
+
+def main() -> None:
+    """Run the scenario that the environment names, against the URL that comes last."""
+    name = os.environ["MCP_CONFORMANCE_SCENARIO"]
+    if name not in SCENARIOS:
+        sys.exit(f"there is no such scenario: {name}")
+    context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+    asyncio.run(SCENARIOS[name](sys.argv[-1], context))
+
+
+if __name__ == "__main__":
+    main()

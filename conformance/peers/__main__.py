@@ -1,0 +1,48 @@
+"""``python -m conformance.peers list`` and ``python -m conformance.peers install [NAME ...]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from conformance import peers
+from conformance.peers.install import CannotInstall, install
+
+
+def main() -> int:
+    """Run one command; 1 means that something could not be installed."""
+    parser = argparse.ArgumentParser(prog="python -m conformance.peers", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="show what can be installed, and what is")
+    installing = commands.add_parser("install", help="install everything, or what is named")
+    installing.add_argument("names", nargs="*", metavar="NAME", default=peers.environments())
+    arguments = parser.parse_args()
+    if arguments.command == "list":
+        return show()
+    unknown = set(arguments.names) - set(peers.environments())
+    if unknown:
+        parser.error(f"no such peer: {', '.join(sorted(unknown))}")
+    return install_all(arguments.names)
+
+
+def show() -> int:
+    for environment in peers.environments():
+        state = "installed" if peers.is_installed(environment) else "not installed"
+        print(f"{environment:14} {state}")
+    return 0
+
+
+def install_all(names: list[str]) -> int:
+    failures = 0
+    for environment in names:
+        try:
+            outcome = "installed" if install(environment) else "is up to date"
+        except CannotInstall as reason:
+            failures += 1
+            outcome = f"could not be installed: {reason}"
+        print(f"{environment:14} {outcome}", flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,324 @@
+"""A small MCP server over stdio, in both eras of the protocol, with the standard library alone.
+
+    python conformance/servers/demo_server.py
+
+It speaks the handshake era (``initialize``; 2024-11-05 to 2025-11-25) and the stateless era
+(``server/discover`` and metadata on every request; 2026-07-28), and offers a few tools, resources
+and a prompt. ``make demo``, the tests of the command line and the README use it. It serves to be
+read, too: this is all there is to a server.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any, Callable, Union
+
+Json = dict[str, Any]
+Progress = Callable[[int, int, str], None]
+RequestId = Union[int, str]
+
+HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+STATELESS_VERSION = "2026-07-28"
+PREFIX = "io.modelcontextprotocol/"
+
+SERVER_INFO = {"name": "demo-server", "title": "Demo server", "version": "1.0.0"}
+CAPABILITIES: Json = {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}
+INSTRUCTIONS = "Call echo, add, count or fail. Nothing here does any harm."
+
+
+def schema(required: str, **types: str) -> Json:
+    """Return the JSON Schema of an object with properties of simple types."""
+    properties = {name: {"type": kind} for name, kind in types.items()}
+    return {"type": "object", "properties": properties, "required": required.split()}
+
+
+TOOLS: list[Json] = [
+    {
+        "name": "echo",
+        "description": "Say the same again",
+        "inputSchema": schema("message", message="string"),
+    },
+    {
+        "name": "add",
+        "description": "Add two numbers",
+        "inputSchema": schema("a b", a="number", b="number"),
+        "outputSchema": schema("sum", sum="number"),
+    },
+    {
+        "name": "count",
+        "description": "Count slowly, and report the progress",
+        "inputSchema": schema("to", to="integer", seconds="number"),
+    },
+    {
+        "name": "fail",
+        "description": "Fail, as tools sometimes do",
+        "inputSchema": schema("", reason="string"),
+    },
+]
+
+# The smallest PNG image there is: one transparent pixel.
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4"
+    "2mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+README = "This text is a resource. A client reads it by its URI.\n"
+
+RESOURCES: list[Json] = [
+    {
+        "uri": "demo://readme",
+        "name": "readme",
+        "description": "A short text",
+        "mimeType": "text/plain",
+    },
+    {
+        "uri": "demo://pixel",
+        "name": "pixel",
+        "description": "A very small image",
+        "mimeType": "image/png",
+    },
+]
+TEMPLATES: list[Json] = [
+    {
+        "uriTemplate": "demo://greeting/{name}",
+        "name": "greeting",
+        "description": "A greeting for anyone",
+        "mimeType": "text/plain",
+    }
+]
+PROMPTS: list[Json] = [
+    {
+        "name": "haiku",
+        "description": "Ask for a haiku",
+        "arguments": [
+            {"name": "topic", "description": "What it is about", "required": True},
+            {"name": "mood", "description": "How it should sound"},
+        ],
+    }
+]
+SUGGESTIONS = {"mood": ["calm", "cheerful", "gloomy"], "name": ["Ada", "Alan", "Grace"]}
+
+
+class Refusal(Exception):
+    """A request that is answered with a JSON-RPC error."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(code, message, data)
+        self.error = {"code": code, "message": message, "data": data}
+
+
+class ToolFailure(Exception):
+    """A tool that could not do what it was asked to: a result all the same, with ``isError``."""
+
+
+class DemoServer:
+    """Takes messages by `receive` and hands its own to ``send``, which may come from any thread.
+
+    Every tool call has a thread of its own, so that a slow one neither holds up the others nor its
+    own cancellation.
+    """
+
+    def __init__(self, send: Callable[[Json], None]) -> None:
+        self._send = send
+        self._initialized = False
+        self._cancelled: dict[RequestId, threading.Event] = {}
+
+    def receive(self, message: Json) -> None:
+        """Take one message from the client."""
+        method, params = message.get("method"), message.get("params") or {}
+        if method == "notifications/cancelled" and params.get("requestId") in self._cancelled:
+            self._cancelled[params["requestId"]].set()
+        elif method == "tools/call" and "id" in message:
+            self._cancelled[message["id"]] = threading.Event()
+            threading.Thread(target=self._answer, args=(message["id"], method, params)).start()
+        elif isinstance(method, str) and "id" in message:
+            self._answer(message["id"], method, params)
+
+    def stop(self) -> None:
+        """Cancel whatever is still running."""
+        for cancelled in list(self._cancelled.values()):
+            cancelled.set()
+
+    def _answer(self, request_id: RequestId, method: str, params: Json) -> None:
+        try:
+            outcome: Json = {"result": self._result(request_id, method, params)}
+        except Refusal as refusal:
+            outcome = {"error": refusal.error}
+        cancelled = self._cancelled.pop(request_id, None)
+        if cancelled is None or not cancelled.is_set():
+            self._send({"jsonrpc": "2.0", "id": request_id, **outcome})
+
+    def _result(self, request_id: RequestId, method: str, params: Json) -> Json:
+        meta = params.get("_meta") or {}
+        version = meta.get(PREFIX + "protocolVersion")
+        if version is None:
+            return self._handshake_result(request_id, method, params)
+        if version != STATELESS_VERSION:
+            supported = [STATELESS_VERSION, *reversed(HANDSHAKE_VERSIONS)]
+            data = {"supported": supported, "requested": version}
+            raise Refusal(-32022, "Unsupported protocol version", data)
+        result = self._stateless_result(request_id, method, params)
+        cacheable = method.endswith(("/list", "/read", "/discover"))
+        hints = {"ttlMs": 0, "cacheScope": "private"} if cacheable else {}
+        return {"resultType": "complete", **hints, **result}
+
+    def _handshake_result(self, request_id: RequestId, method: str, params: Json) -> Json:
+        if method == "initialize":
+            self._initialized = True
+            asked = params.get("protocolVersion")
+            return {
+                "protocolVersion": asked if asked in HANDSHAKE_VERSIONS else "2025-11-25",
+                "serverInfo": SERVER_INFO,
+                "capabilities": CAPABILITIES,
+                "instructions": INSTRUCTIONS,
+            }
+        if method == "ping":
+            return {}
+        if not self._initialized:
+            raise Refusal(-32600, "Send initialize first, or name a revision in _meta")
+        return self._common_result(request_id, method, params)
+
+    def _stateless_result(self, request_id: RequestId, method: str, params: Json) -> Json:
+        if method == "server/discover":
+            return {
+                "supportedVersions": [STATELESS_VERSION, *reversed(HANDSHAKE_VERSIONS)],
+                "capabilities": CAPABILITIES,
+                "instructions": INSTRUCTIONS,
+                "_meta": {PREFIX + "serverInfo": SERVER_INFO},
+            }
+        return self._common_result(request_id, method, params)
+
+    def _common_result(self, request_id: RequestId, method: str, params: Json) -> Json:
+        """Answer what is the same in both eras."""
+        if method == "tools/call":
+            return self._call(request_id, params)
+        answers: dict[str, Callable[[Json], Json]] = {
+            "tools/list": lambda _: {"tools": TOOLS},
+            "resources/list": lambda _: {"resources": RESOURCES},
+            "resources/templates/list": lambda _: {"resourceTemplates": TEMPLATES},
+            "resources/read": read,
+            "prompts/list": lambda _: {"prompts": PROMPTS},
+            "prompts/get": get_prompt,
+            "completion/complete": complete,
+        }
+        if method not in answers:
+            raise Refusal(-32601, f"Method not found: {method}")
+        return answers[method](params)
+
+    def _call(self, request_id: RequestId, params: Json) -> Json:
+        name, arguments = params.get("name"), params.get("arguments") or {}
+        try:
+            if name == "count":
+                steps = count(arguments, self._progress(params), self._cancelled[request_id])
+                return text_result(" ".join(steps))
+            if name == "add":
+                total = number(arguments, "a") + number(arguments, "b")
+                return {**text_result(f"{total:g}"), "structuredContent": {"sum": total}}
+            if name == "echo":
+                return text_result(str(arguments.get("message", "")))
+            if name == "fail":
+                raise ToolFailure(arguments.get("reason", "it was asked to fail"))
+        except ToolFailure as failure:
+            return {**text_result(str(failure)), "isError": True}
+        raise Refusal(-32602, f"Unknown tool: {name}")
+
+    def _progress(self, params: Json) -> Progress:
+        """Return what reports progress, to a client that asked for it by sending a token."""
+        token = (params.get("_meta") or {}).get("progressToken")
+
+        def report(step: int, total: int, message: str) -> None:
+            step_params = {
+                "progressToken": token,
+                "progress": step,
+                "total": total,
+                "message": message,
+            }
+            if token is not None:
+                self._send(
+                    {
+                        "jsonrpc": "2.0",
+                        "method": "notifications/progress",
+                        "params": step_params,
+                    }
+                )
+
+        return report
+
+
+def number(arguments: Json, name: str) -> float:
+    """Return an argument that has to be a number."""
+    value = arguments.get(name)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ToolFailure(f"{name} must be a number")
+    return value
+
+
+def count(arguments: Json, report: Progress, cancelled: threading.Event) -> Iterator[str]:
+    """Count up to ``to``, waiting ``seconds`` before each step, until cancelled."""
+    total = int(number(arguments, "to"))
+    seconds = number({"seconds": 0.1, **arguments}, "seconds")
+    for step in range(1, total + 1):
+        if cancelled.wait(seconds):
+            return
+        report(step, total, f"counted to {step}")
+        yield str(step)
+
+
+def text_result(text: str) -> Json:
+    """Return a tool's result that is a text."""
+    return {"content": [{"type": "text", "text": text}]}
+
+
+def read(params: Json) -> Json:
+    """Answer ``resources/read``."""
+    uri = str(params.get("uri"))
+    if uri == "demo://readme":
+        contents: Json = {"mimeType": "text/plain", "text": README}
+    elif uri == "demo://pixel":
+        contents = {"mimeType": "image/png", "blob": PIXEL}
+    elif uri.startswith("demo://greeting/"):
+        contents = {"mimeType": "text/plain", "text": f"Hello, {uri.rpartition('/')[2]}!\n"}
+    else:
+        raise Refusal(-32602, f"Resource not found: {uri}", {"uri": uri})
+    return {"contents": [{"uri": uri, **contents}]}
+
+
+def get_prompt(params: Json) -> Json:
+    """Answer ``prompts/get``."""
+    arguments = params.get("arguments") or {}
+    if params.get("name") != "haiku" or "topic" not in arguments:
+        raise Refusal(-32602, "There is one prompt, haiku, and it needs a topic")
+    mood = f" in a {arguments['mood']} mood" if "mood" in arguments else ""
+    text = f"Write a haiku about {arguments['topic']}{mood}."
+    return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
+
+
+def complete(params: Json) -> Json:
+    """Answer ``completion/complete``."""
+    argument = params.get("argument") or {}
+    known = SUGGESTIONS.get(str(argument.get("name")), [])
+    values = [value for value in known if value.startswith(argument.get("value", ""))]
+    return {"completion": {"values": values, "total": len(values), "hasMore": False}}
+
+
+def main() -> None:
+    """Serve stdin and stdout, one JSON message per line, until stdin ends."""
+    writing = threading.Lock()
+    lines = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8")
+
+    def send(message: Json) -> None:
+        with writing:
+            sys.stdout.write(json.dumps(message) + "\n")
+            sys.stdout.flush()
+
+    server = DemoServer(send)
+    for line in lines:
+        server.receive(json.loads(line))
+    server.stop()
+
+
+if __name__ == "__main__":
+    main()
