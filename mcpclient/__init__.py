@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .client.client import call as call
     from .client.client import connect as connect
     from .client.client import list_tools as list_tools
+    from .client.hooks import Hooks as Hooks
     from .errors import AuthError as AuthError
     from .errors import AuthorizationRequired as AuthorizationRequired
     from .errors import CallTimeout as CallTimeout
@@ -77,6 +78,9 @@ if TYPE_CHECKING:
     from .transports.base import Receiver as Receiver
     from .transports.base import Transport as Transport
     from .transports.base import deliver_text as deliver_text
+    from .transports.inprocess import InProcessTransport as InProcessTransport
+    from .transports.inprocess import ServerEnd as ServerEnd
+    from .transports.inprocess import answering as answering
     from .transports.legacy_sse import LegacySseTransport as LegacySseTransport
     from .transports.stdio import StdioTransport as StdioTransport
     from .transports.streamable_http import StreamableHttpTransport as StreamableHttpTransport
@@ -100,9 +104,11 @@ _EXPORTS = {
     "EmbeddedResource": ".protocol.types",
     "ErrorCode": ".jsonrpc.messages",
     "GetPromptResult": ".protocol.types",
+    "Hooks": ".client.hooks",
     "HttpError": ".errors",
     "ImageContent": ".protocol.types",
     "Implementation": ".protocol.types",
+    "InProcessTransport": ".transports.inprocess",
     "LegacySseTransport": ".transports.legacy_sse",
     "LogMessage": ".protocol.types",
     "McpError": ".errors",
@@ -121,6 +127,7 @@ _EXPORTS = {
     "ResourceContents": ".protocol.types",
     "ResourceLink": ".protocol.types",
     "ResourceTemplate": ".protocol.types",
+    "ServerEnd": ".transports.inprocess",
     "ServerError": ".errors",
     "SessionExpired": ".errors",
     "SsrfError": ".errors",
@@ -132,6 +139,7 @@ _EXPORTS = {
     "ToolError": ".errors",
     "Transport": ".transports.base",
     "UsageError": ".errors",
+    "answering": ".transports.inprocess",
     "call": ".client.client",
     "connect": ".client.client",
     "deliver_text": ".transports.base",

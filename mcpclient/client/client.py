@@ -14,9 +14,11 @@ from ..net.process import StderrTarget, StopLadder
 from ..protocol.era_stateless import StatelessEra
 from ..protocol.types import CallToolResult, Implementation, LogMessage, Tool
 from ..transports.http_messages import HeaderSource
+from ..transports.tracing import TraceWriter
 from .caller import Caller
 from .connection import Connection
 from .handlers import Handler, Handlers
+from .hooks import Hooks
 from .options import DEFAULT, VERSION, Events, Options, Seconds, Timeouts
 from .prompts import Prompts
 from .resources import Resources
@@ -58,6 +60,8 @@ class Client(Tools, Resources, Prompts):
       of the request and returns its result, and is declared as a capability.
     - ``on_notification(method, params)``, ``on_log(message)``, ``on_error(error)`` for failures
       that belong to no call, ``on_close(error)`` with None after `close`.
+    - ``hooks``: telemetry, see `Hooks`. ``trace``: a function that takes the wire trace line by
+      line, such as the ``write`` of an open file; secrets are replaced.
     - ``client_info``: name and version told to the server.
     """
 
@@ -90,6 +94,8 @@ class Client(Tools, Resources, Prompts):
         on_log: Callable[[LogMessage], Any] | None = None,
         on_error: Callable[[McpError], Any] | None = None,
         on_close: Callable[[McpError | None], Any] | None = None,
+        hooks: Hooks | None = None,
+        trace: TraceWriter | None = None,
         client_info: Mapping[str, Any] | None = None,
     ) -> None:
         given = {
@@ -116,6 +122,8 @@ class Client(Tools, Resources, Prompts):
             liveness=liveness,
             keep_alive=keep_alive,
             retry_busy=retry_busy,
+            hooks=hooks or Hooks(),
+            trace=trace,
         )
         self._connection = Connection(route_to(target, options), options)
         self._caller = Caller(self._connection, self.list_tools)

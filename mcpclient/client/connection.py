@@ -27,6 +27,7 @@ from ..protocol.negotiate import (
 from ..protocol.types import LogMessage
 from ..protocol.versions import Era, era_of
 from ..transports.base import Transport
+from ..transports.tracing import TracingTransport
 from .callbacks import OrderedCallback
 from .options import Options
 from .session import CallOptions, Session
@@ -102,11 +103,13 @@ class Connection:
             session = self._new_session()
             opening = _Opening(self.route, self.options, session)
             try:
-                agreement = await opening.run(_eras.get(self.route.key))
+                with self.options.hooks.reporting(self.route.shown, "connect"):
+                    agreement = await opening.run(_eras.get(self.route.key))
             except BaseException:
                 await session.close(self.options.timeouts.close)
                 raise
             self._agree(session, agreement)
+            self._report(session, agreement)
 
     def _opening(self) -> asyncio.Lock:
         # Made here and not in the constructor, which may run outside any event loop.
@@ -117,7 +120,7 @@ class Connection:
     def _new_session(self) -> Session:
         events, callbacks = self.options.events, _Callbacks(self.route.shown)
         session = Session(
-            self.route.open(),
+            _traced(self.route.open(), self.options),
             self.options.handlers,
             on_notification=callbacks.notification,
             on_error=callbacks.error,
@@ -135,6 +138,15 @@ class Connection:
             _eras.clear()
         _eras[self.route.key] = era_of(agreement.era.version) or Era.HANDSHAKE
         self._schedule_keep_alive()
+
+    def _report(self, session: Session, agreement: Agreement) -> None:
+        self.options.hooks.connected(
+            server=self.route.shown,
+            transport=session.transport.name,
+            server_name=agreement.server_info.get("name"),
+            server_version=agreement.server_info.get("version"),
+            tool_count=None,
+        )
 
     async def renew(self, generation: int) -> None:
         """Open a new session on the same transport; the old one, of ``generation``, has expired.
@@ -242,6 +254,10 @@ class _Callbacks:
             self._close(error)
 
 
+def _traced(transport: Transport, options: Options) -> Transport:
+    return transport if options.trace is None else TracingTransport(transport, options.trace)
+
+
 def _plan_for(route: Route, options: Options, remembered: Era | None) -> Plan:
     return Plan(
         ClientIdentity(options.client_info, options.handlers.capabilities),
@@ -303,7 +319,8 @@ class _Opening:
         if isinstance(step, Tell):
             await self._tell(step.method, step.era)
         elif isinstance(step, OpenServerChannel):
-            await self._within("opening the server's channel", session.transport.listen(step.headers))
+            listening = session.transport.listen(step.headers)
+            await self._within("opening the server's channel", listening)
         elif isinstance(step, Restart):
             if session.ended is not None:
                 await self._replace_transport(self._route.open())
@@ -327,6 +344,7 @@ class _Opening:
 
     async def _replace_transport(self, transport: Transport) -> None:
         await self._session.transport.close()
+        transport = _traced(transport, self._options)
         self._session.revive(transport)
         await self._open_transport(transport)
 

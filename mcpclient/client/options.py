@@ -13,7 +13,9 @@ from ..framing.ndjson import DEFAULT_LINE_LIMIT
 from ..net.process import StderrTarget, StopLadder
 from ..protocol.types import LogMessage
 from ..transports.http_messages import HeaderSource
+from ..transports.tracing import TraceWriter
 from .handlers import Handlers
+from .hooks import Hooks
 from .session import CallOptions
 
 __all__ = ["DEFAULT", "Default", "Events", "Options", "Seconds", "Timeouts"]
@@ -129,3 +131,5 @@ class Options:
     liveness: float | None = None
     keep_alive: float | None = None
     retry_busy: bool = False
+    hooks: Hooks = field(default_factory=Hooks)
+    trace: TraceWriter | None = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from ..errors import ToolError
@@ -43,25 +44,45 @@ class Tools(Requests):
         meta: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         raise_on_error: bool = False,
+        trace: Any = None,
     ) -> CallToolResult:
         """Call a tool with exactly one request. The options are those of `request`.
 
         A tool's own failure is a result with ``is_error``, or a `ToolError` when
-        ``raise_on_error`` is set. Otherwise raises what `request` does.
+        ``raise_on_error`` is set. Otherwise raises what `request` does. ``trace`` is handed to the
+        hooks as it is.
         """
-        result = CallToolResult(
-            await self.request(
-                "tools/call",
-                {"name": name, "arguments": arguments or {}},
-                timeout=timeout,
-                max_timeout=max_timeout,
-                on_progress=on_progress,
-                meta=meta,
-                headers=headers,
-            )
+        request = self.request(
+            "tools/call",
+            {"name": name, "arguments": arguments or {}},
+            timeout=timeout,
+            max_timeout=max_timeout,
+            on_progress=on_progress,
+            meta=meta,
+            headers=headers,
         )
+        if self._connection.options.hooks.watches_calls:
+            request = self._reported(name, request, trace)
+        result = CallToolResult(await request)
         if raise_on_error and result.is_error:
             raise ToolError(name, result)
+        return result
+
+    async def _reported(
+        self, name: str, request: Coroutine[Any, Any, dict[str, Any]], trace: Any
+    ) -> dict[str, Any]:
+        hooks, server = self._connection.options.hooks, self._connection.route.shown
+        clock = asyncio.get_running_loop().time
+        started = clock()
+        with hooks.reporting(server, "request", trace):
+            result = await request
+        hooks.tool_called(
+            server=server,
+            tool=name,
+            latency_ms=(clock() - started) * 1000,
+            is_error=result.get("isError") is True,
+            trace=trace,
+        )
         return result
 
 

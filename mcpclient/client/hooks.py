@@ -1,0 +1,63 @@
+"""Telemetry: what happened, told to whoever measures it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Callable
+
+__all__ = ["Hooks"]
+
+logger = logging.getLogger("mcpclient.client")
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """Functions called with keyword arguments, at once; one that raises is logged.
+
+    - ``on_connect(server, transport, server_name, server_version, tool_count)``: connected;
+      ``tool_count`` is None where the tools have not been listed.
+    - ``on_tool_call(server, tool, latency_ms, is_error, trace)``: a tool has answered.
+    - ``on_error(server, phase, error, trace)``: connecting (``phase="connect"``) or a tool call
+      (``phase="request"``) failed.
+
+    ``server`` is what was connected to. ``trace`` is whatever the caller gave with the call,
+    unchanged.
+    """
+
+    on_connect: Callable[..., Any] | None = None
+    on_tool_call: Callable[..., Any] | None = None
+    on_error: Callable[..., Any] | None = None
+
+    @property
+    def watches_calls(self) -> bool:
+        """Whether anyone wants to hear of tool calls."""
+        return self.on_tool_call is not None or self.on_error is not None
+
+    def connected(self, **facts: Any) -> None:
+        """Report a connection."""
+        _tell(self.on_connect, facts)
+
+    def tool_called(self, **facts: Any) -> None:
+        """Report an answered tool call."""
+        _tell(self.on_tool_call, facts)
+
+    @contextmanager
+    def reporting(self, server: str, phase: str, trace: Any = None) -> Iterator[None]:
+        """Report an exception that leaves the block; it goes on its way."""
+        try:
+            yield
+        except Exception as error:
+            _tell(self.on_error, {"server": server, "phase": phase, "error": error, "trace": trace})
+            raise
+
+
+def _tell(hook: Callable[..., Any] | None, facts: dict[str, Any]) -> None:
+    if hook is None:
+        return
+    try:
+        hook(**facts)
+    except Exception:
+        logger.exception("hook %r failed", hook)

@@ -1,0 +1,155 @@
+"""In process: a server that is a coroutine of the same program, for tests and for embedding.
+
+Messages are passed as JSON would carry them, so that nothing is shared by accident and what JSON
+cannot carry is refused, as on every other transport.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from typing import Any, Callable, Union
+
+from ..errors import ConnectionLost, PeerError
+from ..jsonrpc import messages
+from ..jsonrpc.codec import decode, encode
+from ..jsonrpc.messages import ErrorCode, Message
+from ..protocol.outgoing import Outgoing
+from .base import Receiver, Transport
+
+__all__ = ["InProcessTransport", "Serve", "ServerEnd", "answering"]
+
+# How long a server may take to return after its messages have ended, and again when cancelled.
+_FAREWELL = 1.0
+
+
+class ServerEnd:
+    """The server's end of an in-process connection.
+
+    ``async for message in end`` takes the client's messages until the client closes; `send` gives
+    the client a message at any time.
+    """
+
+    def __init__(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        self._inbox: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._closed = False
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Give the client a message. Ignored once the client has closed."""
+        # In a turn of its own, as from any peer: the client is never called while it calls.
+        asyncio.get_running_loop().call_soon(self._deliver, encode(message))
+
+    def _deliver(self, text: bytes) -> None:
+        if not self._closed:
+            self._receiver.message_received(decode(text))
+
+    async def __aiter__(self) -> AsyncIterator[Message]:
+        while True:
+            text = await self._inbox.get()
+            if text is None:
+                return
+            yield decode(text)
+
+    def take(self, text: bytes) -> None:
+        """Put a message of the client's into the inbox; called by the transport."""
+        self._inbox.put_nowait(text)
+
+    def close(self) -> None:
+        """End the iteration over the client's messages; called by the transport."""
+        self._closed = True
+        self._inbox.put_nowait(None)
+
+
+Serve = Callable[[ServerEnd], Awaitable[None]]
+"""A server: a coroutine function that runs for as long as the connection lasts."""
+
+Answer = Callable[
+    [str, Mapping[str, Any]], Union[Mapping[str, Any], Awaitable[Mapping[str, Any]], None]
+]
+
+
+class InProcessTransport(Transport):
+    """Talks to ``serve``, which runs as a task from `open` to `close`."""
+
+    name = "in-process"
+
+    def __init__(self, serve: Serve) -> None:
+        self._serve = serve
+        self._end: ServerEnd | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._receiver: Receiver | None = None
+
+    @property
+    def description(self) -> str:
+        """The name of the server function."""
+        return f"in-process {getattr(self._serve, '__name__', 'server')}"
+
+    async def open(self, receiver: Receiver) -> None:
+        """Start the server."""
+        self._receiver = receiver
+        self._end = ServerEnd(receiver)
+        self._task = asyncio.get_running_loop().create_task(self._run(self._end))
+
+    async def _run(self, end: ServerEnd) -> None:
+        reason = f"{self.description} returned"
+        try:
+            await self._serve(end)
+        except Exception as error:
+            reason = f"{self.description} failed: {type(error).__name__}: {error}"
+        if end is self._end and self._receiver is not None:
+            self._receiver.connection_lost(ConnectionLost(reason))
+
+    def send(self, outgoing: Outgoing) -> None:
+        """Put a message into the server's inbox."""
+        text = encode(outgoing.message)
+        if self._end is None or self._task is None or self._task.done():
+            raise ConnectionLost(f"{self.description} is not running")
+        self._end.take(text)
+
+    async def close(self) -> None:
+        """End the server: its iteration over messages ends, and then it is cancelled."""
+        end, self._end = self._end, None
+        if end is not None and self._task is not None:
+            end.close()
+            await asyncio.wait({self._task}, timeout=_FAREWELL)
+            self._task.cancel()
+            await asyncio.wait({self._task}, timeout=_FAREWELL)
+
+    def abort(self) -> None:
+        """Cancel the server."""
+        self._end = None
+        if self._task is not None and not self._task.get_loop().is_closed():
+            self._task.cancel()
+
+
+def answering(answer: Answer) -> Serve:
+    """Make a server of a function that takes method and params and returns the result.
+
+    The function may be plain or async; it is called for notifications too, whose result is
+    ignored. Raising `PeerError` answers with that error, any other exception with an internal one.
+    """
+
+    async def serve(end: ServerEnd) -> None:
+        async for message in end:
+            if "method" in message:
+                reply = await _reply_to(message, answer)
+                if reply is not None:
+                    end.send(reply)
+
+    return serve
+
+
+async def _reply_to(message: Message, answer: Answer) -> Message | None:
+    try:
+        result = answer(message["method"], message.get("params", {}))
+        if inspect.isawaitable(result):
+            result = await result
+    except PeerError as error:
+        failure = (error.code, error.message, error.data)
+    except Exception as error:
+        failure = (ErrorCode.INTERNAL_ERROR, f"{type(error).__name__}: {error}", None)
+    else:
+        return messages.response(message["id"], result or {}) if "id" in message else None
+    return messages.error_response(message["id"], *failure) if "id" in message else None

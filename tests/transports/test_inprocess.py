@@ -1,0 +1,222 @@
+"""The in-process transport: a server that is a coroutine, and what becomes of its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+import mcpclient
+from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports.inprocess import InProcessTransport, ServerEnd, answering
+from tests.support.virtual_time import run
+
+INITIALIZED = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "inside", "version": "1"},
+}
+
+
+async def answer(method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    if method == "initialize":
+        return INITIALIZED
+    if method == "tools/call" and params["name"] == "echo":
+        return {"content": [{"type": "text", "text": params["arguments"]["message"]}]}
+    if method == "tools/call" and params["name"] == "crash":
+        raise RuntimeError("no")
+    if method.startswith("notifications/") or method == "ping":
+        return None
+    raise mcpclient.PeerError(-32601, f"Method not found: {method}")
+
+
+def test_a_function_is_a_server() -> None:
+    """F-MEM-1, F-API-1: the handshake, a call and a ping, without a process or a socket."""
+
+    async def session() -> None:
+        async with mcpclient.connect(InProcessTransport(answering(answer))) as client:
+            assert client.protocol_version == "2025-11-25"
+            assert client.server_info.name == "inside"
+            assert client.transport_name == "in-process"
+            assert (await client.call_tool("echo", {"message": "hi"})).text == "hi"
+            await client.ping()
+
+    run(session())
+
+
+def test_a_plain_function_is_a_server_too() -> None:
+    """F-MEM-1."""
+
+    def plain(method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        if method == "server/discover":
+            raise mcpclient.PeerError(-32601, "Method not found")
+        return INITIALIZED if method == "initialize" else {"tools": [{"name": "one"}]}
+
+    async def session() -> None:
+        async with mcpclient.connect(InProcessTransport(answering(plain))) as client:
+            assert [tool.name for tool in await client.list_tools()] == ["one"]
+
+    run(session())
+
+
+def test_exceptions_of_the_server_function_are_error_answers() -> None:
+    """F-MEM-1: and the connection goes on."""
+
+    async def session() -> None:
+        async with mcpclient.connect(InProcessTransport(answering(answer))) as client:
+            with pytest.raises(mcpclient.PeerError, match="RuntimeError: no") as internal:
+                await client.call_tool("crash")
+            assert internal.value.code == mcpclient.ErrorCode.INTERNAL_ERROR
+            with pytest.raises(mcpclient.PeerError) as unknown:
+                await client.request("no/such")
+            assert unknown.value.code == mcpclient.ErrorCode.METHOD_NOT_FOUND
+            assert (await client.call_tool("echo", {"message": "on"})).text == "on"
+
+    run(session())
+
+
+def test_messages_are_copies_as_json_has_them() -> None:
+    """F-MEM-1: what one side changes later, the other does not see."""
+    sent = {"message": "before", "list": [1, (2, 3)]}
+    received: list[Any] = []
+
+    async def serve(end: ServerEnd) -> None:
+        async for message in end:
+            received.append(message)
+
+    async def session() -> None:
+        transport = InProcessTransport(serve)
+        await transport.open(Silent())
+        transport.send(Outgoing({"method": "x", "params": sent}))
+        sent["message"] = "after"
+        await transport.close()
+        assert received == [{"method": "x", "params": {"message": "before", "list": [1, [2, 3]]}}]
+
+    run(session())
+
+
+def test_what_json_cannot_carry_is_refused() -> None:
+    """F-MEM-1, F-WIRE-7."""
+
+    async def session() -> None:
+        async with mcpclient.connect(InProcessTransport(answering(answer))) as client:
+            with pytest.raises(mcpclient.UsageError, match="JSON"):
+                await client.call_tool("echo", {"message": {1, 2}})
+
+    run(session())
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_server_that_ends_takes_its_calls_with_it(fails: bool) -> None:
+    """F-LIFE-7: with the reason."""
+
+    async def serve(end: ServerEnd) -> None:
+        async for message in end:
+            if message.get("method") == "initialize":
+                end.send({"jsonrpc": "2.0", "id": message["id"], "result": INITIALIZED})
+            elif message.get("method") == "tools/call":
+                if fails:
+                    raise RuntimeError("out of luck")
+                return
+
+    async def session() -> None:
+        async with mcpclient.connect(
+            InProcessTransport(serve), protocol_version="2025-11-25"
+        ) as client:
+            expected = "RuntimeError: out of luck" if fails else "returned"
+            with pytest.raises(mcpclient.ConnectionLost, match=expected):
+                await client.call_tool("echo")
+            assert not client.is_connected
+            with pytest.raises(mcpclient.ConnectionLost, match=expected):
+                await client.call_tool("echo")
+
+    run(session())
+
+
+def test_the_server_may_speak_first_and_ask() -> None:
+    """F-MEM-1, F-API-10: requests of the server's are answered in process as well."""
+    answers: list[Any] = []
+
+    async def serve(end: ServerEnd) -> None:
+        async for message in end:
+            if message.get("method") == "initialize":
+                end.send({"jsonrpc": "2.0", "id": message["id"], "result": INITIALIZED})
+                end.send({"jsonrpc": "2.0", "id": "s1", "method": "ping"})
+            elif "method" not in message:
+                answers.append(message)
+            elif message["method"] == "tools/call":
+                end.send({"jsonrpc": "2.0", "id": message["id"], "result": {"content": []}})
+
+    async def session() -> None:
+        async with mcpclient.connect(
+            InProcessTransport(serve), protocol_version="2025-11-25"
+        ) as client:
+            await client.call_tool("x")
+            assert answers == [{"jsonrpc": "2.0", "id": "s1", "result": {}}]
+
+    run(session())
+
+
+def test_a_server_that_does_not_return_is_cancelled() -> None:
+    """F-LIFE-6: closing is bounded."""
+    cancelled = False
+
+    async def serve(end: ServerEnd) -> None:
+        nonlocal cancelled
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled = True
+            raise
+
+    async def session() -> None:
+        transport = InProcessTransport(serve)
+        await transport.open(Silent())
+        await asyncio.sleep(0)
+        await transport.close()
+        await transport.close()
+        assert cancelled
+        with pytest.raises(mcpclient.ConnectionLost, match="not running"):
+            transport.send(Outgoing({"method": "x"}))
+
+    run(session())
+
+
+def test_nothing_is_delivered_after_the_end() -> None:
+    """F-LIFE-5: a message on its way when the client closes is dropped; abort needs no waiting."""
+
+    async def session() -> None:
+        silent = Silent()
+        end = ServerEnd(silent)
+        end.send({"method": "late"})
+        end.close()
+        await asyncio.sleep(0)
+        assert silent.messages == []
+        transport = InProcessTransport(answering(answer))
+        transport.abort()
+        await transport.open(silent)
+        transport.abort()
+        await asyncio.sleep(0)
+
+    run(session())
+
+
+class Silent:
+    """A receiver that only remembers."""
+
+    def __init__(self) -> None:
+        self.messages: list[Any] = []
+
+    def message_received(self, message: Any) -> None:
+        self.messages.append(message)
+
+    def message_rejected(self, error: Any, request_id: Any) -> None:
+        self.messages.append(error)
+
+    def request_failed(self, request_id: Any, error: Any) -> None:
+        self.messages.append(error)
+
+    def connection_lost(self, error: Any) -> None:
+        self.messages.append(error)
