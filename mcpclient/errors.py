@@ -4,12 +4,16 @@
 
     McpError
     ├── UsageError                 ours: the caller asked for something that cannot be done
-    │   └── ClientClosed             the client was closed, or closed while the call waited
+    │   ├── ClientClosed             the client was closed, or closed while the call waited
+    │   └── HandlerFailed            what the server asked for was not given by its handler
     ├── ServerError                theirs: the server answered, but not with a result
     │   ├── PeerError                a JSON-RPC error object
+    │   │   └── UrlElicitationRequired   someone has to visit a URL before the call can be made
     │   ├── ToolError                a tool's own failure, when ``raise_on_error`` asked for it
+    │   ├── TaskFailed               a task ended without the result it was waited for
     │   ├── ProtocolViolation        bytes or messages that break the protocol
-    │   │   └── MessageTooLarge        a message over ``max_message_size``
+    │   │   ├── MessageTooLarge        a message over ``max_message_size``
+    │   │   └── SkillVerificationError a skill that is not what its entry says
     │   └── HttpError                an HTTP status that is not a success
     │       └── SessionExpired         404 for a session the server had issued
     ├── NetworkError               the network's or the operating system's
@@ -33,6 +37,7 @@ parse a message. A refused call (`ServerError`) leaves the connection usable.
 from __future__ import annotations
 
 import copy
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -46,6 +51,7 @@ __all__ = [
     "CommandNotFound",
     "ConnectFailed",
     "ConnectionLost",
+    "HandlerFailed",
     "HttpError",
     "InsufficientScope",
     "McpError",
@@ -57,9 +63,12 @@ __all__ = [
     "RegistrationRequired",
     "ServerError",
     "SessionExpired",
+    "SkillVerificationError",
     "SsrfError",
+    "TaskFailed",
     "TokenRequestFailed",
     "ToolError",
+    "UrlElicitationRequired",
     "UsageError",
 ]
 
@@ -90,6 +99,24 @@ class ClientClosed(UsageError):
         return self.args[0] if self.args else "the client is closed; connect again to make calls"
 
 
+class HandlerFailed(UsageError):
+    """The server asked for something, and the handler for it gave no answer that can be sent.
+
+    It raised (then ``__cause__`` is what it raised), returned what does not fit, or the user said
+    no. Fields: ``method`` (what the server asked), ``reason``, and ``code``, the error code that the
+    server is told where it waits for an answer.
+    """
+
+    def __init__(self, method: str, reason: str, code: int = -32603) -> None:
+        super().__init__(method, reason, code)
+        self.method = method
+        self.reason = reason
+        self.code = code
+
+    def __str__(self) -> str:
+        return f"the server's {self.method} was not answered: {self.reason}"
+
+
 class ServerError(McpError):
     """The server answered, and the answer is not a result."""
 
@@ -111,6 +138,24 @@ class PeerError(ServerError):
         return f"the server answered with error {self.code}: {self.message}"
 
 
+class UrlElicitationRequired(PeerError):
+    """The call can be made only after someone has visited a URL (error -32042 of 2025-11-25).
+
+    Fields beside those of `PeerError`: ``elicitations``, one mapping for each visit, with ``url``,
+    ``elicitationId`` and ``message``. Show the whole URL and ask before opening it; when the visit
+    is over, make the call again.
+    """
+
+    @property
+    def elicitations(self) -> tuple[Mapping[str, Any], ...]:
+        """The visits the server wants; what it sent in another form is left out."""
+        listed = self.data.get("elicitations") if isinstance(self.data, dict) else None
+        found = listed if isinstance(listed, list) else []
+        return tuple(
+            item for item in found if isinstance(item, dict) and isinstance(item.get("url"), str)
+        )
+
+
 class ToolError(ServerError):
     """A tool reported its own failure, and ``raise_on_error=True`` was asked for.
 
@@ -124,6 +169,24 @@ class ToolError(ServerError):
 
     def __str__(self) -> str:
         return f"tool {self.tool!r} failed: {self.result.text[:_SHOWN_BODY]}"
+
+
+class TaskFailed(ServerError):
+    """A task is over, or is not to be had any more, and there is neither a result nor an error.
+
+    Fields: ``task_id``, ``status`` (the last known: ``"cancelled"`` when someone cancelled it) and
+    ``message``, the server's words or the reason.
+    """
+
+    def __init__(self, task_id: str, status: str, message: str | None = None) -> None:
+        super().__init__(task_id, status, message)
+        self.task_id = task_id
+        self.status = status
+        self.message = message
+
+    def __str__(self) -> str:
+        text = f"task {self.task_id} gave no result; its status is {self.status!r}"
+        return f"{text}: {self.message}" if self.message else text
 
 
 class ProtocolViolation(ServerError):
@@ -153,6 +216,24 @@ class MessageTooLarge(ProtocolViolation):
         )
         self.args = (limit,)
         self.limit = limit
+
+
+class SkillVerificationError(ProtocolViolation):
+    """What was read is not what the entry of its skill says, so it must not be used.
+
+    Fields: ``uri`` (of the file, or of the skill itself), ``check`` (``"entry"``, ``"unlisted"``,
+    ``"size"``, ``"digest"`` or ``"front matter"``) and ``reason``. The skill may also have changed
+    since its entry was fetched: fetch the entry anew, and have it approved anew.
+    """
+
+    def __init__(self, uri: str, check: str, reason: str) -> None:
+        super().__init__(reason)
+        self.args = (uri, check, reason)
+        self.uri = uri
+        self.check = check
+
+    def __str__(self) -> str:
+        return f"skill file {self.uri} failed its {self.check} check: {self.reason}"
 
 
 class HttpError(ServerError):
@@ -321,10 +402,10 @@ class AuthorizationRequired(AuthError):
         self.url = url
 
     def __str__(self) -> str:
-        return f"authorization is required at {self.url.partition('?')[0]}"
+        return f"authorization is required at {_without_secrets(self.url)}"
 
     def __repr__(self) -> str:
-        return f"AuthorizationRequired({self.url.partition('?')[0]!r})"
+        return f"AuthorizationRequired({_without_secrets(self.url)!r})"
 
 
 class AuthorizationDenied(AuthError):
@@ -356,7 +437,10 @@ class RegistrationRequired(AuthError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"a client_id for {self.issuer.partition('?')[0]} is needed: {self.reason}"
+        return f"a client_id for {_without_secrets(self.issuer)} is needed: {self.reason}"
+
+    def __repr__(self) -> str:
+        return f"RegistrationRequired({_without_secrets(self.issuer)!r}, {self.reason!r})"
 
 
 class TokenRequestFailed(AuthError):
@@ -406,4 +490,12 @@ class SsrfError(AuthError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"refused to follow {self.url.partition('?')[0]}: {self.reason}"
+        return f"refused to follow {_without_secrets(self.url)}: {self.reason}"
+
+    def __repr__(self) -> str:
+        return f"SsrfError({_without_secrets(self.url)!r}, {self.reason!r})"
+
+
+def _without_secrets(url: str) -> str:
+    """The URL without userinfo, query and fragment."""
+    return re.sub("//[^/]*@", "//", re.split("[?#]", url, maxsplit=1)[0])

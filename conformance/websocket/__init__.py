@@ -1,1 +1,1 @@
-"""The WebSocket framing of this library before the Autobahn testsuite's fuzzing server."""
+"""The WebSocket connection of this library before the Autobahn testsuite's fuzzing server."""

@@ -1,4 +1,4 @@
-"""Run the Autobahn testsuite against the WebSocket framing and print the counts.
+"""Run the Autobahn testsuite against the WebSocket connection and print the counts.
 
     python -m conformance.websocket [--cases PATTERN ...] [--reports DIR]
 
@@ -11,6 +11,7 @@ exit status is 1 when a case is anything but OK, NON-STRICT or INFORMATIONAL.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import socket
 import subprocess
@@ -19,21 +20,19 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from conformance.peers.install import CannotInstall
-from conformance.websocket.driver import Connection
+from conformance.websocket.driver import converse
 from conformance.websocket.install import install
-from mcpclient.framing.websocket import BinaryMessage, TextMessage
 
 AGENT = "mcpclient"
 GOOD = {"OK", "NON-STRICT", "INFORMATIONAL"}
 SPECIFICATION = Path(__file__).with_name("fuzzingserver.json")
 
-# Cases that run at the same time: some wait, and zlib works beside the interpreter.
+# Cases that run at the same time: some only wait.
 WORKERS = 4
 
 _SERVER_START = 20.0
@@ -54,7 +53,7 @@ def main() -> int:
         folder = (arguments.reports or Path(temporary)).absolute()
         folder.mkdir(parents=True, exist_ok=True)
         with fuzzing_server(program, folder, arguments.cases) as port:
-            run_cases(port)
+            asyncio.run(run_cases(port))
         results = json.loads((folder / "index.json").read_text("utf-8"))[AGENT]
     return summarize(results)
 
@@ -97,23 +96,20 @@ def wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
             time.sleep(0.1)
 
 
-def run_cases(port: int) -> None:
+async def run_cases(port: int) -> None:
     """Run every case, then have the server write its reports."""
-    with Connection(port, "/getCaseCount") as connection:
-        (count,) = (int(event.data) for event in connection.events() if type(event) is TextMessage)
+    (count,) = await converse(port, "/getCaseCount")
+    total = int(count)
+    waiting = iter(range(1, total + 1))
 
-    def run(case: int) -> None:
-        with Connection(port, f"/runCase?case={case}&agent={AGENT}") as connection:
-            for event in connection.events():
-                if isinstance(event, (TextMessage, BinaryMessage)):
-                    connection.echo(event)
+    async def work() -> None:
+        for case in waiting:
+            await converse(port, f"/runCase?case={case}&agent={AGENT}", echo=True)
+            if case % 50 == 0:
+                print(f"case {case} of {total}", flush=True)
 
-    with ThreadPoolExecutor(WORKERS) as pool:
-        for done, _ in enumerate(pool.map(run, range(1, count + 1)), 1):
-            if done % 50 == 0 or done == count:
-                print(f"{done} of {count} cases", flush=True)
-    with Connection(port, f"/updateReports?agent={AGENT}") as connection:
-        list(connection.events())
+    await asyncio.gather(*(work() for _ in range(WORKERS)))
+    await converse(port, f"/updateReports?agent={AGENT}")
 
 
 def summarize(results: dict[str, Any]) -> int:

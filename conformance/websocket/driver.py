@@ -1,90 +1,68 @@
-"""The framing on a blocking socket: the least that the Autobahn testsuite can talk to."""
+"""A client that sends every message back, over this library's own connection."""
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Iterator
-from contextlib import suppress
-from types import TracebackType
+import asyncio
 
-from mcpclient.framing.http1 import Fault as HttpFault
-from mcpclient.framing.http1 import ResponseHead, ResponseParser, encode_request
-from mcpclient.framing.websocket import BinaryMessage, Event, TextMessage, WebSocketProtocol, Write
-from mcpclient.framing.websocket_handshake import Rejected, WebSocketHandshake
+from mcpclient import ConnectionLost, McpError
+from mcpclient.framing.uri import parse_url
+from mcpclient.net.dialing import Dialer
+from mcpclient.net.websocket import WebSocketConnection, WebSocketSettings
+from mcpclient.net.websocket_opening import open_websocket
 
-_READ_SIZE = 65536
+# The suite's server sends pings of its own, and counts those of a client.
+_SETTINGS = WebSocketSettings(ping_interval=None)
 
-# Longer than the longest time that a case waits by itself.
-_SILENCE = 120.0
+# Longer than the longest time that a case takes.
+_PATIENCE = 300.0
 
 
-class Connection:
-    """One WebSocket connection to ``path`` of a server on this machine."""
+async def converse(port: int, path: str, *, echo: bool = False) -> list[str | bytes]:
+    """Connect to ``path`` of a server on this machine until it closes; return its messages."""
+    url = parse_url(f"ws://127.0.0.1:{port}{path}")
+    messages = _Messages()
+    connection = await open_websocket(Dialer(), url, [], messages, _SETTINGS)
+    try:
+        return await asyncio.wait_for(messages.take_all(connection if echo else None), _PATIENCE)
+    finally:
+        await connection.close()
 
-    def __init__(self, port: int, path: str) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=_SILENCE)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._first, self._protocol = self._shake_hands(path, f"127.0.0.1:{port}")
 
-    def __enter__(self) -> Connection:
-        return self
+class _Messages:
+    """What a connection delivers, and then the None that ends it."""
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._socket.close()
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[str | bytes | None] = asyncio.Queue()
 
-    def _shake_hands(self, path: str, host: str) -> tuple[bytes, WebSocketProtocol]:
-        handshake = WebSocketHandshake()
-        parser = ResponseParser()
-        parser.start("GET")
-        self._socket.sendall(encode_request("GET", path, [("Host", host), *handshake.headers]))
+    async def take_all(self, echo: WebSocketConnection | None) -> list[str | bytes]:
+        """Take messages until the end, and send each back if there is a connection to do so."""
+        taken = []
         while True:
-            for event in parser.feed(self._read()):
-                if isinstance(event, HttpFault):
-                    raise ConnectionError(event.reason)
-                if isinstance(event, ResponseHead):
-                    answer = handshake.check_response(event.status, event.headers)
-                    if isinstance(answer, Rejected):
-                        raise ConnectionError(answer.reason)
-                    return parser.trailing, WebSocketProtocol(deflate=answer.deflate)
+            message = await self._queue.get()
+            if message is None:
+                return taken
+            taken.append(message)
+            if echo is not None:
+                try:
+                    echo.write(_frame(echo, message))
+                except ConnectionLost:  # it ended behind this message
+                    continue
 
-    def events(self) -> Iterator[Event]:
-        """Everything the server sends, until the connection is closed."""
-        yield from self._take(self._protocol.feed(self._first))
-        while self._protocol.ending is None:
-            data = self._read()
-            yield from self._take(self._protocol.feed(data) if data else self._protocol.feed_eof())
-        # The server closes first (RFC 6455 section 7.1.1).
-        while self._read():
-            pass
+    # net.websocket.WebSocketReceiver
 
-    def echo(self, message: TextMessage | BinaryMessage) -> None:
-        """Send a message back, unless the connection has ended behind it."""
-        if self._protocol.ending is not None:
-            return
-        if isinstance(message, TextMessage):
-            self._write(self._protocol.send_text(message.data))
-        else:
-            self._write(self._protocol.send_binary(message.data))
+    def message_received(self, data: str | bytes) -> None:
+        """Take one message."""
+        self._queue.put_nowait(data)
 
-    def _take(self, events: list[Event]) -> Iterator[Event]:
-        for event in events:
-            if isinstance(event, Write):
-                self._write(event.data)
-            else:
-                yield event
+    def writing_resumed(self) -> None:
+        """Nothing waits for this."""
 
-    def _read(self) -> bytes:
-        try:
-            return self._socket.recv(_READ_SIZE)
-        except ConnectionResetError:
-            return b""
+    def connection_lost(self, error: McpError) -> None:
+        """Take the end."""
+        self._queue.put_nowait(None)
 
-    def _write(self, data: bytes) -> None:
-        # After a failure there may still be something to read.
-        with suppress(ConnectionError):
-            self._socket.sendall(data)
+
+def _frame(connection: WebSocketConnection, message: str | bytes) -> bytes:
+    if isinstance(message, str):
+        return connection.frame_text(message.encode())
+    return connection.frame_binary(message)

@@ -70,6 +70,7 @@ class OrderedCallback:
         outcome = self._call(arguments)
         if outcome is not None:
             self._running = self._tasks.start(self._drain(outcome))
+            self._running.add_done_callback(lambda task: self._ended(task, outcome))
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         try:
@@ -89,6 +90,13 @@ class OrderedCallback:
                 outcome = self._call(self._waiting.popleft())
         finally:
             self._running = None
+
+    def _ended(self, task: asyncio.Task[Any], outcome: Any) -> None:
+        """Clean up where a task was cancelled before its first step, so that no line of it ran."""
+        if self._running is task:
+            self._running = None
+        if inspect.iscoroutine(outcome):
+            outcome.close()
 
     async def _await(self, outcome: Any) -> None:
         try:

@@ -1,8 +1,8 @@
 """Making a call succeed where one request is not enough.
 
-Four things may come between a call and its result, each answered only as often as is safe: the
-server asks for input (stateless era), the session has expired, the tool's headers have changed, the
-server is busy.
+Five things may come between a call and its result, each answered only as often as is safe: the
+server asks for input (stateless era) or for a visit to a URL (2025-11-25), the session has expired,
+the tool's headers have changed, the server is busy.
 """
 
 from __future__ import annotations
@@ -11,11 +11,24 @@ import asyncio
 from collections.abc import Awaitable, Mapping
 from typing import Any, Callable
 
-from ..errors import HttpError, PeerError, ProtocolViolation, SessionExpired
+from ..errors import (
+    HttpError,
+    PeerError,
+    ProtocolViolation,
+    SessionExpired,
+    UrlElicitationRequired,
+)
 from ..jsonrpc.messages import ErrorCode
 from ..net.clock import retry_after_seconds
-from ..protocol.mrtr import MAX_ROUNDS, input_requests_of, retry_params
+from ..protocol.mrtr import (
+    INPUT_METHODS,
+    MAX_ROUNDS,
+    input_requests_of,
+    pause_before_retry,
+    retry_params,
+)
 from .connection import Connection
+from .response_cache import ClientCache
 from .session import CallOptions
 
 __all__ = ["Caller"]
@@ -25,48 +38,102 @@ _DEFAULT_RETRY_AFTER = 1.0
 
 
 class Caller:
-    """Makes calls over a connection. ``refresh_tools`` lists the tools anew."""
+    """Makes calls over a connection. ``refresh_tools`` lists the tools anew.
+
+    ``cache`` answers in the server's stead where it may; None: never.
+    """
 
     def __init__(
-        self, connection: Connection, refresh_tools: Callable[[], Awaitable[object]]
+        self,
+        connection: Connection,
+        refresh_tools: Callable[[], Awaitable[object]],
+        cache: ClientCache | None,
     ) -> None:
         self._connection = connection
+        self._takes_tasks = connection.options.tasks
+        self._cache = cache
         self._refresh_tools = refresh_tools
 
     async def call(
         self, method: str, params: Mapping[str, Any] | None, options: CallOptions
     ) -> dict[str, Any]:
-        """Return the complete result of a request.
+        """Return the complete result of a request; a task counts as one where tasks are taken part
+        in.
 
         Raises what `Session.request` does, and `ProtocolViolation` for a result of unknown type
         and for a server that never stops asking for input.
         """
-        result = await self._request(method, params, options)
+        visit = self._cache.visit(method, params, options) if self._cache is not None else None
+        if visit is not None and visit.result is not None:
+            return visit.result
+        try:
+            result = await self._request(method, params, options)
+        except PeerError as error:
+            if self._cache is not None:
+                self._cache.refused(method, params, error)
+            raise
+        asked = self._asked(method, result)
+        if asked is not None:
+            return await self._in_rounds(method, params, options, result, asked)
+        if visit is not None:
+            visit.keep(result)
+        return result
+
+    def _asked(self, method: str, result: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the requests for input that a result consists of, None when it is complete."""
         if "resultType" not in result:
-            return result
-        asked = input_requests_of(method, result)
+            return None
+        if result["resultType"] == "task" and method == "tools/call" and self._takes_tasks:
+            return None
+        return input_requests_of(method, result)
+
+    async def _in_rounds(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        options: CallOptions,
+        result: Mapping[str, Any],
+        asked: Mapping[str, Any] | None,
+    ) -> dict[str, Any]:
+        """Give the server what it asks for until it gives a result, which is nobody else's.
+
+        What a handler takes its time for counts in no limit of the call.
+        """
         rounds = 0
         while asked is not None:
             rounds += 1
             if rounds > MAX_ROUNDS:
                 raise ProtocolViolation(f"{method}: the server asked for input {rounds} times")
-            responses = await self._answers(asked)
+            if asked:
+                responses = await self.answers(asked)
+            else:
+                responses = {}
+                await asyncio.sleep(pause_before_retry(rounds))
             result = await self._request(
                 method, retry_params(params or {}, result, responses), options
             )
-            asked = input_requests_of(method, result)
-        return result
+            asked = self._asked(method, result)
+        return dict(result)
 
-    async def _answers(self, requests: Mapping[str, Any]) -> dict[str, Any]:
-        """Let the handlers answer, side by side."""
-        names = list(requests)
-        answers = await asyncio.gather(*(self._answer(requests[name]) for name in names))
-        return dict(zip(names, answers))
+    async def answers(self, requests: Mapping[str, Any]) -> dict[str, Any]:
+        """Let the handlers answer the server's requests for input, side by side.
+
+        When one of them fails, the others are cancelled: no answer would be sent any more.
+        """
+        answering = [asyncio.ensure_future(self._answer(each)) for each in requests.values()]
+        try:
+            answers = await asyncio.gather(*answering)
+        finally:
+            for task in answering:
+                task.cancel()
+            if answering:
+                await asyncio.wait(answering)
+        return dict(zip(requests, answers))
 
     async def _answer(self, request: Any) -> Mapping[str, Any]:
         method = request.get("method") if isinstance(request, dict) else None
-        if not isinstance(method, str):
-            raise ProtocolViolation("the server asked for input with something that is no request")
+        if method not in INPUT_METHODS:
+            raise ProtocolViolation("the server asked for input with what is no request for it")
         params = request.get("params")
         handlers = self._connection.options.handlers
         return await handlers.answer(method, params if isinstance(params, dict) else {})
@@ -80,6 +147,10 @@ class Caller:
             return await connection.session.request(method, params, options)
         except SessionExpired:
             await connection.renew(generation)
+        except UrlElicitationRequired as error:
+            # The server has not begun with the call, so it is made again after the visit.
+            if not await connection.options.handlers.visit(error.elicitations):
+                raise
         except PeerError as error:
             if error.code != ErrorCode.HEADER_MISMATCH or method != "tools/call":
                 raise

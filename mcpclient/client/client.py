@@ -5,30 +5,45 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import McpError
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
+from ..net.network_options import ClientCertificate, NetworkOptions
 from ..net.process import StderrTarget, StopLadder
+from ..net.proxies import ProxyChoice
 from ..protocol.era_stateless import StatelessEra
+from ..protocol.extensions import checked_extensions, extensions_of
 from ..protocol.types import CallToolResult, Implementation, LogMessage, Tool
 from ..transports.http_messages import HeaderSource
 from ..transports.tracing import TraceWriter
 from .caller import Caller
 from .connection import Connection
-from .handlers import Handler, Handlers
+from .elicitation import ElicitationOption
+from .handlers import Handlers
 from .hooks import Hooks
+from .listen import Listening, Subscription
 from .options import DEFAULT, VERSION, Events, Options, Seconds, Timeouts
 from .prompts import Prompts
 from .resources import Resources
+from .response_cache import ClientCache
+from .roots import RootsOption
+from .sampling import SamplingOption
+from .skills import Skills
 from .targets import Target, route_to
+from .tasks import TaskNews
 from .tools import Tools
+from .validation import OutputSchemas
+
+if TYPE_CHECKING:
+    import ssl
 
 __all__ = ["Client", "call", "connect", "list_tools"]
 
 
-class Client(Tools, Resources, Prompts):
+class Client(Tools, Resources, Prompts, Skills, Listening):
     """A connection to one MCP server.
 
     ``async with Client(target, …) as client`` connects and closes; so do ``client = await
@@ -46,18 +61,39 @@ class Client(Tools, Resources, Prompts):
       seconds it may take in all (600). ``connect_timeout``: for connecting (``timeout``).
       ``close_timeout``: for closing (5). None or 0: no limit. ``MCP_TIMEOUT`` and
       ``MCP_TOOL_TIMEOUT`` (milliseconds) in the environment change the defaults.
-    - ``transport``: ``"stdio"``, ``"http"`` or ``"sse"`` pins the transport.
+    - ``transport``: ``"stdio"``, ``"http"``, ``"sse"``, ``"ws"`` or ``"socket"`` pins the transport.
     - ``protocol_version``: pins a revision; by default the newest that both sides speak.
       ``strict_version``: refuse a revision this library does not know.
-    - ``headers``: a mapping, or a function, plain or async, called for every HTTP request.
+    - ``headers``: a mapping, or a function, plain or async, called for every HTTP request and for
+      the opening request of a WebSocket.
+    - ``ca_file``: PEM file of the authorities to trust instead of the system's (``SSL_CERT_FILE``
+      in the environment does the same). ``client_cert``: PEM file with certificate and key, or
+      (certificate, key), or (certificate, key, password). ``verify=False``: accept any certificate.
+      ``ssl_context``: a context of `ssl` instead of these three.
+    - ``proxy``: URL of an HTTP proxy for everything, credentials included; by default
+      ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` decide; False: no proxy.
+      ``unix_socket``: path of a socket to connect to instead of the URL's host and port.
+    - ``ping_interval``: seconds between WebSocket pings (20; None: none). ``ping_timeout``: seconds
+      without any sign of life after one until the connection counts as lost (20; None: no limit).
     - ``max_message_size``: bytes a message from the server may have (64 MiB).
     - ``env``, ``inherit_env``, ``cwd``, ``stderr``, ``stop_ladder``: for a server process.
     - ``listen_wait``: seconds to wait for the server's own channel (1; 0: do not wait).
       ``liveness``: seconds of silence after which that channel counts as dead (None: never).
       ``keep_alive``: seconds between pings (None: none; handshake era only).
+    - ``cache``: use answers again for as long as the server allows (True; stateless era only).
+      ``tasks``: let the server turn calls into tasks, and this client its answers (False).
     - ``retry_busy``: repeat calls refused with 429 or 503, within their time limit.
-    - ``sampling``, ``elicitation``, ``roots``: answer what the server asks; each takes the params
-      of the request and returns its result, and is declared as a capability.
+    - ``sampling``, ``elicitation``, ``roots``: answer what the server asks, in either era; each one
+      given is declared as a capability. ``sampling``: a function that takes a `SamplingRequest`, a
+      `Sampling`, a `SamplingModel`, or a mapping with its fields. ``elicitation``: a function that
+      takes an `ElicitationRequest` and returns what the user entered, or an `Elicitation`.
+      ``roots``: paths, ``file://`` URIs or mappings, or a function without arguments that returns
+      them. A plain function holds up the event loop while it runs. One that raises, or returns
+      what does not fit, costs the server an error and the connection nothing; where a call asked
+      (stateless era), it raises `HandlerFailed`.
+    - ``extensions``: extensions to declare, each with its settings.
+    - ``validate``: what happens when a tool that was listed breaks its output schema: ``"warn"``
+      adds to `CallToolResult.warnings`, ``"strict"`` raises `ProtocolViolation`, ``"off"``.
     - ``on_notification(method, params)``, ``on_log(message)``, ``on_error(error)`` for failures
       that belong to no call, ``on_close(error)`` with None after `close`.
     - ``hooks``: telemetry, see `Hooks`. ``trace``: a function that takes the wire trace line by
@@ -87,9 +123,21 @@ class Client(Tools, Resources, Prompts):
         liveness: float | None = None,
         keep_alive: float | None = None,
         retry_busy: bool = False,
-        sampling: Handler | None = None,
-        elicitation: Handler | None = None,
-        roots: Handler | None = None,
+        tasks: bool = False,
+        cache: bool = True,
+        ca_file: str | os.PathLike[str] | None = None,
+        client_cert: ClientCertificate | None = None,
+        ssl_context: ssl.SSLContext | None = None,
+        verify: bool = True,
+        proxy: ProxyChoice = None,
+        unix_socket: str | os.PathLike[str] | None = None,
+        ping_interval: float | None = 20.0,
+        ping_timeout: float | None = 20.0,
+        sampling: SamplingOption | None = None,
+        elicitation: ElicitationOption | None = None,
+        roots: RootsOption | None = None,
+        extensions: Mapping[str, Mapping[str, Any]] | None = None,
+        validate: str = "warn",
         on_notification: Callable[[str, Mapping[str, Any]], Any] | None = None,
         on_log: Callable[[LogMessage], Any] | None = None,
         on_error: Callable[[McpError], Any] | None = None,
@@ -98,15 +146,11 @@ class Client(Tools, Resources, Prompts):
         trace: TraceWriter | None = None,
         client_info: Mapping[str, Any] | None = None,
     ) -> None:
-        given = {
-            "sampling/createMessage": sampling,
-            "elicitation/create": elicitation,
-            "roots/list": roots,
-        }
         options = Options(
             timeouts=Timeouts.of(timeout, max_timeout, connect_timeout, close_timeout, os.environ),
             client_info=client_info or {"name": "mcpclient", "version": VERSION},
-            handlers=Handlers({name: handler for name, handler in given.items() if handler}),
+            handlers=Handlers(sampling, elicitation, roots),
+            extensions=checked_extensions(extensions or {}),
             events=Events(on_notification, on_log, on_error, on_close),
             protocol_version=None if protocol_version == "auto" else protocol_version,
             strict_version=strict_version,
@@ -122,11 +166,30 @@ class Client(Tools, Resources, Prompts):
             liveness=liveness,
             keep_alive=keep_alive,
             retry_busy=retry_busy,
+            tasks=tasks,
+            cache=cache,
+            network=NetworkOptions.of(
+                ca_file=ca_file,
+                client_cert=client_cert,
+                ssl_context=ssl_context,
+                verify=verify,
+                proxy=proxy,
+                unix_socket=unix_socket,
+                environ=os.environ,
+            ),
+            ping_interval=ping_interval,
+            ping_timeout=ping_timeout,
             hooks=hooks or Hooks(),
             trace=trace,
         )
         self._connection = Connection(route_to(target, options), options)
-        self._caller = Caller(self._connection, self.list_tools)
+        self._outputs = OutputSchemas(validate)
+        self._connection.observers.append(self._outputs)
+        options.handlers.attach(self._connection.route.shown, self._connection.observers)
+        self._held: dict[str, Subscription] = {}
+        self._task_news = TaskNews(self._connection)
+        cached = ClientCache(self._connection) if cache else None
+        self._caller = Caller(self._connection, partial(self.list_tools, fresh=True), cached)
 
     # Connecting and closing
 
@@ -146,10 +209,10 @@ class Client(Tools, Resources, Prompts):
         `ClientClosed`. Cancelling it aborts what is left at once.
         """
         home = self._connection.loop
-        if home is None or home.is_closed():
-            self._connection.abort()
-        else:
+        if home is not None and home.is_running():
             await self._at_home(self._connection.close)
+        else:
+            self._connection.abort()
 
     def __await__(self) -> Generator[Any, None, Client]:
         return self.connect().__await__()
@@ -200,6 +263,11 @@ class Client(Tools, Resources, Prompts):
         return dict(agreement.capabilities) if agreement is not None else {}
 
     @property
+    def extensions(self) -> dict[str, dict[str, Any]]:
+        """The extensions that the server declared, with their settings."""
+        return extensions_of(self.capabilities)
+
+    @property
     def instructions(self) -> str | None:
         """How the server wants to be used, as text for a language model."""
         agreement = self._connection.agreement
@@ -220,7 +288,18 @@ class Client(Tools, Resources, Prompts):
         """Make sure the server answers; in the stateless era, which has no ping, by asking it
         about itself.
         """
-        await self.request("server/discover" if self._is_stateless else "ping", timeout=timeout)
+        method = "server/discover" if self._is_stateless else "ping"
+        await self.request(method, timeout=timeout, fresh=True)
+
+    async def set_roots(self, roots: RootsOption) -> None:
+        """Answer with other roots from now on, and tell the server (handshake era).
+
+        Raises `UsageError` when no roots were given when the client was made, not even ``[]``:
+        then the server was told that there are none.
+        """
+        self._connection.options.handlers.set_roots(roots)
+        if self.is_connected and not self._is_stateless:
+            await self.notify("notifications/roots/list_changed")
 
     @property
     def _is_stateless(self) -> bool:

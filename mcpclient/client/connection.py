@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..errors import CallTimeout, ClientClosed, McpError
+from ..protocol import tasks
 from ..protocol.era import ClientIdentity, EraRules
 from ..protocol.negotiate import (
     Agreement,
@@ -25,13 +26,15 @@ from ..protocol.negotiate import (
     negotiate,
 )
 from ..protocol.types import LogMessage
-from ..protocol.versions import Era, era_of
+from ..protocol.versions import LATEST_HANDSHAKE, Era, era_of
 from ..transports.base import Transport
 from ..transports.tracing import TracingTransport
 from .callbacks import OrderedCallback
+from .observer import Observer
 from .options import Options
 from .session import CallOptions, Session
 from .targets import Route
+from .task_receiver import TaskReceiver
 
 __all__ = ["Connection"]
 
@@ -43,6 +46,9 @@ T = TypeVar("T")
 # What is known of servers met before in this process: a reconnection need not probe again.
 _eras: dict[str, Era] = {}
 _REMEMBERED_ERAS = 1000
+
+# What is left of a deadline that has passed, in seconds: even then a call is allowed to begin.
+_NO_TIME = 0.001
 
 _LOG_LEVELS = {
     "debug": logging.DEBUG,
@@ -64,8 +70,11 @@ class Connection:
         self.options = options
         self.agreement: Agreement | None = None
         self.generation = 0
+        self.receiver = TaskReceiver(options.handlers, tasks=options.tasks)
+        self.observers: list[Observer] = [self.receiver]
         self.loop: asyncio.AbstractEventLoop | None = None
         self._session: Session | None = None
+        self._connecting: Session | None = None
         self._lock: asyncio.Lock | None = None
         self._closed = False
         self._keep_alive_timer: asyncio.TimerHandle | None = None
@@ -73,7 +82,9 @@ class Connection:
     @property
     def is_open(self) -> bool:
         """Whether calls can be made now."""
-        return self._session is not None and self._session.ended is None and not self._closed
+        if self._session is None or self._session.ended is not None or self._closed:
+            return False
+        return self.loop is not None and not self.loop.is_closed()
 
     @property
     def era(self) -> EraRules | None:
@@ -97,19 +108,35 @@ class Connection:
             if self.is_open:
                 return
             if self._session is not None:
-                await self._session.close(self.options.timeouts.close)
+                await self._leave(self._session)
             self.loop = asyncio.get_running_loop()
             self._closed = False
-            session = self._new_session()
+            self._connecting = session = self._new_session()
             opening = _Opening(self.route, self.options, session)
             try:
                 with self.options.hooks.reporting(self.route.shown, "connect"):
                     agreement = await opening.run(_eras.get(self.route.key))
+                if self._closed:
+                    raise ClientClosed()
             except BaseException:
                 await session.close(self.options.timeouts.close)
+                await self._give_up_logins()
                 raise
+            finally:
+                self._connecting = None
             self._agree(session, agreement)
             self._report(session, agreement)
+
+    async def _leave(self, session: Session) -> None:
+        if self.loop is asyncio.get_running_loop():
+            await session.close(self.options.timeouts.close)
+        else:
+            session.abort()  # the event loop it belongs to has ended
+
+    async def restore(self) -> None:
+        """Connect anew after a loss. Raises `ClientClosed` when the caller has closed it."""
+        if not self.is_open and self.session is not None:
+            await self.open()
 
     def _opening(self) -> asyncio.Lock:
         # Made here and not in the constructor, which may run outside any event loop.
@@ -118,10 +145,10 @@ class Connection:
         return self._lock
 
     def _new_session(self) -> Session:
-        events, callbacks = self.options.events, _Callbacks(self.route.shown)
+        events, callbacks = self.options.events, _Callbacks(self.route.shown, self.observers)
         session = Session(
             _traced(self.route.open(), self.options),
-            self.options.handlers,
+            self.receiver,
             on_notification=callbacks.notification,
             on_error=callbacks.error,
             on_lost=callbacks.lost,
@@ -134,10 +161,13 @@ class Connection:
         self._session = session
         self.agreement = agreement
         self.generation += 1
-        if len(_eras) >= _REMEMBERED_ERAS:
-            _eras.clear()
-        _eras[self.route.key] = era_of(agreement.era.version) or Era.HANDSHAKE
+        if self.options.protocol_version is None:  # a pinned revision proves nothing
+            if len(_eras) >= _REMEMBERED_ERAS:
+                _eras.clear()
+            _eras[self.route.key] = era_of(agreement.era.version) or Era.HANDSHAKE
         self._schedule_keep_alive()
+        for observer in list(self.observers):
+            observer.connected()
 
     def _report(self, session: Session, agreement: Agreement) -> None:
         self.options.hooks.connected(
@@ -151,35 +181,49 @@ class Connection:
     async def renew(self, generation: int) -> None:
         """Open a new session on the same transport; the old one, of ``generation``, has expired.
 
-        Callers that notice the same expiry share one renewal.
+        Callers that notice the same expiry share one renewal, and its failure.
         """
         async with self._opening():
             if self.generation != generation:
                 return
             session = self.session
             plan = _plan_for(self.route, self.options, None)
-            version = session.era.version if session.era is not None else None
+            version = session.era.version if session.era is not None else LATEST_HANDSHAKE
+            if era_of(version) is None:  # accepted from the server, but not to be offered to it
+                version = LATEST_HANDSHAKE
             opening = _Opening(self.route, self.options, session)
-            agreement = await opening.follow(plan, version)
+            try:
+                agreement = await opening.follow(plan, version)
+            except McpError:
+                self.generation += 1
+                raise
             self._agree(session, agreement)
 
     async def close(self) -> None:
         """End the connection, within the close timeout. Idempotent."""
-        self._closed = True
-        self._cancel_keep_alive()
+        self._end()
+        if self._connecting is not None:
+            await self._connecting.close(self.options.timeouts.close)
         session = self._session
         if session is not None:
             was_open = session.ended is None
             await session.close(self.options.timeouts.close)
             if was_open and self.options.events.close is not None:
                 OrderedCallback(self.options.events.close, session.tasks)(None)
+                await session.tasks.wait(self.options.timeouts.close)
 
     def abort(self) -> None:
         """Free everything without waiting."""
+        self._end()
+        for session in (self._connecting, self._session):
+            if session is not None:
+                session.abort()
+
+    def _end(self) -> None:
         self._closed = True
         self._cancel_keep_alive()
-        if self._session is not None:
-            self._session.abort()
+        for observer in list(self.observers):
+            observer.closed()
 
     # LIFE-8
 
@@ -212,10 +256,11 @@ class Connection:
 
 
 class _Callbacks:
-    """The caller's event callbacks, as one session calls them."""
+    """The library's observers and the caller's event callbacks, as one session calls them."""
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, observers: Sequence[Observer]) -> None:
         self._server = server
+        self._observers = observers
         self._notification: OrderedCallback | None = None
         self._log: OrderedCallback | None = None
         self._error: OrderedCallback | None = None
@@ -232,6 +277,8 @@ class _Callbacks:
 
     def notification(self, method: str, params: Mapping[str, Any]) -> None:
         """Take a notification; log messages also go to the standard `logging` tree."""
+        for observer in list(self._observers):
+            observer.notified(method, params)
         if method == "notifications/message":
             self._take_log(LogMessage(params))
         if self._notification is not None:
@@ -250,6 +297,8 @@ class _Callbacks:
             self._error(error)
 
     def lost(self, error: McpError) -> None:
+        for observer in list(self._observers):
+            observer.lost(error)
         if self._close is not None:
             self._close(error)
 
@@ -260,13 +309,27 @@ def _traced(transport: Transport, options: Options) -> Transport:
 
 def _plan_for(route: Route, options: Options, remembered: Era | None) -> Plan:
     return Plan(
-        ClientIdentity(options.client_info, options.handlers.capabilities),
+        _identity(options),
         route.shown,
         version=_pinned_version(options),
         remembered=remembered,
         strict=options.strict_version,
         may_switch=route.open_legacy is not None,
     )
+
+
+def _identity(options: Options) -> ClientIdentity:
+    capabilities = options.handlers.capabilities
+    handshake = options.handlers.handshake_capabilities
+    extensions = dict(options.extensions)
+    if options.tasks:
+        extensions.setdefault(tasks.EXTENSION, {})
+        receiver = tasks.receiver_capability(capabilities)
+        if receiver:
+            handshake["tasks"] = receiver
+    if extensions:
+        capabilities["extensions"] = extensions
+    return ClientIdentity(options.client_info, capabilities, handshake)
 
 
 def _pinned_version(options: Options) -> str | None:
@@ -291,7 +354,7 @@ class _Opening:
         await self._open_transport(self._session.transport)
         return await self._negotiate(_plan_for(self._route, self._options, remembered))
 
-    async def follow(self, plan: Plan, version: str | None) -> Agreement:
+    async def follow(self, plan: Plan, version: str) -> Agreement:
         """Negotiate again on an open transport, in the revision agreed on before."""
         return await self._negotiate(
             Plan(plan.identity, plan.target, version=version, strict=plan.strict)
@@ -330,7 +393,7 @@ class _Opening:
         return None
 
     async def _tell(self, method: str, era: EraRules) -> None:
-        await self._session.notify(method, None, era)
+        await self._within(method, self._session.notify(method, None, era))
 
     def _limits(self, step: Ask) -> CallOptions:
         remaining = self._remaining()
@@ -340,7 +403,9 @@ class _Opening:
         return CallOptions(None if remaining == math.inf else remaining, None)
 
     def _remaining(self) -> float:
-        return max(self._deadline - self._loop.time(), 0.001)
+        # The time that a human took to log in is not the server's.
+        deadline = self._deadline + self._session.held_seconds
+        return max(deadline - self._loop.time(), _NO_TIME)
 
     async def _replace_transport(self, transport: Transport) -> None:
         await self._session.transport.close()
@@ -352,8 +417,15 @@ class _Opening:
         await self._within("connect", transport.open(self._session))
 
     async def _within(self, what: str, work: Awaitable[T]) -> T:
-        remaining = self._remaining()
+        task = asyncio.ensure_future(work)
         try:
-            return await asyncio.wait_for(work, None if remaining == math.inf else remaining)
-        except asyncio.TimeoutError:
-            raise CallTimeout(what, self._seconds or 0.0, "total") from None
+            while not task.done():
+                remaining = self._remaining()
+                if remaining == _NO_TIME:
+                    raise CallTimeout(what, self._seconds or 0.0, "total")
+                await asyncio.wait({task}, timeout=None if remaining == math.inf else remaining)
+            return task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})

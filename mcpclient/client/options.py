@@ -10,6 +10,7 @@ from typing import Any, Callable, Union
 
 from ..errors import McpError, UsageError
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
+from ..net.network_options import NetworkOptions
 from ..net.process import StderrTarget, StopLadder
 from ..protocol.types import LogMessage
 from ..transports.http_messages import HeaderSource
@@ -51,6 +52,7 @@ class Timeouts:
     tool: float | None
     connect: float | None
     close: float
+    usual: dict[float | None, CallOptions] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -79,13 +81,22 @@ class Timeouts:
     def for_call(self, method: str, timeout: Seconds, max_timeout: Seconds) -> CallOptions:
         """Return the limits of one call."""
         idle = self.tool if method == "tools/call" else self.idle
+        if timeout is DEFAULT and max_timeout is DEFAULT:
+            return self._usual(idle)
         return CallOptions(_resolve(timeout, idle), _resolve(max_timeout, self.total))
+
+    def _usual(self, idle: float | None) -> CallOptions:
+        """Return the limits of a call that sets none of its own, made once for all such calls."""
+        options = self.usual.get(idle)
+        if options is None:
+            options = self.usual[idle] = CallOptions(idle, self.total)
+        return options
 
 
 def _resolve(given: Seconds, default: float | None) -> float | None:
     chosen = default if isinstance(given, Default) else given
-    if chosen is not None and chosen < 0:
-        raise UsageError(f"a timeout cannot be negative: {chosen}")
+    if chosen is not None and not chosen >= 0:  # so worded, it also catches what is no number
+        raise UsageError(f"a timeout is a number of seconds and not negative: {chosen}")
     return chosen or None
 
 
@@ -117,6 +128,7 @@ class Options:
     client_info: Mapping[str, Any]
     handlers: Handlers
     events: Events
+    extensions: Mapping[str, Any] = field(default_factory=dict)
     protocol_version: str | None = None
     strict_version: bool = False
     transport: str | None = None
@@ -131,5 +143,10 @@ class Options:
     liveness: float | None = None
     keep_alive: float | None = None
     retry_busy: bool = False
+    tasks: bool = False
+    cache: bool = True
+    network: NetworkOptions = field(default_factory=NetworkOptions)
+    ping_interval: float | None = 20.0
+    ping_timeout: float | None = 20.0
     hooks: Hooks = field(default_factory=Hooks)
     trace: TraceWriter | None = None

@@ -31,10 +31,11 @@ async def all_pages(
         if isinstance(page, list):
             items += [item for item in page if isinstance(item, dict)]
         cursor = result.get("nextCursor")
-        if not isinstance(cursor, str):
+        if cursor is None:
             return items
-        if cursor in seen:
-            raise ProtocolViolation(f"the server gave the cursor {cursor[:100]!r} for {key} twice")
-        seen.add(cursor)
+        shown = repr(cursor)  # a string by the schema; whatever it is, it goes back as it came
+        if shown in seen:
+            raise ProtocolViolation(f"the server gave the cursor {shown[:100]} for {key} twice")
+        seen.add(shown)
         params = {"cursor": cursor}
     raise ProtocolViolation(f"the list of {key} did not end within {MAX_PAGES} pages")

@@ -18,9 +18,16 @@ Reference = Union[Prompt, ResourceTemplate, Mapping[str, Any]]
 class Prompts(Requests):
     """Listing prompts, filling them in, and completing arguments."""
 
-    async def list_prompts(self, *, timeout: Seconds = DEFAULT) -> list[Prompt]:
-        """Return the prompts of all pages."""
-        return [Prompt(item) for item in await self._list("prompts/list", "prompts", timeout)]
+    async def list_prompts(
+        self,
+        *,
+        timeout: Seconds = DEFAULT,
+        meta: Mapping[str, Any] | None = None,
+        fresh: bool = False,
+    ) -> list[Prompt]:
+        """Return the prompts of all pages. ``fresh``: see `request`."""
+        items = await self._list("prompts/list", "prompts", timeout, fresh, meta=meta)
+        return [Prompt(item) for item in items]
 
     async def get_prompt(
         self,
@@ -44,6 +51,7 @@ class Prompts(Requests):
         value: str,
         *,
         context: Mapping[str, str] | None = None,
+        meta: Mapping[str, Any] | None = None,
     ) -> Completion:
         """Return suggestions for an argument of a prompt or a resource template.
 
@@ -56,7 +64,7 @@ class Prompts(Requests):
         }
         if context:
             params["context"] = {"arguments": context}
-        result = await self.request("completion/complete", params)
+        result = await self.request("completion/complete", params, meta=meta)
         completion = result.get("completion")
         return Completion(completion if isinstance(completion, dict) else {})
 

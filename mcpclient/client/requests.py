@@ -38,24 +38,27 @@ class Requests:
         on_progress: ProgressHandler | None = None,
         meta: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
+        fresh: bool = False,
     ) -> dict[str, Any]:
         """Send any request and return its result as the server sent it.
 
         ``timeout``: seconds without an answer or progress; ``max_timeout``: seconds in all (None
         or 0: no limit). ``on_progress`` takes a `Progress` for each step, in order, before the
         result. ``meta`` travels as ``_meta``; ``headers`` with this request only, over HTTP.
+        ``fresh``: ask the server even where its last answer may still be used.
 
         Raises `PeerError` for an error answer, `CallTimeout`, `ConnectionLost` (`ProcessExited`
         for a server process), `HttpError`, `ProtocolViolation`, `ClientClosed`. Cancelling tells
         the server and frees everything.
         """
         limits = self._connection.options.timeouts.for_call(method, timeout, max_timeout)
-        if on_progress is not None or headers:
+        if on_progress is not None or headers or fresh:
             limits = CallOptions(
                 limits.timeout,
                 limits.max_timeout,
                 headers or {},
                 _progress_params(on_progress) if on_progress is not None else None,
+                fresh=fresh,
             )
         if meta:
             params = {**(params or {}), "_meta": dict(meta)}
@@ -67,9 +70,21 @@ class Requests:
         """Send any notification."""
         await self._at_home(self._connection.session.notify, method, params)
 
-    async def _list(self, method: str, key: str, timeout: Seconds) -> list[dict[str, Any]]:
-        async def fetch(params: Mapping[str, Any]) -> Mapping[str, Any]:
-            return await self.request(method, params or None, timeout=timeout)
+    async def _list(
+        self,
+        method: str,
+        key: str,
+        timeout: Seconds,
+        fresh: bool = False,
+        *,
+        meta: Mapping[str, Any] | None = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> list[dict[str, Any]]:
+        async def fetch(page: Mapping[str, Any]) -> Mapping[str, Any]:
+            asked = {**params, **page} if params else page
+            return await self.request(
+                method, asked or None, timeout=timeout, meta=meta, fresh=fresh
+            )
 
         return await all_pages(fetch, key)
 

@@ -13,31 +13,42 @@ __all__ = ["Resources"]
 
 
 class Resources(Requests):
-    """Listing, reading and watching resources."""
+    """Listing and reading resources."""
 
-    async def list_resources(self, *, timeout: Seconds = DEFAULT) -> list[Resource]:
-        """Return the resources of all pages."""
-        items = await self._list("resources/list", "resources", timeout)
+    async def list_resources(
+        self,
+        *,
+        timeout: Seconds = DEFAULT,
+        meta: Mapping[str, Any] | None = None,
+        fresh: bool = False,
+    ) -> list[Resource]:
+        """Return the resources of all pages. ``fresh``: see `request`."""
+        items = await self._list("resources/list", "resources", timeout, fresh, meta=meta)
         return [Resource(item) for item in items]
 
     async def list_resource_templates(
-        self, *, timeout: Seconds = DEFAULT
+        self,
+        *,
+        timeout: Seconds = DEFAULT,
+        meta: Mapping[str, Any] | None = None,
+        fresh: bool = False,
     ) -> list[ResourceTemplate]:
-        """Return the resource templates of all pages."""
-        items = await self._list("resources/templates/list", "resourceTemplates", timeout)
+        """Return the resource templates of all pages. ``fresh``: see `request`."""
+        items = await self._list(
+            "resources/templates/list", "resourceTemplates", timeout, fresh, meta=meta
+        )
         return [ResourceTemplate(item) for item in items]
 
     async def read_resource(
-        self, uri: str, *, timeout: Seconds = DEFAULT, meta: Mapping[str, Any] | None = None
+        self,
+        uri: str,
+        *,
+        timeout: Seconds = DEFAULT,
+        meta: Mapping[str, Any] | None = None,
+        fresh: bool = False,
     ) -> ReadResourceResult:
-        """Read a resource."""
-        result = await self.request("resources/read", {"uri": uri}, timeout=timeout, meta=meta)
+        """Read a resource. ``fresh``: see `request`."""
+        result = await self.request(
+            "resources/read", {"uri": uri}, timeout=timeout, meta=meta, fresh=fresh
+        )
         return ReadResourceResult(result)
-
-    async def subscribe_resource(self, uri: str) -> None:
-        """Ask for ``notifications/resources/updated`` about a resource (handshake era)."""
-        await self.request("resources/subscribe", {"uri": uri})
-
-    async def unsubscribe_resource(self, uri: str) -> None:
-        """Take back `subscribe_resource`."""
-        await self.request("resources/unsubscribe", {"uri": uri})

@@ -20,19 +20,25 @@ from ..errors import (
     McpError,
     PeerError,
     ProtocolViolation,
+    UrlElicitationRequired,
+    UsageError,
 )
 from ..jsonrpc import messages
 from ..jsonrpc.correlator import Correlator
-from ..jsonrpc.messages import Message, RequestId
+from ..jsonrpc.messages import ErrorCode, Message, RequestId
 from ..protocol.era import EraRules
 from ..protocol.outgoing import Cancel, Outgoing
 from ..transports.base import Abandoned, Transport
 from .callbacks import OrderedCallback, TaskGroup
-from .handlers import Handlers
+from .handlers import TAKES_ITS_TIME, Handlers, error_answer
+from .task_receiver import TaskReceiver
 
 __all__ = ["CallOptions", "Session"]
 
 logger = logging.getLogger("mcpclient.session")
+
+# How long closing waits for a message on its way, such as the cancellation of the last call.
+_DEPARTURE_TIMEOUT = 1.0
 
 _NO_PARAMS: Mapping[str, Any] = {}
 
@@ -46,13 +52,17 @@ class CallOptions:
 
     ``timeout``: seconds without an answer or progress (None or 0: no limit). ``max_timeout``:
     seconds in all, progress or not. ``headers``: sent with this call only, where the transport has
-    headers. ``on_progress``: takes the params of each progress notification.
+    headers. ``on_progress``: takes the params of each progress notification. ``on_sent``: takes the
+    id of the request before it goes out. ``fresh``: ask the server even where its last answer may
+    be used again.
     """
 
     timeout: float | None = 30.0
     max_timeout: float | None = 600.0
     headers: Mapping[str, str] = field(default_factory=dict)
     on_progress: Callable[[Mapping[str, Any]], Any] | None = None
+    on_sent: Callable[[RequestId], Any] | None = None
+    fresh: bool = False
 
 
 class Session:
@@ -65,7 +75,7 @@ class Session:
     def __init__(
         self,
         transport: Transport,
-        handlers: Handlers,
+        handlers: Handlers | TaskReceiver,
         *,
         on_notification: Callable[[str, Mapping[str, Any]], None],
         on_error: Callable[[McpError], None],
@@ -75,6 +85,8 @@ class Session:
         self.era: EraRules | None = None
         self.log_level: str | None = None
         self.tasks = TaskGroup()
+        # What is being sent without anybody waiting; it may still leave while the session closes.
+        self._departures = TaskGroup()
         self._handlers = handlers
         self._on_notification = on_notification
         self._on_error = on_error
@@ -84,6 +96,9 @@ class Session:
         self._answering: dict[RequestId, asyncio.Task[Any]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = math.inf
+        self._holds = 0
+        self._held_since = 0.0
+        self._held_seconds = 0.0
         self._ended: McpError | None = None
 
     @property
@@ -135,6 +150,8 @@ class Session:
             assert rules is not None, "no era has been agreed on"
             outgoing = rules.request(pending.id, method, params, self.log_level)
             outgoing.caller_headers = options.headers
+            if options.on_sent is not None:
+                options.on_sent(pending.id)
             if pending.deadline < self._timer_at:
                 self._set_timer(pending.deadline)
             sending = self.transport.send(outgoing)
@@ -163,7 +180,9 @@ class Session:
             if not task.done():
                 task.cancel()
         if task.done() and not task.cancelled():
-            task.result()
+            error = task.exception()
+            if error is not None and not waiter.done():
+                raise error
 
     def _abandon(self, outgoing: Outgoing, reason: BaseException) -> None:
         """Tell the server, as the era wants it, that nobody waits any more."""
@@ -196,9 +215,9 @@ class Session:
         """Send without waiting."""
         sending = self.transport.send(outgoing)
         if sending is not None:
-            self.tasks.start(self._post_later(sending))
+            self._departures.start(self._post_later(asyncio.ensure_future(sending)))
 
-    async def _post_later(self, sending: Awaitable[None]) -> None:
+    async def _post_later(self, sending: asyncio.Future[None]) -> None:
         try:
             await sending
         except McpError as error:
@@ -224,10 +243,26 @@ class Session:
     def hold_deadlines(self) -> None:
         """Stop the clocks of all calls, while a human is being asked. Calls nest."""
         self._correlator.pause(self._loop.time())
+        if not self._holds:
+            self._held_since = self._loop.time()
+        self._holds += 1
+
+    @property
+    def held_seconds(self) -> float:
+        """How long the clocks have stood still so far."""
+        now = self._loop.time() - self._held_since if self._holds else 0.0
+        return self._held_seconds + now
+
+    def lift_limits(self, request_id: RequestId) -> None:
+        """Let a request that has been accepted stay open for as long as the server likes."""
+        self._correlator.lift_limits(request_id)
 
     def release_deadlines(self) -> None:
         """Let the clocks run again."""
         self._correlator.resume(self._loop.time())
+        self._holds -= 1
+        if not self._holds:
+            self._held_seconds += self._loop.time() - self._held_since
         deadline = self._correlator.next_deadline()
         if deadline < self._timer_at:
             self._set_timer(deadline)
@@ -236,6 +271,8 @@ class Session:
 
     def message_received(self, message: Message) -> None:
         """Take one message from the server."""
+        if self._ended is not None:
+            return
         if "method" in message:
             self._take_call(message)
         elif not self._correlator.settle(message) and not self._is_anonymous_error(message):
@@ -250,7 +287,9 @@ class Session:
         return True
 
     def _take_call(self, message: Message) -> None:
-        method, params = message["method"], message.get("params", _NO_PARAMS)
+        method, params = message["method"], message.get("params")
+        if params is None:  # null is no params to servers that write out every field
+            params = _NO_PARAMS
         if not isinstance(method, str) or not isinstance(params, Mapping):
             self.message_rejected(ProtocolViolation("the server sent an invalid request"), None)
         elif "id" in message:
@@ -265,7 +304,7 @@ class Session:
         elif method == "notifications/cancelled":
             request_id = params.get("requestId")
             if isinstance(request_id, (int, str)) and request_id in self._answering:
-                self._answering[request_id].cancel()
+                self._answering.pop(request_id).cancel()
         self._on_notification(method, params)
 
     def _take_request(self, request_id: Any, method: str, params: Mapping[str, Any]) -> None:
@@ -280,17 +319,35 @@ class Session:
             task.add_done_callback(lambda _: self._answering.pop(request_id, None))
 
     async def _answer(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
+        takes_its_time = method in TAKES_ITS_TIME
+        if takes_its_time:
+            self.hold_deadlines()
         try:
             answer = messages.response(request_id, await self._handlers.answer(method, params))
-        except PeerError as error:
-            answer = messages.error_response(request_id, error.code, error.message, error.data)
-        outgoing = self.era.answer(answer) if self.era is not None else Outgoing(answer)
+        except McpError as error:
+            answer = messages.error_response(request_id, *error_answer(error))
+        except asyncio.CancelledError:
+            if self._ended is not None or request_id not in self._answering:
+                raise
+            # Nobody cancelled this: something the handler waited for was.
+            answer = messages.error_response(request_id, ErrorCode.INTERNAL_ERROR, "cancelled")
+        finally:
+            if takes_its_time:
+                self.release_deadlines()
         try:
-            sending = self.transport.send(outgoing)
-            if sending is not None:
-                await sending
+            await self._send_answer(answer)
+        except UsageError as error:
+            self._on_error(error)
+            code, text, _ = error_answer(error)
+            await self._send_answer(messages.error_response(request_id, code, text))
         except McpError as error:
             self._on_error(error)
+
+    async def _send_answer(self, answer: Message) -> None:
+        outgoing = self.era.answer(answer) if self.era is not None else Outgoing(answer)
+        sending = self.transport.send(outgoing)
+        if sending is not None:
+            await sending
 
     def message_rejected(self, error: ProtocolViolation, request_id: RequestId | None) -> None:
         """Take note of bytes that are no message."""
@@ -327,6 +384,7 @@ class Session:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+            self._timer_at = math.inf  # the session may be revived
 
     async def close(self, seconds: float) -> None:
         """End the connection within ``seconds``; whatever is left then is aborted. Idempotent."""
@@ -343,6 +401,8 @@ class Session:
             logger.warning("closing failed", exc_info=closing.exception())
 
     async def _close(self) -> None:
+        await self._departures.wait(_DEPARTURE_TIMEOUT)
+        self._departures.cancel()
         await self.transport.close()
         await self.tasks.wait(1.0)
 
@@ -368,6 +428,9 @@ def _result_of(message: Message) -> dict[str, Any]:
 
 
 def _peer_error(error: Any) -> McpError:
-    if not isinstance(error, dict) or not isinstance(error.get("code"), (int, float)):
+    code = error.get("code") if isinstance(error, dict) else None
+    if isinstance(code, float) and code.is_integer():
+        code = int(code)
+    if not isinstance(code, int):
         return ProtocolViolation(f"the server answered with a malformed error: {error!r}"[:500])
-    return PeerError(int(error["code"]), str(error.get("message", "")), error.get("data"))
+    return PeerError(code, str(error.get("message", "")), error.get("data"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,10 +12,14 @@ from typing import Any, Callable, Union
 
 from ..errors import UsageError
 from ..framing.uri import Url, parse_url
+from ..net.dialing import Dialer
+from ..net.websocket import WebSocketSettings
 from ..transports.base import Transport
 from ..transports.legacy_sse import LegacySseTransport
+from ..transports.line_socket import LineSocketTransport
 from ..transports.stdio import StdioTransport
 from ..transports.streamable_http import StreamableHttpTransport
+from ..transports.websocket import WebSocketTransport
 from .options import Options
 
 __all__ = ["Route", "Target", "route_to"]
@@ -30,7 +35,7 @@ _INTERPRETERS = {
     ".cjs": "node",
 }
 
-_URL_SCHEMES = ("http://", "https://", "ws://", "wss://")
+_URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ def route_to(target: Target, options: Options) -> Route:
         return Route(target.description, f"transport:{id(target)}", lambda: target)
     if isinstance(target, Mapping):
         return _configured(target, options)
-    if isinstance(target, str) and target.strip().lower().startswith(_URL_SCHEMES):
+    if isinstance(target, str) and _URL.match(target):
         return _to_url(target, options)
     if isinstance(target, (str, os.PathLike)):
         return _to_command(_command_of(target), options)
@@ -98,12 +103,28 @@ def _to_command(command: list[str], options: Options) -> Route:
     return Route(shlex.join(command), key, open_stdio)
 
 
+# What ``transport`` may be pinned to for the schemes of URLs.
+_TRANSPORTS = {
+    "http": ("http", "sse"),
+    "https": ("http", "sse"),
+    "ws": ("ws",),
+    "wss": ("ws",),
+    "tcp": ("socket",),
+    "unix": ("socket",),
+}
+
+
 def _to_url(text: str, options: Options) -> Route:
     url = parse_url(text)
-    if url.scheme not in ("http", "https"):
-        raise UsageError(f"no transport for {url.scheme} URLs: {url.shown}")
-    if options.transport not in (None, "http", "sse"):
+    if options.transport == "ws" and url.scheme in ("http", "https"):
+        url = url._replace(scheme="ws" + url.scheme[len("http") :])
+    if options.transport not in (None, *_TRANSPORTS[url.scheme]):
         raise UsageError(f"transport={options.transport!r} does not fit {url.shown}")
+    dialer = Dialer(options.network)
+    if url.scheme in ("ws", "wss"):
+        return _to_websocket(url, options, dialer)
+    if url.scheme in ("tcp", "unix"):
+        return _to_socket(url, options, dialer)
 
     def open_http() -> Transport:
         return StreamableHttpTransport(
@@ -112,17 +133,39 @@ def _to_url(text: str, options: Options) -> Route:
             max_message_size=options.max_message_size,
             listen_wait=options.listen_wait,
             liveness=options.liveness,
+            dialer=dialer,
         )
 
     def open_sse() -> Transport:
         return LegacySseTransport(
-            url, headers=options.headers, max_message_size=options.max_message_size
+            url,
+            headers=options.headers,
+            max_message_size=options.max_message_size,
+            dialer=dialer,
         )
 
     if options.transport == "sse":
         return Route(url.shown, f"sse:{url}", open_sse)
     legacy = open_sse if options.transport is None else None
     return Route(url.shown, _key_of(url), open_http, legacy)
+
+
+def _to_websocket(url: Url, options: Options, dialer: Dialer) -> Route:
+    settings = WebSocketSettings(
+        options.max_message_size, options.ping_interval, options.ping_timeout
+    )
+
+    def open_websocket() -> Transport:
+        return WebSocketTransport(url, headers=options.headers, settings=settings, dialer=dialer)
+
+    return Route(url.shown, f"ws:{url}", open_websocket)
+
+
+def _to_socket(url: Url, options: Options, dialer: Dialer) -> Route:
+    def open_socket() -> Transport:
+        return LineSocketTransport(url, max_message_size=options.max_message_size, dialer=dialer)
+
+    return Route(url.shown, f"socket:{url}", open_socket)
 
 
 def _key_of(url: Url) -> str:
@@ -138,6 +181,8 @@ _TRANSPORT_NAMES = {
     "streamable_http": "http",
     "streamableHttp": "http",
     "sse": "sse",
+    "ws": "ws",
+    "websocket": "ws",
     "remote": None,
 }
 
@@ -148,27 +193,37 @@ def _configured(config: Mapping[str, Any], options: Options) -> Route:
     if isinstance(servers, Mapping):
         if len(servers) != 1:
             raise UsageError(f"a client connects to one server; configured are {len(servers)}")
-        return _configured(next(iter(servers.values())), options)
+        config = next(iter(servers.values()))
+        if not isinstance(config, Mapping):
+            raise UsageError("a server's configuration is a mapping")
     kind = config.get("type") or config.get("transport")
     if kind is not None:
-        if kind not in _TRANSPORT_NAMES:
+        if not isinstance(kind, str) or kind not in _TRANSPORT_NAMES:
             raise UsageError(f"unknown transport type in the configuration: {kind!r}")
         options = replace(options, transport=options.transport or _TRANSPORT_NAMES[kind])
     if isinstance(config.get("url"), str):
-        headers = config.get("headers")
-        if headers and options.headers is None:
-            options = replace(options, headers=headers)
-        return _to_url(config["url"], options)
+        headers = options.headers or _mapping_in(config, "headers")
+        return _to_url(config["url"], replace(options, headers=headers))
     command = config.get("command")
     if not command:
         raise UsageError("a server's configuration needs a command or a url")
-    words = [command] if isinstance(command, str) else list(command)
-    words += [str(argument) for argument in config.get("args", ())]
+    arguments = config.get("args") or []
+    if not isinstance(command, (str, list)) or not isinstance(arguments, (list, tuple)):
+        raise UsageError("command and args in a server's configuration are a string and a list")
+    words = [command] if isinstance(command, str) else [str(word) for word in command]
+    words += [str(argument) for argument in arguments]
     return _to_command(
         words,
         replace(
             options,
-            env=options.env or config.get("env") or config.get("environment"),
+            env=options.env or _mapping_in(config, "env") or _mapping_in(config, "environment"),
             cwd=options.cwd or config.get("cwd"),
         ),
     )
+
+
+def _mapping_in(config: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    value = config.get(name) or None
+    if value is not None and not isinstance(value, Mapping):
+        raise UsageError(f"{name} in a server's configuration is a mapping")
+    return value

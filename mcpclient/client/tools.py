@@ -11,27 +11,39 @@ from ..errors import ToolError
 from ..protocol.era_stateless import StatelessEra
 from ..protocol.types import CallToolResult, Tool
 from .options import DEFAULT, Seconds
-from .requests import ProgressHandler, Requests
+from .requests import ProgressHandler
+from .tasks import Tasks
+from .validation import OutputSchemas
 
 __all__ = ["Tools"]
 
 logger = logging.getLogger("mcpclient.client")
 
 
-class Tools(Requests):
+class Tools(Tasks):
     """Listing and calling tools."""
 
-    async def list_tools(self, *, timeout: Seconds = DEFAULT) -> list[Tool]:
-        """Return the tools of all pages.
+    _outputs: OutputSchemas
+
+    async def list_tools(
+        self,
+        *,
+        timeout: Seconds = DEFAULT,
+        meta: Mapping[str, Any] | None = None,
+        fresh: bool = False,
+    ) -> list[Tool]:
+        """Return the tools of all pages. ``fresh``: see `request`.
 
         Over HTTP in the stateless era, a tool whose header annotations are invalid is left out
         with a warning, as the specification demands.
         """
-        tools = await self._list("tools/list", "tools", timeout)
+        tools = await self._list("tools/list", "tools", timeout, fresh, meta=meta)
         era = self._connection.era
         if isinstance(era, StatelessEra) and self._connection.session.transport.carries_headers:
             tools = [tool for tool in tools if _learn_headers(era, tool)]
-        return [Tool(tool) for tool in tools]
+        listed = [Tool(tool) for tool in tools]
+        self._outputs.learn(listed)
+        return listed
 
     async def call_tool(
         self,
@@ -49,8 +61,9 @@ class Tools(Requests):
         """Call a tool with exactly one request. The options are those of `request`.
 
         A tool's own failure is a result with ``is_error``, or a `ToolError` when
-        ``raise_on_error`` is set. Otherwise raises what `request` does. ``trace`` is handed to the
-        hooks as it is.
+        ``raise_on_error`` is set. Otherwise raises what `request` does. Structured content is
+        checked if the tool was listed before, as the client's ``validate`` says. ``trace`` is handed
+        to the hooks as it is.
         """
         request = self.request(
             "tools/call",
@@ -61,9 +74,12 @@ class Tools(Requests):
             meta=meta,
             headers=headers,
         )
+        if self._connection.options.tasks:
+            request = self._without_task(request, timeout, max_timeout)
         if self._connection.options.hooks.watches_calls:
             request = self._reported(name, request, trace)
         result = CallToolResult(await request)
+        self._outputs.check(name, result)
         if raise_on_error and result.is_error:
             raise ToolError(name, result)
         return result

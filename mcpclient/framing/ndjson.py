@@ -37,19 +37,19 @@ class LineFramer:
 
     def __init__(self, limit: int = DEFAULT_LINE_LIMIT) -> None:
         self._limit = limit
-        self._parts: list[bytes] = []
+        # The line that has no end yet. One buffer, because a list of the chunks would cost many
+        # times the limit if a peer sent them a few bytes at a time.
+        self._held = bytearray()
         self._size = 0
-        self._discarded: tuple[bytes, bytes] | None = None
+        # The last bytes of a line over the limit; ``_held`` has its first ones then.
+        self._end: bytes | None = None
 
     def feed(self, data: bytes) -> list[Line]:
         """Take the next bytes and return the lines that they complete. Never raises."""
         pieces = data.split(b"\n")
         rest = pieces.pop()
-        if not pieces:
-            self._hold(rest)
-            return []
         lines: list[Line] = [*pieces]
-        if self._size:
+        if pieces and self._size:
             self._hold(pieces[0])
             lines[0] = self._take()
         if len(data) > self._limit:
@@ -64,42 +64,24 @@ class LineFramer:
 
     def _hold(self, piece: bytes) -> None:
         self._size += len(piece)
-        if self._discarded is not None:
-            start, end = self._discarded
-            self._discarded = (start, (end + piece[-_KEPT_END:])[-_KEPT_END:])
-        elif self._size > self._limit:
-            self._parts.append(piece)
-            self._discarded = _ends(self._parts)
-            self._parts = []
-        else:
-            self._parts.append(piece)
+        if self._size <= self._limit:
+            self._held += piece
+            return
+        if self._end is None:
+            self._end = bytes(self._held[-_KEPT_END:])
+            self._held = self._held[:_KEPT_START]
+        self._held += piece[: _KEPT_START - len(self._held)]
+        self._end = (self._end + piece[-_KEPT_END:])[-_KEPT_END:]
 
     def _take(self) -> Line:
-        line: Line
-        if self._discarded is not None:
-            line = OversizedLine(*self._discarded, self._size)
-        else:
-            line = b"".join(self._parts)
-        self._parts = []
+        held = bytes(self._held)
+        line = held if self._end is None else OversizedLine(held, self._end, self._size)
+        self._held = bytearray()
         self._size = 0
-        self._discarded = None
+        self._end = None
         return line
 
     def _checked(self, line: Line) -> Line:
         if isinstance(line, bytes) and len(line) > self._limit:
             return OversizedLine(line[:_KEPT_START], line[-_KEPT_END:], len(line))
         return line
-
-
-def _ends(parts: list[bytes]) -> tuple[bytes, bytes]:
-    start = b""
-    for part in parts:
-        if len(start) >= _KEPT_START:
-            break
-        start += part[: _KEPT_START - len(start)]
-    end = b""
-    for part in reversed(parts):
-        if len(end) >= _KEPT_END:
-            break
-        end = part[-(_KEPT_END - len(end)) :] + end
-    return start, end

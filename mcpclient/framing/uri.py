@@ -8,13 +8,15 @@ from __future__ import annotations
 import base64
 import re
 from typing import NamedTuple
-from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
+from urllib.parse import quote, unquote, unquote_to_bytes, urljoin, urlsplit
 
 from ..errors import UsageError
 
 __all__ = ["Url", "parse_url", "resolve_url"]
 
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+# Byte streams without a protocol of their own: one has no usual port, the other no port at all.
+_STREAM_PORTS = {"tcp": -1, "unix": 0}
 _SECURE = ("https", "wss")
 # Everything a path or query may hold as it is (RFC 3986 section 3.3), and what is encoded already.
 _AS_IS = "/:@!$&'()*+,;=-._~%"
@@ -38,7 +40,7 @@ class Url(NamedTuple):
     def authority(self) -> str:
         """The value of the ``Host`` header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+        return host if self.port == _port_of(self.scheme) else f"{host}:{self.port}"
 
     @property
     def origin(self) -> tuple[str, str, int]:
@@ -63,7 +65,9 @@ class Url(NamedTuple):
 
 
 def parse_url(text: str) -> Url:
-    """Parse an absolute http, https, ws or wss URL; the fragment is dropped.
+    """Parse an absolute http, https, ws, wss, tcp or unix URL; the fragment is dropped.
+
+    The target of a unix URL is the path of the socket, without any encoding; it has no host.
 
     Raises `UsageError` saying what is wrong with it.
     """
@@ -71,35 +75,52 @@ def parse_url(text: str) -> Url:
         parts = urlsplit(text.strip())
         port = parts.port
         host = _ascii_host(parts.hostname or "")
-    except ValueError as error:
-        raise UsageError(f"not a URL: {_shown(text)!r}: {error}") from None
+        target = quote(parts.path, safe=_AS_IS) or "/"
+        if parts.query:
+            target += "?" + quote(parts.query, safe=_AS_IS + "?")
+        credentials = _basic(parts.netloc)
+    except ValueError:  # its text may quote the password
+        raise UsageError(f"not a URL: {_shown(text)!r}: bad host, port or encoding") from None
     scheme = parts.scheme.lower()
-    if scheme not in _DEFAULT_PORTS:
-        raise UsageError(f"not an http, https, ws or wss URL: {_shown(text)!r}")
+    if scheme == "unix" and not host and len(parts.path) > 1:
+        return Url(scheme, "", _port_of(scheme), unquote(parts.path), None)
+    if scheme not in _DEFAULT_PORTS and scheme not in _STREAM_PORTS:
+        raise UsageError(f"not an http, https, ws, wss, tcp or unix URL: {_shown(text)!r}")
+    if scheme == "unix":
+        raise UsageError(f"not the URL of a socket, like unix:///path: {_shown(text)!r}")
     if not host:
         raise UsageError(f"a URL without a host: {_shown(text)!r}")
-    target = quote(parts.path, safe=_AS_IS) or "/"
-    if parts.query:
-        target += "?" + quote(parts.query, safe=_AS_IS + "?")
-    return Url(scheme, host, port or _DEFAULT_PORTS[scheme], target, _basic(parts.netloc))
+    if scheme == "tcp" and port is None:
+        raise UsageError(f"a tcp URL without a port: {_shown(text)!r}")
+    return Url(scheme, host, _port_of(scheme) if port is None else port, target, credentials)
+
+
+def _port_of(scheme: str) -> int:
+    return _DEFAULT_PORTS[scheme] if scheme in _DEFAULT_PORTS else _STREAM_PORTS[scheme]
 
 
 def resolve_url(base: Url, reference: str) -> Url:
     """Return ``reference`` as seen from ``base``; raises `UsageError` when it is not usable."""
-    return parse_url(urljoin(str(base), reference.strip()))
+    try:
+        joined = urljoin(str(base), reference.strip())
+    except ValueError:
+        raise UsageError(f"not a URL: {_shown(reference)!r}") from None
+    return parse_url(joined)
 
 
 def _shown(text: str) -> str:
-    """The text without userinfo and query, for messages."""
-    return re.sub(r"//[^/?#]*@", "//", text).partition("?")[0]
+    """The text without userinfo, query and fragment, for messages.
+
+    All up to the last @ counts as userinfo: the text may be no URL because of a password in it.
+    """
+    return re.sub("//.*@", "//", re.split("[?#]", text, maxsplit=1)[0], flags=re.DOTALL)
 
 
 def _ascii_host(host: str) -> str:
-    if host.isascii():
-        if any(character <= " " or character in '<>"\\^`{|}' for character in host):
-            raise ValueError("the host holds a character that no host has")
-        return host.lower()
-    return host.encode("idna").decode("ascii").lower()
+    encoded = host if host.isascii() else host.encode("idna").decode("ascii")
+    if any(character <= " " or character in '<>"\\^`{|}\x7f' for character in encoded):
+        raise ValueError("the host holds a character that no host has")
+    return encoded.lower()
 
 
 def _basic(netloc: str) -> str | None:

@@ -39,7 +39,9 @@ def encode(message: Mapping[str, Any]) -> bytes:
     try:
         return _encode(message).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"{message.get('method')}: cannot be sent as JSON: {error}") from None
+        raise UsageError(
+            f"{message.get('method', 'the answer')}: cannot be sent as JSON: {error}"
+        ) from None
 
 
 def decode(text: bytes | str) -> Any:
@@ -65,31 +67,52 @@ def _explain(error: Exception) -> str:
     return f"not representable: {error}"
 
 
-# One step of a scan over JSON text: a whole string, a bracket, or a comma or colon.
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]', re.DOTALL)
-_ID_VALUE = re.compile(rb'\s*(?:(-?\d{1,18})|"((?:[^"\\\x00-\x1f]){0,256})")\s*(?:[,}]|$)')
+# One step of a scan over JSON text: a whole string, one that the end cuts off (which no token may
+# follow, and no other way of matching is tried), a bracket, or a comma or colon.
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[{}\[\],:]', re.DOTALL)
+_ID = rb'(?:(-?\d{1,18})|"([^"\\\x00-\x1f]{0,256})")'
+_ID_MEMBER = re.compile(rb"\s*:\s*" + _ID + rb"\s*[,}]")
+# An id among the last members, after the result or error or beside the version.
+_JSONRPC = rb'"jsonrpc"\s*:\s*"2\.0"'
+_ID_AT_END = re.compile(
+    rb"(?:\}|"
+    + _JSONRPC
+    + rb')\s*,\s*"id"\s*:\s*'
+    + _ID
+    + rb"\s*(?:,\s*"
+    + _JSONRPC
+    + rb"\s*)?\}\s*$"
+)
+_OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
 # How much of a broken message is searched: its id stands near one of the ends.
 _SCANNED = 64 * 1024
+_SCANNED_END = 512
 
 
-def find_response_id(text: bytes | str) -> RequestId | None:
+def find_response_id(start: bytes | str, end: bytes | str | None = None) -> RequestId | None:
     """Return the id of a response in text that does not parse, or None if it cannot be told.
 
-    Looks for a top-level ``id`` near the start, then for one right before the final brace. Text
-    that has a top-level ``method`` is no response.
+    ``start`` is the text, or its first bytes when ``end`` gives the last ones. Looks for a
+    top-level ``id`` near the start, then for one among the last members. Text that is no object or
+    has a top-level ``method`` is no response.
     """
-    raw = text if isinstance(text, bytes) else text[:_SCANNED].encode("utf-8", "replace")
-    head, found_method = _scan_top_level(raw[:_SCANNED])
-    if found_method:
+    head = _as_bytes(start[:_SCANNED])
+    if _OBJECT.match(head) is None:
         return None
-    if head is not None:
-        return head
-    raw_end = raw if isinstance(text, bytes) else text[-512:].encode("utf-8", "replace")
-    at_end = re.search(rb'"id"\s*:\s*(?:(-?\d{1,18})|"([^"\\]{0,256})")\s*\}\s*$', raw_end[-512:])
+    found, has_method = _scan_top_level(head)
+    if found is not None or has_method:
+        return found
+    tail = start if end is None else end
+    at_end = _ID_AT_END.search(_as_bytes(tail[-_SCANNED_END:]))
     return _id_of(at_end) if at_end else None
 
 
+def _as_bytes(text: bytes | str) -> bytes:
+    return text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+
+
 def _scan_top_level(text: bytes) -> tuple[RequestId | None, bool]:
+    """Return the top-level id, if there is one, and whether there is a top-level method."""
     depth = 0
     is_key = False
     found: RequestId | None = None
@@ -107,14 +130,9 @@ def _scan_top_level(text: bytes) -> tuple[RequestId | None, bool]:
             if symbol == b'"method"':
                 return None, True
             if symbol == b'"id"':
-                value = _ID_VALUE.match(text, _after_colon(text, token.end()))
+                value = _ID_MEMBER.match(text, token.end())
                 found = _id_of(value) if value else None
     return found, False
-
-
-def _after_colon(text: bytes, position: int) -> int:
-    colon = text.find(b":", position)
-    return colon + 1 if colon >= 0 else len(text)
 
 
 def _id_of(match: re.Match[bytes]) -> RequestId:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from ..errors import CallTimeout, McpError
-from .messages import Message, RequestId
+from .messages import Message
 
 __all__ = ["Correlator", "Pending", "ProgressCallback", "Waiter"]
 
@@ -96,7 +96,7 @@ class Correlator:
 
     def __init__(self) -> None:
         self._ids = itertools.count(1)
-        self._pending: dict[RequestId, Pending] = {}
+        self._pending: dict[int, Pending] = {}
         self._paused_at: float | None = None
         self._pauses = 0
 
@@ -117,6 +117,7 @@ class Correlator:
         on_progress: ProgressCallback | None = None,
     ) -> Pending:
         """Register a request under a new id and return it; the id is also its progress token."""
+        now = self._standing_still_at(now)
         pending = Pending(next(self._ids), method, waiter, idle, total, now, on_progress)
         self._pending[pending.id] = pending
         return pending
@@ -160,10 +161,17 @@ class Correlator:
         if pending is None or pending.waiter.done():
             return False
         if pending.idle:
-            pending.idle_deadline = now + pending.idle
+            pending.idle_deadline = self._standing_still_at(now) + pending.idle
         if pending.on_progress is not None:
             pending.on_progress(params)
         return True
+
+    def lift_limits(self, request_id: object) -> None:
+        """Let a request wait without end from now on."""
+        pending = self.find(request_id)
+        if pending is not None:
+            pending.idle = pending.total = None
+            pending.idle_deadline = pending.total_deadline = NEVER
 
     def expire(self, now: float) -> list[Pending]:
         """Fail the requests whose time is over by ``now`` and return them."""
@@ -188,6 +196,10 @@ class Correlator:
         if not self._pauses:
             self._paused_at = now
         self._pauses += 1
+
+    def _standing_still_at(self, now: float) -> float:
+        """Return the time as the deadlines know it: `resume` adds what a pause takes."""
+        return now if self._paused_at is None else self._paused_at
 
     def resume(self, now: float) -> None:
         """Let the deadlines run again, later by as long as they stood still."""

@@ -9,7 +9,7 @@ import time
 __all__ = ["retry_after_seconds"]
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_HTTP_DATE = re.compile(r"\w{3}, (\d\d) (\w{3}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT")
+_HTTP_DATE = re.compile(r"\w{3}, (\d\d) (\w{3}) ([1-9]\d{3}) (\d\d):(\d\d):(\d\d) GMT")
 
 
 def retry_after_seconds(value: str, default: float) -> float:

@@ -1,60 +1,134 @@
-"""Opening connections: TCP, and TLS over it."""
+"""Opening connections: TCP, TLS, Unix-domain sockets, and through proxies."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import ssl
 from typing import Callable, TypeVar
 
 from ..errors import ConnectFailed
 from ..framing.uri import Url
+from .cookies import CookieJar
+from .network_options import NetworkOptions
+from .tls import TlsContexts, explain_tls_error
+from .tunnel import Tunnel, proxy_headers
 
-__all__ = ["Dialer"]
+__all__ = ["Dialer", "explain_loss"]
 
-P = TypeVar("P", bound=asyncio.Protocol)
+P = TypeVar("P", bound=asyncio.BaseProtocol)
 
 # How long the first address of a host is tried before the next is tried beside it (RFC 8305).
 _NEXT_ADDRESS_AFTER = 0.25
 
 
 class Dialer:
-    """Opens connections to servers. One dialer serves all connections of a client."""
+    """Opens connections to servers. One dialer serves all connections of a client.
 
-    def __init__(self) -> None:
-        self._tls: ssl.SSLContext | None = None
+    ``cookies`` are those that servers have set over its connections.
+    """
+
+    def __init__(self, options: NetworkOptions | None = None) -> None:
+        self._options = options or NetworkOptions()
+        self._tls = TlsContexts(self._options)
+        self.cookies = CookieJar()
 
     async def dial(self, url: Url, protocol: Callable[[], P]) -> P:
         """Connect to the host of ``url`` and return the protocol, connected.
 
-        Raises `ConnectFailed`. Safe to cancel: a half-open connection is closed.
+        Raises `ConnectFailed`, and `UsageError` for options that cannot be used. Safe to cancel:
+        a half-open connection is closed.
         """
-        loop = asyncio.get_running_loop()
+        proxy = self._options.proxies.proxy_for(url)
+        if proxy is None:
+            return await self._reach(url, protocol, url)
+        if url.scheme == "http":  # the proxy forwards such requests, see `request_target`
+            return await self._reach(proxy, protocol, url)
+        tunnel = await self._reach(proxy, lambda: Tunnel(proxy, url), url)
         try:
-            _, connected = await loop.create_connection(
-                protocol,
-                url.host,
-                url.port,
-                ssl=self._tls_context() if url.secure else None,
-                happy_eyeballs_delay=_NEXT_ADDRESS_AFTER,
-            )
+            await tunnel.establish()
+            return await tunnel.hand_over(protocol, self._tls.for_server if url.secure else None)
         except OSError as error:
+            tunnel.abort()
             raise ConnectFailed(url.shown, _explain(error, url), (error,)) from error
+        except BaseException:
+            tunnel.abort()
+            raise
+
+    def request_target(self, url: Url) -> tuple[str, list[tuple[str, str]]]:
+        """Return the target of a request for ``url``, and the header fields for the next hop.
+
+        A proxy that forwards requests has to be told the whole URL (RFC 9112, section 3.2.2), and
+        takes its credentials from each.
+        """
+        proxy = self._options.proxies.proxy_for(url) if url.scheme == "http" else None
+        if proxy is None:
+            return url.target, []
+        return str(url), proxy_headers(proxy)
+
+    async def _reach(self, peer: Url, protocol: Callable[[], P], url: Url) -> P:
+        """Connect to ``peer``, which is the server of ``url`` or a proxy on the way to it."""
+        loop = asyncio.get_running_loop()
+        context: ssl.SSLContext | None = None
+        if peer.secure:
+            context = self._tls.for_server if peer is url else self._tls.for_proxy
+        path = url.target if url.scheme == "unix" else self._options.unix_socket
+        try:
+            if path is None:
+                _, connected = await loop.create_connection(
+                    protocol,
+                    peer.host,
+                    peer.port,
+                    ssl=context,
+                    happy_eyeballs_delay=_NEXT_ADDRESS_AFTER,
+                )
+            else:
+                _, connected = await loop.create_unix_connection(
+                    protocol,
+                    os.fspath(path),
+                    ssl=context,
+                    server_hostname=peer.host if context is not None else None,
+                )
+        except (OSError, NotImplementedError) as error:
+            if path is None or isinstance(error, ssl.SSLError):
+                reason = _explain(error, peer)
+            else:
+                reason = _explain_unix(error, path)
+            if peer is not url:
+                reason = f"its proxy cannot be reached: {reason}"
+            raise ConnectFailed(url.shown, reason, (error,)) from error
         return connected
 
-    def _tls_context(self) -> ssl.SSLContext:
-        if self._tls is None:
-            self._tls = ssl.create_default_context()
-        return self._tls
 
-
-def _explain(error: OSError, url: Url) -> str:
-    if isinstance(error, socket.gaierror):
-        return f"the host name {url.host!r} cannot be resolved: {error.strerror}"
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"the server's certificate is not trusted: {error.verify_message}"
+def explain_loss(error: Exception | None, url: Url) -> str:
+    """Say why a connection to ``url`` ended; None: the server closed it."""
     if isinstance(error, ssl.SSLError):
-        return f"TLS failed: {error.reason or error}"
+        return explain_tls_error(error, url.host, url.port)
+    return str(error or "closed by the server")
+
+
+def _explain(error: Exception, peer: Url) -> str:
+    if isinstance(error, socket.gaierror):
+        return f"the host name {peer.host!r} cannot be resolved: {error.strerror}"
+    if isinstance(error, ssl.SSLError):
+        return explain_tls_error(error, peer.host, peer.port)
     if isinstance(error, ConnectionRefusedError):
-        return f"nothing listens on {url.host} port {url.port}"
+        return f"nothing listens on {peer.host} port {peer.port}"
+    if isinstance(error, ConnectionResetError) and peer.secure:
+        return (
+            f"{peer.host} port {peer.port} closed the connection during the TLS handshake: it may "
+            "not speak TLS, or demand a client certificate (client_cert)"
+        )
     return str(error)
+
+
+def _explain_unix(error: Exception, path: str | os.PathLike[str]) -> str:
+    name = os.fspath(path)
+    if isinstance(error, FileNotFoundError):
+        return f"there is no socket {name!r}"
+    if isinstance(error, ConnectionRefusedError):
+        return f"nothing listens on the socket {name!r}"
+    if isinstance(error, NotImplementedError):
+        return "this system's event loop has no Unix-domain sockets"
+    return f"the socket {name!r} cannot be used: {error}"

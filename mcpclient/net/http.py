@@ -25,13 +25,16 @@ from ..framing.http1 import (
     encode_request,
 )
 from ..framing.uri import Url, resolve_url
-from .dialing import Dialer
+from .dialing import Dialer, explain_loss
+from .stream import abort_transport
 
 __all__ = ["Exchange", "HttpClient", "HttpRequest", "ResponseSink"]
 
 _MAX_REDIRECTS = 5
 # Idle connections kept for one origin: as many as a burst of calls leaves behind, within reason.
 _MAX_IDLE = 100
+
+_READ_SIZE = 64 * 1024
 
 
 class ResponseSink(Protocol):
@@ -84,13 +87,17 @@ class HttpClient:
         self._connections: set[_Connection] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._heads: dict[object, bytes] = {}
+        # One buffer for the reads of all connections: each is parsed before the next. Left to
+        # itself, asyncio allocates 256 KiB for every read, which costs more than the parsing.
+        self.read_buffer = bytearray(_READ_SIZE)
+        self.read_buffer_view = memoryview(self.read_buffer)
 
     def request(self, request: HttpRequest, sink: ResponseSink) -> Exchange:
         """Start a request; its response goes to ``sink``. Raises `UsageError` for bad headers."""
         return Exchange(self, request, sink)
 
     async def close(self) -> None:
-        """Close every connection; requests still running fail. Idempotent."""
+        """Close every connection; the sinks of requests still running hear no more. Idempotent."""
         self.abort()
         # One turn of the loop lets the closed transports release their sockets.
         await asyncio.sleep(0)
@@ -98,7 +105,8 @@ class HttpClient:
     def abort(self) -> None:
         """Close every connection at once, without waiting."""
         for task in list(self._tasks):
-            task.cancel()
+            if not task.get_loop().is_closed():
+                task.cancel()
         for connection in list(self._connections):
             connection.abort()
         self._idle.clear()
@@ -110,7 +118,7 @@ class HttpClient:
         validated and encoded once.
         """
         parts = [self._encoded_line((request.method, request.url))]
-        parts += [self._encoded_field(field) for field in request.headers]
+        parts += [self._encoded_field(field) for field in self._with_cookies(request)]
         if request.body is None:
             parts.append(b"\r\n")
         else:
@@ -118,11 +126,26 @@ class HttpClient:
             parts.append(request.body)
         return b"".join(parts)
 
+    def _with_cookies(self, request: HttpRequest) -> Iterable[tuple[str, str]]:
+        cookies = self._dialer.cookies
+        if not cookies.has_any(request.url):
+            return request.headers
+        own = "; ".join(value for name, value in request.headers if name.lower() == "cookie")
+        fields = [(name, value) for name, value in request.headers if name.lower() != "cookie"]
+        value = cookies.header_for(request.url, own)
+        return [*fields, ("Cookie", value)] if value else fields
+
+    def store_cookies(self, url: Url, head: ResponseHead) -> None:
+        """Keep the cookies that an answer from ``url`` sets."""
+        if "set-cookie" in head.headers:
+            self._dialer.cookies.store(url, head.headers)
+
     def _encoded_line(self, line: tuple[str, Url]) -> bytes:
         encoded = self._heads.get(line)
         if encoded is None:
             method, url = line
-            encoded = encode_request(method, url.target, [("Host", url.authority)])[:-2]
+            target, hop = self._dialer.request_target(url)
+            encoded = encode_request(method, target, [("Host", url.authority), *hop])[:-2]
             self._remember(line, encoded)
         return encoded
 
@@ -204,7 +227,7 @@ class Exchange:
     def abort(self) -> None:
         """Give the request up: its connection is closed and the sink hears no more. Idempotent."""
         self._done = True
-        if self._dialing is not None:
+        if self._dialing is not None and not self._dialing.get_loop().is_closed():
             self._dialing.cancel()
         if self._connection is not None:
             connection, self._connection = self._connection, None
@@ -224,9 +247,6 @@ class Exchange:
             connection = await self._client.new_connection(self._request.url)
         except McpError as error:
             self._fail(error)
-        except asyncio.CancelledError:
-            self._fail(ConnectionLost("the connection was closed"))
-            raise
         else:
             self._dialing = None
             self._run_on(connection)
@@ -245,6 +265,7 @@ class Exchange:
 
     def head_received(self, head: ResponseHead) -> None:
         """Take the response's head, and follow it if it is a redirect to be followed."""
+        self._client.store_cookies(self._request.url, head)
         self._redirect = self._redirect_target(head)
         if self._redirect is not None:
             return
@@ -314,7 +335,7 @@ class Exchange:
             connection.abort()
 
 
-class _Connection(asyncio.Protocol):
+class _Connection(asyncio.BufferedProtocol):
     """One connection to an origin, with at most one request on it."""
 
     def __init__(self, client: HttpClient, url: Url) -> None:
@@ -334,17 +355,20 @@ class _Connection(asyncio.Protocol):
     def run(self, exchange: Exchange, method: str, request: bytes) -> None:
         """Write a request; its response goes to ``exchange``."""
         self._exchange = exchange
-        self._parser.start(method)
-        assert self._transport is not None
-        self._transport.write(request)
+        if self._transport is None or not self._parser.reusable:  # since it was opened
+            reason = f"the server at {self.url.shown} ended the connection before the request"
+            self._fail(self._parser.fault or ConnectionLost(reason))
+        else:
+            self._parser.start(method)
+            self._transport.write(request)
 
     def abort(self) -> None:
         """Close at once."""
         self._exchange = None
         if self._transport is not None:
-            self._transport.abort()
+            abort_transport(self._transport)
 
-    # asyncio.Protocol
+    # asyncio.BufferedProtocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -354,8 +378,11 @@ class _Connection(asyncio.Protocol):
             self._poll = select.poll()
             self._poll.register(socket.fileno(), select.POLLIN)
 
-    def data_received(self, data: bytes) -> None:
-        self._dispatch(self._parser.feed(data))
+    def get_buffer(self, sizehint: int) -> bytearray:
+        return self._client.read_buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._dispatch(self._parser.feed(bytes(self._client.read_buffer_view[:nbytes])))
 
     def _dispatch(self, events: list[Event]) -> None:
         for event in events:
@@ -396,6 +423,9 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._client.forget(self)
         if self._exchange is not None:
-            reason = f"the connection to {self.url.shown} was lost: {exc or 'closed by the server'}"
+            reason = f"the connection to {self.url.shown} was lost: {explain_loss(exc, self.url)}"
             self._fail(ConnectionLost(reason))
-        self._transport = None
+        if self._transport is not None:
+            # Python 3.9 and 3.10 warn of a TLS transport that was lost, but not closed.
+            self._transport.close()
+            self._transport = None

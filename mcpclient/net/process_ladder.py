@@ -11,7 +11,7 @@ from .process_groups import ProcessGroup
 
 __all__ = ["Descent", "StopLadder"]
 
-_logger = logging.getLogger(__name__)
+_logger = logging.getLogger("mcpclient.process")
 
 # Between two looks whether the rest of a group is gone: soon at first, then less eagerly.
 _FIRST_LOOK = 0.005

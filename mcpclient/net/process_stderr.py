@@ -13,7 +13,7 @@ from ..errors import UsageError
 
 __all__ = ["StderrTarget", "StderrTee", "WritableStream"]
 
-_logger = logging.getLogger(__name__)
+_logger = logging.getLogger("mcpclient.process")
 
 _KEPT = 64 * 1024
 _LONGEST_LINE = 64 * 1024

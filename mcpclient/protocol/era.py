@@ -28,6 +28,7 @@ _REPEATABLE = frozenset(
         "resources/templates/list",
         "resources/unsubscribe",
         "server/discover",
+        "subscriptions/listen",
         "tasks/get",
         "tasks/list",
         "tasks/result",
@@ -43,10 +44,14 @@ def is_repeatable(method: str) -> bool:
 
 @dataclass(frozen=True)
 class ClientIdentity:
-    """Who the client says it is, and what it can do for a server."""
+    """Who the client says it is, and what it can do for a server.
+
+    ``handshake_capabilities``: what more it can do in the handshake era.
+    """
 
     info: Mapping[str, Any]
     capabilities: Mapping[str, Any] = field(default_factory=dict)
+    handshake_capabilities: Mapping[str, Any] = field(default_factory=dict)
 
 
 class EraRules(Protocol):

@@ -28,7 +28,10 @@ class HandshakeEra:
         """Return the params of ``initialize``, offering this era's version."""
         return {
             "protocolVersion": self.version,
-            "capabilities": self._identity.capabilities,
+            "capabilities": {
+                **self._identity.capabilities,
+                **self._identity.handshake_capabilities,
+            },
             "clientInfo": self._identity.info,
         }
 

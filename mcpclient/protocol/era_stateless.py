@@ -20,7 +20,15 @@ __all__ = ["StatelessEra"]
 _PREFIX = "io.modelcontextprotocol/"
 
 # Which param a request's Mcp-Name header repeats.
-_NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAMED_BY = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    # The tasks extension, "Routing Headers": so that the server that holds the task is reached.
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
 
 
 class StatelessEra:
@@ -33,7 +41,6 @@ class StatelessEra:
         self.header_parameters = HeaderParameters()
         self._identity = identity
         self._meta: dict[str, Any] = {
-            _PREFIX + "protocolVersion": version,
             _PREFIX + "clientInfo": identity.info,
             _PREFIX + "clientCapabilities": identity.capabilities,
         }
@@ -47,7 +54,9 @@ class StatelessEra:
     ) -> Outgoing:
         """Return a request with its metadata, and the headers that mirror it."""
         full = {**(params or {})}
-        full["_meta"] = {**self._meta, **full.get("_meta", {})}
+        # The revision is this era's to say: the header below repeats it.
+        version = {_PREFIX + "protocolVersion": self.version}
+        full["_meta"] = {**self._meta, **full.get("_meta", {}), **version}
         if log_level is not None:
             full["_meta"].setdefault(_PREFIX + "logLevel", log_level)
         return Outgoing(

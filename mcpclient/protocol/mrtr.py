@@ -10,10 +10,21 @@ from typing import Any
 
 from ..errors import ProtocolViolation
 
-__all__ = ["MAX_ROUNDS", "input_requests_of", "retry_params"]
+__all__ = [
+    "INPUT_METHODS",
+    "MAX_ROUNDS",
+    "input_requests_of",
+    "pause_before_retry",
+    "retry_params",
+]
 
 MAX_ROUNDS = 10
 """How often one call may be answered with a request for input."""
+
+INPUT_METHODS = frozenset({"elicitation/create", "roots/list", "sampling/createMessage"})
+"""What a server may ask for in this way."""
+
+_LONGEST_PAUSE = 2.0
 
 # The only requests that may be answered so.
 _SUPPORTED = ("tools/call", "prompts/get", "resources/read")
@@ -32,8 +43,10 @@ def input_requests_of(method: str, result: Mapping[str, Any]) -> Mapping[str, An
         raise ProtocolViolation(f"{method}: the server answered with unknown resultType {kind!r}")
     if method not in _SUPPORTED:
         raise ProtocolViolation(f"{method}: the server asked for input where it must not")
-    requests = result.get("inputRequests", {})
-    if not isinstance(requests, dict) or not (requests or "requestState" in result):
+    requests = result.get("inputRequests")
+    if requests is None:
+        requests = {}
+    if not isinstance(requests, dict) or not (requests or _has_state(result)):
         raise ProtocolViolation(f"{method}: the server asked for input without saying which")
     return requests
 
@@ -45,6 +58,20 @@ def retry_params(
     retry = {**params}
     if responses:
         retry["inputResponses"] = responses
-    if "requestState" in result:
+    if _has_state(result):
         retry["requestState"] = result["requestState"]
     return retry
+
+
+def pause_before_retry(round_number: int) -> float:
+    """Return how many seconds to wait before a retry that brings no answers, only the state.
+
+    The first one goes out at once, as the page allows; a server that is not ready then is not
+    hurried: 0, 0.1, 0.2, 0.4, … up to 2 seconds.
+    """
+    return min(0.05 * 2 ** (round_number - 1), _LONGEST_PAUSE) if round_number > 1 else 0.0
+
+
+def _has_state(result: Mapping[str, Any]) -> bool:
+    # Null is how some servers write what is not there, and no state: that is a string.
+    return result.get("requestState") is not None

@@ -18,9 +18,10 @@ from ..errors import (
     ConnectFailed,
     ConnectionLost,
     HttpError,
-    McpError,
+    NetworkError,
     PeerError,
     ProtocolViolation,
+    ServerError,
     UsageError,
 )
 from ..jsonrpc.messages import ErrorCode
@@ -140,36 +141,41 @@ def _pinned(plan: Plan, version: str) -> Steps:
         known = ", ".join(HANDSHAKE_VERSIONS + STATELESS_VERSIONS)
         raise UsageError(f"protocol_version {version!r} is not known; known are: {known}")
     if era_of(version) is Era.STATELESS:
-        return _discover(plan, StatelessEra(version, plan.identity))
+        return _open_stateless(plan, version)
     return _handshake_or_switch(plan, version)
 
 
 # The stateless era
 
 
-def _discover(plan: Plan, era: StatelessEra, timeout: float | None = None) -> Steps:
-    """Ask the server about itself, once more if it names a revision to ask in."""
-    try:
-        result = yield Ask(era, "server/discover", None, timeout)
-    except PeerError as error:
-        version = _version_to_retry(error)
-        if version is None:
-            raise
-        era = era.at_version(version)
-        result = yield Ask(era, "server/discover", None, timeout)
+def _open_stateless(plan: Plan, version: str) -> Steps:
+    era, result = yield from _discover(plan, version)
     return _stateless_agreement(era, result)
 
 
-def _version_to_retry(error: PeerError) -> str | None:
-    """Return the revision that an UnsupportedProtocolVersion answer lets us try.
+def _discover(
+    plan: Plan, version: str, timeout: float | None = None
+) -> Generator[Effect, Any, tuple[StatelessEra, Mapping[str, Any]]]:
+    """Ask the server about itself, once more if it names a revision to ask in."""
+    era = StatelessEra(version, plan.identity)
+    try:
+        result = yield Ask(era, "server/discover", None, timeout)
+    except PeerError as error:
+        supported = _supported_by(error)
+        other = best_common(supported, STATELESS_VERSIONS) if supported is not None else None
+        if error.code != ErrorCode.UNSUPPORTED_PROTOCOL_VERSION or other is None:
+            raise
+        # A server may name the very revision it has just refused; taking it at its word costs one
+        # request.
+        era = era.at_version(other)
+        result = yield Ask(era, "server/discover", None, timeout)
+    return era, result
 
-    A server may name the very revision it has just refused; taking it at its word costs one
-    request.
-    """
-    if error.code != ErrorCode.UNSUPPORTED_PROTOCOL_VERSION or not isinstance(error.data, dict):
-        return None
-    supported = error.data.get("supported")
-    return best_common(supported, STATELESS_VERSIONS) if isinstance(supported, list) else None
+
+def _supported_by(error: PeerError) -> list[Any] | None:
+    """Return the revisions that an error says the server supports, None when it says nothing."""
+    supported = error.data.get("supported") if isinstance(error.data, dict) else None
+    return supported if isinstance(supported, list) else None
 
 
 def _stateless_agreement(era: StatelessEra, result: Mapping[str, Any]) -> Agreement:
@@ -220,10 +226,7 @@ def _handshake(plan: Plan, version: str) -> Steps:
 
 
 def _version_to_offer(error: PeerError, refused: str) -> str | None:
-    supported = error.data.get("supported") if isinstance(error.data, dict) else None
-    if not isinstance(supported, list):
-        return None
-    version = best_common(supported, HANDSHAKE_VERSIONS)
+    version = best_common(_supported_by(error) or (), HANDSHAKE_VERSIONS)
     return version if version != refused else None
 
 
@@ -249,12 +252,19 @@ def _handshake_or_switch(plan: Plan, version: str) -> Steps:
     try:
         yield SwitchToLegacySse()
         return (yield from _handshake(plan, version))
-    except McpError as second:
+    except (ServerError, NetworkError) as second:
+        if _is_plain(second):
+            raise
         raise ConnectFailed(
             plan.target,
             f"it is no MCP endpoint: Streamable HTTP gave {first}; HTTP+SSE gave {second}",
             (first, second),
         ) from second
+
+
+def _is_plain(error: Exception) -> bool:
+    """Whether an answer says what is wrong, so that asking in another way is of no use."""
+    return isinstance(error, HttpError) and error.status in (401, 403, 407, 429)
 
 
 # Finding out which
@@ -264,8 +274,7 @@ def _probe(plan: Plan) -> Steps:
     """Ask in the stateless era; unless the answer shows a server of that era, fall back."""
     silent = False
     try:
-        era = StatelessEra(LATEST_STATELESS, plan.identity)
-        return (yield from _discover(plan, era, PROBE_TIMEOUT))
+        era, result = yield from _discover(plan, LATEST_STATELESS, PROBE_TIMEOUT)
     except CallTimeout:
         silent = True
     except ConnectionLost:
@@ -274,12 +283,28 @@ def _probe(plan: Plan) -> Steps:
     except PeerError as error:
         if error.code in (ErrorCode.HEADER_MISMATCH, ErrorCode.MISSING_REQUIRED_CLIENT_CAPABILITY):
             raise
+        unsupported = error.code == ErrorCode.UNSUPPORTED_PROTOCOL_VERSION
+        if unsupported and _rules_out_handshake(_supported_by(error)):
+            raise
     except HttpError as error:
-        if error.status in (401, 403, 407, 429):
+        if _is_plain(error):
             raise
     except ProtocolViolation as violation:
         logger.debug("%s: the probe was answered wrongly: %s", plan.target, violation)
+    else:
+        supported = result.get("supportedVersions")
+        if _names_stateless(supported) or _rules_out_handshake(supported):
+            return _stateless_agreement(era, result)
     return (yield from _fall_back(plan, silent=silent))
+
+
+def _names_stateless(supported: object) -> bool:
+    return isinstance(supported, list) and best_common(supported, STATELESS_VERSIONS) is not None
+
+
+def _rules_out_handshake(supported: object) -> bool:
+    """Whether a server lists what it speaks, and nothing on the list is opened by initialize."""
+    return isinstance(supported, list) and best_common(supported, HANDSHAKE_VERSIONS) is None
 
 
 def _fall_back(plan: Plan, *, silent: bool) -> Steps:
@@ -297,7 +322,7 @@ def _fall_back(plan: Plan, *, silent: bool) -> Steps:
             raise
         refusal = error
     try:
-        return (yield from _discover(plan, StatelessEra(LATEST_STATELESS, plan.identity)))
+        return (yield from _open_stateless(plan, LATEST_STATELESS))
     except PeerError:
         raise refusal from None
 
@@ -306,6 +331,11 @@ def _handshake_or_reprobe(plan: Plan) -> Steps:
     """Skip the probe for a server known to be of the handshake era, unless that fails now."""
     try:
         return (yield from _handshake_or_switch(plan, LATEST_HANDSHAKE))
-    except (PeerError, ConnectFailed, HttpError):
-        yield Restart()
+    except (PeerError, HttpError, ConnectionLost) as error:
+        if _is_plain(error):
+            raise
+    except ConnectFailed as error:
+        if not error.attempts:  # nothing answers there; a probe would have to wait for it again
+            raise
+    yield Restart()
     return (yield from _probe(plan))

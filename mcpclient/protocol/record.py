@@ -23,11 +23,10 @@ class Field(Generic[T]):
     one of another type.
     """
 
-    def __init__(
-        self, key: str, kind: tuple[type, ...], default: T, doc: str = ""
-    ) -> None:
+    def __init__(self, key: str, kind: tuple[type, ...], default: T, doc: str = "") -> None:
         self._key = key
         self._kind = kind
+        self._takes_bool = bool in kind  # which is an int for Python, and no number for JSON
         self._default = default
         self.__doc__ = doc
 
@@ -38,8 +37,10 @@ class Field(Generic[T]):
     def __get__(self, record: Record | None, owner: type) -> Field[T] | T:
         if record is None:
             return self
-        value = record.raw.get(self._key, self._default)
-        return cast(T, value) if isinstance(value, self._kind) else self._default
+        value = record.raw.get(self._key)
+        if not isinstance(value, self._kind) or (isinstance(value, bool) and not self._takes_bool):
+            return self._default
+        return cast(T, value)
 
 
 class RecordList(Generic[R]):

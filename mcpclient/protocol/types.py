@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .record import Field, Record, RecordList
@@ -34,6 +34,9 @@ __all__ = [
     "ResourceTemplate",
     "TextContent",
     "Tool",
+    "ToolResultContent",
+    "ToolUseContent",
+    "content_block",
 ]
 
 _STRING = (str,)
@@ -45,12 +48,16 @@ _NO_NUMBER: float | None = None
 
 
 def _decoded(data: str) -> bytes:
-    """Decode Base64, the URL-safe alphabet and missing padding included; bad data gives b''."""
-    text = data.replace("-", "+").replace("_", "/")
+    """Decode Base64, leniently in alphabet, line breaks and padding; bad data gives b''."""
+    text = "".join(data.split()).replace("-", "+").replace("_", "/").rstrip("=")
     try:
-        return base64.b64decode(text + "=" * (-len(text) % 4))
+        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except (binascii.Error, ValueError):
         return b""
+
+
+def _no_json(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
 
 
 class Implementation(Record):
@@ -69,9 +76,14 @@ class Tool(Record):
     name = Field("name", _STRING, "")
     title = Field("title", _STRING, _NO_STRING)
     description = Field("description", _STRING, _NO_STRING)
-    input_schema = Field[Any]("inputSchema", (dict, bool), {}, "JSON Schema, exactly as sent.")
     output_schema = Field[Any]("outputSchema", (dict, bool), None, "JSON Schema, exactly as sent.")
     annotations = Field("annotations", _OBJECT, _NO_OBJECT, "Hints, not to be trusted.")
+
+    @property
+    def input_schema(self) -> Any:
+        """JSON Schema, exactly as sent; an empty one when there is none."""
+        value = self.raw.get("inputSchema")
+        return value if isinstance(value, (dict, bool)) else {}
 
 
 class Resource(Record):
@@ -173,12 +185,47 @@ class EmbeddedResource(Content):
         return ResourceContents(value if isinstance(value, dict) else {})
 
 
+class ToolUseContent(Content):
+    """A model's wish to use a tool (sampling)."""
+
+    __slots__ = ()
+    id = Field("id", _STRING, "")
+    name = Field("name", _STRING, "")
+
+    @property
+    def input(self) -> dict[str, Any]:
+        """The arguments for the tool."""
+        value = self.raw.get("input")
+        return value if isinstance(value, dict) else {}
+
+
+class ToolResultContent(Content):
+    """What using a tool gave, for the model that wished it (sampling)."""
+
+    __slots__ = ()
+    tool_use_id = Field("toolUseId", _STRING, "")
+    content = RecordList("content", lambda raw: content_block(raw), "What the tool returned.")
+    is_error = Field("isError", (bool,), False)
+
+    @property
+    def text(self) -> str:
+        """The text of all text blocks, joined by line ends."""
+        return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
+
+    @property
+    def structured(self) -> Any:
+        """The structured content, None when there is none."""
+        return self.raw.get("structuredContent")
+
+
 _CONTENT_TYPES: dict[object, type[Content]] = {
     "text": TextContent,
     "image": ImageContent,
     "audio": AudioContent,
     "resource_link": ResourceLink,
     "resource": EmbeddedResource,
+    "tool_use": ToolUseContent,
+    "tool_result": ToolResultContent,
 }
 
 
@@ -189,9 +236,18 @@ def content_block(raw: dict[str, Any]) -> Content:
 
 
 class CallToolResult(Record):
-    """What a tool call gave."""
+    """What a tool call gave.
 
-    __slots__ = ()
+    ``warnings``: how the structured content departs from the tool's output schema, as text, where
+    that was checked.
+    """
+
+    __slots__ = ("warnings",)
+
+    def __init__(self, raw: Mapping[str, Any], warnings: Sequence[str] = ()) -> None:
+        super().__init__(raw)
+        self.warnings = list(warnings)
+
     content = RecordList("content", content_block, "The content blocks, in order.")
 
     @property
@@ -212,11 +268,11 @@ class CallToolResult(Record):
     @property
     def data(self) -> Any:
         """The most useful form: structured content, else JSON found in the text, else the text."""
-        if "structuredContent" in self.raw:
-            return self.raw["structuredContent"]
+        if self.structured is not None:
+            return self.structured
         text = self.text
         try:
-            return json.loads(text)
+            return json.loads(text, parse_constant=_no_json)
         except (ValueError, RecursionError):
             return text
 

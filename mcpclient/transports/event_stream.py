@@ -63,9 +63,10 @@ class EventStream:
 
     def _deliver(self, text: str) -> None:
         self.progressed = True
-        for message in deliver_text(text, self._receiver, self._request_id):
-            if self._request_id is not None and self._answers(message):
-                self.answered = True
+        messages = deliver_text(text, self._receiver, self._request_id)
+        # Where there is no message, the request has been failed: nothing more is to be awaited.
+        if self._request_id is not None and (not messages or any(map(self._answers, messages))):
+            self.answered = True
 
     def _answers(self, message: Message) -> bool:
         return "method" not in message and str(message.get("id")) == str(self._request_id)

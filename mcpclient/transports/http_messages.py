@@ -57,14 +57,19 @@ _MODERN_CODES = frozenset(
 
 
 class CallerHeaders:
-    """The headers the caller wants on every request, and those of single calls."""
+    """The headers the caller wants on every request, and those of single calls.
 
-    def __init__(self, source: HeaderSource, url: Url) -> None:
+    ``credentials`` are headers that say who he is; they go before others of the same name.
+    """
+
+    def __init__(
+        self, source: HeaderSource, url: Url, credentials: Mapping[str, str] | None = None
+    ) -> None:
         self._provider = source if callable(source) else None
-        fixed = {} if callable(source) else dict(source)
-        if url.credentials is not None:
-            fixed.setdefault("Authorization", url.credentials)
-        self._fixed = _checked(fixed)
+        self._credentials = _checked(credentials or {})
+        own = {} if url.credentials is None else {"Authorization": url.credentials}
+        fixed = _merged([*own.items()], [] if callable(source) else _checked(source))
+        self._fixed = _merged(fixed, self._credentials)
 
     @property
     def may_wait(self) -> bool:
@@ -83,7 +88,7 @@ class CallerHeaders:
         provided = self._provider()
         if inspect.isawaitable(provided):
             provided = await provided
-        headers = _merged(self._fixed, _checked(provided))
+        headers = _merged(_merged(self._fixed, _checked(provided)), self._credentials)
         if outgoing is not None and outgoing.caller_headers:
             headers = _merged(headers, _checked(outgoing.caller_headers))
         return headers

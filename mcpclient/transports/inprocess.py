@@ -65,9 +65,8 @@ class ServerEnd:
 Serve = Callable[[ServerEnd], Awaitable[None]]
 """A server: a coroutine function that runs for as long as the connection lasts."""
 
-Answer = Callable[
-    [str, Mapping[str, Any]], Union[Mapping[str, Any], Awaitable[Mapping[str, Any]], None]
-]
+Result = Union[Mapping[str, Any], None]
+Answer = Callable[[str, Mapping[str, Any]], Union[Result, Awaitable[Result]]]
 
 
 class InProcessTransport(Transport):

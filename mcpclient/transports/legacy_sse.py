@@ -26,15 +26,17 @@ from ..framing.uri import Url, resolve_url
 from ..jsonrpc.codec import encode
 from ..jsonrpc.messages import RequestId
 from ..net.dialing import Dialer
-from ..net.http import Exchange, HttpClient, HttpRequest
+from ..net.http import HttpClient, HttpRequest
 from ..protocol.outgoing import Outgoing
+from .authorized import Credentials, Sending, authorizer_in, start_request
 from .base import Abandoned, Receiver, Transport, deliver_text
 from .event_stream import is_event_stream
 from .http_messages import ERROR_BODY_LIMIT, CallerHeaders, HeaderSource, answer_error
 
 __all__ = ["LegacySseTransport"]
 
-_POST_TIMEOUT = 30.0
+# A message that is no request has no caller whose timeout would end it.
+_NOTIFICATION_TIMEOUT = 30.0
 
 logger = logging.getLogger("mcpclient.transport")
 
@@ -49,16 +51,19 @@ class LegacySseTransport(Transport):
         url: Url,
         *,
         headers: HeaderSource | None = None,
+        credentials: Credentials | None = None,
         max_message_size: int = DEFAULT_LINE_LIMIT,
         dialer: Dialer | None = None,
     ) -> None:
         self.url = url
         self.max_message_size = max_message_size
-        self._headers = CallerHeaders(headers or {}, url)
+        self._authorizer, fixed = authorizer_in(credentials)
+        self._headers = CallerHeaders(headers or {}, url, fixed)
         self._http = HttpClient(dialer or Dialer())
         self._receiver: Receiver | None = None
         self._endpoint: Url | None = None
-        self._stream: Exchange | None = None
+        self._stream: Sending | None = None
+        self._sink: _Stream | None = None
         self._posts: set[_Post] = set()
 
     @property
@@ -72,10 +77,11 @@ class LegacySseTransport(Transport):
         Raises `HttpError`, `ConnectFailed` or `ProtocolViolation` when there is no such stream.
         """
         self._receiver = receiver
-        sink = _Stream(self, receiver)
         headers = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
         headers += await self._caller_headers(None)
-        self._stream = self._http.request(HttpRequest("GET", self.url, headers), sink)
+        self._sink = sink = _Stream(self, receiver)
+        request = HttpRequest("GET", self.url, headers)
+        self._stream = start_request(self._http, request, sink, self._authorizer)
         try:
             self._endpoint = await sink.endpoint
         except BaseException:
@@ -102,10 +108,13 @@ class LegacySseTransport(Transport):
         assert self._receiver is not None
         request = HttpRequest("POST", self._endpoint, headers, body, repeatable=outgoing.repeatable)
         post = _Post(self._endpoint, self._receiver, outgoing.request_id, self._posts)
-        post.exchange = self._http.request(request, post)
+        post.exchange = start_request(self._http, request, post, self._authorizer)
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
-        """The answer would have come on the shared stream, so there is nothing to close."""
+        """Drop the POST; the answer would have come on the shared stream, which stays open."""
+        for post in list(self._posts):
+            if post.request_id is not None and post.request_id == outgoing.request_id:
+                post.abort()
         return Abandoned.STILL_OPEN
 
     async def close(self) -> None:
@@ -118,6 +127,9 @@ class LegacySseTransport(Transport):
         if self._stream is not None:
             self._stream.abort()
             self._stream = None
+        if self._sink is not None:
+            self._sink.give_up()
+            self._sink = None
         for post in list(self._posts):
             post.abort()
         self._http.abort()
@@ -131,6 +143,7 @@ class _Stream:
         self._transport = transport
         self._receiver = receiver
         self._decoder = EventDecoder(transport.max_message_size)
+        self._ended = False
         self._refusal: ResponseHead | None = None
         self._body = b""
 
@@ -144,6 +157,10 @@ class _Stream:
     def body_received(self, data: bytes) -> None:
         if self._refusal is not None:
             self._body = (self._body + data)[:ERROR_BODY_LIMIT]
+            if len(self._body) == ERROR_BODY_LIMIT:
+                self.response_ended()
+            return
+        if self._ended:
             return
         for event in self._decoder.feed(data):
             if isinstance(event, OversizedEvent):
@@ -187,10 +204,19 @@ class _Stream:
         return self._transport.url.shown
 
     def _fail(self, error: McpError) -> None:
+        if self._ended:
+            return
+        self._ended = True
         if self.endpoint.done():
             self._receiver.connection_lost(error)
         else:
             self.endpoint.set_exception(error)
+
+    def give_up(self) -> None:
+        """Take note of the end of the transport: whoever is still opening it learns of it."""
+        self._ended = True
+        if not self.endpoint.done() and not self.endpoint.get_loop().is_closed():
+            self.endpoint.set_exception(ConnectionLost("the transport was closed"))
 
 
 class _Post:
@@ -199,14 +225,17 @@ class _Post:
     def __init__(
         self, url: Url, receiver: Receiver, request_id: RequestId | None, posts: set[_Post]
     ) -> None:
-        self.exchange: Exchange | None = None
+        self.exchange: Sending | None = None
+        self.request_id = request_id
         self._url = url
         self._receiver = receiver
-        self._request_id = request_id
         self._posts = posts
         self._refusal: ResponseHead | None = None
         self._body = b""
-        self._timer = asyncio.get_running_loop().call_later(_POST_TIMEOUT, self._give_up)
+        self._timer: asyncio.TimerHandle | None = None
+        if request_id is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(_NOTIFICATION_TIMEOUT, self._give_up)
         posts.add(self)
 
     def head_received(self, head: ResponseHead) -> None:
@@ -220,17 +249,17 @@ class _Post:
     def response_ended(self) -> None:
         self._end()
         if self._refusal is not None:
-            error = answer_error(self._refusal, self._body, self._url, self._request_id)
-            self._receiver.request_failed(self._request_id, error)
+            error = answer_error(self._refusal, self._body, self._url, self.request_id)
+            self._receiver.request_failed(self.request_id, error)
 
     def response_failed(self, error: McpError) -> None:
         self._end()
-        self._receiver.request_failed(self._request_id, error)
+        self._receiver.request_failed(self.request_id, error)
 
     def _give_up(self) -> None:
         self.abort()
         reason = f"{self._url.shown} did not take a message in time"
-        self._receiver.request_failed(self._request_id, ConnectionLost(reason))
+        self._receiver.request_failed(None, ConnectionLost(reason))
 
     def abort(self) -> None:
         self._end()
@@ -238,5 +267,6 @@ class _Post:
             self.exchange.abort()
 
     def _end(self) -> None:
-        self._timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         self._posts.discard(self)

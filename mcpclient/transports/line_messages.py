@@ -43,7 +43,7 @@ class LineReader:
 
     def _take(self, line: Line) -> None:
         if isinstance(line, OversizedLine):
-            request_id = find_response_id(line.start) or find_response_id(line.end)
+            request_id = find_response_id(line.start, line.end)
             self._receiver.message_rejected(MessageTooLarge(self._limit), request_id)
         elif line.lstrip()[:3].startswith(_JSON_STARTS):
             deliver_text(line, self._receiver)
@@ -60,7 +60,8 @@ class LineWriter:
 
     While the peer does not read, lines wait here, and a request given up before it was written is
     never sent. ``write`` passes bytes on; ``can_write`` tells whether the peer keeps up;
-    ``schedule`` arranges for `flush` to be called, soon or when the peer reads again.
+    ``schedule`` arranges for `flush` to be called, soon or when the peer reads again. ``frame``
+    makes of a line what is written, right before it is, in the order of writing.
     """
 
     def __init__(
@@ -68,19 +69,21 @@ class LineWriter:
         write: Callable[[bytes], None],
         can_write: Callable[[], bool],
         schedule: Callable[[], None],
+        frame: Callable[[bytes], bytes] = bytes,
     ) -> None:
         self._write = write
         self._can_write = can_write
         self._schedule = schedule
+        self._frame = frame
         self._lines: dict[int, tuple[RequestId | None, bytes]] = {}
         self._serial = 0
         self._gathering = False
 
     def send(self, outgoing: Outgoing, line: bytes) -> None:
-        """Write a line at once if nothing has been written in this turn, else queue it."""
-        if not self._gathering and self._can_write():
+        """Write a line at once if nothing was written in this turn and none waits, or queue it."""
+        if not self._gathering and not self._lines and self._can_write():
             self._gathering = True
-            self._write(line)
+            self._write(self._frame(line))
         else:
             self._serial += 1
             self._lines[self._serial] = (outgoing.request_id, line)
@@ -91,7 +94,7 @@ class LineWriter:
         self._gathering = False
         if self._lines and self._can_write():
             lines, self._lines = self._lines, {}
-            self._write(b"".join(line for _, line in lines.values()))
+            self._write(b"".join([self._frame(line) for _, line in lines.values()]))
 
     def withdraw(self, request_id: RequestId | None) -> bool:
         """Take back a line that is still queued. False: it has been written."""

@@ -13,13 +13,14 @@ from typing import Callable
 from ..errors import ConnectionLost, HttpError, McpError
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url
-from ..net.http import Exchange, ResponseSink
+from ..net.http import ResponseSink
+from .authorized import Sending
 from .event_stream import EventStream, is_event_stream
 from .http_messages import ERROR_BODY_LIMIT, answer_error
 
 __all__ = ["OpenStream", "ServerStream"]
 
-OpenStream = Callable[[str, ResponseSink], Awaitable[Exchange]]
+OpenStream = Callable[[str, ResponseSink], Awaitable[Sending]]
 """Sends the GET, with the last event id if there is one, its response going to the sink."""
 
 
@@ -69,6 +70,10 @@ class ServerStream:
         except McpError as error:
             sink.response_failed(error)
             return error
+        except Exception as error:  # the caller's own function for headers may raise anything
+            failure = ConnectionLost(f"the event stream could not be asked for: {error!r}")
+            sink.response_failed(failure)
+            return failure
         try:
             while True:
                 heard = sink.bytes_heard

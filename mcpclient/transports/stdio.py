@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from ..errors import ConnectionLost, McpError, ProcessExited
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
@@ -100,9 +101,10 @@ class StdioTransport(Transport):
     def _flush(self) -> None:
         self._flusher = None
         if self._writer is not None and self._ended is None:
-            self._writer.flush()
-            if self._writer.waiting:
-                self._schedule_flush()
+            with suppress(ConnectionLost):  # of which everybody hears by other ways
+                self._writer.flush()
+                if self._writer.waiting:
+                    self._schedule_flush()
 
     async def _flush_when_read(self) -> None:
         assert self._process is not None

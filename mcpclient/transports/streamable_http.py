@@ -19,10 +19,10 @@ from ..framing.http1 import ResponseHead
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
 from ..framing.uri import Url
 from ..jsonrpc.codec import encode
-from ..jsonrpc.messages import RequestId
 from ..net.dialing import Dialer
-from ..net.http import Exchange, HttpClient, HttpRequest, ResponseSink
+from ..net.http import HttpClient, HttpRequest, ResponseSink
 from ..protocol.outgoing import Outgoing
+from .authorized import Credentials, Sending, authorizer_in, start_request
 from .base import Abandoned, Receiver, Transport, deliver_text
 from .event_stream import EventStream, is_event_stream
 from .http_messages import ERROR_BODY_LIMIT, CallerHeaders, HeaderSource, answer_error
@@ -53,7 +53,7 @@ logger = logging.getLogger("mcpclient.transport")
 class StreamableHttpTransport(Transport):
     """Talks to one MCP endpoint.
 
-    ``headers``: the caller's own. ``listen_wait``: how long, in seconds, opening waits for the
+    ``headers``: the caller's own. ``credentials``: who he is. ``listen_wait``: how long, in seconds, opening waits for the
     server to accept its own channel (0: not at all). ``liveness``: see `ServerStream`.
     """
 
@@ -65,6 +65,7 @@ class StreamableHttpTransport(Transport):
         url: Url,
         *,
         headers: HeaderSource | None = None,
+        credentials: Credentials | None = None,
         max_message_size: int = DEFAULT_LINE_LIMIT,
         listen_wait: float = 1.0,
         liveness: float | None = None,
@@ -72,12 +73,13 @@ class StreamableHttpTransport(Transport):
     ) -> None:
         self.url = url
         self.max_message_size = max_message_size
-        self._headers = CallerHeaders(headers or {}, url)
+        self._authorizer, fixed = authorizer_in(credentials)
+        self._headers = CallerHeaders(headers or {}, url, fixed)
         self._listen_wait = listen_wait
         self._liveness = liveness
         self._http = HttpClient(dialer or Dialer())
         self._session_id: str | None = None
-        self._posts: dict[RequestId, _Post] = {}
+        self._posts: dict[object, _Post] = {}
         self._channel: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._session_headers: list[tuple[str, str]] = []
@@ -99,29 +101,33 @@ class StreamableHttpTransport(Transport):
         self._receiver = receiver
 
     def send(self, outgoing: Outgoing) -> Awaitable[None] | None:
-        """POST a message."""
+        """POST a message. What is no request has been sent when the server has taken it.
+
+        Else a call could overtake ``notifications/initialized`` on a connection of its own.
+        """
         body = encode(outgoing.message)
         if self._headers.may_wait:
             return self._ask_and_post(outgoing, body)
-        self._post(outgoing, body, self._headers.fixed_for(outgoing))
-        return None
+        return self._post(outgoing, body, self._headers.fixed_for(outgoing)).taken
 
     async def _ask_and_post(self, outgoing: Outgoing, body: bytes) -> None:
-        self._post(outgoing, body, await self._headers.provided_for(outgoing))
+        post = self._post(outgoing, body, await self._headers.provided_for(outgoing))
+        if post.taken is not None:
+            await post.taken
 
-    def _post(self, outgoing: Outgoing, body: bytes, caller: list[tuple[str, str]]) -> None:
+    def _post(self, outgoing: Outgoing, body: bytes, caller: list[tuple[str, str]]) -> _Post:
         headers = [*_POST_HEADERS, *caller, *outgoing.headers.items()]
         in_session = self._session_id is not None and not outgoing.opens_session
         if self._session_id is not None and in_session:
             headers.append(("Mcp-Session-Id", self._session_id))
         request = HttpRequest("POST", self.url, headers, body, repeatable=outgoing.repeatable)
         post = _Post(self, outgoing, in_session=in_session)
-        post.exchange = self._http.request(request, post)
-        if post.request_id is not None:
-            self._posts[post.request_id] = post
-        else:
+        post.exchange = start_request(self._http, request, post, self._authorizer)
+        self._posts[post.key] = post
+        if post.taken is not None:
             loop = asyncio.get_running_loop()
             post.timer = loop.call_later(_NOTIFICATION_TIMEOUT, post.give_up)
+        return post
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
         """Close the response stream of a request."""
@@ -144,23 +150,32 @@ class StreamableHttpTransport(Transport):
 
     async def _follow_channel(self, accepted: asyncio.Future[bool]) -> None:
         stream = EventStream(self.receiver, self.max_message_size)
-        follower = ServerStream(stream, self.url, self.open_stream, self._liveness)
+
+        async def open_channel(last_event_id: str, sink: ResponseSink) -> Sending:
+            # Nobody is to log in for a channel that the server may not even offer.
+            is_offered = accepted.done() and accepted.result()
+            return await self.open_stream(last_event_id, sink, passive=not is_offered)
+
+        follower = ServerStream(stream, self.url, open_channel, self._liveness)
         error = await follower.follow(accepted)
         logger.debug("%s: no server channel: %s", self.description, error)
 
-    async def open_stream(self, last_event_id: str, sink: ResponseSink) -> Exchange:
+    async def open_stream(
+        self, last_event_id: str, sink: ResponseSink, *, passive: bool = False
+    ) -> Sending:
         """Send a GET for an event stream, from ``last_event_id`` on."""
-        caller = (
-            await self._headers.provided_for(None)
-            if self._headers.may_wait
-            else self._headers.fixed_for(None)
-        )
-        headers = [*_GET_HEADERS, *caller, *self._session_headers]
+        headers = [*_GET_HEADERS, *await self._caller_headers(), *self._session_headers]
         if self._session_id is not None:
             headers.append(("Mcp-Session-Id", self._session_id))
         if last_event_id:
             headers.append(("Last-Event-ID", last_event_id))
-        return self._http.request(HttpRequest("GET", self.url, headers), sink)
+        request = HttpRequest("GET", self.url, headers)
+        return start_request(self._http, request, sink, self._authorizer, passive=passive)
+
+    async def _caller_headers(self) -> list[tuple[str, str]]:
+        if self._headers.may_wait:
+            return await self._headers.provided_for(None)
+        return self._headers.fixed_for(None)
 
     def follow(self, stream: EventStream, post: _Post) -> None:
         """Continue the broken response stream of a request."""
@@ -170,7 +185,9 @@ class StreamableHttpTransport(Transport):
         follower = ServerStream(stream, self.url, self.open_stream, self._liveness)
         error = await follower.resume()
         if error is not None:
-            post.fail(error)
+            lost = post.no_response()
+            lost.__cause__ = error
+            post.fail(lost)
         else:
             self.forget(post)
 
@@ -184,8 +201,7 @@ class StreamableHttpTransport(Transport):
 
     def forget(self, post: _Post) -> None:
         """Drop a POST that has come to its end."""
-        if post.request_id is not None:
-            self._posts.pop(post.request_id, None)
+        self._posts.pop(post.key, None)
 
     async def close(self) -> None:
         """End the session with DELETE, if there is one, and close all connections."""
@@ -194,7 +210,7 @@ class StreamableHttpTransport(Transport):
                 post.abort()
             for task in list(self._tasks):
                 task.cancel()
-            if self._session_id is not None and self._receiver is not None:
+            if self._session_id is not None:
                 await self._end_session(self._session_id)
         finally:
             self.abort()
@@ -204,16 +220,13 @@ class StreamableHttpTransport(Transport):
 
     async def _end_session(self, session_id: str) -> None:
         self._session_id = None
-        caller: list[tuple[str, str]] = []
-        with suppress(McpError):
-            caller = (
-                await self._headers.provided_for(None)
-                if self._headers.may_wait
-                else self._headers.fixed_for(None)
-            )
-        headers = [*caller, *self._session_headers, ("Mcp-Session-Id", session_id)]
+        headers = [*self._session_headers, ("Mcp-Session-Id", session_id)]
+        with suppress(Exception):  # the provider is the caller's; a session ends without it, too
+            headers += await self._caller_headers()
         farewell = _Farewell()
-        exchange = self._http.request(HttpRequest("DELETE", self.url, headers), farewell)
+        request = HttpRequest("DELETE", self.url, headers)
+        # Nobody is to log in only to say goodbye.
+        exchange = start_request(self._http, request, farewell, self._authorizer, passive=True)
         try:
             await asyncio.wait({farewell.over}, timeout=_FAREWELL_TIMEOUT)
         finally:
@@ -225,7 +238,7 @@ class StreamableHttpTransport(Transport):
             post.abort()
         self._posts.clear()
         for task in list(self._tasks):
-            task.cancel()
+            _cancel(task)
         self._http.abort()
 
     def _run(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -235,14 +248,26 @@ class StreamableHttpTransport(Transport):
         return task
 
 
+def _cancel(task: asyncio.Task[None]) -> None:
+    if not task.get_loop().is_closed():  # where no task ever runs again
+        task.cancel()
+
+
 class _Post:
-    """One posted message, and the response to it."""
+    """One posted message, and the response to it.
+
+    ``taken``: resolved as soon as the server answers a message that is no request.
+    """
 
     def __init__(
         self, transport: StreamableHttpTransport, outgoing: Outgoing, *, in_session: bool
     ) -> None:
         self.request_id = outgoing.request_id
-        self.exchange: Exchange | None = None
+        self.key: object = self if self.request_id is None else self.request_id
+        self.taken: asyncio.Future[None] | None = None
+        if self.request_id is None:
+            self.taken = asyncio.get_running_loop().create_future()
+        self.exchange: Sending | None = None
         self.resumption: asyncio.Task[None] | None = None
         self.timer: asyncio.TimerHandle | None = None
         self._transport = transport
@@ -257,7 +282,8 @@ class _Post:
 
     def head_received(self, head: ResponseHead) -> None:
         self._head = head
-        if not 200 <= head.status < 300:
+        self._take()
+        if not self._succeeded:
             return
         if self._outgoing.opens_session:
             self._transport.begin_session(head)
@@ -273,10 +299,10 @@ class _Post:
                 self.timer = loop.call_later(_DRAIN_TIMEOUT, self.abort)
             return
         self._size += len(data)
-        if self._size <= self._limit:
-            self._body.append(data)
-        elif self._succeeded:
-            self.fail(MessageTooLarge(self._limit))
+        self._body.append(data)
+        if self._size > self._limit:
+            error = MessageTooLarge(self._limit) if self._succeeded else self._refusal()
+            self.fail(error)
             self.abort()
 
     def response_ended(self) -> None:
@@ -299,7 +325,7 @@ class _Post:
         if self._stream is not None:
             self._finish_stream(self._stream, error)
         elif self._head is not None and not self._succeeded:
-            self.fail(self._refusal(self._head))
+            self.fail(self._refusal())
         elif error is not None:
             self.fail(error)
         else:
@@ -311,14 +337,14 @@ class _Post:
         elif self._outgoing.resumable and stream.last_event_id:
             self._transport.follow(stream, self)
         else:
-            self.fail(error or self._no_response())
+            self.fail(error or self.no_response())
 
     def _finish_json(self) -> None:
         if self.request_id is None:
             self._end()
             return
         if not self._size:
-            self.fail(self._no_response())
+            self.fail(self.no_response())
             return
         body = b"".join(self._body)
         self._body = []
@@ -329,14 +355,16 @@ class _Post:
         receiver = self._transport.receiver
         messages = deliver_text(body, receiver, self.request_id)
         if not any(str(message.get("id")) == str(self.request_id) for message in messages):
-            receiver.request_failed(self.request_id, self._no_response())
+            receiver.request_failed(self.request_id, self.no_response())
 
-    def _refusal(self, head: ResponseHead) -> McpError:
+    def _refusal(self) -> McpError:
+        assert self._head is not None
         url = self.exchange.url if self.exchange is not None else self._transport.url
         body = b"".join(self._body)
-        return answer_error(head, body, url, self.request_id, in_session=self._in_session)
+        return answer_error(self._head, body, url, self.request_id, in_session=self._in_session)
 
-    def _no_response(self) -> ConnectionLost:
+    def no_response(self) -> ConnectionLost:
+        """Return the error for an answer that will never come."""
         method = self._outgoing.message.get("method")
         return ConnectionLost(f"No response received for request {self.request_id} ({method})")
 
@@ -364,14 +392,19 @@ class _Post:
         """Close the response stream."""
         self._end()
         if self.resumption is not None:
-            self.resumption.cancel()
+            _cancel(self.resumption)
         if self.exchange is not None:
             self.exchange.abort()
 
     def _end(self) -> None:
         self._transport.forget(self)
+        self._take()
         if self.timer is not None:
             self.timer.cancel()
+
+    def _take(self) -> None:
+        if self.taken is not None and not self.taken.done():
+            self.taken.set_result(None)
 
 
 def _looks_like_json(body: bytes) -> bool:

@@ -90,7 +90,7 @@ def test_a_signal_reaches_the_whole_group(method: object, number: signal.Signals
     group = start(tree())
     pids = read_pids(group)
     method(group)  # type: ignore[operator]
-    group.process.wait()
+    group.process.wait(timeout=10)
     for pid in pids:
         wait_until(lambda pid=pid: not is_alive(pid), f"{pid} is gone")  # type: ignore[misc]
     wait_until(group.is_gone, "the group is gone")

@@ -15,6 +15,9 @@ def main(arguments: "list[str]") -> None:
     if "--stubborn" in arguments:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+    else:
+        # Python turns SIGINT into an exception, which comes too late for a read about to block.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     parent = os.getpid()
     if os.fork() == 0:
         if "--escape" in arguments:

@@ -1,0 +1,299 @@
+"""The authorization code grant with PKCE: out to the user's browser, and back with a code.
+
+OAuth 2.1, RFC 7636 (PKCE), RFC 8707 (resource), RFC 9207 (iss). What must be remembered between out
+and back is a `Pending` record, so that another process can take up the answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
+
+from ..errors import AuthError, AuthorizationDenied, UsageError
+from .client_authentication import Client
+from .discovery import Discovery
+from .dpop import DpopProver
+from .effects import Callback, Flow, Record, authorize, load, now, open_redirect, random_bytes, save
+from .grants import Grant, GrantRequest, prover_from
+from .metadata import AuthorizationServer
+from .options import OAuth
+from .registration import identify_client, registered_redirects
+from .signing import base64url
+from .tokens import shown
+from .url_guard import UrlPolicy, without_query
+
+__all__ = [
+    "Pending",
+    "code_challenge",
+    "finish",
+    "forget_pending",
+    "obtain",
+    "parse_callback",
+    "take_pending",
+]
+
+# How many unfinished authorizations of one server are remembered, and for how many seconds.
+_MOST_PENDING = 4
+_PENDING_LIFETIME = 3600
+
+_LONGEST_CALLBACK = 65536
+
+
+@dataclass(frozen=True, repr=False)
+class Pending:
+    """An authorization between the way out and the way back (RFC 9207: with its issuer)."""
+
+    state: str
+    verifier: str
+    redirect_uri: str
+    client: Client
+    token_endpoint: str
+    iss_expected: bool
+    resource: str | None
+    scopes: tuple[str, ...]
+    created_at: float
+    resource_metadata_url: str | None = None
+    prover: DpopProver | None = field(default=None)
+
+    def __repr__(self) -> str:
+        return f"Pending(issuer={self.client.issuer!r})"
+
+    def to_record(self) -> dict[str, object]:
+        """This as JSON can carry it, secrets included."""
+        return {
+            "state": self.state,
+            "verifier": self.verifier,
+            "redirect_uri": self.redirect_uri,
+            "client": self.client.to_record(),
+            "token_endpoint": self.token_endpoint,
+            "iss_expected": self.iss_expected,
+            "resource": self.resource,
+            "scopes": list(self.scopes),
+            "created_at": self.created_at,
+            "resource_metadata_url": self.resource_metadata_url,
+            "dpop_key": None if self.prover is None else self.prover.key.to_secret(),
+        }
+
+    @classmethod
+    def from_record(cls, record: Record, options: OAuth) -> Pending | None:
+        """What `to_record` gave, or None when it is damaged."""
+        client = record.get("client")
+        known = None
+        if isinstance(client, dict):
+            known = Client.from_record(client, secret=options.client_secret, signer=options.signer)
+        texts = [record.get(name) for name in ("state", "verifier", "redirect_uri")]
+        token_endpoint, created_at = record.get("token_endpoint"), record.get("created_at")
+        scopes = record.get("scopes")
+        if known is None or not isinstance(token_endpoint, str) or not isinstance(scopes, list):
+            return None
+        if not all(isinstance(text, str) for text in texts) or not isinstance(
+            created_at, (int, float)
+        ):
+            return None
+        state, verifier, redirect_uri = map(str, texts)
+        resource, metadata_url = record.get("resource"), record.get("resource_metadata_url")
+        try:
+            prover = prover_from(record.get("dpop_key"))
+        except UsageError:
+            return None
+        return cls(
+            state=state,
+            verifier=verifier,
+            redirect_uri=redirect_uri,
+            client=known,
+            token_endpoint=token_endpoint,
+            iss_expected=record.get("iss_expected") is True,
+            resource=resource if isinstance(resource, str) else None,
+            scopes=tuple(map(str, scopes)),
+            created_at=created_at,
+            resource_metadata_url=metadata_url if isinstance(metadata_url, str) else None,
+            prover=prover,
+        )
+
+
+def obtain(request: GrantRequest, options: OAuth) -> Flow[Grant]:
+    """The grant a user gives in a browser.
+
+    Raises AuthorizationRequired (from the shell) when nobody waits for the user,
+    AuthorizationDenied when he says no, AuthError when the server does not do PKCE or the answer is
+    not one to this request, and what registration and token requests raise.
+    """
+    server = request.discovery.server
+    authorization_endpoint = _checked_endpoint(server)
+    registered = yield from registered_redirects(server.issuer)
+    redirect_uri = yield from open_redirect(options.redirect_uri, registered)
+    client = yield from identify_client(
+        server, options, redirect_uri, request.scopes, request.policy
+    )
+    pending = Pending(
+        state=base64url((yield from random_bytes(32))),
+        verifier=base64url((yield from random_bytes(32))),
+        redirect_uri=redirect_uri,
+        client=client,
+        token_endpoint=server.token_endpoint,
+        iss_expected=server.authorization_response_iss_parameter_supported,
+        resource=request.resource,
+        scopes=request.scopes,
+        created_at=(yield from now()),
+        resource_metadata_url=request.discovery.resource_metadata_url,
+        prover=request.prover,
+    )
+    url = _authorization_url(authorization_endpoint, pending)
+    yield from _remember(request.server_name, pending)
+    callback = yield from authorize(url, pending.state, redirect_uri)
+    pending = yield from take_pending(request.server_name, callback.state, options)
+    return (yield from finish(pending, callback, request.server_url, request.policy))
+
+
+def finish(pending: Pending, callback: Callback, server_url: str, policy: UrlPolicy) -> Flow[Grant]:
+    """The grant for the code in ``callback``, whose state chose ``pending``.
+
+    Raises AuthError when its ``iss`` is not the issuer this authorization was begun with,
+    AuthorizationDenied for an error, TokenRequestFailed when the code is not taken.
+    """
+    code = _code(pending, callback)
+    server = AuthorizationServer(pending.client.issuer, pending.token_endpoint)
+    request = GrantRequest(
+        server_url=server_url,
+        discovery=Discovery(server, None, pending.resource_metadata_url),
+        scopes=pending.scopes,
+        resource=pending.resource,
+        policy=policy,
+        prover=pending.prover,
+    )
+    form = [
+        ("grant_type", "authorization_code"),
+        ("code", code),
+        ("redirect_uri", pending.redirect_uri),
+        ("code_verifier", pending.verifier),
+    ]
+    return (yield from request.obtain(pending.client, form, name_scopes=False))
+
+
+def code_challenge(verifier: str) -> str:
+    """The S256 challenge for ``verifier`` (RFC 7636 section 4.2)."""
+    return base64url(hashlib.sha256(verifier.encode("ascii")).digest())
+
+
+def parse_callback(text: str) -> Callback:
+    """The callback in what a user pastes: the whole address, or its query.
+
+    Raises UsageError when it is none, or names a parameter twice (RFC 6749 section 3.1).
+    """
+    text = text.strip()
+    query = text.partition("?")[2].partition("#")[0] if "?" in text else text
+    try:
+        parameters = parse_qs(query[:_LONGEST_CALLBACK], max_num_fields=100)
+    except ValueError:
+        parameters = {}
+    names = ("code", "state", "iss", "error", "error_description")
+    if not parameters.keys() & {"code", "error"} or any(
+        len(parameters.get(name, ())) > 1 for name in names
+    ):
+        raise UsageError("that is not the address the browser was sent back to")
+    return Callback(*(parameters.get(name, [None])[0] for name in names))
+
+
+def take_pending(server_name: str, state: str | None, options: OAuth) -> Flow[Pending]:
+    """The authorization that ``state`` belongs to; it cannot be taken twice.
+
+    Raises AuthError when there is none.
+    """
+    kept: list[Record] = []
+    found = None
+    for record in (yield from _pending_records(server_name)):
+        if found is None and state is not None and _same(str(record.get("state")), state):
+            found = Pending.from_record(record, options)
+        else:
+            kept.append(record)
+    if found is None:
+        raise AuthError("the state that came back is not that of an authorization begun here")
+    yield from save(_key(server_name), {"pending": kept} if kept else None)
+    return found
+
+
+def forget_pending(server_name: str) -> Flow[None]:
+    """Drop every unfinished authorization of the server."""
+    yield from save(_key(server_name), None)
+
+
+def _same(text: str, other: str) -> bool:
+    # In constant time, so that the state cannot be guessed byte by byte.
+    return hmac.compare_digest(text.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
+
+
+def _key(server_name: str) -> str:
+    return f"pending {server_name}"
+
+
+def _pending_records(server_name: str) -> Flow[list[Record]]:
+    record = yield from load(_key(server_name))
+    records = record.get("pending") if record is not None else None
+    return [item for item in records if isinstance(item, dict)] if isinstance(records, list) else []
+
+
+def _remember(server_name: str, pending: Pending) -> Flow[None]:
+    oldest = pending.created_at - _PENDING_LIFETIME
+    known = yield from _pending_records(server_name)
+    recent = [record for record in known if _created_at(record) > oldest]
+    records = [*recent, pending.to_record()][-_MOST_PENDING:]
+    yield from save(_key(server_name), {"pending": records})
+
+
+def _created_at(record: Record) -> float:
+    value = record.get("created_at")
+    return value if isinstance(value, (int, float)) else 0.0
+
+
+def _checked_endpoint(server: AuthorizationServer) -> str:
+    if server.authorization_endpoint is None:
+        raise AuthError("the authorization server has no authorization_endpoint")
+    # Absent means unsupported, and the specification says to refuse.
+    if "S256" not in (server.code_challenge_methods_supported or ()):
+        raise AuthError(
+            f"the authorization server {without_query(server.issuer)} does not offer PKCE with "
+            "S256 (code_challenge_methods_supported); if you know that it does, name its endpoints"
+        )
+    return server.authorization_endpoint
+
+
+def _authorization_url(endpoint: str, pending: Pending) -> str:
+    parameters = [
+        ("response_type", "code"),
+        ("client_id", pending.client.client_id),
+        ("redirect_uri", pending.redirect_uri),
+        ("state", pending.state),
+        ("code_challenge", code_challenge(pending.verifier)),
+        ("code_challenge_method", "S256"),
+    ]
+    if pending.scopes:
+        parameters.append(("scope", " ".join(pending.scopes)))
+    if "offline_access" in pending.scopes:
+        # Without consent asked for, the scope is ignored (OpenID Connect Core section 11).
+        parameters.append(("prompt", "consent"))
+    if pending.resource is not None:
+        parameters.append(("resource", pending.resource))
+    parts = urlsplit(endpoint)
+    # An endpoint may have a query of its own, which must be kept (RFC 6749 section 3.1).
+    query = "&".join(part for part in (parts.query, urlencode(parameters)) if part)
+    return urlunsplit(parts._replace(query=query, fragment=""))
+
+
+def _code(pending: Pending, callback: Callback) -> str:
+    # The issuer comes first: what a stranger says is not even to be shown (RFC 9207 section 2.4).
+    if callback.iss is None:
+        if pending.iss_expected:
+            raise AuthError("the answer does not name its issuer, which this server always does")
+    elif callback.iss != pending.client.issuer:
+        raise AuthError("the answer comes from another issuer than the one asked")
+    if callback.error is not None:
+        secrets: Sequence[str] = (pending.verifier, pending.state)
+        raise AuthorizationDenied(
+            shown(callback.error, secrets), shown(callback.error_description, secrets)
+        )
+    if not callback.code:
+        raise AuthError("the answer holds no code")
+    return callback.code

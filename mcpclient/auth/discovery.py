@@ -1,0 +1,217 @@
+"""Finding the authorization server: RFC 9728, then RFC 8414 and OpenID Connect Discovery.
+
+In the order of the MCP authorization specification, with the fallbacks of revision 2025-03-26 for
+servers that publish no metadata.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urljoin, urlsplit
+
+from ..errors import AuthError
+from .effects import Flow, Record
+from .exchanges import get_document
+from .metadata import AuthorizationServer, ProtectedResource, parse_object
+from .options import Endpoints
+from .url_guard import UrlPolicy, assert_safe_url, origin_of, without_query
+
+__all__ = [
+    "Discovery",
+    "authorization_server_urls",
+    "discover",
+    "protected_resource_urls",
+    "resource_covers",
+]
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """What was found about a server.
+
+    ``resource`` is None where the server publishes no metadata about itself.
+    ``resource_metadata_url`` is where the server said its metadata is, None where it did not.
+    """
+
+    server: AuthorizationServer
+    resource: ProtectedResource | None
+    resource_metadata_url: str | None = None
+
+
+def protected_resource_urls(server_url: str) -> list[str]:
+    """Where metadata about ``server_url`` may be, in the order to ask (RFC 9728 section 3.1)."""
+    parts = urlsplit(server_url)
+    root = f"{parts.scheme}://{parts.netloc}/.well-known/oauth-protected-resource"
+    path = parts.path.rstrip("/")
+    return [root + path, root] if path else [root]
+
+
+def authorization_server_urls(issuer: str) -> list[str]:
+    """Where metadata of ``issuer`` may be, in the order to ask (RFC 8414 sections 3.1 and 5)."""
+    parts = urlsplit(issuer)
+    root = f"{parts.scheme}://{parts.netloc}"
+    path = parts.path.rstrip("/")
+    urls = [
+        f"{root}/.well-known/oauth-authorization-server{path}",
+        f"{root}/.well-known/openid-configuration{path}",
+    ]
+    if path:
+        urls.append(f"{root}{path}/.well-known/openid-configuration")
+    return urls
+
+
+def resource_covers(resource: str, server_url: str) -> bool:
+    """Whether metadata for ``resource`` may speak for ``server_url``.
+
+    Same origin, and the same path or a parent of it; a query must be the same one.
+    """
+    named, actual = urlsplit(resource), urlsplit(server_url)
+    if named.fragment or origin_of(resource) != origin_of(server_url):
+        return False
+    if named.query and (named.path, named.query) != (actual.path, actual.query):
+        return False
+    prefix = named.path.rstrip("/")
+    return actual.path.rstrip("/") == prefix or actual.path.startswith(prefix + "/")
+
+
+def discover(
+    server_url: str,
+    *,
+    resource_metadata_url: str | None,
+    issuer: str | None,
+    endpoints: Endpoints | None,
+    policy: UrlPolicy,
+    protocol_version: str | None = None,
+) -> Flow[Discovery]:
+    """Find the authorization server of ``server_url``.
+
+    ``resource_metadata_url`` is the one from the challenge. ``issuer`` is the only one the user
+    accepts, None any. With ``endpoints`` named by the user nothing about the authorization server
+    is fetched. Raises AuthError when there is no usable metadata, SsrfError for unsafe URLs.
+    """
+    headers = {"MCP-Protocol-Version": protocol_version} if protocol_version else {}
+    finder = _Finder(server_url, issuer, policy, headers)
+    if endpoints is not None:
+        return Discovery(_configured_server(issuer, endpoints), None)
+    resource = yield from finder.protected_resource(resource_metadata_url)
+    if resource is None:
+        server = yield from finder.legacy_server()
+    else:
+        server = yield from finder.listed_server(resource)
+    _check_endpoints(server, policy)
+    return Discovery(server, resource, resource_metadata_url)
+
+
+def _configured_server(issuer: str | None, endpoints: Endpoints) -> AuthorizationServer:
+    parts = urlsplit(endpoints.token_endpoint)
+    return AuthorizationServer(
+        issuer=issuer or f"{parts.scheme}://{parts.netloc}",
+        token_endpoint=endpoints.token_endpoint,
+        authorization_endpoint=endpoints.authorization_endpoint,
+        registration_endpoint=endpoints.registration_endpoint,
+        device_authorization_endpoint=endpoints.device_authorization_endpoint,
+        # Whoever names the endpoints vouches for what cannot be read about them.
+        code_challenge_methods_supported=("S256",),
+    )
+
+
+def _check_endpoints(server: AuthorizationServer, policy: UrlPolicy) -> None:
+    for endpoint in (
+        server.authorization_endpoint,
+        server.token_endpoint,
+        server.registration_endpoint,
+        server.device_authorization_endpoint,
+    ):
+        if endpoint is not None:
+            assert_safe_url(endpoint, server.issuer, policy)
+
+
+@dataclass(frozen=True)
+class _Finder:
+    server_url: str
+    issuer: str | None
+    policy: UrlPolicy
+    headers: dict[str, str]
+
+    def protected_resource(self, named_url: str | None) -> Flow[ProtectedResource | None]:
+        if named_url is not None:
+            # A relative reference is against the grammar, yet only one reading of it is possible.
+            urls = [urljoin(self.server_url, named_url)]
+        else:
+            urls = protected_resource_urls(self.server_url)
+        document = yield from self._first_document(urls, self.server_url)
+        if document is None:
+            if named_url is not None:
+                raise AuthError(f"there is no resource metadata at {without_query(urls[0])}")
+            return None
+        resource = ProtectedResource.parse(document)
+        if not resource_covers(resource.resource, self.server_url):
+            raise AuthError(
+                f"the resource metadata is for {without_query(resource.resource)}, "
+                f"not for {without_query(self.server_url)}"
+            )
+        return resource
+
+    def listed_server(self, resource: ProtectedResource) -> Flow[AuthorizationServer]:
+        listed = resource.authorization_servers
+        chosen = next((issuer for issuer in listed if issuer == self.issuer), listed[0])
+        server = yield from self._server(chosen, {chosen})
+        if server is None:
+            raise AuthError(f"the authorization server {without_query(chosen)} has no metadata")
+        return server
+
+    def legacy_server(self) -> Flow[AuthorizationServer]:
+        # Revision 2025-03-26: the server's own origin is the authorization server.
+        parts = urlsplit(self.server_url)
+        origin = f"{parts.scheme}://{parts.netloc}"
+        issuer = self.issuer or origin
+        # Nobody named the issuer, and with or without a slash it has the same metadata URL.
+        server = yield from self._server(issuer, {issuer, f"{origin}/"})
+        if server is not None:
+            return server
+        if self.issuer is not None:
+            raise AuthError(f"the authorization server {without_query(issuer)} has no metadata")
+        return AuthorizationServer(
+            issuer=origin,
+            authorization_endpoint=f"{origin}/authorize",
+            token_endpoint=f"{origin}/token",
+            registration_endpoint=f"{origin}/register",
+            # That revision requires PKCE of everyone and has no way to say so.
+            code_challenge_methods_supported=("S256",),
+        )
+
+    def _server(self, issuer: str, spellings: set[str]) -> Flow[AuthorizationServer | None]:
+        document = yield from self._first_document(authorization_server_urls(issuer), None)
+        if document is None:
+            return None
+        server = AuthorizationServer.parse(document)
+        # Exact comparison, as RFC 8414 section 3.3 demands; or the issuer the user vouched for.
+        if server.issuer == self.issuer:
+            return server
+        if server.issuer not in spellings:
+            raise AuthError(
+                f"metadata found for the issuer {without_query(issuer)} is that of another one, "
+                f"{without_query(server.issuer)}; if you trust that one, name it as issuer="
+            )
+        if self.issuer is not None:
+            raise AuthError(
+                f"the server's authorization server is {without_query(issuer)}, "
+                f"not {without_query(self.issuer)} as configured"
+            )
+        return server
+
+    def _first_document(self, urls: list[str], issuer_url: str | None) -> Flow[Record | None]:
+        failure = None
+        for url in urls:
+            response = yield from get_document(url, issuer_url, self.policy, self.headers)
+            if response.status == 200:
+                # A web application may answer every path with a page; that is no metadata.
+                document = parse_object(response.body)
+                if document is not None:
+                    return document
+            elif response.status >= 500 or response.status == 429:
+                failure = AuthError(f"{without_query(url)} answered with HTTP {response.status}")
+        # A server in trouble must not look like one without metadata.
+        if failure is not None:
+            raise failure
+        return None

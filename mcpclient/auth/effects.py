@@ -1,0 +1,294 @@
+"""What a flow asks of its shell: the effects it yields, and the answers it is sent.
+
+A flow is a generator. The shell performs each effect it yields and sends the answer back with
+``flow.send(answer)``; a failure is thrown in with ``flow.throw(error)``. The helpers at the end
+(``answer = yield from fetch(...)``) give the answers their types.
+
+Effects hold tokens, codes and verifiers, so no repr shows more than an address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar, Union, cast
+
+from ..errors import AuthError
+from .url_guard import UrlPolicy, without_query
+
+__all__ = [
+    "Ask",
+    "Authorize",
+    "Callback",
+    "Effect",
+    "Exclusive",
+    "Fetch",
+    "Flow",
+    "Load",
+    "Now",
+    "OpenRedirect",
+    "RandomBytes",
+    "Record",
+    "Response",
+    "Save",
+    "ShowDeviceCode",
+    "Wait",
+    "ask",
+    "authorize",
+    "exclusive",
+    "fetch",
+    "load",
+    "now",
+    "open_redirect",
+    "random_bytes",
+    "save",
+    "show_device_code",
+    "wait",
+]
+
+T = TypeVar("T")
+
+# What a store keeps: an object that JSON can carry.
+Record = Mapping[str, object]
+
+
+@dataclass(frozen=True, repr=False)
+class Response:
+    """An HTTP answer. ``headers`` are (name, value) pairs in order; a name may come twice."""
+
+    status: int
+    headers: Sequence[tuple[str, str]]
+    body: bytes
+
+    def header_values(self, name: str) -> list[str]:
+        """Every value of the header ``name``, in order; case does not matter."""
+        return [value for key, value in self.headers if key.lower() == name.lower()]
+
+    def header(self, name: str) -> str | None:
+        """The first value of the header ``name``, or None."""
+        return next(iter(self.header_values(name)), None)
+
+    def __repr__(self) -> str:
+        return f"Response(status={self.status}, {len(self.body)} bytes)"
+
+
+@dataclass(frozen=True, repr=False)
+class Fetch:
+    """Send one HTTP request and answer with a `Response`, whatever its status.
+
+    The shell follows no redirect, reads at most ``max_body`` + 1 bytes of the answer's body, and
+    before it connects calls `url_guard.check_address` with ``url``, ``policy`` and the very address
+    it is about to connect to. A failure of the
+    network is thrown into the flow as a `NetworkError`.
+    """
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes | None
+    policy: UrlPolicy
+    max_body: int
+
+    def __repr__(self) -> str:
+        return f"Fetch({self.method} {without_query(self.url)})"
+
+
+@dataclass(frozen=True, repr=False)
+class OpenRedirect:
+    """Get ready for the user's return and answer with the redirect URI that leads back.
+
+    ``configured`` is the caller's own redirect URI: answer with exactly that. Without one,
+    ``registered`` are URIs the authorization server knows already: one of these saves a new
+    registration; any other one is fine.
+    """
+
+    configured: str | None
+    registered: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"OpenRedirect(configured={self.configured!r})"
+
+
+@dataclass(frozen=True, repr=False)
+class Authorize:
+    """Lead the user to ``url`` and answer with the `Callback` that comes to ``redirect_uri``.
+
+    A shell that cannot wait for the user throws ``AuthorizationRequired(url)`` into the flow: what
+    is needed to go on later is already saved, and `flow.Authorization.finish` takes it up.
+    """
+
+    url: str
+    state: str
+    redirect_uri: str
+
+    def __repr__(self) -> str:
+        return f"Authorize({without_query(self.url)})"
+
+
+@dataclass(frozen=True, repr=False)
+class Callback:
+    """The parameters with which an authorization server sent the user back."""
+
+    code: str | None = None
+    state: str | None = None
+    iss: str | None = None
+    error: str | None = None
+    error_description: str | None = None
+
+    def __repr__(self) -> str:
+        return "Callback(error)" if self.error else "Callback()"
+
+
+@dataclass(frozen=True, repr=False)
+class ShowDeviceCode:
+    """Tell the user to open ``verification_uri`` and to enter ``user_code``; answer at once.
+
+    ``verification_uri_complete``, when the server gave one, has the code in it already.
+    ``expires_in`` is in seconds.
+    """
+
+    user_code: str
+    verification_uri: str
+    verification_uri_complete: str | None
+    expires_in: float
+
+    def __repr__(self) -> str:
+        return f"ShowDeviceCode({without_query(self.verification_uri)})"
+
+
+@dataclass(frozen=True)
+class Now:
+    """Answer with the time in seconds since the epoch."""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Answer after ``seconds``."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class RandomBytes:
+    """Answer with ``count`` bytes fit for secrets, as from `secrets.token_bytes`."""
+
+    count: int
+
+
+@dataclass(frozen=True)
+class Load:
+    """Answer with the record stored under ``key``, or None."""
+
+    key: str
+
+
+@dataclass(frozen=True)
+class Save:
+    """Store ``record`` under ``key``, or remove what is there when it is None."""
+
+    key: str
+    record: Record | None = field(repr=False)
+
+
+@dataclass(frozen=True, repr=False)
+class Ask:
+    """Call the user's own ``function`` without arguments, await what it returns if need be."""
+
+    function: Callable[[], object]
+
+    def __repr__(self) -> str:
+        return "Ask()"
+
+
+@dataclass(frozen=True, repr=False)
+class Exclusive:
+    """Run ``flow`` under the lock called ``name`` and answer with its result.
+
+    The lock keeps out every other task and every other process that shares the store. Its flow
+    looks at the store again first, so of many waiters only the first does the work.
+    """
+
+    name: str
+    flow: Generator[object, object, object]
+
+    def __repr__(self) -> str:
+        return f"Exclusive({self.name!r})"
+
+
+Effect = Union[
+    Ask,
+    Authorize,
+    Exclusive,
+    Fetch,
+    Load,
+    Now,
+    OpenRedirect,
+    RandomBytes,
+    Save,
+    ShowDeviceCode,
+    Wait,
+]
+
+# A flow yields effects, is sent an answer that fits each, and returns a T.
+Flow = Generator[Effect, object, T]
+
+
+def fetch(request: Fetch) -> Flow[Response]:
+    """Perform ``request``. Raises AuthError when the body is longer than it may be."""
+    response = cast(Response, (yield request))
+    if len(response.body) > request.max_body:
+        raise AuthError(
+            f"{without_query(request.url)} answered with more than {request.max_body} bytes"
+        )
+    return response
+
+
+def open_redirect(configured: str | None, registered: tuple[str, ...]) -> Flow[str]:
+    """The redirect URI of this authorization."""
+    return cast(str, (yield OpenRedirect(configured, registered)))
+
+
+def authorize(url: str, state: str, redirect_uri: str) -> Flow[Callback]:
+    """What came back after the user visited ``url``."""
+    return cast(Callback, (yield Authorize(url, state, redirect_uri)))
+
+
+def show_device_code(request: ShowDeviceCode) -> Flow[None]:
+    """Show the user a device code."""
+    yield request
+
+
+def now() -> Flow[float]:
+    """Seconds since the epoch."""
+    return cast(float, (yield Now()))
+
+
+def wait(seconds: float) -> Flow[None]:
+    """Let ``seconds`` pass."""
+    yield Wait(seconds)
+
+
+def random_bytes(count: int) -> Flow[bytes]:
+    """``count`` unpredictable bytes."""
+    return cast(bytes, (yield RandomBytes(count)))
+
+
+def load(key: str) -> Flow[Record | None]:
+    """The record stored under ``key``; None also for one that is not an object."""
+    record = yield Load(key)
+    return record if isinstance(record, Mapping) else None
+
+
+def save(key: str, record: Record | None) -> Flow[None]:
+    """Store ``record`` under ``key``; None removes it."""
+    yield Save(key, record)
+
+
+def ask(function: Callable[[], object]) -> Flow[object]:
+    """What the user's function returns."""
+    return (yield Ask(function))
+
+
+def exclusive(name: str, flow: Flow[T]) -> Flow[T]:
+    """The result of ``flow``, run under a lock."""
+    return cast(T, (yield Exclusive(name, cast("Generator[object, object, object]", flow))))

@@ -1,0 +1,398 @@
+"""What answers a 401 or a 403, and what a request carries: the whole decision, without any I/O.
+
+One `Authorization` serves one server for as long as a client lives; each HTTP request to the server
+takes an `AuthorizedRequest` from it::
+
+    request = authorization.request("POST", url)
+    while True:
+        response = send(headers + run(request.headers()))
+        if not run(request.recover(response)):
+            break
+
+``recover`` is true when the same request should be sent again with new headers. Whatever changes
+stored credentials happens under one lock and looks at the store first, so that of many tasks and
+processes that meet the same expiry one refreshes and the others take over what it got.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from ..errors import (
+    AuthError,
+    InsufficientScope,
+    NetworkError,
+    TokenRequestFailed,
+)
+from .authorization_code import finish, forget_pending, take_pending
+from .challenge import AuthorizationChallenge, read_challenge
+from .discovery import Discovery, discover
+from .dpop import DpopProver, wants_nonce
+from .effects import Callback, Flow, Response, exclusive, load, now, random_bytes, save
+from .grants import Grant, GrantRequest, refresh, store_name
+from .obtaining import (
+    bind_credentials,
+    needs_dpop,
+    obtain,
+    resource_for,
+    scopes_for,
+    unbind_credentials,
+)
+from .options import OAuth, OAuthOptions, WorkloadIdentity
+from .registration import forget_registration
+from .scopes import union
+from .signing import Es256Key
+from .url_guard import origin_of, without_query
+
+__all__ = ["Authorization", "AuthorizedRequest"]
+
+# How often one request may be sent again; each reason has a bound of its own below this one.
+_MOST_RECOVERIES = 5
+_MOST_NONCES = 2
+_MOST_STEP_UPS = 2
+
+
+class _Outcome(Enum):
+    ADOPTED = "another task or process had got new tokens"
+    REFRESHED = "the refresh token was good"
+    OBTAINED = "there is a new grant"
+
+
+class Authorization:
+    """The authorization of one server, by OAuth.
+
+    ``server_url`` is the http or https URL the user named; tokens go to its origin only.
+    ``protocol_version`` is told to the servers asked for metadata.
+    """
+
+    def __init__(
+        self, server_url: str, options: OAuthOptions, *, protocol_version: str | None = None
+    ) -> None:
+        self.server_url = server_url
+        self.options = options
+        self.policy = options.url_policy(server_url)
+        self._protocol_version = protocol_version
+        self._name = store_name(server_url)
+        self._key = f"grant {type(options).__name__} {self._name}"
+        self._grant: Grant | None = None
+        self._loaded = False
+        self._prover: DpopProver | None = None
+        self._refusal: TokenRequestFailed | None = None
+
+    def __repr__(self) -> str:
+        return f"Authorization({without_query(self.server_url)!r})"
+
+    def request(self, method: str, url: str) -> AuthorizedRequest:
+        """What one HTTP request needs: its headers, and what to do when it is refused."""
+        return AuthorizedRequest(self, method, url)
+
+    def current_grant(self) -> Flow[Grant | None]:
+        """The grant to use now, renewed if its time has come; None when there is none yet.
+
+        Raises what `log_in` raises when a grant has ended and cannot be refreshed.
+        """
+        if not self._loaded:
+            self._adopt((yield from self.stored_grant()))
+        grant = self._grant
+        if grant is None or grant.tokens.renew_at is None:
+            return grant
+        time = yield from now()
+        if not self._should_renew(grant, time):
+            return grant
+        return (yield from exclusive(self._key, self._renew()))
+
+    def stored_grant(self) -> Flow[Grant | None]:
+        """The grant in the store as it is, expired or not; None for none of this identity."""
+        record = yield from load(self._key)
+        if record is None:
+            return None
+        options = self.options
+        if isinstance(options, WorkloadIdentity):
+            grant = Grant.from_record(record)
+        else:
+            grant = Grant.from_record(record, secret=options.client_secret, signer=options.signer)
+        if grant is None or options.client_id not in (None, grant.client.client_id):
+            return None
+        return grant if options.issuer in (None, grant.client.issuer) else None
+
+    def log_in(self, refusal: Response | None = None) -> Flow[None]:
+        """Get a new grant in place of any there may be.
+
+        ``refusal``, the answer to a request without credentials, tells where the server's metadata
+        is and which scopes it wants; without it the usual places are tried. Raises
+        AuthorizationRequired, AuthorizationDenied, RegistrationRequired, TokenRequestFailed,
+        SsrfError and AuthError.
+        """
+        fields = [] if refusal is None else refusal.header_values("www-authenticate")
+        yield from exclusive(self._key, self._obtain(read_challenge(fields), (), None))
+
+    def log_out(self) -> Flow[None]:
+        """Forget the grant and everything that was remembered about how to get it."""
+        yield from exclusive(self._key, self._log_out())
+
+    def finish(self, callback: Callback) -> Flow[None]:
+        """Go on with an authorization begun earlier, perhaps in another process.
+
+        Raises AuthError when its state is unknown, and what the code grant raises.
+        """
+        yield from exclusive(self._key, self._finish(callback))
+
+    def replace_rejected(
+        self, sent: Grant | None, challenge: AuthorizationChallenge, *, may_refresh: bool
+    ) -> Flow[_Outcome]:
+        """After a 401 for a request that carried ``sent``: get other tokens."""
+        return (yield from exclusive(self._key, self._replace(sent, challenge, may_refresh)))
+
+    def step_up(self, sent: Grant | None, challenge: AuthorizationChallenge) -> Flow[_Outcome]:
+        """After a 403 for want of scope: get tokens with more. Raises InsufficientScope."""
+        return (yield from exclusive(self._key, self._step_up(sent, challenge)))
+
+    # What follows runs under the lock.
+
+    def _renew(self) -> Flow[Grant | None]:
+        stored = yield from self.stored_grant()
+        self._adopt(stored)
+        time = yield from now()
+        if stored is None or not self._should_renew(stored, time):
+            return stored
+        try:
+            renewed = yield from self._try_refresh(stored)
+            if renewed is not None:
+                return renewed
+            challenge = AuthorizationChallenge(
+                resource_metadata=stored.resource_metadata_url,
+                dpop_only=stored.prover is not None,
+            )
+            yield from self._obtain(challenge, stored.requested_scopes, stored.client.issuer)
+        except (TokenRequestFailed, NetworkError):
+            # Renewal is early: what is still good may be used while the other side is in trouble.
+            if self._grant is None or stored.tokens.has_expired(time):
+                raise
+        return self._grant
+
+    def _replace(
+        self, sent: Grant | None, challenge: AuthorizationChallenge, may_refresh: bool
+    ) -> Flow[_Outcome]:
+        stored = yield from self.stored_grant()
+        time = yield from now()
+        if stored is not None and _differs(stored, sent) and not stored.tokens.has_expired(time):
+            self._adopt(stored)
+            return _Outcome.ADOPTED
+        # Never from memory: a 401 may mean that the server has moved to another authorization
+        # server.
+        discovery = yield from self._discover(challenge)
+        held: tuple[str, ...] = ()
+        if stored is not None and stored.client.issuer == discovery.server.issuer:
+            held = stored.requested_scopes
+            if may_refresh and (yield from self._try_refresh(stored)) is not None:
+                return _Outcome.REFRESHED
+        yield from self._forget()
+        yield from self._obtain_from(discovery, challenge, held)
+        return _Outcome.OBTAINED
+
+    def _step_up(self, sent: Grant | None, challenge: AuthorizationChallenge) -> Flow[_Outcome]:
+        stored = yield from self.stored_grant()
+        if stored is not None and _differs(stored, sent):
+            self._adopt(stored)
+            return _Outcome.ADOPTED
+        discovery = yield from self._discover(challenge)
+        held: tuple[str, ...] = ()
+        if stored is not None and stored.client.issuer == discovery.server.issuer:
+            held = union(stored.requested_scopes, stored.tokens.scopes or ())
+            wanted = scopes_for(self.options, discovery, challenge, held)
+            if set(wanted) <= set(held):
+                raise InsufficientScope(challenge.scopes or (), held)
+        yield from self._obtain_from(discovery, challenge, held)
+        return _Outcome.OBTAINED
+
+    def _finish(self, callback: Callback) -> Flow[None]:
+        if not isinstance(self.options, OAuth):
+            raise AuthError("only a user's authorization is finished with a code")
+        pending = yield from take_pending(self._name, callback.state, self.options)
+        grant = yield from finish(pending, callback, self.server_url, self.policy)
+        yield from self._store(grant)
+
+    def _log_out(self) -> Flow[None]:
+        yield from self._forget()
+        yield from unbind_credentials(self._name)
+        yield from forget_pending(self._name)
+
+    def _obtain(
+        self, challenge: AuthorizationChallenge, held: tuple[str, ...], issuer: str | None
+    ) -> Flow[None]:
+        discovery = yield from self._discover(challenge)
+        same_issuer = issuer == discovery.server.issuer
+        yield from self._obtain_from(discovery, challenge, held if same_issuer else ())
+
+    def _obtain_from(
+        self, discovery: Discovery, challenge: AuthorizationChallenge, held: tuple[str, ...]
+    ) -> Flow[None]:
+        if self._refusal is not None:
+            raise self._refusal
+        yield from bind_credentials(self.options, self._name, discovery.server.issuer)
+        is_bound = needs_dpop(self.options, discovery, challenge)
+        request = GrantRequest(
+            server_url=self.server_url,
+            discovery=discovery,
+            scopes=scopes_for(self.options, discovery, challenge, held),
+            resource=resource_for(self.options, discovery),
+            policy=self.policy,
+            prover=(yield from self._the_prover()) if is_bound else None,
+        )
+        try:
+            grant = yield from obtain(request, self.options)
+        except TokenRequestFailed as error:
+            if error.error in ("invalid_client", "unauthorized_client"):
+                yield from forget_registration(discovery.server.issuer)
+            if isinstance(self.options, WorkloadIdentity) and isinstance(
+                self.options.assertion, str
+            ):
+                # The same assertion would be refused again, and must not be tried again.
+                self._refusal = error
+            raise
+        yield from self._store(grant)
+
+    def _try_refresh(self, grant: Grant) -> Flow[Grant | None]:
+        """The refreshed grant, stored; None without a refresh token that is good for anything."""
+        if grant.tokens.refresh_token is None:
+            return None
+        try:
+            renewed = yield from refresh(grant, self.policy)
+        except TokenRequestFailed as error:
+            if error.status in (408, 429) or error.status >= 500:
+                raise
+            if error.error in ("invalid_client", "unauthorized_client"):
+                yield from forget_registration(grant.client.issuer)
+            yield from self._forget()
+            return None
+        yield from self._store(renewed)
+        return renewed
+
+    def _discover(self, challenge: AuthorizationChallenge) -> Flow[Discovery]:
+        return (
+            yield from discover(
+                self.server_url,
+                resource_metadata_url=challenge.resource_metadata,
+                issuer=self.options.issuer,
+                endpoints=self.options.endpoints,
+                policy=self.policy,
+                protocol_version=self._protocol_version,
+            )
+        )
+
+    def _the_prover(self) -> Flow[DpopProver]:
+        if self._prover is None:
+            self._prover = DpopProver(Es256Key.from_random((yield from random_bytes(48))))
+        return self._prover
+
+    def _should_renew(self, grant: Grant, time: float) -> bool:
+        if grant.tokens.refresh_token is None and isinstance(self.options, OAuth):
+            # Only the user can renew it: not before it must be.
+            return grant.tokens.has_expired(time)
+        return grant.tokens.should_renew(time)
+
+    def _adopt(self, grant: Grant | None) -> None:
+        self._loaded = True
+        self._grant = grant
+        if grant is not None and grant.prover is not None:
+            self._prover = grant.prover
+
+    def _store(self, grant: Grant) -> Flow[None]:
+        yield from save(self._key, grant.to_record())
+        self._adopt(grant)
+
+    def _forget(self) -> Flow[None]:
+        yield from save(self._key, None)
+        self._adopt(None)
+
+
+class AuthorizedRequest:
+    """The authorization of one HTTP request, through all its repetitions."""
+
+    def __init__(self, owner: Authorization, method: str, url: str) -> None:
+        self._owner = owner
+        self._method = method
+        self._url = url
+        self._is_for_server = origin_of(url) == origin_of(owner.server_url)
+        self._sent: Grant | None = None
+        self._recoveries = 0
+        self._nonces = 0
+        self._step_ups = 0
+        self._may_refresh = True
+        self._is_new_grant = False
+
+    def headers(self) -> Flow[dict[str, str]]:
+        """The headers to send; to be asked for anew before every repetition.
+
+        Empty while there is no grant, and for any other origin than the server's. Raises what
+        `Authorization.log_in` raises when a grant has ended and cannot be refreshed.
+        """
+        if not self._is_for_server:
+            return {}
+        grant = yield from self._owner.current_grant()
+        self._sent = grant
+        if grant is None:
+            return {}
+        token = grant.tokens.access_token
+        if grant.prover is None:
+            return {"Authorization": f"Bearer {token}"}
+        proof = yield from grant.prover.proof(self._method, self._url, token)
+        return {"Authorization": f"DPoP {token}", "DPoP": proof}
+
+    def _note(self, response: Response) -> None:
+        # Any answer may carry the nonce for the next request (RFC 9449 section 8.2).
+        if self._sent is not None and self._sent.prover is not None:
+            self._sent.prover.note(response, self._url, for_resource=True)
+
+    def recover(self, response: Response) -> Flow[bool]:
+        """Whether to send the request again, after doing what that takes.
+
+        False for answers that are not about authorization, and for those of other origins. Raises
+        InsufficientScope when no scope would help, AuthError when new tokens are refused too, and
+        what `Authorization.log_in` raises.
+        """
+        challenge = read_challenge(response.header_values("www-authenticate"))
+        lacks_scope = response.status == 403 and challenge.error == "insufficient_scope"
+        if not self._is_for_server or not (response.status == 401 or lacks_scope):
+            self._note(response)
+            return False
+        self._recoveries += 1
+        if self._recoveries > _MOST_RECOVERIES:
+            raise AuthError("the server refuses every token it is given")
+        if self._has_new_nonce(response, challenge):
+            return True
+        if lacks_scope:
+            yield from self._answer_forbidden(challenge)
+        else:
+            yield from self._answer_unauthorized(challenge)
+        return True
+
+    def _has_new_nonce(self, response: Response, challenge: AuthorizationChallenge) -> bool:
+        prover = None if self._sent is None else self._sent.prover
+        if prover is None or not prover.note(response, self._url, for_resource=True):
+            return False
+        if not wants_nonce(response.status, challenge.error):
+            return False
+        self._nonces += 1
+        return self._nonces <= _MOST_NONCES
+
+    def _answer_unauthorized(self, challenge: AuthorizationChallenge) -> Flow[None]:
+        if self._is_new_grant:
+            raise AuthError("the server refuses a token that was just issued for it")
+        outcome = yield from self._owner.replace_rejected(
+            self._sent, challenge, may_refresh=self._may_refresh
+        )
+        if outcome is _Outcome.REFRESHED:
+            self._may_refresh = False
+        self._is_new_grant = outcome is _Outcome.OBTAINED
+
+    def _answer_forbidden(self, challenge: AuthorizationChallenge) -> Flow[None]:
+        self._step_ups += 1
+        if self._step_ups > _MOST_STEP_UPS:
+            held = () if self._sent is None else self._sent.requested_scopes
+            raise InsufficientScope(challenge.scopes or (), held)
+        yield from self._owner.step_up(self._sent, challenge)
+
+
+def _differs(grant: Grant, sent: Grant | None) -> bool:
+    return sent is None or grant.tokens.access_token != sent.tokens.access_token

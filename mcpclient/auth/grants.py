@@ -1,0 +1,230 @@
+"""A grant: tokens with everything needed to use, refresh and store them; and token requests."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
+
+from ..errors import AuthError, UsageError
+from .client_authentication import Client, authenticate
+from .discovery import Discovery
+from .dpop import DpopProver, wants_nonce
+from .effects import Flow, Record, Response, now
+from .exchanges import post
+from .metadata import parse_object
+from .signing import Es256Key, Signer
+from .tokens import TokenSet, parse_token_response, token_set
+from .url_guard import UrlPolicy, without_query
+
+__all__ = ["Grant", "GrantRequest", "TokenEndpoint", "refresh", "request_token", "store_name"]
+
+
+@dataclass(frozen=True)
+class TokenEndpoint:
+    """Where tokens come from: the URL, the issuer it belongs to, and what the guard allows."""
+
+    url: str
+    issuer: str
+    policy: UrlPolicy = field(repr=False)
+
+
+@dataclass(frozen=True)
+class GrantRequest:
+    """What the ways of obtaining a grant are told.
+
+    ``resource`` is the resource indicator to send, None for none. ``prover`` is there where the
+    tokens are to be bound to a key.
+    """
+
+    server_url: str
+    discovery: Discovery
+    scopes: tuple[str, ...]
+    resource: str | None
+    policy: UrlPolicy = field(repr=False)
+    prover: DpopProver | None = None
+
+    @property
+    def server_name(self) -> str:
+        """How stored records call the server."""
+        return store_name(self.server_url)
+
+    @property
+    def endpoint(self) -> TokenEndpoint:
+        """The token endpoint that was found."""
+        server = self.discovery.server
+        return TokenEndpoint(server.token_endpoint, server.issuer, self.policy)
+
+    def obtain(
+        self, client: Client, form: Sequence[tuple[str, str]], *, name_scopes: bool = True
+    ) -> Flow[Grant]:
+        """The grant that one token request with ``form`` yields.
+
+        ``name_scopes=False`` for a form whose code stands for its scopes already.
+        """
+        full_form = [*form]
+        if self.scopes and name_scopes:
+            full_form.append(("scope", " ".join(self.scopes)))
+        if self.resource is not None:
+            full_form.append(("resource", self.resource))
+        fields = yield from request_token(self.endpoint, client, full_form, self.prover)
+        tokens = token_set(fields, (yield from now()), None)
+        _check_binding(tokens, self.prover)
+        return Grant(
+            client=client,
+            tokens=tokens,
+            token_endpoint=self.endpoint.url,
+            resource=self.resource,
+            requested_scopes=self.scopes,
+            resource_metadata_url=self.discovery.resource_metadata_url,
+            prover=self.prover,
+        )
+
+
+@dataclass(frozen=True)
+class Grant:
+    """Tokens of one client for one server, with what a refresh needs.
+
+    ``client.issuer`` is the authorization server they come from; they are used with no other.
+    """
+
+    client: Client
+    tokens: TokenSet
+    token_endpoint: str
+    resource: str | None
+    requested_scopes: tuple[str, ...]
+    resource_metadata_url: str | None = None
+    prover: DpopProver | None = None
+
+    def to_record(self) -> dict[str, object]:
+        """This grant as JSON can carry it, secrets included."""
+        return {
+            "client": self.client.to_record(),
+            "tokens": self.tokens.to_record(),
+            "token_endpoint": self.token_endpoint,
+            "resource": self.resource,
+            "requested_scopes": list(self.requested_scopes),
+            "resource_metadata_url": self.resource_metadata_url,
+            "dpop_key": None if self.prover is None else self.prover.key.to_secret(),
+        }
+
+    @classmethod
+    def from_record(
+        cls, record: Record, *, secret: str | None = None, signer: Signer | None = None
+    ) -> Grant | None:
+        """The grant in ``record``, or None when it is damaged.
+
+        ``secret`` and ``signer`` are those the caller configured.
+        """
+        client = _part(record, "client")
+        tokens = _part(record, "tokens")
+        known_client = Client.from_record(client, secret=secret, signer=signer)
+        known_tokens = TokenSet.from_record(tokens)
+        token_endpoint = record.get("token_endpoint")
+        scopes = record.get("requested_scopes")
+        if known_client is None or known_tokens is None or not isinstance(token_endpoint, str):
+            return None
+        try:
+            prover = prover_from(record.get("dpop_key"))
+        except UsageError:
+            return None
+        if prover is None and known_tokens.token_type == "DPoP":
+            return None
+        return cls(
+            client=known_client,
+            tokens=known_tokens,
+            token_endpoint=token_endpoint,
+            resource=_text(record, "resource"),
+            requested_scopes=tuple(map(str, scopes)) if isinstance(scopes, (list, tuple)) else (),
+            resource_metadata_url=_text(record, "resource_metadata_url"),
+            prover=prover,
+        )
+
+
+def prover_from(secret: object) -> DpopProver | None:
+    """The prover whose key a record holds; None for none. Raises UsageError for a damaged one."""
+    return DpopProver(Es256Key.from_secret(secret)) if isinstance(secret, str) else None
+
+
+def refresh(grant: Grant, policy: UrlPolicy) -> Flow[Grant]:
+    """The grant with fresh tokens; a rotated refresh token replaces the old one.
+
+    Raises TokenRequestFailed; ``error == "invalid_grant"`` means the refresh token is used up.
+    """
+    if grant.tokens.refresh_token is None:
+        raise AuthError("there is no refresh token")
+    form = [("grant_type", "refresh_token"), ("refresh_token", grant.tokens.refresh_token)]
+    if grant.resource is not None:
+        form.append(("resource", grant.resource))
+    endpoint = TokenEndpoint(grant.token_endpoint, grant.client.issuer, policy)
+    fields = yield from request_token(endpoint, grant.client, form, grant.prover)
+    tokens = token_set(fields, (yield from now()), grant.tokens)
+    _check_binding(tokens, grant.prover)
+    return replace(grant, tokens=tokens)
+
+
+def request_token(
+    endpoint: TokenEndpoint,
+    client: Client,
+    form: Sequence[tuple[str, str]],
+    prover: DpopProver | None,
+) -> Flow[Mapping[str, object]]:
+    """The fields of the token endpoint's answer to ``form``.
+
+    Where the server wants its nonce in the DPoP proof, the same form is sent once more with it.
+    Raises TokenRequestFailed; SsrfError when the endpoint is not a place to send secrets to.
+    """
+    response = yield from _post_form(endpoint, client, form, prover)
+    if prover is not None and prover.note(response, endpoint.url, for_resource=False):
+        fields = parse_object(response.body) or {}
+        if wants_nonce(response.status, fields.get("error")):
+            response = yield from _post_form(endpoint, client, form, prover)
+            prover.note(response, endpoint.url, for_resource=False)
+    secrets = [value for name, value in form if name in _SECRET_FIELDS]
+    if client.client_secret:
+        secrets.append(client.client_secret)
+    return parse_token_response(response, tuple(secrets))
+
+
+_SECRET_FIELDS = frozenset(
+    {"code", "code_verifier", "refresh_token", "assertion", "subject_token", "device_code"}
+)
+
+
+def _post_form(
+    endpoint: TokenEndpoint,
+    client: Client,
+    form: Sequence[tuple[str, str]],
+    prover: DpopProver | None,
+) -> Flow[Response]:
+    full_form = [*form]
+    headers: dict[str, str] = {}
+    yield from authenticate(client, full_form, headers)
+    if prover is not None:
+        headers["DPoP"] = yield from prover.proof("POST", endpoint.url)
+    return (yield from post(endpoint.url, endpoint.issuer, endpoint.policy, headers, full_form))
+
+
+def _check_binding(tokens: TokenSet, prover: DpopProver | None) -> None:
+    if prover is not None and tokens.token_type != "DPoP":
+        raise AuthError("the authorization server did not bind the token to the key (DPoP)")
+    if prover is None and tokens.token_type == "DPoP":
+        raise AuthError("the authorization server bound the token to a key it was not given")
+
+
+def store_name(server_url: str) -> str:
+    """How stored records call a server; a query may hold a key, so only its hash is used."""
+    query = urlsplit(server_url).query
+    name = without_query(server_url)
+    return f"{name}?{hashlib.sha256(query.encode()).hexdigest()[:16]}" if query else name
+
+
+def _part(record: Record, name: str) -> Record:
+    value = record.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(record: Record, name: str) -> str | None:
+    value = record.get(name)
+    return value if isinstance(value, str) else None

@@ -1,0 +1,53 @@
+"""Remembering for a while which servers need a human, so that not every connect asks again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from .effects import Record
+
+__all__ = ["NEEDS_AUTH_SECONDS", "NeedsAuthCache"]
+
+NEEDS_AUTH_SECONDS = 15 * 60
+
+
+@dataclass
+class NeedsAuthCache:
+    """Servers that answered with "authorization required", and when.
+
+    One object is read from the store once for many servers; each change gives the record to write.
+    Times are epoch seconds.
+    """
+
+    _since: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def from_record(cls, record: Record | None) -> NeedsAuthCache:
+        """The cache that `to_record` gave, without what makes no sense in it."""
+        return cls(dict(_valid_entries(record or {})))
+
+    def to_record(self) -> dict[str, object]:
+        """The cache as JSON can carry it."""
+        return dict(self._since)
+
+    def needs_auth(self, server: str, now: float) -> bool:
+        """Whether ``server`` needed a human less than 15 minutes ago."""
+        since = self._since.get(server)
+        # A time to come means that the clock was set back; then nothing is known.
+        return since is not None and 0 <= now - since < NEEDS_AUTH_SECONDS
+
+    def mark(self, server: str, now: float) -> None:
+        """Remember that ``server`` needs a human; forget those of long ago."""
+        recent = {name: at for name, at in self._since.items() if now - at < NEEDS_AUTH_SECONDS}
+        self._since = {**recent, server: now}
+
+    def clear(self, server: str) -> None:
+        """Forget about ``server``: it has been authorized, or another try is wanted."""
+        self._since.pop(server, None)
+
+
+def _valid_entries(record: Record) -> Iterator[tuple[str, float]]:
+    for server, since in record.items():
+        if isinstance(since, (int, float)) and not isinstance(since, bool):
+            yield server, float(since)

@@ -1,0 +1,216 @@
+"""How a user says who he is to a protected server: the values of ``auth=``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Union
+from urllib.parse import urlsplit
+
+from ..errors import UsageError
+from .signing import Signer
+from .url_guard import LOOPBACK_HOSTS, UrlPolicy, host_of, origin_of
+
+__all__ = [
+    "ApiKey",
+    "BearerToken",
+    "ClientCredentials",
+    "Endpoints",
+    "EnterpriseManaged",
+    "IdentityProvider",
+    "OAuth",
+    "OAuthOptions",
+    "ServerTrust",
+    "TokenSource",
+    "WorkloadIdentity",
+]
+
+# A token, or a function without arguments that returns one or an awaitable of one, called each time
+# one is needed.
+TokenSource = Union[str, Callable[[], object]]
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """Endpoints of an authorization server whose metadata is missing or wrong.
+
+    They are used as they are, and the user vouches that the server does PKCE with S256.
+    """
+
+    token_endpoint: str
+    authorization_endpoint: str | None = None
+    registration_endpoint: str | None = None
+    device_authorization_endpoint: str | None = None
+
+
+@dataclass(frozen=True)
+class ServerTrust:
+    """What every way of authorization has in common: which servers to believe, and where.
+
+    - ``issuer``: the only authorization server to accept, by its exact issuer identifier. It may
+      also differ from what the resource's metadata calls it, since the user vouches for it.
+    - ``endpoints``: use these and fetch no metadata about the authorization server.
+    - ``resource``: the resource indicator to send (RFC 8707) instead of the one in the metadata;
+      "" sends none, for servers that refuse it.
+    - ``allowed_hosts``: hosts, besides the issuer's, where its endpoints may be.
+    - ``local_development``: allow http, and hosts that are loopback, private or link-local.
+    - ``dpop``: True insists on tokens bound to a key (RFC 9449); by default they are used where the
+      server asks for nothing else.
+    """
+
+    issuer: str | None = None
+    endpoints: Endpoints | None = None
+    resource: str | None = None
+    allowed_hosts: Sequence[str] = ()
+    local_development: bool = False
+    dpop: bool = False
+
+    def url_policy(self, server_url: str) -> UrlPolicy:
+        """What the guard lets pass for ``server_url``: what the user named may be private."""
+        named = [server_url, *self._named_urls()]
+        return UrlPolicy(
+            allow_insecure_http=self.local_development,
+            allow_loopback=self.local_development,
+            allowed_hosts=frozenset(self.allowed_hosts),
+            trusted_origins=frozenset(origin_of(url) for url in named if url is not None),
+        )
+
+    def _named_urls(self) -> list[str | None]:
+        if self.endpoints is None:
+            return [self.issuer]
+        return [
+            self.issuer,
+            self.endpoints.token_endpoint,
+            self.endpoints.authorization_endpoint,
+            self.endpoints.registration_endpoint,
+            self.endpoints.device_authorization_endpoint,
+        ]
+
+
+@dataclass(frozen=True)
+class OAuth(ServerTrust):
+    """A user's authorization, given once in a browser (authorization code with PKCE).
+
+    Without any option the client registers itself. With ``client_id`` (and ``client_secret`` or
+    ``signer`` for private_key_jwt) it is a client the server knows; ``client_metadata_url`` is the
+    https URL of the client's own metadata document. ``scopes`` are asked for instead of those the
+    server's metadata names. ``redirect_uri`` must be given where the server knows the client;
+    ``device=True`` prefers the device grant (RFC 8628) where the server offers it.
+    """
+
+    client_id: str | None = None
+    client_secret: str | None = field(default=None, repr=False)
+    signer: Signer | None = field(default=None, repr=False)
+    client_metadata_url: str | None = None
+    client_name: str = "mcpclient"
+    redirect_uri: str | None = None
+    scopes: Sequence[str] | None = None
+    token_endpoint_auth_method: str | None = None
+    device: bool = False
+
+    def __post_init__(self) -> None:
+        if self.client_id is None and (self.client_secret or self.signer):
+            raise UsageError("client_secret and signer need a client_id")
+        if self.client_metadata_url is not None:
+            parts = urlsplit(self.client_metadata_url)
+            if parts.scheme != "https" or parts.path in ("", "/"):
+                raise UsageError("client_metadata_url must be an https URL with a path")
+        redirect_uri = self.redirect_uri or ""
+        if redirect_uri.startswith("http://") and host_of(redirect_uri) not in LOOPBACK_HOSTS:
+            raise UsageError("redirect_uri must use https, unless it leads to this machine")
+
+
+@dataclass(frozen=True)
+class ClientCredentials(ServerTrust):
+    """A program that acts for itself: the client credentials grant, by secret or by key.
+
+    Give ``client_secret`` or ``signer``. ``token_endpoint_auth_method`` is only needed where the
+    server's metadata does not tell.
+    """
+
+    client_id: str = ""
+    client_secret: str | None = field(default=None, repr=False)
+    signer: Signer | None = field(default=None, repr=False)
+    scopes: Sequence[str] | None = None
+    token_endpoint_auth_method: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.client_id or (self.client_secret is None) == (self.signer is None):
+            raise UsageError("client credentials are a client_id and a client_secret or a signer")
+
+
+@dataclass(frozen=True)
+class IdentityProvider:
+    """An enterprise's identity provider, shared by the servers that opt in.
+
+    ``identity_assertion`` is the user's ID token or SAML assertion (or a function that gives one).
+    """
+
+    token_endpoint: str
+    client_id: str
+    identity_assertion: TokenSource = field(repr=False)
+    client_secret: str | None = field(default=None, repr=False)
+    assertion_type: str = "urn:ietf:params:oauth:token-type:id_token"
+
+
+def _missing_provider() -> IdentityProvider:
+    # A field after fields with defaults needs one too, though there is no identity provider to
+    # guess.
+    raise UsageError("enterprise-managed authorization needs an identity_provider")
+
+
+@dataclass(frozen=True)
+class EnterpriseManaged(ServerTrust):
+    """Access granted by an enterprise's identity provider (ID-JAG, "cross-app access").
+
+    ``client_id`` and ``client_secret`` are those at the MCP server's authorization server.
+    """
+
+    identity_provider: IdentityProvider = field(default_factory=_missing_provider)
+    client_id: str = ""
+    client_secret: str | None = field(default=None, repr=False)
+    signer: Signer | None = field(default=None, repr=False)
+    scopes: Sequence[str] | None = None
+    token_endpoint_auth_method: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.client_id:
+            raise UsageError("enterprise-managed authorization needs a client_id")
+
+    def _named_urls(self) -> list[str | None]:
+        return [*super()._named_urls(), self.identity_provider.token_endpoint]
+
+
+@dataclass(frozen=True)
+class WorkloadIdentity(ServerTrust):
+    """A workload known by a JWT its platform gives it (jwt-bearer grant, RFC 7523).
+
+    ``assertion`` is that JWT, or a function that gives a fresh one. Exactly one token request is
+    made for each authorization; a refusal is final.
+    """
+
+    assertion: TokenSource = field(default="", repr=False)
+    client_id: str | None = None
+    scopes: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.assertion:
+            raise UsageError("a workload identity needs an assertion")
+
+
+@dataclass(frozen=True)
+class BearerToken:
+    """A token from elsewhere; a function is asked for it before every request."""
+
+    token: TokenSource = field(repr=False)
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    """A key that is sent in a header of its own, for example ``X-API-Key``."""
+
+    key: TokenSource = field(repr=False)
+    header: str = "X-API-Key"
+
+
+OAuthOptions = Union[OAuth, ClientCredentials, EnterpriseManaged, WorkloadIdentity]

@@ -1,0 +1,177 @@
+"""What a token endpoint answers, and how long a token may be used."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl
+
+from ..errors import AuthError, TokenRequestFailed
+from .effects import Record, Response
+from .metadata import parse_object
+from .scopes import parse_scope
+
+__all__ = ["TokenSet", "parse_token_response", "raise_for_error", "shown", "token_set"]
+
+# A token is renewed this many seconds before its end; of a short life, after half of it.
+EARLY_EXPIRY = 60
+
+# Longer lifetimes are as good as none, and could not be kept in every store.
+_LONGEST_LIFETIME = 10 * 365 * 24 * 3600
+
+# What may stand in an Authorization header (RFC 6750 section 2.1, RFC 9110 section 5.5), and no
+# more: a line break in a token would be a header of the server's own.
+_TOKEN = re.compile(r"[!-~]{1,65536}", re.ASCII)
+_PRINTABLE = re.compile(r"[^ -~]+")
+_LONGEST_DESCRIPTION = 300
+
+
+@dataclass(frozen=True)
+class TokenSet:
+    """An access token and what came with it.
+
+    ``token_type`` is "Bearer" or "DPoP". ``expires_at`` and ``renew_at`` are epoch seconds, None
+    where the server did not tell. ``scopes`` are those granted, None where it did not tell.
+    """
+
+    access_token: str = field(repr=False)
+    token_type: str = "Bearer"
+    expires_at: float | None = None
+    renew_at: float | None = None
+    refresh_token: str | None = field(default=None, repr=False)
+    scopes: tuple[str, ...] | None = None
+
+    def should_renew(self, now: float) -> bool:
+        """Whether it is time for a new token; the old one may still be good."""
+        return self.renew_at is not None and now >= self.renew_at
+
+    def has_expired(self, now: float) -> bool:
+        """Whether the token is past its end."""
+        return self.expires_at is not None and now >= self.expires_at
+
+    def to_record(self) -> dict[str, object]:
+        """These tokens as JSON can carry them."""
+        return {
+            "access_token": self.access_token,
+            "token_type": self.token_type,
+            "expires_at": self.expires_at,
+            "renew_at": self.renew_at,
+            "refresh_token": self.refresh_token,
+            "scopes": None if self.scopes is None else list(self.scopes),
+        }
+
+    @classmethod
+    def from_record(cls, record: Record) -> TokenSet | None:
+        """The tokens in ``record``, or None when it holds none that can be used."""
+        access_token = record.get("access_token")
+        refresh_token = record.get("refresh_token")
+        scopes = record.get("scopes")
+        if not isinstance(access_token, str) or not _TOKEN.fullmatch(access_token):
+            return None
+        return cls(
+            access_token=access_token,
+            token_type="DPoP" if record.get("token_type") == "DPoP" else "Bearer",
+            expires_at=_number(record.get("expires_at")),
+            renew_at=_number(record.get("renew_at")),
+            refresh_token=refresh_token if isinstance(refresh_token, str) else None,
+            scopes=tuple(map(str, scopes)) if isinstance(scopes, (list, tuple)) else None,
+        )
+
+
+def parse_token_response(response: Response, secrets: Sequence[str]) -> Mapping[str, object]:
+    """The fields of a successful token response.
+
+    JSON, or form-encoded as some servers answer. Raises TokenRequestFailed for an error, also one
+    with status 200; ``secrets`` are cut out of what it says.
+    """
+    fields = _fields(response)
+    raise_for_error(response, fields, secrets)
+    access_token = fields.get("access_token")
+    if not isinstance(access_token, str) or not _TOKEN.fullmatch(access_token):
+        raise TokenRequestFailed(
+            "invalid_response", "there is no usable access token in it", response.status
+        )
+    return fields
+
+
+def token_set(fields: Mapping[str, object], now: float, previous: TokenSet | None) -> TokenSet:
+    """The tokens in ``fields``; what a refresh leaves out stays as it was in ``previous``."""
+    token_type = str(fields.get("token_type") or "Bearer")
+    if token_type.lower() not in ("bearer", "dpop"):
+        raise AuthError("the authorization server gave a token of a type that cannot be used")
+    lifetime = _lifetime(fields.get("expires_in"))
+    refresh_token = fields.get("refresh_token")
+    scope = fields.get("scope")
+    if not isinstance(refresh_token, str) or not refresh_token:
+        refresh_token = previous.refresh_token if previous else None
+    if isinstance(scope, str):
+        scopes: tuple[str, ...] | None = parse_scope(scope)
+    else:
+        scopes = previous.scopes if previous else None
+    return TokenSet(
+        access_token=str(fields["access_token"]),
+        token_type="DPoP" if token_type.lower() == "dpop" else "Bearer",
+        expires_at=None if lifetime is None else now + lifetime,
+        renew_at=None if lifetime is None else now + lifetime - min(EARLY_EXPIRY, lifetime / 2),
+        refresh_token=refresh_token,
+        scopes=scopes,
+    )
+
+
+def raise_for_error(
+    response: Response, fields: Mapping[str, object], secrets: Sequence[str]
+) -> None:
+    """Raise TokenRequestFailed when the answer is an error (RFC 6749 section 5.2)."""
+    error = fields.get("error")
+    if error is None and 200 <= response.status < 300:
+        return
+    description = fields.get("error_description")
+    raise TokenRequestFailed(
+        shown(error, secrets) or "invalid_response",
+        shown(description, secrets),
+        response.status,
+    )
+
+
+def _fields(response: Response) -> Mapping[str, object]:
+    document = parse_object(response.body)
+    if document is not None:
+        return document
+    content_type = (response.header("content-type") or "").partition(";")[0].strip().lower()
+    if content_type in ("application/x-www-form-urlencoded", "text/plain"):
+        text = response.body.decode("utf-8", "replace")
+        return dict(parse_qsl(text, max_num_fields=50)) if text.count("&") < 50 else {}
+    return {}
+
+
+def shown(text: object, secrets: Sequence[str]) -> str:
+    """A server's words as an error may show them: printable, short, without ``secrets``."""
+    if not isinstance(text, str):
+        return ""
+    # A server may repeat what it was sent.
+    for secret in secrets:
+        text = text.replace(secret, "[redacted]")
+    return _PRINTABLE.sub(" ", text)[:_LONGEST_DESCRIPTION].strip()
+
+
+def _lifetime(value: object) -> float | None:
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    # Zero and less is what servers send that mean "never"; a 401 will tell when it was meant.
+    number = _number(value)
+    return min(number, _LONGEST_LIFETIME) if number is not None and number > 0 else None
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

@@ -1,0 +1,57 @@
+"""What a command of the command line is; each stands in a file of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from ..client.client import Client
+from ..errors import UsageError
+from .screen import Screen
+
+__all__ = ["Answer", "Command", "Work"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command found out.
+
+    ``raw``: the wire objects, for ``--json``. ``text``: the same for people, safe for a terminal.
+    ``content``: bytes that go as they are to an output that is no terminal. ``failed``: a tool
+    reports that it failed.
+    """
+
+    raw: Mapping[str, Any]
+    text: str
+    content: bytes | None = None
+    failed: bool = False
+
+
+Work = Callable[[Client, Screen], Awaitable[Answer]]
+"""What a command does once it is connected."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command: its name, what it is for, the words it takes, and how it is done.
+
+    ``required`` names the words it needs, ``more`` those that may follow, if any may. ``prepare``
+    understands the words before anything is started; it raises `UsageError`.
+    """
+
+    name: str
+    summary: str
+    prepare: Callable[[Sequence[str]], Work]
+    required: tuple[str, ...] = ()
+    more: str | None = None
+    details: str = ""
+
+    def work(self, words: Sequence[str]) -> Work:
+        """Return what to do for these words. Raises `UsageError`."""
+        missing = self.required[len(words) :]
+        if missing:
+            raise UsageError(f"{self.name} needs {' and '.join(missing)}")
+        if self.more is None and len(words) > len(self.required):
+            raise UsageError(f"{self.name} does not take {words[len(self.required)]!r}")
+        return self.prepare(words)

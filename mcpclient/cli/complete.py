@@ -1,0 +1,41 @@
+"""``mcpclient complete``: suggestions for an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..client.client import Client
+from .arguments import parse_text_arguments
+from .command import Answer, Command, Work
+from .render import one_line
+from .screen import Screen
+
+__all__ = ["COMMAND"]
+
+
+def _prepare(words: Sequence[str]) -> Work:
+    name, argument, value = words[:3]
+    known = parse_text_arguments(words[3:])
+
+    async def run(client: Client, screen: Screen) -> Answer:
+        completion = await client.complete(_reference(name), argument, value, context=known)
+        text = "\n".join(one_line(suggestion) for suggestion in completion.values)
+        return Answer({"completion": completion.raw}, text)
+
+    return run
+
+
+def _reference(name: str) -> dict[str, str]:
+    if "://" in name or "{" in name:
+        return {"type": "ref/resource", "uri": name}
+    return {"type": "ref/prompt", "name": name}
+
+
+COMMAND = Command(
+    "complete",
+    "suggest values for an argument of a prompt or of a resource template",
+    _prepare,
+    required=("PROMPT-OR-TEMPLATE", "ARGUMENT", "BEGINNING"),
+    more="KNOWN=VALUE",
+    details="The arguments that are already decided follow as KNOWN=VALUE. BEGINNING may be ''.",
+)

@@ -1,0 +1,74 @@
+"""Errors as the command line reports them: an exit code, a text, a JSON object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import (
+    AuthError,
+    CallTimeout,
+    HttpError,
+    McpError,
+    NetworkError,
+    ProcessExited,
+    UsageError,
+)
+
+__all__ = [
+    "CANCELLED",
+    "TOOL_ERROR",
+    "error_as_json",
+    "error_text",
+    "exit_code",
+]
+
+TOOL_ERROR = 1
+USAGE = 2
+NO_CONNECTION = 3
+NEEDS_AUTH = 4
+PROTOCOL_ERROR = 5
+TIMEOUT = 124
+CANCELLED = 130
+
+
+def exit_code(error: McpError) -> int:
+    """Return the exit code that tells this kind of error."""
+    if isinstance(error, UsageError):
+        return USAGE
+    if isinstance(error, CallTimeout):
+        return TIMEOUT
+    if isinstance(error, NetworkError):
+        return NO_CONNECTION
+    if isinstance(error, AuthError):
+        return NEEDS_AUTH
+    if isinstance(error, HttpError) and error.status in (401, 403):
+        return NEEDS_AUTH
+    return PROTOCOL_ERROR
+
+
+def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
+    """Return an error in words, without repeating what the server's stderr has said already."""
+    text = str(error)
+    if isinstance(error, ProcessExited) and stderr_was_shown:
+        text = text.partition("\n")[0]
+    return text
+
+
+def error_as_json(error: BaseException) -> dict[str, Any]:
+    """Return an error with all its fields; ``type`` and ``text`` come first."""
+    fields = {name: _plain(value) for name, value in vars(error).items() if name[0] != "_"}
+    return {"type": type(error).__name__, "text": str(error), **fields}
+
+
+def _plain(value: Any) -> Any:
+    """Return the value as something JSON has."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, BaseException):
+        return error_as_json(value)
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

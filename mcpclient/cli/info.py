@@ -1,0 +1,48 @@
+"""``mcpclient info``: who the server is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..client.client import Client
+from .command import Answer, Command, Work
+from .render import escape, one_line, table
+from .screen import Screen
+
+__all__ = ["COMMAND"]
+
+
+def _prepare(words: Sequence[str]) -> Work:
+    return _run
+
+
+async def _run(client: Client, screen: Screen) -> Answer:
+    server = client.server_info
+    name = " ".join(filter(None, [server.name, server.version])) or "it does not say"
+    rows = [
+        ("server", one_line(f"{server.title} ({name})" if server.title else name)),
+        ("revision", one_line(client.protocol_version)),
+        ("transport", client.transport_name),
+        ("capabilities", ", ".join(_abilities(client.capabilities)) or "none"),
+    ]
+    text = table((), rows, screen.style)
+    if client.instructions:
+        text += "\n\n" + escape(client.instructions.strip())
+    raw = {
+        "serverInfo": server.raw,
+        "protocolVersion": client.protocol_version,
+        "transport": client.transport_name,
+        "capabilities": client.capabilities,
+        "instructions": client.instructions,
+    }
+    return Answer(raw, text)
+
+
+def _abilities(capabilities: Mapping[str, Any]) -> Iterator[str]:
+    for name, details in sorted(capabilities.items()):
+        flags = [key for key in details if details[key]] if isinstance(details, dict) else []
+        yield one_line(f"{name} ({', '.join(flags)})" if flags else name)
+
+
+COMMAND = Command("info", "who the server is, and what it can do", _prepare)

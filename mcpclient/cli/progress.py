@@ -1,0 +1,90 @@
+"""The line on a terminal that shows that something goes on, and how far it is."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import TextIO
+
+from ..protocol.types import Progress
+from .render import one_line, shorten, width_of
+
+__all__ = ["StatusLine"]
+
+# Seconds before the line appears, so that quick calls do not make it flash, and between redraws.
+_PATIENCE = 0.5
+_INTERVAL = 0.1
+
+_BAR = 24
+_SPINNER = "|/-\\"
+
+
+class StatusLine:
+    """A spinner, or a progress bar once the server reports progress, on a line of its own.
+
+    ``columns``: the width of the terminal; None for a stream that is none, where nothing is shown.
+    Use it as an async context manager; it redraws itself until the end of the block.
+    """
+
+    def __init__(self, stream: TextIO, columns: int | None) -> None:
+        self._stream = stream
+        self._columns = columns
+        self._progress: Progress | None = None
+        self._started = 0.0
+        self._turns = 0
+        self._drawn = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def __aenter__(self) -> StatusLine:
+        if self._columns is not None:
+            loop = asyncio.get_running_loop()
+            self._started = loop.time()
+            self._timer = loop.call_later(_PATIENCE, self._tick, loop)
+        return self
+
+    async def __aexit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self.erase()
+
+    def update(self, progress: Progress) -> None:
+        """Take note of progress; it is drawn with the next turn of the spinner."""
+        self._progress = progress
+
+    def erase(self) -> None:
+        """Clear the line, because something else is going to be written."""
+        if self._drawn:
+            self._write("\r" + " " * self._drawn + "\r")
+            self._drawn = 0
+
+    def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = loop.call_later(_INTERVAL, self._tick, loop)
+        assert self._columns is not None
+        text = shorten(self._text(loop.time() - self._started), self._columns - 1)
+        width = width_of(text)
+        self._write("\r" + text + " " * (self._drawn - width))
+        self._drawn = width
+        self._turns += 1
+
+    def _text(self, seconds: float) -> str:
+        parts = [_SPINNER[self._turns % len(_SPINNER)], f"{seconds:.0f} s"]
+        progress = self._progress
+        if progress is not None and progress.total:
+            done = min(max(progress.progress / progress.total, 0.0), 1.0)
+            parts.append("[" + "#" * round(done * _BAR) + "." * (_BAR - round(done * _BAR)) + "]")
+            parts.append(f"{progress.progress:g}/{progress.total:g}")
+        elif progress is not None:
+            parts.append(f"{progress.progress:g}")
+        if progress is not None:
+            parts.append(one_line(progress.message))
+        return " ".join(parts)
+
+    def _write(self, text: str) -> None:
+        encoding = self._stream.encoding or "utf-8"
+        self._stream.write(text.encode(encoding, "replace").decode(encoding))
+        self._stream.flush()

@@ -1,0 +1,38 @@
+"""``mcpclient prompt``: fill in a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..client.client import Client
+from .arguments import parse_text_arguments
+from .command import Answer, Command, Work
+from .render import contents, one_line
+from .screen import Screen
+
+__all__ = ["COMMAND"]
+
+
+def _prepare(words: Sequence[str]) -> Work:
+    name, values = words[0], parse_text_arguments(words[1:])
+
+    async def run(client: Client, screen: Screen) -> Answer:
+        result = await client.get_prompt(name, values)
+        style = screen.style
+        messages = [
+            f"{style.bold(one_line(message.role) + ':')} {contents([message.content], style)}"
+            for message in result.messages
+        ]
+        return Answer(result.raw, "\n".join(messages))
+
+    return run
+
+
+COMMAND = Command(
+    "prompt",
+    "fill in a prompt",
+    _prepare,
+    required=("PROMPT",),
+    more="ARGUMENT",
+    details="Arguments are strings: key=value, key=@file, or a JSON object, @file.json, or -.",
+)

@@ -1,0 +1,31 @@
+"""``mcpclient read``: read a resource."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..client.client import Client
+from .command import Answer, Command, Work
+from .render import contents
+from .screen import Screen
+
+__all__ = ["COMMAND"]
+
+
+def _prepare(words: Sequence[str]) -> Work:
+    (uri,) = words
+
+    async def run(client: Client, screen: Screen) -> Answer:
+        result = await client.read_resource(uri)
+        return Answer(result.raw, contents(result.contents, screen.style), content=result.data)
+
+    return run
+
+
+COMMAND = Command(
+    "read",
+    "read a resource",
+    _prepare,
+    required=("URI",),
+    details="Into a file or a pipe, the bytes of the resource are written exactly as they are.",
+)

@@ -1,0 +1,185 @@
+"""Text for a terminal: what servers say made harmless, and tables.
+
+A server's text is never trusted: an escape sequence could rewrite the screen, a bidirectional
+override could show a name as another one, an invisible character could hide an instruction. So
+every function here that takes such text returns it escaped.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..protocol.types import (
+    Content,
+    EmbeddedResource,
+    ImageContent,
+    ResourceContents,
+    ResourceLink,
+    TextContent,
+)
+
+__all__ = [
+    "Style",
+    "arguments_of",
+    "contents",
+    "escape",
+    "one_line",
+    "pretty_json",
+    "shorten",
+    "table",
+    "width_of",
+]
+
+# Control characters except line feed and tab; characters that are invisible or change the
+# direction of others, except the joiners that scripts and emoji need; halves of surrogate pairs.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+# On a terminal a column between the first and the last is at most this wide; the last shrinks to
+# what is left, but not further than that. The first is whole: names and URIs are to be copied.
+_WIDEST_BETWEEN = 40
+_NARROWEST_LAST = 16
+
+
+@dataclass(frozen=True)
+class Style:
+    """What the output can show. ``columns``: its width; None where lines may have any length."""
+
+    colour: bool = False
+    columns: int | None = None
+
+    def bold(self, text: str) -> str:
+        """Return the text emphasised."""
+        return f"\x1b[1m{text}\x1b[0m" if self.colour and text else text
+
+    def dim(self, text: str) -> str:
+        """Return the text toned down."""
+        return f"\x1b[2m{text}\x1b[0m" if self.colour and text else text
+
+
+def escape(text: str) -> str:
+    r"""Return the text with everything a terminal would act upon written out, like ``\x1b``.
+
+    Line feeds and tabs stay; line ends become line feeds.
+    """
+    return _UNSAFE.sub(_written_out, text.replace("\r\n", "\n"))
+
+
+def _written_out(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def one_line(text: str | None) -> str:
+    """Return the text on one line, escaped; None is empty."""
+    return escape(" ".join((text or "").split()))
+
+
+def pretty_json(value: Any) -> str:
+    """Return a JSON value on several lines, in ASCII: safe anywhere, and exact."""
+    return json.dumps(value, indent=2)
+
+
+def width_of(text: str) -> int:
+    """Return how many columns of a terminal the text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(character) for character in text)
+
+
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def shorten(text: str, columns: int) -> str:
+    """Return the text cut to a number of columns, with an ellipsis where something is missing."""
+    if width_of(text) <= columns:
+        return text
+    kept, used = "", 1
+    for character in text:
+        used += _columns(character)
+        if used > columns:
+            break
+        kept += character
+    return kept.rstrip() + "…"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], style: Style) -> str:
+    """Return rows of cells below each other, aligned. An empty ``header`` is left out.
+
+    Cells are single lines and escaped (`one_line`). What does not fit a terminal is cut, except in
+    the first of the two or more columns.
+    """
+    lines = [list(row) for row in rows]
+    if header:
+        lines.insert(0, list(header))
+    if not lines:
+        return ""
+    widths = [max(width_of(cell) for cell in column) for column in zip(*lines)]
+    if style.columns is not None:
+        widths = _fitting(widths, style.columns)
+    shown = [_aligned(cells, widths) for cells in lines]
+    if header:
+        shown[0] = style.bold(shown[0])
+    return "\n".join(shown)
+
+
+def _fitting(widths: list[int], columns: int) -> list[int]:
+    before = [*widths[:1], *(min(width, _WIDEST_BETWEEN) for width in widths[1:-1])]
+    left = columns - sum(before) - 2 * len(before)
+    return [*before, max(min(widths[-1], left), _NARROWEST_LAST)]
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    cut = [shorten(cell, width) for cell, width in zip(cells, widths)]
+    padded = [cell + " " * (width - width_of(cell)) for cell, width in zip(cut, widths)]
+    return "  ".join(padded).rstrip()
+
+
+def contents(blocks: Iterable[Content | ResourceContents], style: Style) -> str:
+    """Return blocks of content: text as it is, escaped, and a note for everything else."""
+    return "\n".join(_block(block, style).rstrip("\n") for block in blocks)
+
+
+def _block(block: Content | ResourceContents, style: Style) -> str:
+    if isinstance(block, TextContent):
+        return escape(block.text)
+    if isinstance(block, EmbeddedResource):
+        return _block(block.resource, style)
+    if isinstance(block, ResourceContents):
+        if block.text is not None:
+            return escape(block.text)
+        return _note(style, block.uri, block.mime_type, f"{len(block.data)} bytes")
+    if isinstance(block, ImageContent):
+        return _note(style, block.type, block.mime_type, f"{len(block.data)} bytes")
+    if isinstance(block, ResourceLink):
+        return _note(style, "resource", block.uri, block.title or block.name)
+    return _note(style, block.type or "content of no type")
+
+
+def _note(style: Style, *parts: str | None) -> str:
+    return style.dim("[" + ", ".join(one_line(part) for part in parts if part) + "]")
+
+
+def arguments_of(schema: Any) -> str:
+    """Return the arguments that a tool's input schema names, the optional ones in brackets."""
+    if not isinstance(schema, Mapping):
+        return ""
+    properties, required = schema.get("properties"), schema.get("required")
+    if not isinstance(properties, Mapping):
+        return ""
+    needed = required if isinstance(required, list) else []
+    return " ".join(
+        one_line(name) if name in needed else f"[{one_line(name)}]" for name in properties
+    )

@@ -1,0 +1,99 @@
+"""Where the command line writes: answers to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+from .progress import StatusLine
+from .render import Style, escape, pretty_json
+
+__all__ = ["LogLines", "Screen"]
+
+
+class Screen:
+    """The two output streams of the command line, and what they can show.
+
+    ``status`` is the line on stderr that shows how far a call is.
+    """
+
+    def __init__(self, out: TextIO, errors: TextIO, environ: Mapping[str, str]) -> None:
+        self._out = out
+        self._errors = errors
+        self.is_terminal = out.isatty()
+        self.style = _style_of(out, environ)
+        self.error_style = _style_of(errors, environ)
+        self.status = StatusLine(errors, self.error_style.columns)
+
+    def show(self, text: str) -> None:
+        """Write an answer to stdout."""
+        if text:
+            self.status.erase()
+            _write_line(text, self._out)
+
+    def show_json(self, value: Any) -> None:
+        """Write one JSON document to stdout."""
+        self.show(pretty_json(value))
+
+    def show_bytes(self, content: bytes) -> None:
+        """Write bytes to stdout exactly as they are."""
+        self.status.erase()
+        try:
+            self._out.flush()
+            self._out.buffer.write(content)
+            self._out.buffer.flush()
+        except BrokenPipeError:
+            _send_nowhere(self._out)
+
+    def say(self, text: str) -> None:
+        """Write to stderr what may contain a server's words: it is escaped."""
+        self.say_safely(escape(text))
+
+    def say_safely(self, text: str) -> None:
+        """Write a line to stderr that is known to be safe for a terminal."""
+        self.status.erase()
+        _write_line(text, self._errors)
+
+
+class LogLines(logging.Handler):
+    """Shows log records on stderr, escaped, since they may quote a server."""
+
+    def __init__(self, screen: Screen) -> None:
+        super().__init__()
+        self._screen = screen
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show one record."""
+        self._screen.say(self.format(record))
+
+
+def _style_of(stream: TextIO, environ: Mapping[str, str]) -> Style:
+    if not stream.isatty():
+        return Style()
+    # The classic console of Windows shows colours only to programs that switch them on.
+    plain = environ.get("NO_COLOR") or environ.get("TERM") == "dumb"
+    able = sys.platform != "win32" or "WT_SESSION" in environ
+    return Style(colour=able and not plain, columns=shutil.get_terminal_size().columns)
+
+
+def _write_line(text: str, stream: TextIO) -> None:
+    encoding = stream.encoding or "utf-8"
+    try:
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        stream.flush()
+    except BrokenPipeError:
+        _send_nowhere(stream)
+
+
+def _send_nowhere(stream: TextIO) -> None:
+    """Whoever read the stream has seen enough, as in ``| head``: let the rest vanish.
+
+    The descriptor itself is replaced, since Python flushes its streams once more when it exits.
+    """
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

@@ -1,0 +1,106 @@
+"""Which server is meant, and how to connect to it, from the words of a command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from ..client.client import Client
+from ..errors import UsageError
+from ..net.process import StderrTarget
+
+__all__ = ["add_options", "client_for", "split_at_command", "take_url"]
+
+_URL_SCHEMES = ("http://", "https://", "ws://", "wss://")
+
+
+def split_at_command(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """Return what stands before the first ``--``, and the server's command line after it."""
+    words = list(words)
+    if "--" not in words:
+        return words, None
+    index = words.index("--")
+    return words[:index], words[index + 1 :]
+
+
+def take_url(words: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the URL that has to come first, and the words after it. Raises `UsageError`."""
+    if words and words[0].lower().startswith(_URL_SCHEMES):
+        return words[0], list(words[1:])
+    raise UsageError("which server? Give a URL first, or its command at the end, after --")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how to connect."""
+    for name, meaning in (
+        ("--timeout", "without an answer or progress"),
+        ("--max-timeout", "in all"),
+    ):
+        parser.add_argument(name, type=float, metavar="SECONDS", help=f"{meaning}; 0: no limit")
+    parser.add_argument(
+        "--header",
+        action="append",
+        default=[],
+        metavar="'NAME: VALUE'",
+        help="sent with every HTTP request (repeatable)",
+    )
+    parser.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a variable for the server process (repeatable)",
+    )
+    parser.add_argument("--cwd", metavar="FOLDER", help="where the server process starts")
+    parser.add_argument(
+        "--protocol-version", metavar="REVISION", help="by default the newest that both sides speak"
+    )
+    parser.add_argument(
+        "--transport", metavar="NAME", help="http or sse; by default what the server answers to"
+    )
+    parser.add_argument(
+        "--quiet", action="store_true", help="do not show what the server process writes to stderr"
+    )
+
+
+def client_for(
+    target: str | list[str], options: argparse.Namespace, stderr: StderrTarget
+) -> Client:
+    """Return a client, not yet connected. Raises `UsageError` where options make no sense."""
+    _check(target, options)
+    limits = {
+        name: value
+        for name, value in (("timeout", options.timeout), ("max_timeout", options.max_timeout))
+        if value is not None
+    }
+    return Client(
+        target,
+        **limits,
+        headers=_pairs(options.header, ":", "--header") or None,
+        env=_pairs(options.env, "=", "--env") or None,
+        cwd=options.cwd,
+        protocol_version=options.protocol_version,
+        transport=options.transport,
+        stderr="discard" if options.quiet else stderr,
+    )
+
+
+def _check(target: str | list[str], options: argparse.Namespace) -> None:
+    """Refuse an option that could only be ignored."""
+    given: dict[str, Any] = vars(options)
+    useless = ("env", "cwd") if isinstance(target, str) else ("header",)
+    for name in useless:
+        if given[name]:
+            needed = "a command after --" if isinstance(target, str) else "a URL"
+            raise UsageError(f"--{name} needs {needed}")
+
+
+def _pairs(texts: Sequence[str], separator: str, option: str) -> dict[str, str]:
+    pairs = {}
+    for text in texts:
+        name, found, value = text.partition(separator)
+        if not found or not name.strip():
+            raise UsageError(f"{option} takes NAME{separator}VALUE")
+        pairs[name.strip()] = value.strip() if separator == ":" else value
+    return pairs

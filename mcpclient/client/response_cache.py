@@ -1,0 +1,96 @@
+"""The response cache of one client: what `protocol.caching` decides, at work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from ..errors import McpError, PeerError
+from ..protocol.caching import CACHEABLE, Key, ResponseCache, key_of
+from ..protocol.era_stateless import StatelessEra
+from .connection import Connection
+from .observer import Observer
+from .session import CallOptions
+
+__all__ = ["ClientCache", "Visit"]
+
+
+class ClientCache(Observer):
+    """Remembers results for as long as the server allows, and forgets when it says so.
+
+    Only the stateless era says how long. A new session may have another server behind it, and what
+    happened between two of them is not known; so it begins with nothing.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._responses = ResponseCache()
+        connection.observers.append(self)
+
+    def visit(
+        self, method: str, params: Mapping[str, Any] | None, options: CallOptions
+    ) -> Visit | None:
+        """Begin a request; None when its result cannot be kept."""
+        if method not in CACHEABLE or not isinstance(self._connection.era, StatelessEra):
+            return None
+        key = key_of(method, params)
+        if key is None:
+            return None
+        return Visit(self._responses, key, self._context(options.headers), fresh=options.fresh)
+
+    def _context(self, headers: Mapping[str, str]) -> Hashable:
+        """Return what stands for the authorization a request is made under, None: it is not known.
+
+        A function that is asked for headers may give others each time. Fixed ones never change, so
+        what tells two requests of this client apart are the headers of the single call.
+        """
+        if callable(self._connection.options.headers):
+            return None
+        return tuple(sorted((name.lower(), value) for name, value in headers.items()))
+
+    def refused(self, method: str, params: Mapping[str, Any] | None, error: PeerError) -> None:
+        """Drop what an error answer casts doubt on."""
+        self._responses.refused(method, params, error)
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._responses.clear()
+
+    # Observer
+
+    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+        """Drop what the notification declares stale."""
+        self._responses.notified(method, params)
+
+    def connected(self) -> None:
+        """Begin with nothing."""
+        self.clear()
+
+    def lost(self, error: McpError) -> None:
+        """Forget: nobody would say any more what has become stale."""
+        self.clear()
+
+
+class Visit:
+    """One request on its way past the cache.
+
+    ``result``: what the cache has for it, None when the server is to be asked.
+    """
+
+    def __init__(
+        self, responses: ResponseCache, key: Key, context: Hashable, *, fresh: bool
+    ) -> None:
+        self._responses = responses
+        self._key = key
+        self._context = context
+        self._invalidations = responses.invalidations
+        self.result = None if fresh else responses.find(key, context, self._now())
+
+    def keep(self, result: Mapping[str, Any]) -> None:
+        """Keep the server's answer, unless something has been declared stale since the request."""
+        if self._responses.invalidations == self._invalidations:
+            self._responses.keep(self._key, self._context, result, self._now())
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()

@@ -1,0 +1,123 @@
+"""The client's interface to skills: the extension ``io.modelcontextprotocol/skills``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import ProtocolViolation, SkillVerificationError, UsageError
+from ..protocol.extensions import SKILLS, extensions_of
+from ..protocol.skills import LoadedSkill, Skill, listed_file, load_skill, verify_file
+from ..protocol.types import ReadResourceResult, Resource
+from .options import DEFAULT, Seconds
+from .requests import Requests
+
+__all__ = ["Skills"]
+
+
+class Skills(Requests):
+    """Listing and loading skills. Nothing is fetched before it is asked for.
+
+    What a skill says is untrusted input for a model, from this server: a digest that agrees only
+    shows that the server agrees with itself. Approval by the user is the program's part; it covers
+    one skill with the files its entry lists, and has to be asked for anew when these change.
+    """
+
+    async def list_skills(
+        self, *, timeout: Seconds = DEFAULT, meta: Mapping[str, Any] | None = None
+    ) -> list[Skill]:
+        """Return the skills of all pages. A server may have more than it lists: see `get_skill`.
+
+        Raises `UsageError` when the server does not offer skills, as every method here.
+        """
+        self._need_skills()
+        items = await self._list("skills/list", "skills", timeout, meta=meta)
+        return [Skill(item) for item in items]
+
+    async def get_skill(
+        self, uri: str, *, timeout: Seconds = DEFAULT, meta: Mapping[str, Any] | None = None
+    ) -> Skill:
+        """Return the entry of the skill with this URI (of its ``SKILL.md``), listed or not."""
+        self._need_skills()
+        result = await self.request("skills/get", {"uri": uri}, timeout=timeout, meta=meta)
+        entry = result.get("skill")
+        if not isinstance(entry, dict) or entry.get("uri") != uri:
+            raise ProtocolViolation(f"the server answered skills/get without the entry of {uri}")
+        return Skill(entry)
+
+    async def read_skill(
+        self,
+        skill: Skill | str,
+        *,
+        timeout: Seconds = DEFAULT,
+        meta: Mapping[str, Any] | None = None,
+    ) -> LoadedSkill:
+        """Load a skill, given its entry or its URI: read ``SKILL.md`` and verify it.
+
+        Raises `SkillVerificationError` when the entry is invalid, or size, digest or front matter
+        of the file are not what the entry says. Nothing but this one file is read.
+        """
+        if isinstance(skill, str):
+            skill = await self.get_skill(skill, timeout=timeout, meta=meta)
+        self._need_skills()
+        skill.check_entry()
+        contents = await self._read_file(skill.uri, timeout, meta)
+        return load_skill(skill, contents.data)
+
+    async def read_skill_file(
+        self,
+        skill: Skill | LoadedSkill,
+        path: str,
+        *,
+        timeout: Seconds = DEFAULT,
+        meta: Mapping[str, Any] | None = None,
+    ) -> ReadResourceResult:
+        """Read and verify another file of a skill; ``path`` as the skill's text names it, or a URI.
+
+        Raises `SkillVerificationError`, without asking the server for a file the entry does not
+        list: a file that is new is a change of the skill.
+        """
+        self._need_skills()
+        entry = skill.skill if isinstance(skill, LoadedSkill) else skill
+        entry.check_entry()
+        uri = entry.resolve(path)
+        if not entry.is_dynamic:
+            listed_file(entry, uri)
+        contents = await self._read_file(uri, timeout, meta)
+        verify_file(entry, uri, contents.data)
+        return contents
+
+    async def read_directory(
+        self, uri: str, *, timeout: Seconds = DEFAULT, meta: Mapping[str, Any] | None = None
+    ) -> list[Resource]:
+        """Return what is directly inside a directory resource (MIME type ``inode/directory``).
+
+        It adds nothing to what the entry of a skill lists. Raises `UsageError` when the server
+        does not offer it.
+        """
+        if self._need_skills().get("directoryRead") is not True:
+            raise UsageError("the server does not offer to read directories")
+        items = await self._list(
+            "resources/directory/read", "resources", timeout, params={"uri": uri}, meta=meta
+        )
+        return [Resource(item) for item in items]
+
+    def _need_skills(self) -> dict[str, Any]:
+        agreement = self._connection.agreement
+        offered = extensions_of(agreement.capabilities if agreement is not None else {})
+        if SKILLS not in offered:
+            raise UsageError("the server does not offer skills")
+        return offered[SKILLS]
+
+    async def _read_file(
+        self, uri: str, timeout: Seconds, meta: Mapping[str, Any] | None
+    ) -> ReadResourceResult:
+        # An answer kept from before may be older than the entry it is held against.
+        result = await self.request(
+            "resources/read", {"uri": uri}, timeout=timeout, meta=meta, fresh=True
+        )
+        contents = ReadResourceResult(result)
+        if len(contents.contents) != 1:
+            reason = f"the server sent it as {len(contents.contents)} parts"
+            raise SkillVerificationError(uri, "size", reason)
+        return contents

@@ -1,0 +1,273 @@
+"""Waiting for one task of the server's to end, in either design.
+
+What goes on beside the questions is a job of its own: in revision 2025-11-25 the ``tasks/result``
+request, over which the server asks for input; with the extension, answering its requests for input
+and delivering that with ``tasks/update``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Mapping
+from typing import Any, Callable
+
+from ..errors import (
+    CallTimeout,
+    HandlerFailed,
+    McpError,
+    PeerError,
+    ProtocolViolation,
+    TaskFailed,
+)
+from ..protocol.era_stateless import StatelessEra
+from ..protocol.tasks import Polling, Task, patience_with
+from .callbacks import OrderedCallback, TaskGroup
+from .caller import Caller
+from .connection import Connection
+from .retries import Retries, may_pass
+from .session import CallOptions
+
+__all__ = ["TaskInputs", "TaskWait"]
+
+
+class TaskInputs:
+    """What has been answered of one task's requests for input, so that nobody is asked twice."""
+
+    def __init__(self) -> None:
+        self.asked: set[str] = set()
+        self.answers: dict[str, Any] = {}
+        self.delivered: set[str] = set()
+
+
+class TaskWait:
+    """One wait for a task.
+
+    ``limits``: those of each request, and of the whole wait; where the latter is the library's
+    (``by_default``), a task with a time to live has that instead. Time in which a handler answers
+    for the task is not counted.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        caller: Caller,
+        task: Task,
+        inputs: TaskInputs,
+        limits: CallOptions,
+        by_default: bool,
+        on_status: Callable[[Task], Any] | None,
+    ) -> None:
+        self._connection = connection
+        self._caller = caller
+        self._id = task.id
+        self._task = task
+        self._inputs = inputs
+        self._limits = limits
+        self._by_default = by_default
+        self._clock = asyncio.get_running_loop().time
+        self._started = self._clock()
+        self._not_counted = 0.0
+        self._callbacks = TaskGroup()
+        self._relay = OrderedCallback(on_status or _ignore, self._callbacks)
+        self._shown: tuple[str, str | None] | None = None
+        self._polling = Polling()
+        self._retries = Retries()
+        self._job: asyncio.Task[Mapping[str, Any] | None] | None = None
+        self._news = asyncio.Event()
+
+    async def run(self) -> Mapping[str, Any]:
+        """Return the result of the request that became the task.
+
+        Raises `PeerError` with the error it ended with, `TaskFailed` when it ended without either
+        or outlived its time, and `CallTimeout`. Cancelling leaves the task alone.
+        """
+        try:
+            result = await self._wait()
+            await self._relay.finish()
+            return result
+        finally:
+            await self._end_job()
+            self._callbacks.cancel()
+
+    def tell(self, task: Task) -> None:
+        """Take news of the task that came unasked."""
+        if not self._task.is_over:
+            self._take(task)
+            self._news.set()
+
+    def _take(self, task: Task) -> None:
+        self._task = task
+        shown = (task.status, task.status_message)
+        if shown != self._shown:
+            self._shown = shown
+            self._relay(task)
+
+    async def _wait(self) -> Mapping[str, Any]:
+        if self._task.status:
+            self._take(self._task)
+        else:
+            self._take(await self._poll())
+        while not self._task.is_over:
+            self._begin_job()
+            if not await self._pause():
+                self._take(await self._poll())
+            result = self._outcome_of_job()
+            if result is not None:
+                return result
+        return await self._final_result()
+
+    # Asking
+
+    async def _poll(self) -> Task:
+        return Task(await self._request("tasks/get", {"taskId": self._id}))
+
+    async def _request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Make a request until there is an answer, over a new connection if need be."""
+        while True:
+            try:
+                await self._connection.restore()
+                result = await self._caller.call(method, params, self._limits)
+            except McpError as error:
+                self._check_time()
+                await self._retries.wait_after(error)
+            else:
+                self._retries.succeeded()
+                return result
+
+    async def _pause(self) -> bool:
+        """Wait until it is time to ask again, or news have come (then True), or the job is done."""
+        self._check_time()
+        self._news.clear()
+        news = asyncio.ensure_future(self._news.wait())
+        waiting: set[asyncio.Future[Any]] = {news}
+        if self._job is not None:
+            waiting.add(self._job)
+        began, answering = self._clock(), self._is_answering
+        try:
+            await asyncio.wait(
+                waiting, timeout=self._longest_pause(), return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            news.cancel()
+        if answering or self._is_answering:
+            self._not_counted += self._clock() - began
+        return self._news.is_set()
+
+    # Time
+
+    @property
+    def _remaining(self) -> float:
+        seconds = self._limits.max_timeout
+        if seconds is None or (self._by_default and self._task.ttl is not None):
+            return math.inf
+        return self._started + seconds + self._not_counted - self._clock()
+
+    @property
+    def _life_left(self) -> float:
+        # Its age by the server's clock says nothing on ours, so it counts from here.
+        return self._started + patience_with(self._task) - self._clock()
+
+    def _longest_pause(self) -> float:
+        longest = min(self._polling.delay(self._task), self._life_left)
+        return longest if self._is_answering else min(longest, self._remaining)
+
+    def _check_time(self) -> None:
+        if self._life_left <= 0:
+            raise TaskFailed(self._id, self._task.status, "its time to live has passed")
+        if self._remaining <= 0 and not self._is_answering:
+            raise CallTimeout(f"task {self._id}", self._limits.max_timeout or 0.0, "total")
+
+    # The job beside the questions
+
+    @property
+    def _is_stateless(self) -> bool:
+        return isinstance(self._connection.era, StatelessEra)
+
+    @property
+    def _is_answering(self) -> bool:
+        if self._is_stateless:
+            return self._job is not None and not self._job.done()
+        return self._connection.receiver.is_answering(self._id)
+
+    def _begin_job(self) -> None:
+        if self._job is not None or self._task.status != "input_required":
+            return
+        if not self._is_stateless:
+            self._job = asyncio.ensure_future(self._fetch_result())
+        elif self._task.input_requests.keys() - self._inputs.delivered:
+            self._job = asyncio.ensure_future(self._give_input(self._task.input_requests))
+
+    async def _fetch_result(self) -> Mapping[str, Any]:
+        unlimited = CallOptions(None, None, self._limits.headers)
+        return await self._caller.call("tasks/result", {"taskId": self._id}, unlimited)
+
+    async def _give_input(self, requests: Mapping[str, Any]) -> None:
+        inputs = self._inputs
+        new = requests.keys() - inputs.asked
+        inputs.asked |= new
+        try:
+            inputs.answers.update(await self._caller.answers({key: requests[key] for key in new}))
+        except BaseException:
+            inputs.asked -= new
+            raise
+        ready = {
+            key: answer
+            for key, answer in inputs.answers.items()
+            if key in requests and key not in inputs.delivered
+        }
+        if ready:
+            params = {"taskId": self._id, "inputResponses": ready}
+            await self._caller.call("tasks/update", params, self._limits)
+            inputs.delivered |= ready.keys()
+
+    def _outcome_of_job(self) -> Mapping[str, Any] | None:
+        """Return the result, where the job has brought it."""
+        job = self._job
+        if job is None or not job.done():
+            return None
+        self._job = None
+        if job.cancelled():
+            raise HandlerFailed("input", "its handler was cancelled")
+        error = job.exception()
+        if error is None:
+            return job.result()
+        if isinstance(error, McpError) and may_pass(error):
+            return None  # to be begun again
+        raise error
+
+    async def _end_job(self) -> None:
+        if self._job is not None:
+            self._job.cancel()
+            await asyncio.wait({self._job})
+            if not self._job.cancelled():
+                self._job.exception()  # of no interest any more
+
+    # The end
+
+    async def _fetched_result(self) -> Mapping[str, Any]:
+        if self._job is not None:  # it has asked already
+            await asyncio.wait({self._job}, timeout=self._limits.timeout)
+            result = self._outcome_of_job()
+            if result is not None:
+                return result
+        return await self._request("tasks/result", {"taskId": self._id})
+
+    async def _final_result(self) -> Mapping[str, Any]:
+        task = self._task
+        if task.status == "cancelled":
+            raise TaskFailed(task.id, task.status, task.status_message)
+        if not self._is_stateless:
+            return await self._fetched_result()
+        if task.error is not None and isinstance(task.error.get("code"), int):
+            message = str(task.error.get("message", ""))
+            raise PeerError(task.error["code"], message, task.error.get("data"))
+        if task.status == "failed":
+            raise TaskFailed(task.id, task.status, task.status_message)
+        if task.result is None:
+            raise ProtocolViolation(f"task {task.id} is completed, and its result is missing")
+        return task.result
+
+
+def _ignore(_task: Task) -> None:
+    """Take the status where nobody wants it."""

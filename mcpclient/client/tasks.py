@@ -1,0 +1,276 @@
+"""The client's interface to tasks: calls whose results are fetched later.
+
+Two designs stand behind it, see `protocol.tasks`; the era of the connection decides which.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, Callable
+
+from ..errors import CallTimeout, McpError, ProtocolViolation, UsageError
+from ..protocol.era_stateless import StatelessEra
+from ..protocol.tasks import (
+    EXTENSION,
+    Task,
+    answered_task,
+    created_task,
+    declares,
+    task_support_of,
+)
+from ..protocol.types import CallToolResult, Progress, Tool
+from .callbacks import OrderedCallback, TaskGroup
+from .connection import Connection
+from .observer import Observer
+from .options import DEFAULT, Default, Seconds
+from .requests import ProgressHandler, Requests
+from .session import CallOptions
+from .task_wait import TaskInputs, TaskWait
+
+__all__ = ["TaskNews", "Tasks"]
+
+# Of how many tasks something is remembered that is not of the server's keeping.
+_REMEMBERED = 1000
+
+_tokens = itertools.count(1)
+
+
+class Tasks(Requests):
+    """Calling tools as tasks, and coming back for the results."""
+
+    _task_news: TaskNews
+
+    async def call_tool_task(
+        self,
+        tool: str | Tool,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        ttl: float | None = None,
+        timeout: Seconds = DEFAULT,
+        max_timeout: Seconds = DEFAULT,
+        on_progress: ProgressHandler | None = None,
+        meta: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Task:
+        """Call a tool and return as soon as the server has made a task of the call.
+
+        ``tool``: its name, or the `Tool` from a listing, which is then asked whether it can be
+        called so. ``ttl``: seconds the server should keep the task (2025-11-25 only; it may decide
+        otherwise). ``on_progress`` goes on for as long as the task does. The other options are
+        those of `request`.
+
+        Where the server is free to answer at once, and does, the task is over already and has no
+        ``id``; `await_task` takes it all the same. Raises `UsageError` where there are no tasks
+        with this server, and what `request` raises.
+        """
+        name = tool.name if isinstance(tool, Tool) else tool
+        params: dict[str, Any] = {"name": name, "arguments": arguments or {}}
+        if self._has_stateless_tasks:
+            self._require_extension()
+        else:
+            self._require("tasks", "requests", "tools", "call")
+            if isinstance(tool, Tool) and task_support_of(tool.raw) == "forbidden":
+                raise UsageError(f"tool {name!r} cannot be called as a task")
+            params["task"] = {} if ttl is None else {"ttl": round(ttl * 1000)}
+            if on_progress is not None:
+                token = self._task_news.relay_progress(on_progress)
+                meta, on_progress = {**(meta or {}), "progressToken": token}, None
+        result = await self.request(
+            "tools/call",
+            params,
+            timeout=timeout,
+            max_timeout=max_timeout,
+            on_progress=on_progress,
+            meta=meta,
+            headers=headers,
+        )
+        return created_task(result) or answered_task(result)
+
+    async def get_task(self, task: Task | str, *, timeout: Seconds = DEFAULT) -> Task:
+        """Return what the server says of a task now. Takes the task or its id.
+
+        Raises `PeerError` (-32602) for a task the server does not know, or no more.
+        """
+        return Task(await self.request("tasks/get", {"taskId": _id_of(task)}, timeout=timeout))
+
+    async def list_tasks(self, *, timeout: Seconds = DEFAULT) -> list[Task]:
+        """Return the tasks the server has for this client (2025-11-25 only).
+
+        Raises `UsageError` where the server does not list them; keep the ids yourself then.
+        """
+        if self._has_stateless_tasks:
+            raise UsageError("servers of the stateless era do not list tasks")
+        self._require("tasks", "list")
+        return [Task(item) for item in await self._list("tasks/list", "tasks", timeout, True)]
+
+    async def await_task(
+        self,
+        task: Task | str,
+        *,
+        on_status: Callable[[Task], Any] | None = None,
+        timeout: Seconds = DEFAULT,
+        max_timeout: Seconds = DEFAULT,
+    ) -> CallToolResult:
+        """Wait until a task is over and return the result of the call it was made of.
+
+        Takes the task or its id, from this connection or an earlier one. Asks as often as the
+        server wants to be asked, gives the input it wants through the handlers, and goes on over a
+        new connection when this one is lost. ``on_status`` takes the `Task` whenever its status or
+        message has changed. ``timeout``: seconds for each request; ``max_timeout``: seconds in all,
+        by default those of the client, or the task's time to live where it has one.
+
+        Raises `PeerError` with the error the call ended with or when the server does not know the
+        task, `TaskFailed` when it was cancelled or outlived its time, `CallTimeout`. The task goes
+        on when this wait is cancelled or times out; see `cancel_task`.
+        """
+        known = task if isinstance(task, Task) else Task({"taskId": task})
+        if known.result is not None:
+            return CallToolResult(known.result)
+        limits = self._connection.options.timeouts.for_call("tasks/get", timeout, max_timeout)
+        by_default = isinstance(max_timeout, Default)
+        return CallToolResult(
+            await self._at_home(self._wait_for, known, on_status, limits, by_default)
+        )
+
+    async def cancel_task(self, task: Task | str, *, timeout: Seconds = DEFAULT) -> None:
+        """Ask the server to stop a task. Takes the task or its id.
+
+        With the extension this is a wish: the task may still come to another end. Raises
+        `PeerError` (-32602) for a task that is over, or that the server does not know.
+        """
+        if not self._has_stateless_tasks:
+            self._require("tasks", "cancel")
+        await self.request("tasks/cancel", {"taskId": _id_of(task)}, timeout=timeout)
+
+    # What both designs need
+
+    @property
+    def _has_stateless_tasks(self) -> bool:
+        return isinstance(self._connection.era, StatelessEra)
+
+    def _require(self, *capability: str) -> None:
+        agreement = self._connection.agreement
+        if agreement is None or not declares(agreement.capabilities, *capability):
+            raise UsageError(f"the server does not declare the capability {'.'.join(capability)}")
+
+    def _require_extension(self) -> None:
+        if not self._connection.options.tasks:
+            raise UsageError("tasks need a client connected with tasks=True")
+        self._require("extensions", EXTENSION)
+
+    async def _wait_for(
+        self,
+        task: Task,
+        on_status: Callable[[Task], Any] | None,
+        limits: CallOptions,
+        by_default: bool,
+    ) -> Mapping[str, Any]:
+        wait = TaskWait(
+            self._connection,
+            self._caller,
+            task,
+            self._task_news.inputs_of(task.id),
+            limits,
+            by_default,
+            on_status,
+        )
+        with self._task_news.telling(task.id, wait):
+            return await wait.run()
+
+    async def _without_task(
+        self, call: Coroutine[Any, Any, dict[str, Any]], timeout: Seconds, max_timeout: Seconds
+    ) -> dict[str, Any]:
+        """Return the result of a plain call, also where the server has made a task of it."""
+        result = await call
+        if result.get("resultType") != "task":
+            return result
+        task = created_task(result)
+        if task is None:
+            raise ProtocolViolation("tools/call: the server answered with a task without id")
+        limits = self._connection.options.timeouts.for_call("tools/call", timeout, max_timeout)
+        return await self._at_home(self._finish, task, limits)
+
+    async def _finish(self, task: Task, limits: CallOptions) -> dict[str, Any]:
+        """Wait for a task that the caller does not know of, and so cannot come back to."""
+        try:
+            return dict(await self._wait_for(task, None, limits, False))
+        except (CallTimeout, asyncio.CancelledError):
+            if self._connection.is_open:
+                self._connection.session.tasks.start(self._give_up(task))
+            raise
+
+    async def _give_up(self, task: Task) -> None:
+        with suppress(McpError):
+            await self.cancel_task(task)
+
+
+class TaskNews(Observer):
+    """What comes of tasks without being asked for: progress, and changes of their status."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._callbacks = TaskGroup()
+        self._progress: dict[str, OrderedCallback] = {}
+        self._inputs: dict[str, TaskInputs] = {}
+        self._waits: dict[str, list[TaskWait]] = {}
+        connection.observers.append(self)
+
+    def relay_progress(self, handler: ProgressHandler) -> str:
+        """Have progress reach a handler from now on; return the token that marks it."""
+        token = f"task-{next(_tokens)}"
+        function = OrderedCallback(lambda params: handler(Progress(params)), self._callbacks)
+        self._progress[token] = function
+        _forget_oldest(self._progress)
+        return token
+
+    def inputs_of(self, task_id: str) -> TaskInputs:
+        """Return what has been answered of a task's requests, the same for all who wait for it."""
+        inputs = self._inputs.pop(task_id, None) or TaskInputs()
+        self._inputs[task_id] = inputs
+        _forget_oldest(self._inputs)
+        return inputs
+
+    @contextmanager
+    def telling(self, task_id: str, wait: TaskWait) -> Iterator[None]:
+        """Let a wait have the news of its task, while the block runs."""
+        waits = self._waits.setdefault(task_id, [])
+        waits.append(wait)
+        try:
+            yield
+        finally:
+            waits.remove(wait)
+            if not waits:
+                self._waits.pop(task_id, None)
+
+    # Observer
+
+    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+        """Pass on progress and changes of status."""
+        if method == "notifications/progress":
+            token = params.get("progressToken")
+            relay = self._progress.get(token) if isinstance(token, str) else None
+            if relay is not None:
+                relay(params)
+        elif method in ("notifications/tasks/status", "notifications/tasks"):
+            task = Task(params)
+            for wait in list(self._waits.get(task.id, ())):
+                wait.tell(task)
+
+    def closed(self) -> None:
+        """Let nothing go on."""
+        self._callbacks.cancel()
+        self._progress.clear()
+
+
+def _forget_oldest(memory: dict[str, Any]) -> None:
+    while len(memory) > _REMEMBERED:
+        del memory[next(iter(memory))]
+
+
+def _id_of(task: Task | str) -> str:
+    task_id = task.id if isinstance(task, Task) else task
+    if not task_id:
+        raise UsageError("a task that was answered at once has no id")
+    return task_id

@@ -1,0 +1,114 @@
+"""Checking what a tool returns against the output schema it has announced."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ..errors import McpError, ProtocolViolation, UsageError
+from ..protocol.types import CallToolResult, Tool
+from .observer import Observer
+
+if TYPE_CHECKING:
+    from ..protocol.schema import Schema
+
+__all__ = ["MODES", "OutputSchemas", "compile_schema"]
+
+logger = logging.getLogger("mcpclient.client")
+
+MODES = ("warn", "strict", "off")
+
+# How many departures from a schema a warning names.
+_NAMED = 3
+
+
+def compile_schema(schema: object, *, assert_formats: bool = False) -> Schema:
+    """Make a JSON Schema ready for validating; see `protocol.schema.compile_schema`.
+
+    The validator is imported here, when first used: it costs as much time as all the rest of a
+    client that talks to one server over stdio, and most clients never need it.
+    """
+    package = import_module("..protocol.schema", __package__)
+    compiled: Schema = package.compile_schema(schema, assert_formats=assert_formats)
+    return compiled
+
+
+class OutputSchemas(Observer):
+    """The output schemas of the tools that the caller has listed.
+
+    ``mode``: ``"warn"``, ``"strict"`` or ``"off"``. Nothing is ever listed on its account, so the
+    result of a tool that was not listed is not checked.
+    """
+
+    def __init__(self, mode: str) -> None:
+        if mode not in MODES:
+            raise UsageError(f'validate is "warn", "strict" or "off", not {mode!r}')
+        self._mode = mode
+        self._schemas: dict[str, object] = {}
+        self._compiled: dict[str, Schema | str] = {}
+
+    def learn(self, tools: Iterable[Tool]) -> None:
+        """Take note of a complete list of tools. Schemas that have not changed stay compiled."""
+        if self._mode == "off":
+            return
+        known = {
+            tool.name: tool.output_schema for tool in tools if tool.output_schema is not None
+        }
+        self._compiled = {
+            name: compiled
+            for name, compiled in self._compiled.items()
+            if name in known and known[name] == self._schemas[name]
+        }
+        self._schemas = known
+
+    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+        """Forget what may have changed; the caller's next list tells how."""
+        if method == "notifications/tools/list_changed":
+            self.learn(())
+
+    def check(self, tool: str, result: CallToolResult) -> None:
+        """Add a warning to a result that is not what its tool announced.
+
+        Raises `ProtocolViolation` instead in strict mode. A tool's own failure is not checked, and
+        a schema that cannot be used is never more than a warning.
+        """
+        if tool not in self._schemas or result.is_error:
+            return
+        schema = self._schema_of(tool)
+        if isinstance(schema, str):
+            result.warnings.append(schema)
+            return
+        problem = _problem(schema, result)
+        if problem is None:
+            return
+        text = f"tool {tool!r} broke its output schema: {problem}"
+        if self._mode == "strict":
+            raise ProtocolViolation(text)
+        logger.debug("%s", text)
+        result.warnings.append(text)
+
+    def _schema_of(self, tool: str) -> Schema | str:
+        """Return the compiled schema, or text that says why it cannot be used."""
+        compiled = self._compiled.get(tool)
+        if compiled is None:
+            try:
+                compiled = compile_schema(self._schemas[tool])
+            except McpError as error:
+                compiled = f"the output schema of tool {tool!r} was not checked: {error}"
+                logger.debug("%s", compiled)
+            self._compiled[tool] = compiled
+        return compiled
+
+
+def _problem(schema: Schema, result: CallToolResult) -> str | None:
+    if "structuredContent" not in result.raw:
+        return "there is no structured content"
+    try:
+        violations = schema.validate(result.structured)
+    except UsageError as error:  # NaN, which is no JSON but is read all the same
+        return str(error)
+    named = "; ".join(str(violation) for violation in violations[:_NAMED])
+    more = len(violations) - _NAMED
+    return f"{named}; and {more} more" if more > 0 else named or None

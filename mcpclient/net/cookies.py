@@ -1,0 +1,138 @@
+"""Cookies, for load balancers that send a client back to the same server by one.
+
+Source: RFC 6265, cut down to what a client of few servers needs. Cookies are kept in memory, are
+sent to the exact origin that set them (scheme, host and port) and to no other, whatever their
+``Domain`` says, and never appear in a repr.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..framing.headers import Headers
+from ..framing.uri import Url
+
+__all__ = ["CookieJar"]
+
+_MAX_ORIGINS = 20
+_MAX_COOKIES = 50  # of one origin; RFC 6265, section 6.1 asks for no less
+_MAX_SIZE = 4096  # of name and value together, likewise
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DATE = re.compile(r"\b(\d{1,2})[ -]([a-z]{3})[a-z]*[ -](\d{4}|\d\d) (\d\d?):(\d\d):(\d\d)\b", re.I)
+_PRINTABLE = re.compile(r"[ -~\x80-\xff]*")
+
+
+class _Cookie(NamedTuple):
+    name: str
+    value: str
+    path: str
+    expires: float | None
+
+    def __repr__(self) -> str:
+        return f"<cookie {self.name}>"
+
+
+class CookieJar:
+    """The cookies of one client. ``now`` gives the time of day in seconds since 1970."""
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self._now = now
+        self._origins: dict[tuple[str, str, int], dict[tuple[str, str], _Cookie]] = {}
+
+    def store(self, url: Url, headers: Headers) -> None:
+        """Take the ``Set-Cookie`` fields of an answer from ``url``."""
+        for field in headers.get_all("set-cookie"):
+            self._store(url, field)
+
+    def has_any(self, url: Url) -> bool:
+        """Whether the origin of ``url`` has set cookies."""
+        return url.origin in self._origins
+
+    def header_for(self, url: Url, own: str = "") -> str:
+        """Return the value of ``Cookie`` for a request to ``url``; empty: send none.
+
+        ``own`` is the value that the caller sends already. Its cookies go before those of the jar.
+        """
+        cookies = self._origins.get(url.origin)
+        if not cookies:
+            return own
+        now = self._now()
+        for key in [key for key, cookie in cookies.items() if _is_over(cookie, now)]:
+            del cookies[key]
+        named = {pair.partition("=")[0].strip() for pair in own.split(";")}
+        found = [
+            cookie
+            for cookie in cookies.values()
+            if cookie.name not in named and _path_matches(url.path, cookie.path)
+        ]
+        found.sort(key=lambda cookie: -len(cookie.path))  # section 5.4: longer paths first
+        return "; ".join([own] * bool(own) + [f"{cookie.name}={cookie.value}" for cookie in found])
+
+    def _store(self, url: Url, field: str) -> None:
+        pair, *texts = field.split(";")
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not name or len(pair) > _MAX_SIZE or not _PRINTABLE.fullmatch(pair):
+            return
+        attributes = {}
+        for text in texts:
+            key, _, setting = text.partition("=")
+            attributes[key.strip().lower()] = setting.strip()
+        if "secure" in attributes and not url.secure:
+            return
+        domain = attributes.get("domain", "").lstrip(".").lower()
+        if domain and url.host != domain and not url.host.endswith("." + domain):
+            return
+        path = attributes.get("path", "")
+        if not path.startswith("/"):
+            path = url.path.rpartition("/")[0] or "/"
+        self._keep(url, _Cookie(name, value, path, self._expiry(attributes)))
+
+    def _keep(self, url: Url, cookie: _Cookie) -> None:
+        if url.origin not in self._origins and len(self._origins) >= _MAX_ORIGINS:
+            del self._origins[next(iter(self._origins))]
+        cookies = self._origins.setdefault(url.origin, {})
+        cookies.pop((cookie.name, cookie.path), None)
+        if _is_over(cookie, self._now()):
+            return
+        if len(cookies) >= _MAX_COOKIES:
+            del cookies[next(iter(cookies))]
+        cookies[cookie.name, cookie.path] = cookie
+
+    def _expiry(self, attributes: dict[str, str]) -> float | None:
+        """When a cookie ends; ``Max-Age`` goes before ``Expires`` (section 5.3)."""
+        age = attributes.get("max-age", "")
+        if re.fullmatch(r"-?\d{1,15}", age):
+            return self._now() + max(int(age), 0)
+        return _moment(attributes.get("expires", ""))
+
+    def __repr__(self) -> str:
+        return f"<CookieJar of {sum(map(len, self._origins.values()))} cookies>"
+
+
+def _is_over(cookie: _Cookie, now: float) -> bool:
+    return cookie.expires is not None and cookie.expires <= now
+
+
+def _path_matches(path: str, cookie_path: str) -> bool:
+    """Section 5.1.4: equal, or below it."""
+    below = cookie_path if cookie_path.endswith("/") else cookie_path + "/"
+    return path == cookie_path or path.startswith(below)
+
+
+def _moment(text: str) -> float | None:
+    """The date of ``Expires`` in one of the forms that servers write."""
+    date = _DATE.search(text)
+    if date is None or date[2].lower() not in _MONTHS:
+        return None
+    day, name, year_text, *clock = date.groups()
+    year = int(year_text)
+    if len(year_text) == 2:  # section 5.1.1
+        year += 1900 if year >= 70 else 2000
+    hour, minute, second = map(int, clock)
+    month = _MONTHS.index(name.lower()) + 1
+    return float(calendar.timegm((year, month, int(day), hour, minute, second, 0, 0, 0)))

@@ -1,0 +1,227 @@
+"""HTTP requests to places that a server named: only to addresses that were checked before.
+
+A host name is resolved once, each of its addresses is checked, and the connection goes to a checked
+address and to no other, so that a name cannot mean one thing to the guard and another to the
+connection (DNS rebinding). No redirect is followed, the body is bounded, and so is the time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from dataclasses import replace
+from ..auth.effects import Fetch, Response
+from ..auth.url_guard import UrlPolicy, check_address, origin_of, without_query
+from ..errors import (
+    AuthError,
+    CallTimeout,
+    ConnectFailed,
+    ConnectionLost,
+    McpError,
+    ProtocolViolation,
+    SsrfError,
+)
+from ..framing.http1 import (
+    BodyChunk,
+    Fault,
+    ResponseEnd,
+    ResponseHead,
+    ResponseParser,
+    encode_request,
+)
+from ..framing.uri import Url, parse_url
+from .dialing import Dialer, explain_loss
+from .network_options import NetworkOptions
+from .tls import TlsContexts, explain_tls_error
+
+__all__ = ["FETCH_TIMEOUT", "GuardedFetcher"]
+
+FETCH_TIMEOUT = 30.0
+"""Seconds that one request may take in all."""
+
+
+class GuardedFetcher:
+    """Performs `Fetch`. ``options``: how the client reaches its server; the same goes for these.
+
+    Where a proxy leads on to is the proxy's to decide, so its address is not checked, nor is what a
+    name means to it.
+    """
+
+    def __init__(self, options: NetworkOptions | None = None) -> None:
+        self._options = options or NetworkOptions()
+        self._tls = TlsContexts(self._options)
+        self._to_server = Dialer(self._options)
+        self._to_anywhere = Dialer(replace(self._options, client_cert=None, unix_socket=None))
+
+    async def fetch(self, request: Fetch) -> Response:
+        """Send the request and return the answer, whatever its status.
+
+        Raises `SsrfError` for an address that the policy forbids, `ConnectFailed`,
+        `ConnectionLost` and `CallTimeout`, which are network errors, and `AuthError` for an answer
+        that is no HTTP.
+        """
+        try:
+            return await asyncio.wait_for(self._fetch(request), FETCH_TIMEOUT)
+        except asyncio.TimeoutError:
+            shown = f"{request.method} {without_query(request.url)}"
+            raise CallTimeout(shown, FETCH_TIMEOUT, "total") from None
+        except ProtocolViolation as error:
+            # Not what an MCP server did, so it must not be taken for that.
+            raise AuthError(f"{without_query(request.url)}: {error}") from None
+
+    async def _fetch(self, request: Fetch) -> Response:
+        url = parse_url(request.url)
+        loop = asyncio.get_running_loop()
+        exchange = _Exchange(url, request.max_body, loop.create_future())
+        is_own = origin_of(request.url) in request.policy.trusted_origins
+        dialer = self._to_server if is_own else self._to_anywhere
+        target, hop_headers = dialer.request_target(url)
+        headers = [
+            ("Host", url.authority),
+            ("Accept-Encoding", "identity"),
+            ("Connection", "close"),
+            *hop_headers,
+            *request.headers.items(),
+        ]
+        message = encode_request(request.method, target, headers, request.body)
+        try:
+            if self._options.proxies.proxy_for(url) or (is_own and self._options.unix_socket):
+                await dialer.dial(url, lambda: exchange)
+            else:
+                await self._dial_checked(url, request.policy, exchange, is_own=is_own)
+            exchange.send(request.method, message)
+            return await exchange.response
+        finally:
+            exchange.close()
+
+    async def _dial_checked(
+        self, url: Url, policy: UrlPolicy, exchange: _Exchange, *, is_own: bool
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        context = None
+        if url.secure:
+            # The client certificate is for the server, and not for whomever it names.
+            context = self._tls.for_server if is_own else self._tls.for_proxy
+        failure: OSError | None = None
+        for address in await _checked_addresses(url, policy):
+            try:
+                await loop.create_connection(
+                    lambda: exchange,
+                    address,
+                    url.port,
+                    ssl=context,
+                    server_hostname=url.host if context is not None else None,
+                )
+                return
+            except OSError as error:
+                failure = failure or error
+        assert failure is not None, "a name without addresses does not resolve"
+        raise ConnectFailed(url.shown, _explain(failure, url), (failure,)) from failure
+
+
+async def _checked_addresses(url: Url, policy: UrlPolicy) -> list[str]:
+    """The addresses of the host that may be connected to. Raises when there are none."""
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise ConnectFailed(url.shown, _explain(error, url), (error,)) from error
+    allowed: list[str] = []
+    refusal: SsrfError | None = None
+    for *_, address in found:
+        try:
+            check_address(str(address[0]), str(url), policy)
+            allowed.append(str(address[0]))
+        except SsrfError as error:
+            refusal = refusal or error
+    if refusal is not None and not allowed:
+        raise refusal
+    return allowed
+
+
+def _explain(error: OSError, url: Url) -> str:
+    if isinstance(error, socket.gaierror):
+        return f"the host name {url.host!r} cannot be resolved: {error.strerror}"
+    if isinstance(error, ssl.SSLError):
+        return explain_tls_error(error, url.host, url.port)
+    return str(error)
+
+
+class _Exchange(asyncio.Protocol):
+    """One request and its response on a connection of its own."""
+
+    def __init__(self, url: Url, max_body: int, response: asyncio.Future[Response]) -> None:
+        self.response = response
+        self._url = url
+        self._max_body = max_body
+        self._parser = ResponseParser()
+        self._transport: asyncio.WriteTransport | None = None
+        self._head: ResponseHead | None = None
+        self._body = bytearray()
+
+    def send(self, method: str, message: bytes) -> None:
+        """Send the request, unless the connection has ended already."""
+        if self._transport is not None and self._parser.reusable:
+            self._parser.start(method)
+            self._transport.write(message)
+        elif not self.response.done():
+            self._fail(ConnectionLost(f"{self._url.shown} ended the connection at once"))
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.response.cancel()
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the connection."""
+        assert isinstance(transport, asyncio.WriteTransport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes of the answer."""
+        self._take(data)
+
+    def eof_received(self) -> None:
+        """Take the end of the answer."""
+        self._take(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Take the end of the connection."""
+        self._transport = None
+        reason = f"the connection to {self._url.shown} was lost: {explain_loss(exc, self._url)}"
+        self._fail(ConnectionLost(reason))
+
+    def _take(self, data: bytes | None) -> None:
+        for event in self._parser.feed_eof() if data is None else self._parser.feed(data):
+            if isinstance(event, ResponseHead):
+                self._take_head(event)
+            elif isinstance(event, BodyChunk):
+                self._body += event.data
+                if len(self._body) > self._max_body:
+                    self._finish()  # whoever asked can tell by the length that there is more
+            elif isinstance(event, ResponseEnd):
+                self._finish()
+            elif isinstance(event, Fault):
+                self._fail(self._parser.fault or ConnectionLost(event.reason))
+
+    def _take_head(self, head: ResponseHead) -> None:
+        self._head = head
+        if head.headers.get("content-encoding", "identity").lower() != "identity":
+            self._fail(ProtocolViolation("the server used a content coding nobody asked for"))
+
+    def _finish(self) -> None:
+        if self.response.done() or self._head is None:
+            return
+        headers = [
+            (name, value)
+            for name in self._head.headers
+            for value in self._head.headers.get_all(name)
+        ]
+        body = bytes(self._body[: self._max_body + 1])
+        self.response.set_result(Response(self._head.status, headers, body))
+
+    def _fail(self, error: McpError) -> None:
+        if not self.response.done():
+            self.response.set_exception(error)

@@ -1,0 +1,168 @@
+"""Locks that keep out other tasks and other processes alike, by files that nothing is written to.
+
+A lock that its owner leaves behind, because the process was killed, is free again at once where the
+system knows locks on files. Where it does not, the file's mere existence is the lock, and it counts
+as left behind when it has not been touched for a while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import hashlib
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Callable
+from weakref import WeakKeyDictionary
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+try:
+    import msvcrt
+except ImportError:  # everything else
+    msvcrt = None  # type: ignore[assignment]
+
+__all__ = ["FileLock", "LockFolder", "TaskLocks"]
+
+# How long to wait between two looks at a lock that another process holds: soon at first, since most
+# are held for milliseconds, and seldom later, since the others wait for a human.
+_FIRST_DELAY = 0.005
+_LONGEST_DELAY = 0.25
+
+# A lock by existence is touched this often, in seconds, and left behind when it was not for so long.
+_TOUCH_EVERY = 5.0
+_LEFT_BEHIND_AFTER = 30.0
+
+_HELD_BY_ANOTHER = {errno.EAGAIN, errno.EACCES, errno.EDEADLK}
+
+
+class TaskLocks:
+    """Locks by name that keep out the other tasks of the same event loop."""
+
+    def __init__(self) -> None:
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Lock]] = (
+            WeakKeyDictionary()
+        )
+
+    def lock(self, name: str) -> asyncio.Lock:
+        """The lock called ``name``; to be asked for in the loop that uses it."""
+        locks = self._locks.setdefault(asyncio.get_running_loop(), {})
+        return locks.setdefault(name, asyncio.Lock())
+
+
+class LockFolder:
+    """Locks by name that keep out tasks and processes that use the same folder.
+
+    Where the folder cannot be written to, they keep out the tasks of this loop only.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._tasks = TaskLocks()
+
+    def lock(self, name: str) -> FileLock:
+        """A lock called ``name``, to be entered once with ``async with``."""
+        digest = hashlib.sha256(name.encode()).hexdigest()[:32]
+        return FileLock(self._folder / f"{digest}.lock", self._tasks.lock(name))
+
+
+class FileLock:
+    """One holding of a lock: ``async with`` it. Cancelling the wait is safe."""
+
+    def __init__(self, path: Path, task_lock: asyncio.Lock) -> None:
+        self._path = path
+        self._task_lock = task_lock
+        self._release: Callable[[], None] | None = None
+
+    async def __aenter__(self) -> None:
+        await self._task_lock.acquire()
+        try:
+            delay = _FIRST_DELAY
+            while not self._try_to_lock():
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, _LONGEST_DELAY)
+        except BaseException:
+            self._task_lock.release()
+            raise
+
+    async def __aexit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        release, self._release = self._release, None
+        if release is not None:
+            release()
+        self._task_lock.release()
+
+    def _try_to_lock(self) -> bool:
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError:
+            return True  # there is no other process that could share this folder
+        try:
+            _lock_descriptor(descriptor)
+        except OSError as error:
+            os.close(descriptor)
+            # Some network file systems know no locks on files.
+            return error.errno not in _HELD_BY_ANOTHER and self._try_to_create()
+        self._release = lambda: _unlock_descriptor(descriptor)
+        return True
+
+    def _try_to_create(self) -> bool:
+        path = self._path.with_suffix(".held")
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > _LEFT_BEHIND_AFTER:
+                    path.unlink()
+            return False
+        except OSError:
+            return True
+        self._release = _Touching(path).stop
+        return True
+
+
+class _Touching:
+    """Shows that whoever holds a lock by existence is alive."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._loop.call_later(_TOUCH_EVERY, self._touch)
+
+    def _touch(self) -> None:
+        with suppress(OSError):
+            os.utime(self._path)
+        self._timer = self._loop.call_later(_TOUCH_EVERY, self._touch)
+
+    def stop(self) -> None:
+        self._timer.cancel()
+        with suppress(OSError):
+            self._path.unlink()
+
+
+def _lock_descriptor(descriptor: int) -> None:
+    """Lock without waiting; OSError when that fails, for whatever reason."""
+    if fcntl is not None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    elif msvcrt is not None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    else:
+        raise OSError(errno.ENOSYS, "no locks on files")
+
+
+def _unlock_descriptor(descriptor: int) -> None:
+    if fcntl is None and msvcrt is not None:
+        # Elsewhere closing unlocks at once; Windows promises it only for later.
+        with suppress(OSError):
+            msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined]
+    os.close(descriptor)

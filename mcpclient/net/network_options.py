@@ -1,0 +1,70 @@
+"""What a caller says about the network: whom to trust, who we are, and which way to go."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Union
+
+from ..errors import UsageError
+from .proxies import ProxyChoice, ProxyRules
+
+__all__ = ["ClientCertificate", "NetworkOptions"]
+
+Path = Union[str, "os.PathLike[str]"]
+
+ClientCertificate = Union[Path, "tuple[Path, Path]", "tuple[Path, Path, str]"]
+"""A PEM file with certificate and key, or the two files, or these and the key's password."""
+
+
+@dataclass(frozen=True)
+class NetworkOptions:
+    """How one client reaches its server.
+
+    ``ca_file``: PEM file of the authorities to trust, instead of those of the system or of
+    ``SSL_CERT_FILE``. ``client_cert``: what we show to a server that asks for it. ``ssl_context``:
+    all of TLS in the caller's own hands. ``verify`` False: any certificate will do.
+    ``unix_socket``: connect to this socket instead of the URL's host and port.
+    """
+
+    ca_file: Path | None = None
+    client_cert: ClientCertificate | None = field(default=None, repr=False)
+    ssl_context: ssl.SSLContext | None = None
+    verify: bool = True
+    unix_socket: Path | None = None
+    proxies: ProxyRules = field(default_factory=ProxyRules, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        ca_file: Path | None = None,
+        client_cert: ClientCertificate | None = None,
+        ssl_context: ssl.SSLContext | None = None,
+        verify: bool = True,
+        proxy: ProxyChoice = None,
+        unix_socket: Path | None = None,
+        environ: Mapping[str, str],
+    ) -> NetworkOptions:
+        """Resolve what the caller gave, with the rest from ``environ``.
+
+        Raises `UsageError` for options that exclude each other, and for a proxy that is none.
+        """
+        if ssl_context is not None and (ca_file is not None or client_cert is not None):
+            raise UsageError("ssl_context decides alone: give ca_file and client_cert to it")
+        if ssl_context is not None and not verify:
+            raise UsageError("ssl_context decides alone: have it not verify, or leave it out")
+        if ca_file is not None and not verify:
+            raise UsageError("ca_file says whom to trust, verify=False says anyone: choose one")
+        if unix_socket is not None and proxy:
+            raise UsageError("a Unix socket is not reached through a proxy: choose one")
+        return cls(
+            ca_file=ca_file,
+            client_cert=client_cert,
+            ssl_context=ssl_context,
+            verify=verify,
+            unix_socket=unix_socket,
+            proxies=ProxyRules.of(False if unix_socket is not None else proxy, environ),
+        )

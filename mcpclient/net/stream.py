@@ -1,0 +1,91 @@
+"""A connected byte stream, handed on as it comes: what WebSocket and line connections stand on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+__all__ = ["Stream", "StreamReceiver", "abort_transport"]
+
+# Bytes read at a time. asyncio's own buffer for reads is larger, made anew for each, and so costs
+# more than a short answer itself.
+_READ_SIZE = 64 * 1024
+
+
+class StreamReceiver(Protocol):
+    """Where a `Stream` delivers."""
+
+    def data_received(self, data: bytes) -> None:
+        """Take the next bytes."""
+
+    def writing_resumed(self) -> None:
+        """Take note that the peer reads again, after `Stream.paused` was true."""
+
+    def stream_ended(self, error: Exception | None) -> None:
+        """Take the end, once; None: the peer closed, or we did."""
+
+
+class Stream(asyncio.BufferedProtocol):
+    """One connection. ``receiver`` may be exchanged for another at any time.
+
+    ``paused``: the peer does not keep up, so that what is written now is kept in memory.
+    """
+
+    def __init__(self, receiver: StreamReceiver) -> None:
+        self.receiver = receiver
+        self.paused = False
+        self.ended = False
+        self._transport: asyncio.Transport | None = None
+        self._buffer = memoryview(bytearray(_READ_SIZE))
+
+    def write(self, data: bytes) -> None:
+        """Write, unless the connection has ended."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+    def close(self) -> None:
+        """Close the connection once everything is written."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Close the connection at once, even when its event loop is closed already."""
+        if self._transport is not None:
+            abort_transport(self._transport)
+
+    # asyncio.BufferedProtocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.receiver.data_received(bytes(self._buffer[:nbytes]))
+
+    def pause_writing(self) -> None:
+        self.paused = True
+
+    def resume_writing(self) -> None:
+        self.paused = False
+        self.receiver.writing_resumed()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.ended = True
+        self.close()  # Python 3.9 and 3.10 warn of a TLS transport that was lost, but not closed
+        self._transport = None
+        self.receiver.stream_ended(exc)
+
+
+def abort_transport(transport: asyncio.Transport) -> None:
+    """Abort a transport, whose event loop may be closed."""
+    try:
+        transport.abort()
+    except RuntimeError:
+        # What the closed loop would have called in its next turn closes the socket; else that
+        # would stay open until the garbage collector finds and reports it.
+        finish = getattr(transport, "_call_connection_lost", None)
+        if finish is not None:
+            finish(None)

@@ -1,0 +1,156 @@
+"""TLS: the context of a client, and what its errors mean for whoever has to act on them."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from contextlib import suppress
+from typing import cast
+
+from ..errors import UsageError
+from .network_options import ClientCertificate, NetworkOptions
+
+__all__ = ["TlsContexts", "explain_tls_error"]
+
+
+class TlsContexts:
+    """The contexts of one client, each made when it is first needed: that takes milliseconds."""
+
+    def __init__(self, options: NetworkOptions) -> None:
+        self._options = options
+        self._for_server: ssl.SSLContext | None = options.ssl_context
+        self._for_proxy: ssl.SSLContext | None = options.ssl_context
+
+    @property
+    def for_server(self) -> ssl.SSLContext:
+        """The context for servers. Raises `UsageError` for a file that cannot be used."""
+        if self._for_server is None:
+            context = _context(self._options)
+            if self._options.client_cert is not None:
+                _load_certificate(context, self._options.client_cert)
+            self._for_server = context
+        return self._for_server
+
+    @property
+    def for_proxy(self) -> ssl.SSLContext:
+        """The context for https proxies: the client certificate is not for them."""
+        if self._for_proxy is None:
+            self._for_proxy = _context(self._options)
+        return self._for_proxy
+
+
+def _context(options: NetworkOptions) -> ssl.SSLContext:
+    if not options.verify:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    elif options.ca_file is None:
+        context = ssl.create_default_context()
+    else:
+        try:
+            context = ssl.create_default_context(cafile=os.fspath(options.ca_file))
+        except OSError as error:
+            name = os.fspath(options.ca_file)
+            raise UsageError(f"ca_file {name!r} holds no certificates to trust: {error}") from error
+    with suppress(NotImplementedError):
+        context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _load_certificate(context: ssl.SSLContext, given: ClientCertificate) -> None:
+    certificate, key, password = _parts(given)
+    try:
+        # Without a password OpenSSL would ask for it on the terminal.
+        context.load_cert_chain(certificate, key, password=password or "")
+    except OSError as error:
+        name = os.fspath(certificate)
+        if isinstance(error, ssl.SSLError) and error.reason == "KEY_VALUES_MISMATCH":
+            reason = "the key is not that of the certificate"
+        elif isinstance(error, ssl.SSLError):
+            reason = (
+                "no certificate with its key in PEM form, or the key's password is wrong or missing"
+            )
+        else:
+            reason = str(error)
+        raise UsageError(f"client_cert {name!r} cannot be used: {reason}") from error
+
+
+def _parts(
+    given: ClientCertificate,
+) -> tuple[str | os.PathLike[str], str | os.PathLike[str] | None, str | None]:
+    if isinstance(given, (str, os.PathLike)):
+        return given, None, None
+    if not isinstance(given, tuple) or len(given) not in (2, 3):
+        raise UsageError(
+            "client_cert is a path, (certificate, key) or (certificate, key, password)"
+        )
+    if len(given) == 2:
+        return given[0], given[1], None
+    return cast("tuple[str, str, str]", given)
+
+
+# OpenSSL's numbers (X509_V_ERR_…) for why a certificate is not accepted.
+_NOT_YET_VALID = 9
+_EXPIRED = 10
+_SELF_SIGNED = 18
+_UNKNOWN_AUTHORITY = (2, 19, 20, 21)
+_WRONG_NAME = (62, 64)
+
+_TRUST = "give it as ca_file, or name it in SSL_CERT_FILE"
+
+# What OpenSSL calls alerts and mistakes of the other side, in several versions.
+_ALERTS = {
+    "TLSV13_ALERT_CERTIFICATE_REQUIRED": "{name} demands a client certificate: give client_cert",
+    "SSLV3_ALERT_HANDSHAKE_FAILURE": (
+        "{name} refused the TLS handshake: it may demand a client certificate (client_cert), or "
+        "share no protocol version or cipher with us"
+    ),
+    "TLSV1_ALERT_UNKNOWN_CA": "{name} does not trust the authority of our client certificate",
+    "SSLV3_ALERT_BAD_CERTIFICATE": "{name} does not accept our client certificate",
+    "SSLV3_ALERT_CERTIFICATE_EXPIRED": "{name} says that our client certificate has expired",
+    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "{name} does not accept our client certificate",
+    "TLSV1_ALERT_PROTOCOL_VERSION": "{name} speaks no TLS version that we may use",
+    "UNSUPPORTED_PROTOCOL": "{name} speaks no TLS version that we may use",
+}
+_NOT_TLS = {
+    "WRONG_VERSION_NUMBER",
+    "RECORD_LAYER_FAILURE",
+    "HTTP_REQUEST",
+    "PACKET_LENGTH_TOO_LONG",
+}
+
+
+def explain_tls_error(error: ssl.SSLError, host: str, port: int) -> str:
+    """Say what is wrong with the TLS of a peer, and what would change it."""
+    name = f"{host} port {port}"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return _explain_verification(error, host)
+    reason = getattr(error, "reason", None)  # errors that do not come from OpenSSL have none
+    if reason in _NOT_TLS:
+        return f"{name} does not speak TLS: is the URL to begin with http: or ws: instead?"
+    if reason in _ALERTS:
+        return _ALERTS[reason].format(name=name)
+    if isinstance(error, ssl.SSLEOFError):
+        return f"{name} closed the connection during TLS"
+    return f"TLS with {name} failed: {reason or error}"
+
+
+def _explain_verification(error: ssl.SSLCertVerificationError, host: str) -> str:
+    code = error.verify_code
+    if code == _SELF_SIGNED:
+        return f"the certificate of {host} is self-signed; to trust it, {_TRUST}"
+    if code in _UNKNOWN_AUTHORITY:
+        return (
+            f"the certificate of {host} comes from an authority that is not trusted here; "
+            f"take the authority's own certificate and {_TRUST}"
+        )
+    if code == _EXPIRED:
+        return f"the certificate of {host} has expired; the server needs a new one"
+    if code == _NOT_YET_VALID:
+        return f"the certificate of {host} is not valid yet; is the clock of this machine right?"
+    if code in _WRONG_NAME:
+        return (
+            f"the certificate is not one for {host}; connect by a name that it is for, or have the "
+            f"server use one for this name ({error.verify_message.rstrip('.')})"
+        )
+    return f"the certificate of {host} is not trusted: {error.verify_message}"

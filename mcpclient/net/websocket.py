@@ -1,0 +1,205 @@
+"""An open WebSocket connection: frames in and out, signs of life, and an orderly end.
+
+What the bytes mean is decided by `framing.websocket`; this shell owns the stream and the clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple, Protocol
+
+from ..errors import ConnectionLost, McpError, MessageTooLarge, ProtocolViolation
+from ..framing.ndjson import DEFAULT_LINE_LIMIT
+from ..framing.uri import Url
+from ..framing.websocket import (
+    BinaryMessage,
+    Closed,
+    Fault,
+    Ping,
+    Pong,
+    TextMessage,
+    WebSocketProtocol,
+    Write,
+)
+from .dialing import explain_loss
+from .stream import Stream
+
+__all__ = ["WebSocketConnection", "WebSocketReceiver", "WebSocketSettings"]
+
+# How long the server may take to close the TCP connection once both have said goodbye, which is
+# its part (RFC 6455, section 7.1.1), and how long it may take to say goodbye at all.
+_SERVER_CLOSES_WITHIN = 1.0
+_CLOSES_WITHIN = 2.0
+
+_TOO_BIG = 1009
+
+
+class WebSocketSettings(NamedTuple):
+    """How a connection is kept.
+
+    ``max_message_size``: bytes an incoming message may have. ``ping_interval``: seconds between
+    pings (None or 0: none). ``ping_timeout``: seconds in which anything at all has to come after a
+    ping, or the connection counts as lost (None or 0: no limit).
+    """
+
+    max_message_size: int = DEFAULT_LINE_LIMIT
+    ping_interval: float | None = 20.0
+    ping_timeout: float | None = 20.0
+
+
+class WebSocketReceiver(Protocol):
+    """Where a connection delivers. After `connection_lost` nothing more comes."""
+
+    def message_received(self, data: str | bytes) -> None:
+        """Take one text or binary message."""
+
+    def writing_resumed(self) -> None:
+        """Take note that the server reads again, after ``paused`` was true."""
+
+    def connection_lost(self, error: McpError) -> None:
+        """Take the end of the connection, unless it was asked for."""
+
+
+class WebSocketConnection:
+    """One connection, made by `open_websocket`."""
+
+    def __init__(
+        self,
+        url: Url,
+        stream: Stream,
+        protocol: WebSocketProtocol,
+        receiver: WebSocketReceiver,
+        settings: WebSocketSettings,
+    ) -> None:
+        self._url = url
+        self._stream = stream
+        self._protocol = protocol
+        self._receiver = receiver
+        self._settings = settings
+        self._loop = asyncio.get_running_loop()
+        self._gone: asyncio.Future[None] = self._loop.create_future()
+        self._ended: McpError | None = None
+        self._heard = False
+        self._timer: asyncio.TimerHandle | None = None
+        if settings.ping_interval:
+            self._timer = self._loop.call_later(settings.ping_interval, self._ping)
+
+    @property
+    def ended(self) -> McpError | None:
+        """Why nothing can be sent any more; None while it can."""
+        return self._ended
+
+    @property
+    def paused(self) -> bool:
+        """Whether the server does not keep up with what is written."""
+        return self._stream.paused
+
+    def frame_text(self, text: bytes) -> bytes:
+        """Give a text message as the bytes to `write` next. Raises `ConnectionLost`."""
+        return self._protocol.send_text(text)
+
+    def frame_binary(self, data: bytes) -> bytes:
+        """Give a binary message as the bytes to `write` next. Raises `ConnectionLost`."""
+        return self._protocol.send_binary(data)
+
+    def write(self, frames: bytes) -> None:
+        """Write frames, all that were made and in the order they were made."""
+        self._stream.write(frames)
+
+    async def close(self, code: int = 1000) -> None:
+        """Say goodbye, wait a moment for the server to do so too, and close. Idempotent."""
+        self._end(ConnectionLost("the connection was closed"), tell=False)
+        self._stream.write(self._protocol.send_close(code))
+        try:
+            await asyncio.wait({self._gone}, timeout=_CLOSES_WITHIN)
+        finally:
+            self._stream.abort()
+        await asyncio.wait({self._gone}, timeout=_SERVER_CLOSES_WITHIN)
+
+    def abort(self) -> None:
+        """Drop the connection at once."""
+        self._end(ConnectionLost("the connection was closed"), tell=False)
+        self._stream.abort()
+
+    # net.stream.StreamReceiver
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes from the server."""
+        self._heard = True
+        for event in self._protocol.feed(data):
+            kind = type(event)
+            if kind is TextMessage or kind is BinaryMessage:
+                if self._ended is None:
+                    self._receiver.message_received(event[0])  # type: ignore[arg-type]
+            elif isinstance(event, Write):
+                self._stream.write(event.data)
+            elif isinstance(event, Closed):
+                self._take_close(event)
+            elif isinstance(event, Fault):
+                self._take_fault(event)
+
+    def writing_resumed(self) -> None:
+        """Pass on that the server reads again."""
+        if self._ended is None:
+            self._receiver.writing_resumed()
+
+    def stream_ended(self, error: Exception | None) -> None:
+        """Take the end of the stream."""
+        self._protocol.feed_eof()
+        reason = explain_loss(error, self._url)
+        if error is None:
+            reason += " without a WebSocket close frame"
+        self._end(ConnectionLost(f"the connection to {self._url.shown} was lost: {reason}"))
+        self._stop_timer()
+        if not self._gone.done():
+            self._gone.set_result(None)
+
+    # The end
+
+    def _take_close(self, closed: Closed) -> None:
+        reason = str(closed)
+        if closed.code == _TOO_BIG:
+            reason += "; a message sent to it was larger than it takes"
+        self._end(ConnectionLost(f"{self._url.shown}: {reason}"))
+        self._timer = self._loop.call_later(_SERVER_CLOSES_WITHIN, self._stream.abort)
+
+    def _take_fault(self, fault: Fault) -> None:
+        if fault.code == _TOO_BIG:
+            self._end(MessageTooLarge(self._settings.max_message_size))
+        else:
+            self._end(ProtocolViolation(f"{self._url.shown}: {fault.reason}"))
+        self._stream.close()
+        self._timer = self._loop.call_later(_SERVER_CLOSES_WITHIN, self._stream.abort)
+
+    def _end(self, error: McpError, *, tell: bool = True) -> None:
+        """Let nothing more be sent, and tell the receiver, once."""
+        self._stop_timer()
+        if self._ended is None:
+            self._ended = error
+            if tell:
+                self._receiver.connection_lost(error)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    # Signs of life
+
+    def _ping(self) -> None:
+        self._heard = False
+        self._stream.write(self._protocol.send_ping())
+        timeout, interval = self._settings.ping_timeout, self._settings.ping_interval or 0.0
+        if timeout:
+            self._timer = self._loop.call_later(timeout, self._check_life)
+        else:
+            self._timer = self._loop.call_later(interval, self._ping)
+
+    def _check_life(self) -> None:
+        timeout, interval = self._settings.ping_timeout or 0.0, self._settings.ping_interval or 0.0
+        if self._heard:
+            self._timer = self._loop.call_later(max(interval - timeout, 0.0), self._ping)
+        else:
+            reason = f"no answer to a ping within {timeout:g} s (ping_timeout)"
+            self._end(ConnectionLost(f"the connection to {self._url.shown} was lost: {reason}"))
+            self._stream.abort()

@@ -1,0 +1,158 @@
+"""Opening a WebSocket connection: an HTTP request, and the answer that turns it into one.
+
+Source: RFC 6455 section 4.1. Redirects are refused, which the RFC leaves to the client: headers
+with credentials are meant for the URL they were given for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from ..errors import ConnectFailed, HttpError, McpError, ProtocolViolation
+from ..framing.http1 import (
+    BodyChunk,
+    Fault,
+    ResponseEnd,
+    ResponseHead,
+    ResponseParser,
+    encode_request,
+)
+from ..framing.uri import Url
+from ..framing.websocket import WebSocketProtocol
+from ..framing.websocket_handshake import Rejected, WebSocketHandshake
+from .dialing import Dialer, explain_loss
+from .stream import Stream
+from .websocket import WebSocketConnection, WebSocketReceiver, WebSocketSettings
+
+__all__ = ["open_websocket"]
+
+_BODY_LIMIT = 64 * 1024
+# How long the rest of a refusal is waited for, in seconds.
+_BODY_WAIT = 1.0
+
+
+async def open_websocket(
+    dialer: Dialer,
+    url: Url,
+    headers: Iterable[tuple[str, str]],
+    receiver: WebSocketReceiver,
+    settings: WebSocketSettings,
+) -> WebSocketConnection:
+    """Connect to ``url``, sending ``headers`` along; messages go to ``receiver`` from then on.
+
+    Raises `ConnectFailed`, `HttpError` for an answer that is no 101, and `ProtocolViolation` for a
+    101 that breaks the rules. Safe to cancel: nothing stays open.
+    """
+    opening = _Opening(dialer, url, receiver, settings)
+    stream = await dialer.dial(url, lambda: Stream(opening))
+    try:
+        return await opening.run(stream, headers)
+    except BaseException:
+        stream.abort()
+        raise
+
+
+class _Opening:
+    """The stream's receiver until it is a WebSocket."""
+
+    def __init__(
+        self, dialer: Dialer, url: Url, receiver: WebSocketReceiver, settings: WebSocketSettings
+    ) -> None:
+        self._dialer = dialer
+        self._url = url
+        self._receiver = receiver
+        self._settings = settings
+        self._handshake = WebSocketHandshake()
+        self._parser = ResponseParser()
+        self._stream: Stream | None = None
+        self._refusal: ResponseHead | None = None
+        self._body = b""
+        self._timer: asyncio.TimerHandle | None = None
+        loop = asyncio.get_running_loop()
+        self._opened: asyncio.Future[WebSocketConnection] = loop.create_future()
+
+    async def run(self, stream: Stream, headers: Iterable[tuple[str, str]]) -> WebSocketConnection:
+        """Write the request and wait for its answer."""
+        self._stream = stream
+        if stream.ended:
+            raise ConnectFailed(self._url.shown, "the connection was closed at once")
+        self._parser.start("GET")
+        stream.write(encode_request("GET", self._url.target, self._fields(headers)))
+        try:
+            return await self._opened
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+
+    def _fields(self, headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        fields = [("Host", self._url.authority), *self._handshake.headers]
+        own_cookies = ""
+        for name, value in headers:
+            lower = name.lower()
+            if lower == "cookie":
+                own_cookies = value
+            elif lower != "upgrade" and not lower.startswith("sec-websocket-"):
+                fields.append((name, value))
+        cookies = self._dialer.cookies.header_for(self._url, own_cookies)
+        return [*fields, ("Cookie", cookies)] if cookies else fields
+
+    # net.stream.StreamReceiver
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes of the answer."""
+        for event in self._parser.feed(data):
+            if isinstance(event, ResponseHead):
+                self._take_head(event)
+            elif isinstance(event, BodyChunk):
+                self._body = (self._body + event.data)[:_BODY_LIMIT]
+            elif isinstance(event, ResponseEnd):
+                self._refuse()
+            elif isinstance(event, Fault):
+                self._fail(ProtocolViolation(f"{self._url.shown}: {event.reason}"))
+        if self._opened.done() and not self._opened.cancelled() and self._parser.trailing:
+            self._opened.result().data_received(self._parser.trailing)
+
+    def _take_head(self, head: ResponseHead) -> None:
+        self._dialer.cookies.store(self._url, head.headers)
+        answer = self._handshake.check_response(head.status, head.headers)
+        if not isinstance(answer, Rejected):
+            self._open(
+                WebSocketProtocol(
+                    deflate=answer.deflate, max_message_size=self._settings.max_message_size
+                )
+            )
+        elif head.status == 101:
+            self._fail(ProtocolViolation(f"{self._url.shown}: {answer.reason}"))
+        else:
+            self._refusal = head
+            self._timer = asyncio.get_running_loop().call_later(_BODY_WAIT, self._refuse)
+
+    def _open(self, protocol: WebSocketProtocol) -> None:
+        assert self._stream is not None
+        if not self._opened.done():
+            connection = WebSocketConnection(
+                self._url, self._stream, protocol, self._receiver, self._settings
+            )
+            self._stream.receiver = connection
+            self._opened.set_result(connection)
+
+    def _refuse(self) -> None:
+        head = self._refusal
+        if head is not None:
+            self._fail(HttpError(head.status, head.headers, self._body, self._url.shown))
+
+    def writing_resumed(self) -> None:
+        """A request is short; nothing waits for this."""
+
+    def stream_ended(self, error: Exception | None) -> None:
+        """Take the end of the stream before the end of the handshake."""
+        self._refuse()
+        reason = explain_loss(error, self._url)
+        if error is None:
+            reason = "the server closed the connection without answering the WebSocket request"
+        self._fail(ConnectFailed(self._url.shown, reason))
+
+    def _fail(self, error: McpError) -> None:
+        if not self._opened.done():
+            self._opened.set_exception(error)

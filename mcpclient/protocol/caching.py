@@ -1,0 +1,206 @@
+"""Answers that may be used again: for how long, for whom, and until what happens.
+
+Source: the "Caching" page of revision 2026-07-28. Time is passed in, in seconds of any clock that
+only goes forward.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping
+from typing import Any, Callable, NamedTuple
+
+from ..errors import PeerError
+from ..jsonrpc.messages import ErrorCode
+
+__all__ = ["CACHEABLE", "LONGEST", "Key", "ResponseCache", "key_of", "lifetime_of"]
+
+CACHEABLE = frozenset(
+    {
+        "server/discover",
+        "tools/list",
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+    }
+)
+"""The only requests whose results may be kept."""
+
+LONGEST = 24 * 3600.0
+"""Seconds after which a result is stale, whatever the server says."""
+
+# What a notification makes stale; updates of a single resource are a case of their own.
+_STALE_AFTER = {
+    "notifications/tools/list_changed": ("tools/list",),
+    "notifications/prompts/list_changed": ("prompts/list",),
+    "notifications/resources/list_changed": ("resources/list", "resources/templates/list"),
+}
+
+# What of _meta says who waits or who traces, and cannot change a result.
+_NEUTRAL_META = frozenset({"progressToken", "traceparent", "tracestate", "baggage"})
+
+# Answers to a tool call which suggest that the list of tools is not what it was.
+_TOOL_UNKNOWN = (ErrorCode.METHOD_NOT_FOUND, ErrorCode.INVALID_PARAMS)
+
+
+class Key(NamedTuple):
+    """What identifies a request whose result may be kept: the method, and its params as JSON."""
+
+    method: str
+    params: str
+    uri: str
+
+
+def key_of(method: str, params: Mapping[str, Any] | None) -> Key | None:
+    """Return the key of a request, or None when its result must not be kept."""
+    if method not in CACHEABLE:
+        return None
+    params = params or {}
+    if "inputResponses" in params or "requestState" in params:
+        return None
+    meta = params.get("_meta")
+    if isinstance(meta, Mapping):
+        params = {**params, "_meta": {k: v for k, v in meta.items() if k not in _NEUTRAL_META}}
+    try:
+        text = json.dumps(params, sort_keys=True)
+    except (TypeError, ValueError, RecursionError):
+        return None  # it cannot be sent either, and whoever sends it will say so
+    uri = params.get("uri")
+    return Key(method, text, uri if isinstance(uri, str) else "")
+
+
+def lifetime_of(result: Mapping[str, Any]) -> float:
+    """Return for how many seconds a result is fresh; 0 when it is not to be kept.
+
+    A ``ttlMs`` that is missing, negative or no number counts as 0, one over `LONGEST` as that.
+    """
+    milliseconds = result.get("ttlMs")
+    if isinstance(milliseconds, bool) or not isinstance(milliseconds, (int, float)):
+        return 0.0
+    if result.get("resultType", "complete") != "complete" or not milliseconds > 0:
+        return 0.0
+    return min(milliseconds, LONGEST * 1000) / 1000
+
+
+class _Entry(NamedTuple):
+    """A result as JSON text, so that nobody can change what another will be given."""
+
+    text: str
+    expires: float
+
+
+# Stands for every authorization context, with results marked public.
+_ANYONE = object()
+
+
+class ResponseCache:
+    """Results of one server, by request and authorization context.
+
+    ``context`` stands for the authorization a request is made under: equal values share private
+    results, None shares nothing. At most ``entries`` results and ``size`` characters of JSON are
+    kept; what was used longest ago goes first.
+    """
+
+    def __init__(self, entries: int = 500, size: int = 16 * 1024 * 1024) -> None:
+        self.invalidations = 0
+        """How often something has been declared stale; a result asked for before is not kept."""
+        self._limit = entries
+        self._size_limit = size
+        self._size = 0
+        self._entries: dict[tuple[Key, Hashable], _Entry] = {}
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def find(self, key: Key, context: Hashable, now: float) -> dict[str, Any] | None:
+        """Return a fresh result, a new copy each time; None when the server has to be asked."""
+        for place in _places(key, context):
+            entry = self._entries.get(place)
+            if entry is None:
+                continue
+            self._remove(place)
+            if now < entry.expires:
+                self._add(place, entry)
+                result: dict[str, Any] = json.loads(entry.text)
+                return result
+        return None
+
+    def keep(self, key: Key, context: Hashable, result: Mapping[str, Any], now: float) -> None:
+        """Keep a result that has just been received, if it may be kept.
+
+        Anything but ``cacheScope: "public"`` is private.
+        """
+        for place in _places(key, context):
+            self._remove(place)
+        lifetime = lifetime_of(result)
+        public = result.get("cacheScope") == "public"
+        if not lifetime or (context is None and not public):
+            return
+        try:
+            text = json.dumps(result)
+        except (ValueError, RecursionError):
+            return
+        if len(text) > self._size_limit // 4:
+            return
+        place = (key, _ANYONE if public else context)
+        self._add(place, _Entry(text, now + lifetime))
+        while len(self._entries) > self._limit or self._size > self._size_limit:
+            self._remove(next(iter(self._entries)))
+
+    def _add(self, place: tuple[Key, Hashable], entry: _Entry) -> None:
+        self._entries[place] = entry
+        self._size += len(entry.text)
+
+    def _remove(self, place: tuple[Key, Hashable]) -> None:
+        entry = self._entries.pop(place, None)
+        if entry is not None:
+            self._size -= len(entry.text)
+
+    # What makes results stale
+
+    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+        """Drop what a notification declares stale."""
+        if method == "notifications/resources/updated":
+            self._drop_resource(params.get("uri"))
+        elif method in _STALE_AFTER:
+            self.drop(*_STALE_AFTER[method])
+
+    def refused(self, method: str, params: Mapping[str, Any] | None, error: PeerError) -> None:
+        """Drop what an error answer casts doubt on: the pages of a list whose cursor is not known
+        any more, the tools when one of them is not there or wants other arguments.
+        """
+        if method in CACHEABLE and params and "cursor" in params:
+            self.drop(method)
+        elif method == "tools/call" and error.code in _TOOL_UNKNOWN:
+            self.drop("tools/list")
+
+    def drop(self, *methods: str) -> None:
+        """Drop the results of these requests."""
+        self._drop(lambda key: key.method in methods)
+
+    def _drop_resource(self, uri: object) -> None:
+        """Drop a resource, and every resource it may be a part of."""
+        if not isinstance(uri, str):
+            self.drop("resources/read")
+            return
+        self._drop(
+            lambda key: (
+                key.method == "resources/read"
+                and (key.uri == uri or uri.startswith(key.uri.rstrip("/") + "/"))
+            )
+        )
+
+    def _drop(self, is_stale: Callable[[Key], bool]) -> None:
+        self.invalidations += 1
+        for place in [place for place in self._entries if is_stale(place[0])]:
+            self._remove(place)
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._drop(lambda key: True)
+
+
+def _places(key: Key, context: Hashable) -> list[tuple[Key, Hashable]]:
+    """Return where a result may be that is for this context."""
+    return [(key, _ANYONE)] if context is None else [(key, context), (key, _ANYONE)]

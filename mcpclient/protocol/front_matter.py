@@ -1,0 +1,272 @@
+"""The YAML front matter of a ``SKILL.md``, as far as front matter goes.
+
+Read are block and flow mappings and sequences, plain and quoted scalars, literal and folded blocks,
+and comments, with the core schema's null, booleans and numbers. What is rare, or could be read in
+two ways, is refused: anchors, aliases, tags, directives, complex keys, tabs as indentation, a key
+that is there twice. Source: YAML 1.2.2.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .yaml_flow import FlowReader, FrontMatterError, folded, read_quoted, scalar
+
+__all__ = ["FrontMatterError", "parse_front_matter", "same_content", "split_front_matter"]
+
+# How long front matter may be, in characters, and how deep its blocks may nest.
+_LONGEST = 64 * 1024
+_DEEPEST = 32
+
+_OPENING = re.compile(r"---[ \t]*\r?\n")
+_CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_BLOCK_SCALAR = re.compile(r"([|>])([-+]?)([1-9]?)([-+]?)[ \t]*(?:#.*)?")
+_COMMENT = re.compile(r"(?:^|[ \t])#.*")
+_KEY_END = re.compile(r":(?=[ \t]|$)|[ \t]#")
+_NOT_READ = "&*!|>%@`,]}"
+
+# What YAML 1.1, which many libraries still read, takes for booleans.
+_OLD_BOOLEANS = {"yes": True, "on": True, "no": False, "off": False}
+
+
+def split_front_matter(text: str) -> tuple[str, str]:
+    """Return the front matter and the text after it. Raises `FrontMatterError` without any."""
+    text = text[1:] if text.startswith("\ufeff") else text
+    opening = _OPENING.match(text)
+    closing = _CLOSING.search(text, opening.end()) if opening is not None else None
+    if opening is None or closing is None:
+        raise FrontMatterError("it does not begin with front matter between lines of ---")
+    return text[opening.end() : closing.start()], text[closing.end() :]
+
+
+def parse_front_matter(text: str) -> dict[str, Any]:
+    """Return front matter as JSON would have it. Raises `FrontMatterError`."""
+    if len(text) > _LONGEST:
+        raise FrontMatterError(f"it is longer than {_LONGEST} characters")
+    value = _Blocks(text).document()
+    if not isinstance(value, dict):
+        raise FrontMatterError("it is no mapping")
+    return value
+
+
+def same_content(parsed: object, claimed: object) -> bool:
+    """Whether a value of the front matter is what a server rendered as JSON.
+
+    Where libraries read the same text differently, either reading will do: a date may be claimed
+    with a time of midnight, and ``yes``, ``no``, ``on`` and ``off`` may be booleans.
+    """
+    if isinstance(parsed, dict) and isinstance(claimed, dict):
+        return parsed.keys() == claimed.keys() and all(
+            same_content(value, claimed[key]) for key, value in parsed.items()
+        )
+    if isinstance(parsed, list) and isinstance(claimed, list):
+        return len(parsed) == len(claimed) and all(map(same_content, parsed, claimed))
+    if isinstance(parsed, bool) or isinstance(claimed, bool):
+        old = _OLD_BOOLEANS.get(parsed.lower()) if isinstance(parsed, str) else None
+        return parsed is claimed or (old is not None and old is claimed)
+    if isinstance(parsed, str) and isinstance(claimed, str):
+        return claimed in (parsed, f"{parsed}T00:00:00Z", f"{parsed}T00:00:00.000Z")
+    return parsed == claimed
+
+
+class _Blocks:
+    """Reads blocks line by line; ``_next`` is always the first line not used yet."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.replace("\r\n", "\n").split("\n")
+        self._next = 0
+
+    def document(self) -> Any:
+        """Read everything."""
+        value = self._block(0, 0)
+        if self._peek() is not None:
+            raise self._error("it is indented as nothing else is")
+        return value
+
+    def _block(self, least: int, depth: int) -> Any:
+        """Read a node whose lines are indented by at least so much; None when there is none."""
+        found = self._peek()
+        if found is None or found[0] < least:
+            return None
+        if depth > _DEEPEST:
+            raise self._error("it is nested too deeply")
+        indent, content = found
+        if _is_item(content):
+            return self._sequence(indent, depth)
+        if self._key(content) is not None:
+            return self._mapping(indent, depth)
+        self._next += 1
+        return self._value(content, indent - 1)
+
+    def _peek(self) -> tuple[int, str] | None:
+        """Return indentation and content of the next line that has any."""
+        while self._next < len(self._lines):
+            line = self._lines[self._next]
+            content = line.strip(" ")
+            if content.startswith("\t") and content.strip():
+                raise self._error("a tab is no indentation")
+            if content.strip() and not content.startswith("#"):
+                return _indent_of(line), content.rstrip()
+            self._next += 1
+        return None
+
+    def _sequence(self, indent: int, depth: int) -> list[Any]:
+        items: list[Any] = []
+        while True:
+            found = self._peek()
+            if found is None or found[0] != indent or not _is_item(found[1]):
+                return items
+            rest = found[1][1:].lstrip(" ")
+            if not rest or rest.startswith("#"):
+                self._next += 1
+                items.append(self._block(indent + 1, depth + 1))
+            elif _is_item(rest) or self._key(rest) is not None:
+                # A block begins behind the dash, indented by all that stands before it.
+                inner = indent + len(found[1]) - len(rest)
+                self._lines[self._next] = " " * inner + rest
+                items.append(self._block(inner, depth + 1))
+            else:
+                self._next += 1
+                items.append(self._value(rest, indent))
+
+    def _mapping(self, indent: int, depth: int) -> dict[str, Any]:
+        items: dict[str, Any] = {}
+        while True:
+            found = self._peek()
+            pair = self._key(found[1]) if found is not None and found[0] == indent else None
+            if pair is None:
+                return items
+            key, rest = pair
+            if key in items:
+                raise self._error(f"the key {key!r} is there twice")
+            self._next += 1
+            if rest and not rest.startswith("#"):
+                items[key] = self._value(rest, indent)
+                continue
+            below = self._peek()
+            # A sequence may stand directly under its key.
+            is_list = below is not None and below[0] == indent and _is_item(below[1])
+            items[key] = self._block(indent if is_list else indent + 1, depth + 1)
+
+    def _key(self, content: str) -> tuple[str, str] | None:
+        """Return the key that a line begins with and what follows it, None when there is none."""
+        if _is_item(content) or content[0] in "[{":
+            return None
+        if content[0] in "\"'":
+            quoted = read_quoted(content, 0)
+            if quoted is None:
+                return None
+            rest = content[quoted[1] :].lstrip()
+            if not rest.startswith(":") or rest[1:2].strip():
+                return None
+            return quoted[0], rest[1:].strip()
+        end = _KEY_END.search(content)
+        if end is None or end.group() != ":":
+            return None
+        key = content[: end.start()].rstrip()
+        if not key or key[0] in _NOT_READ or key.startswith("? "):
+            raise self._error(f"{content[:20]!r} is not read here")
+        return key, content[end.end() :].strip()
+
+    def _value(self, text: str, indent: int) -> Any:
+        """Read a value that begins with ``text``, in a block indented by ``indent``."""
+        header = _BLOCK_SCALAR.fullmatch(text)
+        if header is not None:
+            return self._block_scalar(header, indent)
+        if text[0] in "\"'[{":
+            return self._flow(text, indent)
+        if text[0] in _NOT_READ or text.startswith(("? ", ": ")):
+            raise self._error(f"{text[:20]!r} is not read here")
+        return self._plain(text, indent)
+
+    def _inside(self, indent: int) -> list[str]:
+        """Return the lines from here on that are indented further, and empty ones between them."""
+        end = self._next
+        for number in range(self._next, len(self._lines)):
+            line = self._lines[number]
+            if line.strip():
+                if _indent_of(line) <= indent:
+                    break
+                end = number + 1
+        return self._lines[self._next : end]
+
+    def _flow(self, text: str, indent: int) -> Any:
+        """Read what stands in quotes or brackets, over as many lines as it takes."""
+        reader = FlowReader("\n".join([text, *self._inside(indent)]))
+        value = reader.read()
+        self._next += reader.text.count("\n", 0, reader.position)
+        rest = reader.text[reader.position :].partition("\n")[0]
+        if _COMMENT.sub("", rest).strip():
+            raise self._error(f"{rest.strip()[:20]!r} follows a value")
+        return value
+
+    def _plain(self, text: str, indent: int) -> Any:
+        """Read a scalar without quotes, which goes on in lines that are indented further."""
+        parts = [_COMMENT.sub("", text).rstrip()]
+        if parts[0] == text:
+            for line in self._inside(indent):
+                content = line.strip()
+                part = _COMMENT.sub("", content).rstrip()
+                if content.startswith("#"):
+                    break
+                if part and self._key(part) is not None:
+                    raise self._error("a key stands inside a text")
+                parts.append(part)
+                self._next += 1
+                if part != content:
+                    break
+        return scalar(folded(parts))
+
+    def _block_scalar(self, header: re.Match[str], indent: int) -> str:
+        style, before, digit, after = header.groups()
+        lines = self._inside(indent)
+        width = indent + int(digit) if digit else 0
+        for number, line in enumerate(lines):
+            if line.strip():
+                width = width or _indent_of(line)
+                if _indent_of(line) < width:
+                    raise self._error(f"line {number + 1} of a block is not indented like it")
+        self._next += len(lines)
+        content = [line[width:] for line in lines]
+        trailing = self._empty_lines() if before + after == "+" else 0
+        text = "\n".join(content) if style == "|" else _folded_block(content)
+        if before + after == "-" or not content:
+            return text + "\n" * trailing
+        return text + "\n" * (trailing + 1)
+
+    def _empty_lines(self) -> int:
+        """Return how many lines from here on are empty. The last one has no end of its own."""
+        rest = self._lines[self._next : -1]
+        return next((number for number, line in enumerate(rest) if line.strip()), len(rest))
+
+    def _error(self, reason: str) -> FrontMatterError:
+        return FrontMatterError(f"line {min(self._next + 1, len(self._lines))}: {reason}")
+
+
+def _is_item(content: str) -> bool:
+    return content == "-" or content.startswith("- ")
+
+
+def _indent_of(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _folded_block(lines: list[str]) -> str:
+    """Join the lines of a folded block. Those that are indented further keep their line ends."""
+    parts: list[str] = []
+    empty, was_indented = 0, False
+    for line in lines:
+        if not line.strip():
+            empty += 1
+            continue
+        is_indented = line[0] in " \t"
+        if parts and (is_indented or was_indented):
+            parts.append("\n" * (empty + 1))
+        elif parts and not empty:
+            parts.append(" ")
+        else:
+            parts.append("\n" * empty)
+        parts.append(line)
+        empty, was_indented = 0, is_indented
+    return "".join(parts)

@@ -1,0 +1,266 @@
+"""Subscriptions: what a client wants to hear of, and what of it has come.
+
+Source: the "Subscriptions" page of revision 2026-07-28; for the handshake era, the pages of tools,
+prompts and resources. Here is what can be decided without I/O: which notification belongs to which
+subscription, and what a consumer who is slower than the server finds when he comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from ..jsonrpc.messages import RequestId
+from .tasks import Task
+
+__all__ = [
+    "Backlog",
+    "EventsMissed",
+    "ListenEvent",
+    "ListenFilter",
+    "PromptsChanged",
+    "ResourceUpdated",
+    "ResourcesChanged",
+    "Stream",
+    "TaskChanged",
+    "ToolsChanged",
+    "event_of",
+]
+
+_SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
+
+
+@dataclass(frozen=True)
+class ListenEvent:
+    """Something the server told a listener. An unknown notification is a plain `ListenEvent`.
+
+    ``method`` of the notification, and ``raw``, its params as the server sent them.
+    """
+
+    method: str = ""
+    raw: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def subject(self) -> str:
+        """What, within its kind, the event is about; of two alike only the later one matters."""
+        return self.method
+
+
+class ToolsChanged(ListenEvent):
+    """The list of tools has changed."""
+
+
+class PromptsChanged(ListenEvent):
+    """The list of prompts has changed."""
+
+
+class ResourcesChanged(ListenEvent):
+    """The list of resources, or of their templates, has changed."""
+
+
+class ResourceUpdated(ListenEvent):
+    """A resource has changed: the one subscribed to, or a part of it."""
+
+    @property
+    def uri(self) -> str:
+        """Which resource."""
+        uri = self.raw.get("uri")
+        return uri if isinstance(uri, str) else ""
+
+    subject = uri
+
+
+class TaskChanged(ListenEvent):
+    """A task has changed."""
+
+    @property
+    def task(self) -> Task:
+        """The task as it is now."""
+        return Task(self.raw)
+
+    @property
+    def subject(self) -> str:
+        """The id of the task."""
+        return self.task.id
+
+
+class EventsMissed(ListenEvent):
+    """Events may have been lost: whatever is listened for may have changed.
+
+    Comes when the stream had to be opened again, and when more different events waited than a
+    listener keeps.
+    """
+
+
+_EVENTS: dict[str, type[ListenEvent]] = {
+    "notifications/tools/list_changed": ToolsChanged,
+    "notifications/prompts/list_changed": PromptsChanged,
+    "notifications/resources/list_changed": ResourcesChanged,
+    "notifications/resources/updated": ResourceUpdated,
+    "notifications/tasks": TaskChanged,
+    "notifications/tasks/status": TaskChanged,
+}
+
+
+def event_of(method: str, params: Mapping[str, Any]) -> ListenEvent:
+    """Return a notification as the event of its kind."""
+    return _EVENTS.get(method, ListenEvent)(method, params)
+
+
+@dataclass(frozen=True)
+class ListenFilter:
+    """What is listened for, or what of it a server has agreed to tell.
+
+    ``tools``, ``prompts``, ``resources``: changes of these lists. ``uris``: updates of these
+    resources. ``tasks``: changes of the tasks with these ids.
+    """
+
+    tools: bool = False
+    prompts: bool = False
+    resources: bool = False
+    uris: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self != ListenFilter()
+
+    def __str__(self) -> str:
+        named = {item.name: getattr(self, item.name) for item in fields(self)}
+        return ", ".join(
+            name if value is True else f"{name} {' '.join(value)}"
+            for name, value in named.items()
+            if value
+        )
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the ``notifications`` param of ``subscriptions/listen``."""
+        return {
+            key: _plain(getattr(self, name)) for name, key in _WIRE.items() if getattr(self, name)
+        }
+
+    @classmethod
+    def from_wire(cls, value: object) -> ListenFilter:
+        """Read the ``notifications`` of an acknowledgement; what makes no sense is not granted."""
+        wire = value if isinstance(value, Mapping) else {}
+        return cls(
+            tools=wire.get("toolsListChanged") is True,
+            prompts=wire.get("promptsListChanged") is True,
+            resources=wire.get("resourcesListChanged") is True,
+            uris=_strings(wire.get("resourceSubscriptions")),
+            tasks=_strings(wire.get("taskIds")),
+        )
+
+    @classmethod
+    def offered(cls, capabilities: Mapping[str, Any]) -> ListenFilter:
+        """Return the list changes that a server of the handshake era announces."""
+
+        def changes(subject: str) -> bool:
+            offer = capabilities.get(subject)
+            return isinstance(offer, Mapping) and offer.get("listChanged") is True
+
+        return cls(changes("tools"), changes("prompts"), changes("resources"))
+
+    def without(self, granted: ListenFilter) -> ListenFilter:
+        """Return what of this filter has not been granted."""
+        return ListenFilter(
+            self.tools and not granted.tools,
+            self.prompts and not granted.prompts,
+            self.resources and not granted.resources,
+            tuple(uri for uri in self.uris if uri not in granted.uris),
+            tuple(task for task in self.tasks if task not in granted.tasks),
+        )
+
+    def wants(self, event: ListenEvent) -> bool:
+        """Whether this filter asks for an event that names no subscription.
+
+        An update may name a part of the resource subscribed to, by whatever URI; so any update is
+        wanted where one is.
+        """
+        if isinstance(event, ResourceUpdated):
+            return bool(self.uris)
+        if isinstance(event, TaskChanged):
+            return event.task.id in self.tasks
+        return (
+            (isinstance(event, ToolsChanged) and self.tools)
+            or (isinstance(event, PromptsChanged) and self.prompts)
+            or (isinstance(event, ResourcesChanged) and self.resources)
+        )
+
+
+_WIRE = {
+    "tools": "toolsListChanged",
+    "prompts": "promptsListChanged",
+    "resources": "resourcesListChanged",
+    "uris": "resourceSubscriptions",
+    "tasks": "taskIds",
+}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+
+class Stream:
+    """One ``subscriptions/listen`` request: which notifications are its own.
+
+    ``acknowledged``: what the server agreed to tell, None before it said so.
+    """
+
+    def __init__(self, request_id: RequestId, wanted: ListenFilter) -> None:
+        self.request_id = request_id
+        self.acknowledged: ListenFilter | None = None
+        self._wanted = wanted
+
+    def take(self, method: str, params: Mapping[str, Any]) -> ListenEvent | None:
+        """Take a notification; return the event it is for this subscription, if it is one.
+
+        A notification that names no subscription belongs to all that asked for its kind.
+        """
+        meta = params.get("_meta")
+        subscription = meta.get(_SUBSCRIPTION_ID) if isinstance(meta, Mapping) else None
+        if method == "notifications/subscriptions/acknowledged":
+            if self._is_own(subscription) and self.acknowledged is None:
+                self.acknowledged = ListenFilter.from_wire(params.get("notifications"))
+            return None
+        event = event_of(method, params)
+        own = self._wanted.wants(event) if subscription is None else self._is_own(subscription)
+        return event if own else None
+
+    def ended_by(self, method: str, params: Mapping[str, Any]) -> bool:
+        """Whether a notification takes this subscription down, as servers on stdio may do."""
+        return method == "notifications/cancelled" and self._is_own(params.get("requestId"))
+
+    def _is_own(self, request_id: object) -> bool:
+        return isinstance(request_id, (int, str)) and str(request_id) == str(self.request_id)
+
+
+class Backlog:
+    """Events that wait for their consumer, each kind and subject once, the latest of it.
+
+    So no change is lost on a slow consumer, and a chatty server costs no memory. Past ``limit``
+    different ones, all give way to one `EventsMissed`.
+    """
+
+    def __init__(self, limit: int = 1000) -> None:
+        self._limit = limit
+        self._waiting: dict[tuple[type[ListenEvent], str], ListenEvent] = {}
+
+    def put(self, event: ListenEvent) -> None:
+        """Add an event, or let it take the place of an earlier one like it."""
+        key = (type(event), event.subject)
+        if key not in self._waiting and len(self._waiting) >= self._limit:
+            self._waiting.clear()
+            event = EventsMissed()
+            key = (EventsMissed, event.subject)
+        self._waiting[key] = event
+
+    def take(self) -> ListenEvent | None:
+        """Remove and return the event that waits longest; None: there is none."""
+        if not self._waiting:
+            return None
+        return self._waiting.pop(next(iter(self._waiting)))

@@ -1,0 +1,207 @@
+"""Sampling: what a server may ask of a language model, and which answers it can be sent.
+
+Sources: the "Sampling" pages of all revisions, and ``CreateMessageRequest`` and
+``CreateMessageResult`` in ``schema.ts``. From revision 2025-11-25 on, content is one block or a list
+of blocks, and tools may be used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import ProtocolViolation
+from .record import Field, Record, RecordList
+from .types import Content, TextContent, Tool, ToolResultContent, ToolUseContent, content_block
+
+__all__ = [
+    "UNKNOWN_MODEL",
+    "SamplingMessage",
+    "SamplingRequest",
+    "check_request",
+    "result_of",
+]
+
+UNKNOWN_MODEL = "unknown"
+"""The model named to the server, which must be told one, when the handler names none."""
+
+# What models' own interfaces call the ends that the protocol has names for.
+_STOP_REASONS = {
+    "end_turn": "endTurn",
+    "function_call": "toolUse",
+    "length": "maxTokens",
+    "max_tokens": "maxTokens",
+    "stop": "endTurn",
+    "stop_sequence": "stopSequence",
+    "tool_calls": "toolUse",
+    "tool_use": "toolUse",
+}
+
+# What a block of each type must have, as text.
+_BLOCK_FIELDS = {
+    "text": ("text",),
+    "image": ("data", "mimeType"),
+    "audio": ("data", "mimeType"),
+    "tool_use": ("id", "name"),
+    "tool_result": ("toolUseId",),
+}
+
+_NO_STRING: str | None = None
+_NO_NUMBER: float | None = None
+_NO_OBJECT: dict[str, Any] | None = None
+
+
+class SamplingMessage(Record):
+    """One message of the conversation: of the ``user`` or the ``assistant``."""
+
+    __slots__ = ()
+    role = Field("role", (str,), "")
+
+    @property
+    def content(self) -> list[Content]:
+        """The content blocks; the single block of earlier revisions is a list of one."""
+        value = self.raw.get("content")
+        blocks = value if isinstance(value, list) else [value]
+        return [content_block(block) for block in blocks if isinstance(block, dict)]
+
+    @property
+    def text(self) -> str:
+        """The text of all text blocks, joined by line ends."""
+        return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
+
+
+class SamplingRequest(Record):
+    """What the server asks of a language model.
+
+    ``server``: what the client is connected to, for telling the user who asks.
+    """
+
+    __slots__ = ("server",)
+
+    def __init__(self, raw: Mapping[str, Any], server: str = "") -> None:
+        super().__init__(raw)
+        self.server = server
+
+    messages = RecordList("messages", SamplingMessage, "The conversation, oldest first.")
+    system_prompt = Field("systemPrompt", (str,), _NO_STRING)
+    temperature = Field("temperature", (int, float), _NO_NUMBER)
+    include_context = Field("includeContext", (str,), "none", "Deprecated; may be ignored.")
+    metadata = Field("metadata", (dict,), _NO_OBJECT, "For one provider or another.")
+    tools = RecordList("tools", Tool, "Tools the model may use; using them is the server's part.")
+
+    @property
+    def max_tokens(self) -> int | None:
+        """How many tokens may be generated; a handler must respect it."""
+        value = self.raw.get("maxTokens")
+        return int(value) if isinstance(value, (int, float)) else None
+
+    @property
+    def stop_sequences(self) -> list[str]:
+        """Texts at which generation ends."""
+        value = self.raw.get("stopSequences")
+        return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+    @property
+    def tool_choice(self) -> str:
+        """Whether tools are used: ``"auto"``, ``"required"`` or ``"none"``."""
+        value = self.raw.get("toolChoice")
+        mode = value.get("mode") if isinstance(value, dict) else None
+        return mode if isinstance(mode, str) else "auto"
+
+    @property
+    def model_preferences(self) -> dict[str, Any]:
+        """``costPriority``, ``speedPriority`` and ``intelligencePriority`` (0 to 1), ``hints``."""
+        value = self.raw.get("modelPreferences")
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def model_hints(self) -> list[str]:
+        """Parts of the names of models that the server would like, best first."""
+        hints = self.model_preferences.get("hints")
+        named = [hint for hint in hints if isinstance(hint, dict)] if isinstance(hints, list) else []
+        return [hint["name"] for hint in named if isinstance(hint.get("name"), str)]
+
+
+def check_request(request: SamplingRequest, *, tools: bool) -> None:
+    """Raise `ProtocolViolation` for a request that breaks the rules of sampling.
+
+    ``tools``: whether the use of tools was declared. Source: "Message Content Constraints" and
+    "Error Handling", 2025-11-25.
+    """
+    messages = request.messages
+    if not isinstance(request.raw.get("messages"), list) or any(
+        message.role not in ("user", "assistant") for message in messages
+    ):
+        raise ProtocolViolation("sampling/createMessage came without messages of users and models")
+    if not tools and ("tools" in request.raw or "toolChoice" in request.raw):
+        raise ProtocolViolation("the use of tools in sampling was not declared")
+    awaited: set[str] = set()
+    for message in messages:
+        results = [block for block in message.content if isinstance(block, ToolResultContent)]
+        if results and len(results) != len(message.content):
+            raise ProtocolViolation("tool results mixed with other content in sampling")
+        if awaited - {result.tool_use_id for result in results}:
+            raise ProtocolViolation("tool result missing in sampling")
+        awaited = {block.id for block in message.content if isinstance(block, ToolUseContent)}
+    if awaited:
+        raise ProtocolViolation("tool result missing in sampling")
+
+
+def result_of(answer: object, model: str = UNKNOWN_MODEL) -> dict[str, Any]:
+    """Make the result for the server of what a handler returned.
+
+    That is text, or a mapping with ``content`` (text, a block, or a list of blocks) and, where
+    known, ``model``, ``stopReason`` (or ``stop_reason``, ``finish_reason``, in the words of models'
+    own interfaces) and ``role``. ``model``: named where the answer names none. Raises `ValueError`,
+    saying what is wrong with it, for anything else.
+    """
+    if isinstance(answer, str):
+        answer = {"content": answer}
+    if not isinstance(answer, Mapping):
+        raise ValueError(f"it is neither text nor a mapping but {type(answer).__name__}")
+    blocks = _blocks(answer.get("content"))
+    result = {key: answer[key] for key in ("_meta",) if key in answer}
+    result["role"] = answer.get("role", "assistant")
+    # One block goes alone, as the revisions before 2025-11-25 want it.
+    result["content"] = blocks[0] if len(blocks) == 1 else blocks
+    result["model"] = answer.get("model") or model
+    uses_tools = any(block["type"] == "tool_use" for block in blocks)
+    result["stopReason"] = _stop_reason(answer) or ("toolUse" if uses_tools else "endTurn")
+    for key in ("role", "model", "stopReason"):
+        if not isinstance(result[key], str):
+            raise ValueError(f"its {key} is no text")
+    return result
+
+
+def _stop_reason(answer: Mapping[str, Any]) -> Any:
+    for key in ("stopReason", "stop_reason", "finish_reason"):
+        if answer.get(key) is not None:
+            reason = answer[key]
+            return _STOP_REASONS.get(reason, reason) if isinstance(reason, str) else reason
+    return None
+
+
+def _blocks(content: object) -> list[dict[str, Any]]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    blocks = content if isinstance(content, list) else [content]
+    if not blocks:
+        raise ValueError("it has no content")
+    return [_checked_block(block) for block in blocks]
+
+
+def _checked_block(block: object) -> dict[str, Any]:
+    if isinstance(block, Record):
+        block = block.raw
+    if not isinstance(block, Mapping):
+        raise ValueError("its content is neither text, a block, nor a list of blocks")
+    kind = block.get("type")
+    fields = _BLOCK_FIELDS.get(kind) if isinstance(kind, str) else None
+    if fields is None:
+        raise ValueError(f"sampling has no content of type {kind!r}")
+    for field in fields:
+        if not isinstance(block.get(field), str):
+            raise ValueError(f"its {kind} content has no {field}")
+    if kind == "tool_use" and not isinstance(block.get("input"), Mapping):
+        raise ValueError("its tool_use content has no input")
+    return dict(block)

@@ -1,0 +1,190 @@
+"""Skills over MCP: what a server says of a skill, and whether what is read agrees with it.
+
+Source: the Skills extension, ``io.modelcontextprotocol/skills`` (SEP-2640), "Skill Entries" and
+"Integrity and Verification". A digest proves that entry and content agree, and nothing more: both
+come from the same server, and what a skill tells a model is untrusted either way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+from typing import Any
+
+from ..errors import SkillVerificationError
+from .front_matter import FrontMatterError, parse_front_matter, same_content, split_front_matter
+from .record import Field, Record
+
+__all__ = ["LoadedSkill", "Skill", "SkillFile", "load_skill", "verify_file"]
+
+_MAIN_FILE = "/SKILL.md"
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+class SkillFile(Record):
+    """One file of a skill, as its entry describes it."""
+
+    __slots__ = ()
+    uri = Field("uri", (str,), "")
+    digest = Field("digest", (str,), "", "``sha256:`` and 64 hexadecimal digits.")
+    size = Field("size", (int,), -1, "Length in bytes; -1 when the entry does not say it.")
+
+
+class Skill(Record):
+    """The entry of a skill. Its ``uri`` names it within its server; its name may not be unique."""
+
+    __slots__ = ()
+    uri = Field("uri", (str,), "", "URI of its ``SKILL.md``.")
+
+    @property
+    def front_matter(self) -> dict[str, Any]:
+        """The front matter of its ``SKILL.md``, as the server says."""
+        value = self.raw.get("frontmatter")
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def name(self) -> str:
+        """Its name, a label for people."""
+        value = self.front_matter.get("name")
+        return value if isinstance(value, str) else ""
+
+    @property
+    def description(self) -> str:
+        """What it is good for."""
+        value = self.front_matter.get("description")
+        return value if isinstance(value, str) else ""
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether its content is made on demand, so that nothing of it can be verified."""
+        return self.raw.get("resources") == "dynamic"
+
+    @property
+    def files(self) -> list[SkillFile]:
+        """All its files, ``SKILL.md`` among them; none when it is dynamic."""
+        value = self.raw.get("resources")
+        listed = value if isinstance(value, list) else []
+        return [SkillFile(item) for item in listed if isinstance(item, dict)]
+
+    @property
+    def root(self) -> str:
+        """URI of its directory."""
+        return self.uri[: -len(_MAIN_FILE)] if self.uri.endswith(_MAIN_FILE) else self.uri
+
+    def resolve(self, reference: str) -> str:
+        """Return the URI that a relative path in the skill's text stands for.
+
+        A URI is returned as it is. Raises `SkillVerificationError` for a path that leads out of
+        the skill.
+        """
+        if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", reference):
+            return reference
+        path = posixpath.normpath(reference)
+        if path.startswith(("/", "..")) or path == ".":
+            raise SkillVerificationError(self.uri, "unlisted", f"it has no file {reference!r}")
+        return f"{self.root}/{path}"
+
+    def check_entry(self) -> None:
+        """Raise `SkillVerificationError` when the entry breaks a rule, so that nothing of the skill
+        may be loaded.
+        """
+        fault = _fault_of(self)
+        if fault is not None:
+            raise SkillVerificationError(self.uri, "entry", fault)
+
+
+class LoadedSkill:
+    """A skill that has been read and verified, ready for a model that is told where it is from.
+
+    ``skill``: the entry it was loaded by; read its other files with this same entry. ``text``: all
+    of ``SKILL.md``. ``front_matter``: as parsed from there. ``body``: the text after it.
+    """
+
+    def __init__(self, skill: Skill, text: str, front_matter: dict[str, Any], body: str) -> None:
+        self.skill = skill
+        self.text = text
+        self.front_matter = front_matter
+        self.body = body
+
+    def __repr__(self) -> str:
+        return f"LoadedSkill({self.skill.uri!r})"
+
+
+def verify_file(skill: Skill, uri: str, data: bytes) -> None:
+    """Raise `SkillVerificationError` unless the bytes are those of a file of the skill.
+
+    Of a dynamic skill nothing can be verified but that the file lies within it.
+    """
+    if skill.is_dynamic:
+        if not uri.startswith(f"{skill.root}/"):
+            raise SkillVerificationError(uri, "unlisted", "it lies outside of the skill")
+        return
+    listed = listed_file(skill, uri)
+    if len(data) != listed.size:
+        reason = f"it has {len(data)} bytes, and should have {listed.size}"
+        raise SkillVerificationError(uri, "size", reason)
+    digest = "sha256:" + hashlib.sha256(data).hexdigest()
+    if digest != listed.digest:
+        raise SkillVerificationError(uri, "digest", f"it is {digest}, not {listed.digest}")
+
+
+def listed_file(skill: Skill, uri: str) -> SkillFile:
+    """Return what the entry says of a file. Raises `SkillVerificationError` when it lists none."""
+    for file in skill.files:
+        if file.uri == uri:
+            return file
+    raise SkillVerificationError(uri, "unlisted", f"{skill.uri} does not list it")
+
+
+def load_skill(skill: Skill, data: bytes) -> LoadedSkill:
+    """Verify the bytes of a ``SKILL.md``, and its front matter field by field."""
+    verify_file(skill, skill.uri, data)
+    try:
+        text = data.decode("utf-8")
+        front, body = split_front_matter(text)
+        front_matter = parse_front_matter(front)
+    except (FrontMatterError, UnicodeDecodeError) as error:
+        raise SkillVerificationError(skill.uri, "front matter", str(error)) from None
+    for name in sorted({*front_matter, *skill.front_matter}):
+        if name not in front_matter or name not in skill.front_matter:
+            side = "file" if name in front_matter else "entry"
+            raise _differs(skill, f"only the {side} has a field {name!r}")
+        if not same_content(front_matter[name], skill.front_matter[name]):
+            raise _differs(skill, f"entry and file differ in {name!r}")
+    return LoadedSkill(skill, text, front_matter, body)
+
+
+def _differs(skill: Skill, reason: str) -> SkillVerificationError:
+    return SkillVerificationError(skill.uri, "front matter", reason)
+
+
+def _fault_of(skill: Skill) -> str | None:
+    """Return which rule of "Skill Entries" an entry breaks; None when it breaks none."""
+    if not skill.uri.endswith(_MAIN_FILE):
+        return "its uri does not end with /SKILL.md"
+    if not skill.name or not skill.description:
+        return "its front matter has no name or no description"
+    if skill.root.rpartition("/")[2] != skill.name:
+        return f"its directory is not called {skill.name!r}, as the skill is"
+    if skill.is_dynamic:
+        return None
+    listed = skill.raw.get("resources")
+    if not isinstance(listed, list):
+        return 'its resources are neither a list nor "dynamic"'
+    if len(skill.files) != len(listed):
+        return "one of its resources is no object"
+    return _fault_in_files(skill)
+
+
+def _fault_in_files(skill: Skill) -> str | None:
+    seen = set()
+    for file in skill.files:
+        if not file.uri.startswith(f"{skill.root}/"):
+            return f"{file.uri!r} lies outside of its directory"
+        if file.uri in seen:
+            return f"it lists {file.uri} twice"
+        if not _DIGEST.fullmatch(file.digest) or file.size < 0:
+            return f"it gives no digest or no size of {file.uri}"
+        seen.add(file.uri)
+    return None if skill.uri in seen else "it does not list its SKILL.md"

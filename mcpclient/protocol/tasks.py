@@ -1,0 +1,203 @@
+"""Tasks: work that goes on after the request that began it.
+
+There are two designs. Revision 2025-11-25 has tasks in its core ("Tasks" page): the client asks
+for one with ``task`` in the params of a call and fetches the result with ``tasks/result``. In the
+extension ``io.modelcontextprotocol/tasks`` of the stateless era (repository
+modelcontextprotocol/ext-tasks) the server decides, and ``tasks/get`` brings the result along.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from .record import Field, Record
+
+__all__ = [
+    "AUGMENTABLE",
+    "EXTENSION",
+    "RELATED_TASK",
+    "Polling",
+    "Task",
+    "answered_task",
+    "created_task",
+    "declares",
+    "patience_with",
+    "receiver_capability",
+    "related_task_of",
+    "task_support_of",
+    "with_related_task",
+]
+
+EXTENSION = "io.modelcontextprotocol/tasks"
+RELATED_TASK = "io.modelcontextprotocol/related-task"
+
+_IMMEDIATE_RESPONSE = "io.modelcontextprotocol/model-immediate-response"
+
+# The states that nothing follows. Every other one, known or not, means that it goes on.
+_OVER = frozenset({"completed", "failed", "cancelled"})
+
+_STRING = (str,)
+_NO_STRING: str | None = None
+
+
+class Task(Record):
+    """A task as the server last described it, in either design.
+
+    ``status`` is ``working``, ``input_required``, ``completed``, ``failed``, ``cancelled``, or
+    whatever else the server said. Only ``id`` is needed to come back to a task later.
+    """
+
+    __slots__ = ()
+    id = Field("taskId", _STRING, "", "Names the task; empty when the server answered at once.")
+    status = Field("status", _STRING, "")
+    status_message = Field("statusMessage", _STRING, _NO_STRING)
+    created_at = Field("createdAt", _STRING, _NO_STRING, "ISO 8601, by the server's clock.")
+    last_updated_at = Field("lastUpdatedAt", _STRING, _NO_STRING, "ISO 8601.")
+
+    @property
+    def ttl(self) -> float | None:
+        """Seconds from its creation after which the server may forget it; None: not said."""
+        return self._seconds("ttl", "ttlMs")
+
+    @property
+    def poll_interval(self) -> float | None:
+        """Seconds the server wants between two questions; None: not said."""
+        return self._seconds("pollInterval", "pollIntervalMs")
+
+    def _seconds(self, *keys: str) -> float | None:
+        for key in keys:
+            value = self.raw.get(key)
+            if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+                return min(value, 1e15) / 1000
+        return None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the status can no longer change."""
+        return self.status in _OVER
+
+    @property
+    def immediate_response(self) -> str | None:
+        """What the server would have a model told while the task runs."""
+        value = self.meta.get(_IMMEDIATE_RESPONSE)
+        return value if isinstance(value, str) else None
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """The result, where the server has sent it along."""
+        value = self.raw.get("result")
+        return value if isinstance(value, dict) else None
+
+    @property
+    def error(self) -> dict[str, Any] | None:
+        """The JSON-RPC error the task ended with, where the server has sent it along."""
+        value = self.raw.get("error")
+        return value if isinstance(value, dict) else None
+
+    @property
+    def input_requests(self) -> dict[str, Any]:
+        """The requests that wait for an answer (extension only), by key."""
+        value = self.raw.get("inputRequests")
+        return value if isinstance(value, dict) and self.status == "input_required" else {}
+
+
+def created_task(result: Mapping[str, Any]) -> Task | None:
+    """Return the task a call was answered with; None when it was answered with its result."""
+    task = result.get("task")
+    if isinstance(task, dict) and isinstance(task.get("taskId"), str):
+        return Task({"_meta": result.get("_meta", {}), **task})
+    if result.get("resultType") == "task" and isinstance(result.get("taskId"), str):
+        return Task(result)
+    return None
+
+
+def answered_task(result: Mapping[str, Any]) -> Task:
+    """Return a call that was answered at once as a task that is over; it has no id."""
+    return Task({"taskId": "", "status": "completed", "result": dict(result)})
+
+
+def declares(capabilities: Mapping[str, Any], *path: str) -> bool:
+    """Whether an object of capabilities contains this path of keys, ``{}`` at its end included."""
+    value: Any = capabilities
+    for key in path:
+        if not isinstance(value, Mapping) or key not in value:
+            return False
+        value = value[key]
+    return isinstance(value, Mapping) or value is True
+
+
+def task_support_of(tool: Mapping[str, Any]) -> str:
+    """Return whether a tool is called as a task: ``required``, ``optional`` or ``forbidden``."""
+    execution = tool.get("execution")
+    support = execution.get("taskSupport") if isinstance(execution, Mapping) else None
+    return support if isinstance(support, str) else "forbidden"
+
+
+AUGMENTABLE = {
+    "elicitation/create": ("elicitation", "create"),
+    "sampling/createMessage": ("sampling", "createMessage"),
+}
+"""The requests of a server's that a client can turn into tasks, and how that is declared."""
+
+
+def receiver_capability(capabilities: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the ``tasks`` capability (2025-11-25) of a client with these others; empty: none."""
+    requests: dict[str, Any] = {
+        subject: {verb: {}} for subject, verb in AUGMENTABLE.values() if subject in capabilities
+    }
+    return {"list": {}, "cancel": {}, "requests": requests} if requests else {}
+
+
+def related_task_of(message: Mapping[str, Any]) -> str | None:
+    """Return the id of the task that params or a result belong to, by their ``_meta``."""
+    meta = message.get("_meta")
+    related = meta.get(RELATED_TASK) if isinstance(meta, Mapping) else None
+    task_id = related.get("taskId") if isinstance(related, Mapping) else None
+    return task_id if isinstance(task_id, str) else None
+
+
+def with_related_task(message: Mapping[str, Any], task_id: str) -> dict[str, Any]:
+    """Return params or a result, marked as belonging to a task."""
+    meta = message.get("_meta")
+    marked = {**(meta if isinstance(meta, Mapping) else {}), RELATED_TASK: {"taskId": task_id}}
+    return {**message, "_meta": marked}
+
+
+class Polling:
+    """How long to wait before asking for a task again, in seconds.
+
+    What the server asks for is respected, within `SHORTEST` and `LONGEST_ASKED`. When it asks for
+    nothing, the pauses grow for as long as nothing changes.
+    """
+
+    SHORTEST = 0.1
+    LONGEST_ASKED = 3600.0
+    FIRST = 0.5
+    LONGEST = 10.0
+
+    def __init__(self) -> None:
+        self._next = self.FIRST
+        self._previous: Task | None = None
+
+    def delay(self, task: Task) -> float:
+        """Return the pause after the server has described the task so."""
+        changed = task != self._previous
+        self._previous = task
+        if task.poll_interval is not None:
+            return min(max(task.poll_interval, self.SHORTEST), self.LONGEST_ASKED)
+        if changed:
+            self._next = self.FIRST
+        delay = self._next
+        self._next = min(delay * 1.5, self.LONGEST)
+        return delay
+
+
+def patience_with(task: Task) -> float:
+    """Return for how many seconds after its creation a task may be asked for: its time to live and
+    one more pause; infinity when the server has not limited it.
+    """
+    if task.ttl is None:
+        return math.inf
+    return task.ttl + (task.poll_interval or Polling.LONGEST)

@@ -1,0 +1,182 @@
+"""YAML in quotes and brackets, and single scalars: the parts of front matter within lines.
+
+Source: YAML 1.2.2, sections 7.3 (flow scalars), 7.4 (flow collections) and 10.3 (core schema).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+__all__ = ["FlowReader", "FrontMatterError", "folded", "read_quoted", "scalar"]
+
+# How deep brackets may nest, and how long a number may be.
+_DEEPEST = 32
+_LONGEST_NUMBER = 300
+
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_BASED_INTEGER = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_WORDS: dict[str, Any] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+
+_DOUBLE_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_SINGLE_QUOTED = re.compile(r"'((?:[^']|'')*)'")
+_ESCAPE = re.compile(
+    r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL
+)
+_ESCAPES = {
+    **{"0": "\0", "a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"},
+    **{"e": "\x1b", " ": " ", '"': '"', "/": "/", "\\": "\\", "\t": "\t"},
+    **{"N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029"},
+}
+
+# Spaces, line ends and comments between the parts of a collection.
+_GAP = re.compile(r"(?:[ \t\n]|(?<=[ \t\n])#[^\n]*)*")
+# A plain scalar inside brackets: ends at a comma, a bracket, a colon with a gap, a comment.
+_PLAIN = re.compile(r"(?:[^,\[\]{}:#]|:(?![ \t\n,\[\]{}]|\Z)|(?<![ \t\n])#)+")
+_NOT_READ = "&*!|>%@`"
+
+
+class FrontMatterError(ValueError):
+    """Front matter that is missing, broken, or beyond what is read here."""
+
+
+class FlowReader:
+    """Reads one value in quotes or brackets from the beginning of a text.
+
+    ``position``: where in the text it ends, once it has been read.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.position = 0
+
+    def read(self) -> Any:
+        """Return the value. Raises `FrontMatterError`."""
+        return self._value(0)
+
+    def _value(self, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise FrontMatterError("it is nested too deeply")
+        character = self._peek()
+        if character == "[":
+            return self._list(depth)
+        if character == "{":
+            return self._object(depth)
+        return self._quoted() if character in "\"'" else scalar(self._plain())
+
+    def _list(self, depth: int) -> list[Any]:
+        self.position += 1
+        items: list[Any] = []
+        while self._peek() != "]":
+            items.append(self._value(depth + 1))
+            self._separate("]")
+        self.position += 1
+        return items
+
+    def _object(self, depth: int) -> dict[str, Any]:
+        self.position += 1
+        items: dict[str, Any] = {}
+        while self._peek() != "}":
+            key = self._quoted() if self._peek() in "\"'" else self._plain()
+            if key in items:
+                raise FrontMatterError(f"the key {key!r} is there twice")
+            items[key] = None
+            if self._peek() == ":":
+                self.position += 1
+                items[key] = None if self._peek() in ",}" else self._value(depth + 1)
+            self._separate("}")
+        self.position += 1
+        return items
+
+    def _separate(self, closing: str) -> None:
+        character = self._peek()
+        if character == ",":
+            self.position += 1
+        elif character != closing:
+            raise FrontMatterError(f"{character!r} stands where , or {closing} should")
+
+    def _peek(self) -> str:
+        """Return the next character of any meaning."""
+        gap = _GAP.match(self.text, self.position)
+        self.position = gap.end() if gap is not None else self.position
+        if self.position == len(self.text):
+            raise FrontMatterError("a bracket is not closed")
+        return self.text[self.position]
+
+    def _plain(self) -> str:
+        match = _PLAIN.match(self.text, self.position)
+        if match is None or match.group()[0] in _NOT_READ:
+            raise FrontMatterError(f"{self.text[self.position :][:20]!r} is not read here")
+        self.position = match.end()
+        return folded([line.strip(" \t") for line in match.group().strip().split("\n")])
+
+    def _quoted(self) -> str:
+        quoted = read_quoted(self.text, self.position)
+        if quoted is None:
+            raise FrontMatterError("a quotation mark is not closed")
+        value, self.position = quoted
+        return value
+
+
+def read_quoted(text: str, position: int) -> tuple[str, int] | None:
+    """Return the quoted scalar at a position and where it ends; None when it does not end."""
+    is_double = text[position] == '"'
+    match = (_DOUBLE_QUOTED if is_double else _SINGLE_QUOTED).match(text, position)
+    if match is None:
+        return None
+    first, *others = match.group(1).split("\n")
+    if others:
+        *middle, last = others
+        inner = [line.strip(" \t") for line in middle]
+        content = folded([first.rstrip(" \t"), *inner, last.lstrip(" \t")], keep_last=True)
+    else:
+        content = first
+    if is_double:
+        return _ESCAPE.sub(_unescaped, content), match.end()
+    return content.replace("''", "'"), match.end()
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    digits = match.group(1) or match.group(2) or match.group(3)
+    if digits is None:
+        if match.group(4) not in _ESCAPES:
+            raise FrontMatterError(f"there is no escape {match.group()!r}")
+        return _ESCAPES[match.group(4)]
+    number = int(digits, 16)
+    if number > 0x10FFFF:
+        raise FrontMatterError(f"there is no character {match.group()}")
+    return chr(number)
+
+
+def scalar(text: str) -> Any:
+    """Return a scalar without quotes as null, a boolean, a number or text."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if len(text) > _LONGEST_NUMBER:
+        return text
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _BASED_INTEGER.fullmatch(text):
+        return int(text, 0)
+    return float(text) if _FLOAT.fullmatch(text) else text
+
+
+def folded(lines: list[str], *, keep_last: bool = False) -> str:
+    """Join lines as YAML folds them: one end of line is a space, each further one stays.
+
+    Empty lines at the end count for nothing, unless the last one is to be kept as a space.
+    """
+    parts = [lines[0]]
+    empty = 0
+    for number, line in enumerate(lines[1:], start=1):
+        if line or (keep_last and number == len(lines) - 1):
+            parts += ["\n" * empty if empty else " ", line]
+            empty = 0
+        else:
+            empty += 1
+    return "".join(parts)

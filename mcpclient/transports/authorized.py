@@ -1,0 +1,209 @@
+"""Requests that carry authorization, and are sent again when the server wants other authorization.
+
+An `AuthorizedExchange` stands between a transport and its HTTP client: the transport's sink sees
+one response, however often the request had to be sent for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Protocol, Union
+
+from ..errors import AuthError, McpError
+from ..framing.http1 import ResponseHead
+from ..framing.uri import Url
+from ..net.http import Exchange, HttpClient, HttpRequest, ResponseSink
+
+__all__ = [
+    "AuthorizedExchange",
+    "Authorizer",
+    "Credentials",
+    "Patience",
+    "RequestAuthorization",
+    "Sending",
+    "authorizer_in",
+    "start_request",
+]
+
+# How many bytes of a refusal's body are kept.
+_BODY_LIMIT = 64 * 1024
+
+
+class RequestAuthorization(Protocol):
+    """The authorization of one request, through all its repetitions."""
+
+    async def headers(self) -> Mapping[str, str]:
+        """The headers to send with the request, asked for before every repetition."""
+
+    def note(self, head: ResponseHead) -> None:
+        """Take note of an answer that is no refusal."""
+
+    async def recover(self, head: ResponseHead) -> bool:
+        """Whether to send the request again after a 401 or 403, having done what that takes."""
+
+
+class Patience(Protocol):
+    """Clocks that can be stopped while a human is asked. Calls nest."""
+
+    def hold_deadlines(self) -> None:
+        """Stop them."""
+
+    def release_deadlines(self) -> None:
+        """Let them run again."""
+
+
+class Authorizer(Protocol):
+    """Says who the caller is, request by request. ``patience``: the clocks to stop for a human."""
+
+    patience: Patience | None
+
+    def request(self, method: str, url: str, *, passive: bool = False) -> RequestAuthorization:
+        """The authorization of a request; nothing new is obtained for a ``passive`` one."""
+
+    async def close(self) -> None:
+        """Give up what is being obtained. Idempotent."""
+
+    def abort(self) -> None:
+        """Give it up without waiting."""
+
+
+Credentials = Union[Mapping[str, str], Authorizer]
+"""What a server is told about who the caller is: headers that are always the same, or more."""
+
+
+
+def authorizer_in(
+    credentials: Credentials | None,
+) -> tuple[Authorizer | None, Mapping[str, str] | None]:
+    """Tell apart what `start_request` wants, and what is a header like any other."""
+    if credentials is None or isinstance(credentials, Mapping):
+        return None, credentials
+    return credentials, None
+
+
+Sending = Union[Exchange, "AuthorizedExchange"]
+"""A request under way."""
+
+
+def start_request(
+    client: HttpClient,
+    request: HttpRequest,
+    sink: ResponseSink,
+    authorizer: Authorizer | None,
+    *,
+    passive: bool = False,
+) -> Sending:
+    """Start a request; its response goes to ``sink``."""
+    if authorizer is None:
+        return client.request(request, sink)
+    authorization = authorizer.request(request.method, str(request.url), passive=passive)
+    return AuthorizedExchange(client, request, sink, authorization)
+
+
+class AuthorizedExchange:
+    """One request with authorization. Its sink is called as `Exchange` calls one."""
+
+    def __init__(
+        self,
+        client: HttpClient,
+        request: HttpRequest,
+        sink: ResponseSink,
+        authorization: RequestAuthorization,
+    ) -> None:
+        self._client = client
+        self._request = request
+        self._sink = sink
+        self._authorization = authorization
+        self._exchange: Exchange | None = None
+        self._refusal: ResponseHead | None = None
+        self._body = bytearray()
+        self._task: asyncio.Task[None] | None = client.run(self._send())
+
+    @property
+    def url(self) -> Url:
+        """Where the request went, after redirects."""
+        return self._request.url if self._exchange is None else self._exchange.url
+
+    def abort(self) -> None:
+        """Give the request up; the sink hears no more. Idempotent."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        if self._exchange is not None:
+            self._exchange.abort()
+
+    async def _send(self) -> None:
+        try:
+            headers = await self._authorization.headers()
+            # Two values for Authorization would leave the choice to the server.
+            names = {name.lower() for name in headers}
+            others = [field for field in self._request.headers if field[0].lower() not in names]
+            request = HttpRequest(
+                self._request.method,
+                self._request.url,
+                [*others, *headers.items()],
+                self._request.body,
+                repeatable=self._request.repeatable,
+            )
+            self._refusal = None
+            self._body.clear()
+            self._task = None
+            self._exchange = self._client.request(request, self)
+        except Exception as error:
+            self._fail(error)
+
+    async def _recover(self, refusal: ResponseHead) -> None:
+        try:
+            again = await self._authorization.recover(refusal)
+        except Exception as error:
+            self._fail(error)
+            return
+        if again:
+            await self._send()
+            return
+        self._task = None
+        self._sink.head_received(refusal)
+        if self._body:
+            self._sink.body_received(bytes(self._body))
+        self._sink.response_ended()
+
+    def _fail(self, error: Exception) -> None:
+        self._task = None
+        if not isinstance(error, McpError):  # an authorizer's own; the caller must not wait for ever
+            failure = AuthError(f"authorization failed with {type(error).__name__}")
+            failure.__cause__ = error
+            error = failure
+        self._sink.response_failed(error)
+
+    # net.http.ResponseSink
+
+    def head_received(self, head: ResponseHead) -> None:
+        """Take the head of a response: pass it on, or keep it when it is a refusal."""
+        if head.status in (401, 403):
+            self._refusal = head
+        else:
+            self._authorization.note(head)
+            self._sink.head_received(head)
+
+    def body_received(self, data: bytes) -> None:
+        """Take a piece of the body."""
+        if self._refusal is None:
+            self._sink.body_received(data)
+        else:
+            self._body += data[: _BODY_LIMIT - len(self._body)]
+
+    def response_ended(self) -> None:
+        """Take the end of the response."""
+        if self._refusal is None:
+            self._sink.response_ended()
+        else:
+            self._task = self._client.run(self._recover(self._refusal))
+
+    def response_failed(self, error: McpError) -> None:
+        """Take the end of the connection before the end of the response."""
+        if self._refusal is not None:
+            # The rest of a refusal tells nothing that its head has not told.
+            self._task = self._client.run(self._recover(self._refusal))
+        else:
+            self._sink.response_failed(error)

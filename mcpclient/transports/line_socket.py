@@ -1,0 +1,83 @@
+"""The framing of stdio over a TCP or Unix-domain socket: one JSON message per line."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ..errors import ConnectionLost
+from ..framing.ndjson import DEFAULT_LINE_LIMIT
+from ..framing.uri import Url
+from ..net.dialing import Dialer, explain_loss
+from ..net.stream import Stream
+from .connected import ConnectedTransport
+from .line_messages import LineReader
+
+__all__ = ["LineSocketTransport"]
+
+# How long, in seconds, closing may take to write what the server has not read yet.
+_CLOSES_WITHIN = 2.0
+
+
+class LineSocketTransport(ConnectedTransport):
+    """Talks to a server that listens at a ``tcp://host:port`` or ``unix:///path`` URL."""
+
+    name = "socket"
+
+    def __init__(
+        self,
+        url: Url,
+        *,
+        max_message_size: int = DEFAULT_LINE_LIMIT,
+        dialer: Dialer | None = None,
+    ) -> None:
+        super().__init__()
+        self.url = url
+        self._max_message_size = max_message_size
+        self._dialer = dialer or Dialer()
+        self._stream: Stream | None = None
+        self._reader: LineReader | None = None
+        self._gone: asyncio.Future[None] | None = None
+
+    @property
+    def description(self) -> str:
+        """The URL."""
+        return self.url.shown
+
+    async def _connect(self) -> Stream:
+        self._reader = LineReader(self.receiver, self._max_message_size, self.description)
+        self._gone = asyncio.get_running_loop().create_future()
+        self._stream = await self._dialer.dial(self.url, lambda: Stream(self))
+        return self._stream
+
+    def _frame(self, message: bytes) -> bytes:
+        return message + b"\n"
+
+    async def _disconnect(self) -> None:
+        assert self._stream is not None
+        assert self._gone is not None
+        self._stream.close()
+        try:
+            await asyncio.wait({self._gone}, timeout=_CLOSES_WITHIN)
+        finally:
+            self._stream.abort()
+        await asyncio.wait({self._gone}, timeout=_CLOSES_WITHIN)
+
+    # net.stream.StreamReceiver
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes from the server."""
+        assert self._reader is not None
+        self._reader.feed(data)
+
+    def stream_ended(self, error: Exception | None) -> None:
+        """Take the end of the connection; a last line without its line end still counts."""
+        assert self._reader is not None
+        assert self._gone is not None
+        if self._ended is None:
+            self._reader.feed_eof()
+            reason = explain_loss(error, self.url)
+            self.connection_lost(
+                ConnectionLost(f"the connection to {self.description} was lost: {reason}")
+            )
+        if not self._gone.done():
+            self._gone.set_result(None)

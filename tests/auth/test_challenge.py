@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpclient.auth.challenge import Challenge, parse_challenges, read_challenge
+
+METADATA = "https://mcp.example/.well-known/oauth-protected-resource"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        (["Bearer"], [Challenge("Bearer")]),
+        (['Bearer realm="x"'], [Challenge("Bearer", {"realm": "x"})]),
+        (
+            ['Bearer realm="a, b", error=invalid_token , Scope = "x y"'],
+            [Challenge("Bearer", {"realm": "a, b", "error": "invalid_token", "scope": "x y"})],
+        ),
+        (
+            ['Basic realm="a", Bearer scope="x", DPoP algs="ES256 RS256"'],
+            [
+                Challenge("Basic", {"realm": "a"}),
+                Challenge("Bearer", {"scope": "x"}),
+                Challenge("DPoP", {"algs": "ES256 RS256"}),
+            ],
+        ),
+        (
+            ["Negotiate", "NTLM abc+/==, Bearer"],
+            [Challenge("Negotiate"), Challenge("NTLM", {}, "abc+/=="), Challenge("Bearer")],
+        ),
+        (["Negotiate, Basic"], [Challenge("Negotiate"), Challenge("Basic")]),
+        ([r'Bearer realm="say \"hi\" \\ ok"'], [Challenge("Bearer", {"realm": r'say "hi" \ ok'})]),
+        (['Bearer realm=""'], [Challenge("Bearer", {"realm": ""})]),
+        ([", ,Bearer a=1,,b=2,"], [Challenge("Bearer", {"a": "1", "b": "2"})]),
+        (["Bearer a=1, a=2"], [Challenge("Bearer", {"a": "1"})]),
+        (
+            [f"Bearer resource_metadata={METADATA}, scope=x"],
+            [Challenge("Bearer", {"resource_metadata": METADATA, "scope": "x"})],
+        ),
+        (['Bearer a="open, b=2'], [Challenge("Bearer")]),
+        (['realm="early", Bearer a=1'], [Challenge("Bearer", {"a": "1"})]),
+        (["{}, Bearer a=1"], [Challenge("Bearer", {"a": "1"})]),
+        ([""], []),
+        ([], []),
+    ],
+)
+def test_challenges_follow_the_grammar(fields: list[str], expected: list[Challenge]) -> None:
+    """F-AUTH-1: RFC 9110 section 11.6.1, many challenges in one field and in several."""
+    assert parse_challenges(fields) == expected
+
+
+def test_bearer_and_dpop_are_read_together() -> None:
+    """F-AUTH-1: other schemes are not OAuth's, and the first of each parameter counts."""
+    challenge = read_challenge(
+        [
+            'Basic scope="not this"',
+            f'bearer resource_metadata="{METADATA}", error="invalid_token"',
+            'DPoP scope="a b a", error="other"',
+        ]
+    )
+    assert challenge.resource_metadata == METADATA
+    assert challenge.scopes == ("a", "b")
+    assert challenge.error == "invalid_token"
+    assert not challenge.dpop_only
+
+
+def test_dpop_alone_is_told() -> None:
+    """F-AUTH-7: a server that offers nothing but DPoP gets DPoP."""
+    assert read_challenge(['DPoP algs="ES256"']).dpop_only
+    assert read_challenge(["Basic", "dpop"]).dpop_only
+    assert not read_challenge(["Basic"]).dpop_only
+
+
+def test_no_scope_differs_from_an_empty_one() -> None:
+    """F-AUTH-4: only an absent scope falls back to the metadata."""
+    assert read_challenge(["Bearer"]).scopes is None
+    assert read_challenge(['Bearer scope=""']).scopes == ()
+
+
+@settings(max_examples=60)
+@given(st.text(alphabet='abB =",\\\t:/', max_size=80))
+def test_nothing_a_server_sends_raises(text: str) -> None:
+    """F-AUTH-1: hostile header fields are read as far as they make sense."""
+    parse_challenges([text, "Bearer " + text])
+
+
+def test_an_endless_field_is_cut() -> None:
+    """F-AUTH-1: bounded work for a field of a megabyte."""
+    assert len(parse_challenges(['a="' * 400_000])) < 20_000

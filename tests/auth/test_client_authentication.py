@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from mcpclient.auth.client_authentication import (
+    Client,
+    authenticate,
+    choose_method,
+    configured_client,
+)
+from mcpclient.auth.metadata import AuthorizationServer
+from mcpclient.auth.options import ClientCredentials, OAuth
+from mcpclient.auth.signing import Es256Key
+from mcpclient.errors import AuthError
+
+from .world import World, decode_jwt
+
+ISSUER = "https://auth.example"
+KEY = Es256Key.from_random(b"k" * 48)
+
+
+def run(client: Client) -> tuple[dict[str, str], dict[str, str]]:
+    form: list[tuple[str, str]] = []
+    headers: dict[str, str] = {}
+    World().run(authenticate(client, form, headers))
+    return dict(form), headers
+
+
+def test_none() -> None:
+    """F-AUTH-6: only the client_id; for a nameless workload nothing."""
+    assert run(Client("id", ISSUER)) == ({"client_id": "id"}, {})
+    assert run(Client("", ISSUER)) == ({}, {})
+
+
+def test_basic_is_form_encoded() -> None:
+    """F-AUTH-6: RFC 6749 section 2.3.1: colons and more in id and secret."""
+    form, headers = run(Client("a:b c", ISSUER, "client_secret_basic", "s%/+é"))
+    assert form == {}
+    decoded = base64.b64decode(headers["Authorization"].split()[1]).decode()
+    assert decoded == "a%3Ab%20c:s%25%2F%2B%C3%A9"
+
+
+def test_post() -> None:
+    """F-AUTH-6: the pair in the body."""
+    form, headers = run(Client("id", ISSUER, "client_secret_post", "secret"))
+    assert (form, headers) == ({"client_id": "id", "client_secret": "secret"}, {})
+
+
+def test_private_key_jwt() -> None:
+    """F-AUTH-6: an assertion for the issuer, short-lived, and no client_id beside it."""
+    form, headers = run(Client("id", ISSUER, "private_key_jwt", signer=KEY))
+    assert headers == {}
+    assert set(form) == {"client_assertion", "client_assertion_type"}
+    _, claims = decode_jwt(form["client_assertion"])
+    assert claims["aud"] == ISSUER
+    assert claims["exp"] == 1_000_300
+    assert claims["iat"] == 1_000_000
+
+
+@pytest.mark.parametrize(
+    "method", ["client_secret_basic", "client_secret_post", "private_key_jwt", "tls_client_auth"]
+)
+def test_what_cannot_be_done_is_said(method: str) -> None:
+    """F-AUTH-6: no secret, no key, or a method that is not there."""
+    with pytest.raises(AuthError):
+        run(Client("id", ISSUER, method))
+    with pytest.raises(AuthError, match="not supported"):
+        run(Client("id", ISSUER, "self_signed_tls", "secret"))
+
+
+@pytest.mark.parametrize(
+    ("supported", "has_secret", "expected"),
+    [
+        (None, True, "client_secret_basic"),
+        (None, False, "none"),
+        (["client_secret_post", "client_secret_basic"], True, "client_secret_basic"),
+        (["client_secret_post"], True, "client_secret_post"),
+        (["none"], True, "none"),
+        (["private_key_jwt"], True, "client_secret_basic"),
+        (["client_secret_basic"], False, "none"),
+    ],
+)
+def test_the_method_fits_client_and_server(
+    supported: list[str] | None, has_secret: bool, expected: str
+) -> None:
+    """F-AUTH-6: what the metadata lists, and what the client has."""
+    assert choose_method(supported, has_secret=has_secret) == expected
+
+
+def test_a_signer_decides() -> None:
+    """F-AUTH-6: who has a key uses it."""
+    assert choose_method(["none"], has_secret=True, signer=KEY) == "private_key_jwt"
+
+
+def test_configured_clients_keep_their_secrets_to_themselves() -> None:
+    """F-AUTH-9: a store holds only the secrets that came from registration."""
+    server = AuthorizationServer(ISSUER, f"{ISSUER}/token")
+    options = ClientCredentials(
+        client_id="id", client_secret="hers", token_endpoint_auth_method="client_secret_post"
+    )
+    client = configured_client(options, "id", server)
+    record = client.to_record()
+    assert "hers" not in repr(record)
+    assert Client.from_record(record, secret="hers") == client
+    assert Client.from_record(record, secret="new") != client
+    assert configured_client(OAuth(client_id="id"), "id", server).method == "none"
+    registered = Client("id", ISSUER, "client_secret_basic", "ours")
+    assert Client.from_record(registered.to_record(), secret="hers") == registered
+    assert Client.from_record(Client("id", ISSUER).to_record()) == Client("id", ISSUER)
+
+
+@pytest.mark.parametrize("record", [{}, {"client_id": 1, "issuer": "i", "method": "none"}])
+def test_a_damaged_record_is_no_client(record: dict[str, object]) -> None:
+    """F-AUTH-9: a corrupt store."""
+    assert Client.from_record(record) is None
+
+
+def test_no_secret_is_shown() -> None:
+    """F-AUTH-12."""
+    assert "hidden" not in repr(Client("id", ISSUER, "client_secret_post", "hidden", KEY))

@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+import pytest
+
+from mcpclient.auth.discovery import (
+    Discovery,
+    authorization_server_urls,
+    discover,
+    protected_resource_urls,
+    resource_covers,
+)
+from mcpclient.auth.effects import Response
+from mcpclient.auth.options import Endpoints, OAuth
+from mcpclient.errors import AuthError, SsrfError
+
+from .world import AuthorizationServerFake, ResourceServerFake, World, json_response
+
+SERVER = "https://mcp.example/mcp"
+PRM = "https://mcp.example/.well-known/oauth-protected-resource"
+
+
+def find(
+    world: World, named: str | None = None, options: OAuth | None = None, server_url: str = SERVER
+) -> Discovery:
+    options = options or OAuth()
+    return world.run(
+        discover(
+            server_url,
+            resource_metadata_url=named,
+            issuer=options.issuer,
+            endpoints=options.endpoints,
+            policy=options.url_policy(server_url),
+        )
+    )
+
+
+def scene(**server: object) -> tuple[World, AuthorizationServerFake]:
+    world = World()
+    issuer = AuthorizationServerFake(world, **server)  # type: ignore[arg-type]
+    ResourceServerFake(world, [issuer])
+    return world, issuer
+
+
+def test_where_metadata_may_be() -> None:
+    """F-AUTH-1: the order of the specification, for issuers with and without a path."""
+    assert protected_resource_urls("https://h.example:1/a/b/") == [
+        "https://h.example:1/.well-known/oauth-protected-resource/a/b",
+        "https://h.example:1/.well-known/oauth-protected-resource",
+    ]
+    assert protected_resource_urls("https://h.example/") == [
+        "https://h.example/.well-known/oauth-protected-resource"
+    ]
+    assert authorization_server_urls("https://h.example/") == [
+        "https://h.example/.well-known/oauth-authorization-server",
+        "https://h.example/.well-known/openid-configuration",
+    ]
+    assert authorization_server_urls("https://h.example/t") == [
+        "https://h.example/.well-known/oauth-authorization-server/t",
+        "https://h.example/.well-known/openid-configuration/t",
+        "https://h.example/t/.well-known/openid-configuration",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("resource", "server_url", "covers"),
+    [
+        ("https://h.example/mcp", "https://h.example/mcp", True),
+        ("https://h.example", "https://h.example/mcp", True),
+        ("https://h.example/", "https://h.example/mcp", True),
+        ("HTTPS://H.example:443/mcp/", "https://h.example/mcp", True),
+        ("https://h.example/a", "https://h.example/a/mcp", True),
+        ("https://h.example/a", "https://h.example/ab", False),
+        ("https://h.example/mcp/x", "https://h.example/mcp", False),
+        ("http://h.example/mcp", "https://h.example/mcp", False),
+        ("https://h.example:8443/mcp", "https://h.example/mcp", False),
+        ("https://evil.example/mcp", "https://h.example/mcp", False),
+        ("https://h.example/mcp#x", "https://h.example/mcp", False),
+        ("https://h.example/mcp?a=1", "https://h.example/mcp?a=1", True),
+        ("https://h.example/mcp?a=2", "https://h.example/mcp?a=1", False),
+    ],
+)
+def test_which_metadata_speaks_for_a_server(resource: str, server_url: str, covers: bool) -> None:
+    """F-AUTH-1: same origin, and the path itself or one above it."""
+    assert resource_covers(resource, server_url) is covers
+
+
+def test_a_page_is_no_metadata() -> None:
+    """F-AUTH-1: pain 22: a web application answers every path with 200 and HTML."""
+    world, _ = scene(metadata_url="https://auth.example/.well-known/openid-configuration")
+    page = Response(200, [("Content-Type", "text/html")], b"<!doctype html>")
+    world.on("GET", "https://auth.example/.well-known/oauth-authorization-server", page)
+    assert find(world).server.issuer == "https://auth.example"
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 410])
+def test_any_4xx_tries_the_next_place(status: int) -> None:
+    """F-AUTH-1: pain 22."""
+    world, _ = scene()
+    world.on("GET", PRM, world.handlers["GET", f"{PRM}/mcp"])
+    world.on("GET", f"{PRM}/mcp", Response(status, [], b""))
+    assert find(world).resource is not None
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_trouble_is_not_absence(status: int) -> None:
+    """F-AUTH-1: a server in trouble is not taken for one of revision 2025-03-26."""
+    world = World()
+    world.on("GET", f"{PRM}/mcp", Response(status, [], b""))
+    with pytest.raises(AuthError, match=f"HTTP {status}"):
+        find(world)
+
+
+def test_the_named_metadata_is_the_only_one() -> None:
+    """F-AUTH-1: when the challenge's URL leads nowhere, nothing else is tried."""
+    world, _ = scene()
+    with pytest.raises(AuthError, match="no resource metadata"):
+        find(world, "https://mcp.example/elsewhere")
+    assert len(world.fetched) == 1
+
+
+def test_a_relative_metadata_url_is_understood() -> None:
+    """F-AUTH-1: against the grammar, and without a second meaning."""
+    world, _ = scene()
+    assert find(world, "/.well-known/oauth-protected-resource/mcp").resource is not None
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "https://evil.example/metadata",
+        "http://mcp.example/metadata",
+        "https://169.254.169.254/latest",
+        "file:///etc/passwd",
+    ],
+)
+def test_named_metadata_elsewhere_is_refused(named: str) -> None:
+    """F-AUTH-10: the guard sees the challenge's URL before any request."""
+    world, _ = scene()
+    with pytest.raises(SsrfError):
+        find(world, named)
+    assert not world.fetched
+
+
+@pytest.mark.parametrize(
+    "issuer",
+    ["http://auth.example", "https://127.0.0.1", "https://[::1]/x", "https://localhost:1/"],
+)
+def test_an_issuer_at_a_private_place_is_refused(issuer: str) -> None:
+    """F-AUTH-10: authorization_servers is a server's word too."""
+    world = World()
+    document = {"resource": SERVER, "authorization_servers": [issuer]}
+    world.on("GET", f"{PRM}/mcp", json_response(document))
+    with pytest.raises(SsrfError):
+        find(world)
+    assert world.urls() == [f"{PRM}/mcp"]
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "authorization_endpoint",
+        "token_endpoint",
+        "registration_endpoint",
+        "device_authorization_endpoint",
+    ],
+)
+@pytest.mark.parametrize("url", ["http://auth.example/x", "https://10.0.0.1/", "https://evil.test"])
+def test_endpoints_elsewhere_are_refused(field: str, url: str) -> None:
+    """F-AUTH-10: every endpoint goes through the guard, the browser's as well."""
+    world, _ = scene(metadata={field: url})
+    with pytest.raises(SsrfError):
+        find(world)
+
+
+def test_endpoints_on_an_allowed_host_are_used() -> None:
+    """F-AUTH-10: some providers have their token endpoint on another host."""
+    world, _ = scene(metadata={"token_endpoint": "https://tokens.example/token"})
+    options = OAuth(allowed_hosts=["tokens.example"])
+    assert find(world, options=options).server.token_endpoint == "https://tokens.example/token"
+
+
+def test_one_of_many_issuers_can_be_chosen() -> None:
+    """F-AUTH-2: the first, or the one the user's credentials are for."""
+    world = World()
+    issuers = [AuthorizationServerFake(world, issuer=f"https://{n}.example") for n in "ab"]
+    ResourceServerFake(world, issuers)
+    assert find(world).server.issuer == "https://a.example"
+    chosen = find(world, options=OAuth(issuer="https://b.example"))
+    assert chosen.server.issuer == "https://b.example"
+
+
+def test_another_issuer_than_the_users_is_refused() -> None:
+    """F-AUTH-2: credentials are for one issuer, and the server names another one."""
+    world, _ = scene()
+    with pytest.raises(AuthError, match="as configured"):
+        find(world, options=OAuth(issuer="https://other.example"))
+
+
+def test_an_issuer_the_user_vouches_for_may_differ_from_the_metadata() -> None:
+    """F-AUTH-1: pain 22: servers whose metadata names another issuer, trusted explicitly."""
+    world, issuer = scene()
+    issuer.document["issuer"] = "https://auth.example/real"
+    with pytest.raises(AuthError, match="name it as issuer="):
+        find(world)
+    options = OAuth(issuer="https://auth.example/real")
+    assert find(world, options=options).server.issuer == "https://auth.example/real"
+
+
+def test_a_listed_issuer_without_metadata_is_an_error() -> None:
+    """F-AUTH-1: the default endpoints are for servers older than resource metadata."""
+    world = World()
+    ResourceServerFake(world, [AuthorizationServerFake(world, metadata_url="")])
+    with pytest.raises(AuthError, match="has no metadata"):
+        find(world)
+
+
+def test_without_resource_metadata_the_origin_is_the_issuer() -> None:
+    """F-AUTH-1: nobody named it, so a slash at its end does not matter."""
+    world = World()
+    AuthorizationServerFake(
+        world,
+        issuer="https://mcp.example/",
+        routes="/oauth",
+        metadata_url=("https://mcp.example/.well-known/oauth-authorization-server"),
+    )
+    assert find(world).server.issuer == "https://mcp.example/"
+
+
+def test_without_resource_metadata_a_configured_issuer_is_asked() -> None:
+    """F-AUTH-1: the user knows better than a guess; without its metadata there is no guessing."""
+    world = World()
+    AuthorizationServerFake(world)
+    options = OAuth(issuer="https://auth.example")
+    assert find(world, options=options).server.issuer == "https://auth.example"
+    with pytest.raises(AuthError, match="has no metadata"):
+        find(world, options=OAuth(issuer="https://empty.example"))
+
+
+def test_endpoints_the_user_names_need_no_metadata() -> None:
+    """F-AUTH-1: pain 22: explicit endpoints, used as they are."""
+    world = World()
+    endpoints = Endpoints("https://login.example/token", "https://login.example/authorize")
+    server = find(world, options=OAuth(endpoints=endpoints)).server
+    assert not world.fetched
+    assert server.issuer == "https://login.example"
+    assert server.code_challenge_methods_supported == ("S256",)
+    named = find(world, options=OAuth(endpoints=endpoints, issuer="https://i.example"))
+    assert named.server.issuer == "https://i.example"
+
+
+def test_a_server_inside_the_company_is_where_the_user_said() -> None:
+    """F-AUTH-10: its own origin was not named by a server."""
+    world = World()
+    private = "https://10.0.0.5/mcp"
+    issuer = AuthorizationServerFake(world, issuer="https://10.0.0.5")
+    ResourceServerFake(world, [issuer], url=private)
+    assert find(world, server_url=private).server.issuer == "https://10.0.0.5"
+
+
+def test_local_development() -> None:
+    """F-AUTH-10: http on localhost, after one explicit option."""
+    world = World()
+    local = "http://localhost:3000/mcp"
+    issuer = AuthorizationServerFake(world, issuer="http://localhost:4000")
+    ResourceServerFake(world, [issuer], url=local)
+    with pytest.raises(SsrfError, match="local_development"):
+        find(world, server_url=local)
+    found = find(world, server_url=local, options=OAuth(local_development=True))
+    assert found.server.issuer == "http://localhost:4000"

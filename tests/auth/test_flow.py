@@ -1,0 +1,572 @@
+from __future__ import annotations
+
+import pytest
+
+from mcpclient.auth.authorization_code import parse_callback
+from mcpclient.auth.effects import Authorize, Callback, Exclusive, Response
+from mcpclient.auth.flow import Authorization
+from mcpclient.auth.options import ClientCredentials, OAuth, WorkloadIdentity
+from mcpclient.errors import (
+    AuthError,
+    AuthorizationRequired,
+    ConnectionLost,
+    InsufficientScope,
+    RegistrationRequired,
+    TokenRequestFailed,
+)
+
+from .world import (
+    AuthorizationServerFake,
+    ResourceServerFake,
+    World,
+    call,
+    call_server,
+    json_response,
+    query_of,
+    unauthorized,
+)
+
+TOKEN = "https://auth.example/token"
+
+
+class Scene:
+    """One server, one authorization server that gives refresh tokens, one user who says yes."""
+
+    def __init__(self, options: OAuth | ClientCredentials | None = None) -> None:
+        self.world = World()
+        self.issuer = AuthorizationServerFake(self.world, token_fields={"refresh_token": "first"})
+        self.server = ResourceServerFake(self.world, [self.issuer])
+        self.world.user = self.issuer.authorize
+        self.options = options or OAuth()
+        self.authorization = self.process()
+
+    def process(self) -> Authorization:
+        """As another process would have it: the same store, nothing in memory."""
+        return Authorization(self.server.url, self.options)
+
+    def call(self, authorization: Authorization | None = None) -> Response:
+        return call_server(self.world, authorization or self.authorization, self.server)
+
+    def grants(self) -> list[str]:
+        return [form["grant_type"] for form in self.issuer.token_forms]
+
+    def failing_token_endpoint(self, error: str, status: int) -> None:
+        self.world.on("POST", TOKEN, json_response({"error": error}, status))
+
+
+def test_a_public_server_costs_nothing() -> None:
+    """F-AUTH-1: no request beyond the caller's own before a server asks for authorization."""
+    world = World()
+    request = Authorization("https://mcp.example/mcp", OAuth()).request(
+        "POST", "https://mcp.example/mcp"
+    )
+    assert call(world, request, lambda _: json_response({})).status == 200
+    assert not world.fetched
+
+
+def test_tokens_stay_with_the_servers_origin() -> None:
+    """F-AUTH-5: another origin gets no token, whatever path leads there."""
+    scene = Scene()
+    scene.call()
+    for url in ("https://other.example/mcp", "https://mcp.example:8443/mcp"):
+        request = scene.authorization.request("POST", url)
+        assert scene.world.run(request.headers()) == {}
+        assert not scene.world.run(request.recover(unauthorized("Bearer")))
+    assert scene.grants() == ["authorization_code"]
+
+
+def test_the_stored_grant_can_be_looked_at() -> None:
+    """F-AUTH-5: what `auth status` shows; nothing is refreshed by looking."""
+    scene = Scene()
+    assert scene.world.run(scene.authorization.stored_grant()) is None
+    scene.call()
+    scene.world.time += 10_000
+    grant = scene.world.run(scene.process().stored_grant())
+    assert grant is not None
+    assert grant.client.issuer == "https://auth.example"
+    assert grant.tokens.has_expired(scene.world.time)
+    assert scene.grants() == ["authorization_code"]
+
+
+def test_a_token_is_refreshed_a_minute_early() -> None:
+    """F-AUTH-5: 60 s early expiry, and the refresh token is rotated."""
+    scene = Scene()
+    scene.call()
+    scene.issuer.token_fields["refresh_token"] = "second"
+    scene.world.time += 3600 - 61
+    scene.call()
+    assert scene.grants() == ["authorization_code"]
+    scene.world.time += 1
+    scene.call()
+    scene.world.time += 3540
+    scene.call()
+    assert scene.grants() == ["authorization_code", "refresh_token", "refresh_token"]
+    used = [form.get("refresh_token") for form in scene.issuer.token_forms]
+    assert used == [None, "first", "second"]
+    assert scene.issuer.token_forms[1]["resource"] == scene.server.url
+
+
+def test_a_new_process_needs_no_browser() -> None:
+    """F-AUTH-5: pain 7: an expired access token, a valid refresh token, nobody at the screen."""
+    scene = Scene()
+    scene.call()
+    scene.world.time += 10_000
+    assert scene.call(scene.process()).status == 200
+    assert scene.grants() == ["authorization_code", "refresh_token"]
+    assert len(scene.world.visited) == 1
+
+
+def test_one_refresh_for_everyone() -> None:
+    """F-AUTH-5: pain 25: who waited for the lock takes over what the first one got."""
+    scene = Scene()
+    scene.call()
+    other = scene.process()
+    scene.world.run(other.current_grant())
+    scene.world.time += 10_000
+    for authorization in (scene.authorization, other, scene.process()):
+        assert scene.call(authorization).status == 200
+    assert scene.grants() == ["authorization_code", "refresh_token"]
+
+
+def test_one_refresh_after_many_401s() -> None:
+    """F-AUTH-5: a revoked token is replaced once, and the other callers adopt the new one."""
+    scene = Scene()
+    scene.call()
+    requests = [scene.authorization.request("POST", scene.server.url) for _ in range(3)]
+    sent = [scene.world.run(request.headers()) for request in requests]
+    scene.issuer.tokens.clear()
+    scene.issuer.tokens.append("padding")
+    refusals = [scene.server.answer(headers) for headers in sent]
+    for request, refusal in zip(requests, refusals):
+        assert refusal.status == 401
+        assert scene.world.run(request.recover(refusal))
+    for request in requests:
+        assert scene.server.answer(scene.world.run(request.headers())).status == 200
+    assert scene.grants() == ["authorization_code", "refresh_token"]
+
+
+def test_what_changes_credentials_is_under_the_lock() -> None:
+    """F-AUTH-5: one lock for refresh, authorization, log-in and log-out."""
+    scene = Scene()
+    scene.call()
+    scene.world.time += 10_000
+    scene.call()
+    scene.world.run(scene.authorization.log_in())
+    scene.world.run(scene.authorization.log_out())
+    locks = [effect for effect in scene.world.effects if isinstance(effect, Exclusive)]
+    assert len(locks) == 4
+    assert {lock.name for lock in locks} == {"grant OAuth https://mcp.example/mcp"}
+
+
+def test_a_refused_refresh_token_is_discarded() -> None:
+    """F-AUTH-5: credentials rejected once are gone, and the user is asked."""
+    scene = Scene()
+    scene.call()
+    scene.world.time += 10_000
+    scene.failing_token_endpoint("invalid_grant", 400)
+    scene.world.user = scene.world._nobody
+    with pytest.raises(AuthorizationRequired):
+        scene.call()
+    assert scene.world.urls("POST").count(TOKEN) == 2
+    with pytest.raises(AuthorizationRequired):
+        scene.call()
+    assert scene.world.urls("POST").count(TOKEN) == 2
+
+
+def test_a_client_the_server_forgot_registers_anew() -> None:
+    """F-AUTH-2: invalid_client drops the registration too."""
+    scene = Scene()
+    scene.call()
+    scene.world.time += 10_000
+    token = scene.world.handlers["POST", TOKEN]
+    scene.failing_token_endpoint("invalid_client", 401)
+
+    def user(request: Authorize) -> Callback:
+        scene.world.handlers["POST", TOKEN] = token
+        return scene.issuer.authorize(request)
+
+    scene.world.user = user
+    assert scene.call().status == 200
+    assert len(scene.issuer.registrations) == 2
+
+
+def test_an_unknown_client_at_the_code_exchange_registers_next_time() -> None:
+    """F-AUTH-2: the registration is dropped, the error is told."""
+    scene = Scene()
+    scene.failing_token_endpoint("invalid_client", 401)
+    for _ in range(2):
+        with pytest.raises(TokenRequestFailed):
+            scene.call()
+    assert len(scene.issuer.registrations) == 2
+
+
+@pytest.mark.parametrize("seconds", [3560, 3700])
+def test_trouble_at_the_token_endpoint_keeps_the_credentials(seconds: int) -> None:
+    """F-AUTH-5: an early renewal may fail; past the end it is an error; nothing is lost."""
+    scene = Scene()
+    scene.call()
+    token = scene.world.handlers["POST", TOKEN]
+    scene.world.time += seconds
+    scene.failing_token_endpoint("server_error", 503)
+    if seconds < 3600:
+        assert scene.call().status == 200
+    else:
+        with pytest.raises(TokenRequestFailed) as caught:
+            scene.call()
+        assert caught.value.status == 503
+    scene.world.handlers["POST", TOKEN] = token
+    assert scene.call().status == 200
+    assert len(scene.world.visited) == 1
+
+
+def test_a_lost_connection_keeps_the_credentials() -> None:
+    """F-AUTH-5: the network's failures are thrown through, and the next call tries again."""
+    scene = Scene()
+    scene.call()
+    token = scene.world.handlers["POST", TOKEN]
+
+    def lose(_: object) -> Response:
+        raise ConnectionLost("the cable")
+
+    scene.world.on("POST", TOKEN, lose)
+    scene.world.time += 10_000
+    with pytest.raises(ConnectionLost):
+        scene.call()
+    scene.world.handlers["POST", TOKEN] = token
+    assert scene.call().status == 200
+
+
+def test_a_token_without_a_refresh_token_is_used_to_its_end() -> None:
+    """F-AUTH-5: only a human can renew it, so not a minute early."""
+    scene = Scene()
+    scene.issuer.token_fields = {}
+    scene.call()
+    scene.world.time += 3599
+    scene.call()
+    assert len(scene.world.visited) == 1
+    scene.world.time += 1
+    scene.call()
+    assert len(scene.world.visited) == 2
+
+
+def test_a_programs_token_is_renewed_early() -> None:
+    """F-AUTH-7: client credentials need nobody, so the new token comes before the old one ends."""
+    scene = Scene(ClientCredentials(client_id="robot", client_secret="s"))
+    scene.issuer.token_fields = {}
+    scene.call()
+    scene.world.time += 3541
+    scene.call()
+    assert scene.grants() == ["client_credentials", "client_credentials"]
+    assert all(sent for sent in scene.server.requests[1:])
+
+
+def test_a_401_for_ever_ends() -> None:
+    """F-AUTH-5: a token just issued and refused at once is an error, not a loop."""
+    scene = Scene()
+    request = scene.authorization.request("POST", scene.server.url)
+    with pytest.raises(AuthError, match="just issued"):
+        call(scene.world, request, lambda _: unauthorized("Bearer"))
+    assert len(scene.world.visited) == 1
+
+
+def test_refresh_then_a_new_grant_then_the_end() -> None:
+    """F-AUTH-5: the rungs after a 401, each taken once."""
+    scene = Scene()
+    scene.call()
+    request = scene.authorization.request("POST", scene.server.url)
+    with pytest.raises(AuthError, match="just issued"):
+        call(scene.world, request, lambda _: unauthorized("Bearer"))
+    assert scene.grants() == ["authorization_code", "refresh_token", "authorization_code"]
+
+
+def test_adopting_others_tokens_has_an_end() -> None:
+    """F-AUTH-5: even when another process stores a new useless token every time."""
+    scene = Scene()
+    scene.call()
+    key = "grant OAuth https://mcp.example/mcp"
+    counter = iter(range(100))
+
+    def another_process() -> None:
+        record = dict(scene.world.store[key])
+        tokens = dict(record["tokens"])  # type: ignore[call-overload]
+        scene.world.store[key] = {
+            **record,
+            "tokens": {**tokens, "access_token": f"x{next(counter)}"},
+        }
+
+    scene.world.before_lock = another_process
+    request = scene.authorization.request("POST", scene.server.url)
+    with pytest.raises(AuthError, match="every token"):
+        call(scene.world, request, lambda _: unauthorized("Bearer"))
+
+
+def test_a_403_of_another_kind_is_the_callers() -> None:
+    """F-AUTH-4: forbidden is not a want of scope."""
+    scene = Scene()
+    scene.call()
+    request = scene.authorization.request("POST", scene.server.url)
+    answers = [Response(403, [("WWW-Authenticate", 'Bearer error="invalid_token"')], b"")]
+    assert call(scene.world, request, lambda _: answers[0]).status == 403
+    assert scene.grants() == ["authorization_code"]
+
+
+def forbidden(scope: str | None) -> Response:
+    parameter = "" if scope is None else f', scope="{scope}"'
+    challenge = f'Bearer error="insufficient_scope"{parameter}'
+    return Response(403, [("WWW-Authenticate", challenge)], b"")
+
+
+def test_ever_new_scopes_have_an_end() -> None:
+    """F-AUTH-4: a server that wants another scope each time asks the user twice at most."""
+    scene = Scene()
+    scene.call()
+    request = scene.authorization.request("POST", scene.server.url)
+    wanted = iter(f"scope{number}" for number in range(100))
+    with pytest.raises(InsufficientScope) as caught:
+        call(scene.world, request, lambda _: forbidden(next(wanted)))
+    assert len(scene.world.visited) == 3
+    assert caught.value.required == ("scope2",)
+
+
+def test_a_403_without_a_scope_falls_back_to_the_metadata() -> None:
+    """F-AUTH-4: and when that adds nothing, it is an error of its own."""
+    scene = Scene()
+    scene.server.metadata["scopes_supported"] = ["a"]
+    scene.call()
+    request = scene.authorization.request("POST", scene.server.url)
+    with pytest.raises(InsufficientScope, match="more than it names"):
+        call(scene.world, request, lambda _: forbidden(None))
+
+
+def test_a_403_without_a_token_asks_for_one() -> None:
+    """F-AUTH-4: some servers answer 403 to a request without credentials."""
+    scene = Scene()
+    request = scene.authorization.request("POST", scene.server.url)
+    answers = iter([forbidden("a"), json_response({})])
+    assert call(scene.world, request, lambda _: next(answers)).status == 200
+    assert scene.issuer.authorizations[0]["scope"] == "a"
+
+
+def test_a_step_up_of_another_task_is_adopted() -> None:
+    """F-AUTH-4: two calls that lack the same scope ask the user once."""
+    scene = Scene()
+    scene.call()
+    requests = [scene.authorization.request("POST", scene.server.url) for _ in range(2)]
+    for request in requests:
+        scene.world.run(request.headers())
+    for request in requests:
+        assert scene.world.run(request.recover(forbidden("write")))
+    assert len(scene.world.visited) == 2
+
+
+def test_scopes_granted_unasked_survive_a_step_up() -> None:
+    """F-AUTH-4: pain 27: what the server granted by default is not lost."""
+    scene = Scene()
+    scene.issuer.token_fields["scope"] = "default"
+    scene.call()
+    request = scene.authorization.request("POST", scene.server.url)
+    answers = iter([forbidden("write"), json_response({})])
+    call(scene.world, request, lambda _: next(answers))
+    assert scene.issuer.authorizations[1]["scope"] == "default write"
+
+
+def test_a_step_up_nobody_is_there_for_keeps_the_old_token() -> None:
+    """F-AUTH-4: other calls go on with the scopes they have."""
+    scene = Scene()
+    scene.call()
+    scene.world.user = scene.world._nobody
+    request = scene.authorization.request("POST", scene.server.url)
+    with pytest.raises(AuthorizationRequired):
+        call(scene.world, request, lambda _: forbidden("write"))
+    assert scene.call().status == 200
+
+
+def test_two_steps_and_two_processes() -> None:
+    """F-AUTH-8: AuthorizationRequired carries the URL; another process finishes."""
+    scene = Scene()
+    scene.world.user = scene.world._nobody
+    with pytest.raises(AuthorizationRequired) as caught:
+        scene.call()
+    url = caught.value.url
+    callback = scene.issuer.authorize(scene.world.visited[0])
+    assert query_of(url)["state"] == callback.state
+    pasted = f"http://127.0.0.1:8765/callback?code={callback.code}&state={callback.state}"
+    scene.world.run(scene.process().finish(parse_callback(pasted)))
+    assert scene.call(scene.process()).status == 200
+    with pytest.raises(AuthError, match="not that of an authorization begun here"):
+        scene.world.run(scene.process().finish(parse_callback(pasted)))
+
+
+def test_a_running_process_takes_over_what_another_finished() -> None:
+    """F-AUTH-8: after finish, the same client object just calls again."""
+    scene = Scene()
+    scene.world.user = scene.world._nobody
+    with pytest.raises(AuthorizationRequired):
+        scene.call()
+    scene.world.run(scene.process().finish(scene.issuer.authorize(scene.world.visited[0])))
+    assert scene.call().status == 200
+    assert len(scene.world.visited) == 1
+
+
+def test_only_a_users_authorization_is_finished() -> None:
+    """F-AUTH-8: the others have no code."""
+    authorization = Authorization("https://mcp.example/mcp", WorkloadIdentity(assertion="x"))
+    with pytest.raises(AuthError, match="user's authorization"):
+        World().run(authorization.finish(Callback(code="c", state="s")))
+
+
+def test_log_in_uses_what_a_refusal_tells() -> None:
+    """F-AUTH-8: metadata in an odd place is found through the 401."""
+    scene = Scene()
+    scene.server.metadata_url = "https://mcp.example/odd"
+    del scene.world.handlers["GET", "https://mcp.example/.well-known/oauth-protected-resource/mcp"]
+    scene.world.on(
+        "GET", "https://mcp.example/odd", lambda _: json_response(scene.server.document())
+    )
+    scene.world.run(scene.authorization.log_in(scene.server.answer({})))
+    assert scene.call().status == 200
+    scene.world.time += 10_000
+    scene.failing_token_endpoint("invalid_grant", 400)
+    with pytest.raises(TokenRequestFailed):
+        scene.call()
+    assert len(scene.world.visited) == 2
+
+
+def test_log_out_forgets_everything_of_the_server() -> None:
+    """F-AUTH-8: tokens, the binding and unfinished authorizations; the registration is kept."""
+    scene = Scene(OAuth(client_id="known"))
+    scene.call()
+    scene.world.user = scene.world._nobody
+    with pytest.raises(AuthorizationRequired):
+        scene.world.run(scene.authorization.log_in())
+    assert len(scene.world.store) == 3
+    scene.world.run(scene.authorization.log_out())
+    assert scene.world.store == {}
+
+
+def test_configured_credentials_do_not_move_to_another_issuer() -> None:
+    """F-AUTH-2: a server that suddenly names another authorization server gets an error."""
+    scene = Scene(ClientCredentials(client_id="robot", client_secret="s"))
+    scene.call()
+    evil = AuthorizationServerFake(scene.world, issuer="https://evil.example")
+    scene.server.servers = [evil]
+    for authorization in (scene.authorization, scene.process()):
+        with pytest.raises(RegistrationRequired, match=r"those of https://auth\.example"):
+            scene.call(authorization)
+    assert not evil.token_requests
+    scene.world.run(scene.authorization.log_out())
+    assert scene.call().status == 200
+
+
+@pytest.mark.parametrize(
+    "options",
+    [OAuth(client_id="other"), OAuth(issuer="https://other.example")],
+    ids=["client_id", "issuer"],
+)
+def test_a_grant_of_another_identity_is_not_used(options: OAuth) -> None:
+    """F-AUTH-2: what is stored belongs to a client and to an issuer."""
+    scene = Scene()
+    scene.call()
+    other = Authorization(scene.server.url, options)
+    assert scene.world.run(other.current_grant()) is None
+
+
+@pytest.mark.parametrize("damage", [{}, {"tokens": 7}, {"client": {}}])
+def test_a_damaged_record_is_no_grant(damage: dict[str, object]) -> None:
+    """F-AUTH-9: a corrupt store costs a log-in, not a crash."""
+    scene = Scene()
+    scene.call()
+    key = "grant OAuth https://mcp.example/mcp"
+    scene.world.store[key] = {**scene.world.store[key], **damage} if damage else {}
+    assert scene.call(scene.process()).status == 200
+
+
+def test_a_secret_in_the_servers_query_is_in_no_key() -> None:
+    """F-AUTH-12: the store's keys are shown in logs."""
+    scene = Scene()
+    authorization = Authorization(scene.server.url + "?api_key=hunter2", OAuth())
+    scene.server.metadata["resource"] = scene.server.url
+    call_server(scene.world, authorization, scene.server)
+    assert "hunter2" not in repr(list(scene.world.store)) + repr(authorization)
+    assert scene.world.run(scene.process().current_grant()) is None
+
+
+def test_dpop_can_be_insisted_on() -> None:
+    """F-AUTH-7: a token that is not bound to the key is refused."""
+    scene = Scene(OAuth(dpop=True))
+    with pytest.raises(AuthError, match="did not bind"):
+        scene.call()
+
+
+def test_dpop_where_the_metadata_requires_it_and_through_a_refresh() -> None:
+    """F-AUTH-7: the key is stored with its tokens, and a new process goes on with it."""
+    scene = Scene()
+    scene.server.scheme = "DPoP"
+    scene.server.metadata["dpop_bound_access_tokens_required"] = True
+    scene.issuer.token_fields["token_type"] = "DPoP"
+    scene.call()
+    scene.world.time += 10_000
+    assert scene.call(scene.process()).status == 200
+    scene.issuer.token_fields = {"token_type": "DPoP"}
+    scene.world.time += 10_000
+    assert scene.call().status == 200
+    keys = {request.headers["DPoP"].split(".")[0] for request in scene.issuer.token_requests}
+    assert len(keys) == 1
+
+
+def test_a_nonce_in_any_answer_is_taken_up() -> None:
+    """F-AUTH-7: RFC 9449 section 8.2: also in one that succeeds."""
+    scene = Scene(OAuth(dpop=True))
+    scene.server.scheme = "DPoP"
+    scene.issuer.token_fields["token_type"] = "DPoP"
+    scene.call()
+    request = scene.authorization.request("POST", scene.server.url)
+    call(
+        scene.world,
+        request,
+        lambda _: json_response({}, headers=(("DPoP-Nonce", "next"),)),
+    )
+    scene.server.nonce = "next"
+    before = len(scene.server.requests)
+    assert scene.call().status == 200
+    assert len(scene.server.requests) == before + 1
+
+
+def test_ever_new_nonces_have_an_end() -> None:
+    """F-AUTH-7: a server that never takes its own nonce gets two tries, then the usual rungs."""
+    scene = Scene(OAuth(dpop=True))
+    scene.server.scheme = "DPoP"
+    scene.issuer.token_fields["token_type"] = "DPoP"
+    scene.call()
+    numbers = iter(range(100))
+    request = scene.authorization.request("POST", scene.server.url)
+
+    def answer(_: object) -> Response:
+        nonce = (("DPoP-Nonce", f"n{next(numbers)}"),)
+        return unauthorized('DPoP error="use_dpop_nonce"', headers=nonce)
+
+    with pytest.raises(AuthError):
+        call(scene.world, request, answer)
+    assert next(numbers) <= 5
+
+
+def test_an_expired_token_in_the_store_is_not_adopted() -> None:
+    """F-AUTH-5: what another process left behind long ago is refreshed, not sent."""
+    scene = Scene()
+    scene.call()
+    request = scene.process().request("POST", scene.server.url)
+    scene.world.time += 10_000
+    assert scene.world.run(request.recover(unauthorized("Bearer")))
+    assert scene.grants() == ["authorization_code", "refresh_token"]
+
+
+def test_metadata_requests_tell_the_protocol_version() -> None:
+    """F-AUTH-1: revision 2025-03-26 wants it."""
+    scene = Scene()
+    scene.call(Authorization(scene.server.url, OAuth(), protocol_version="2025-03-26"))
+    versions = {
+        request.headers.get("MCP-Protocol-Version")
+        for request in scene.world.fetched
+        if request.method == "GET"
+    }
+    assert versions == {"2025-03-26"}

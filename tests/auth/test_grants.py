@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mcpclient.auth.client_authentication import Client
+from mcpclient.auth.discovery import Discovery
+from mcpclient.auth.dpop import DpopProver
+from mcpclient.auth.effects import Fetch, Response
+from mcpclient.auth.grants import (
+    Grant,
+    GrantRequest,
+    TokenEndpoint,
+    refresh,
+    request_token,
+    store_name,
+)
+from mcpclient.auth.metadata import AuthorizationServer
+from mcpclient.auth.signing import Es256Key
+from mcpclient.auth.url_guard import UrlPolicy
+from mcpclient.errors import AuthError, SsrfError, TokenRequestFailed
+
+from .world import World, decode_jwt, form_of, json_response
+
+TOKEN = "https://auth.example/token"
+CLIENT = Client("id", "https://auth.example")
+SERVER = AuthorizationServer("https://auth.example", TOKEN)
+
+
+def request(prover: DpopProver | None = None, resource: str | None = "r") -> GrantRequest:
+    return GrantRequest(
+        server_url="https://mcp.example/mcp",
+        discovery=Discovery(SERVER, None),
+        scopes=("a", "b"),
+        resource=resource,
+        policy=UrlPolicy(),
+        prover=prover,
+    )
+
+
+def prover() -> DpopProver:
+    return DpopProver(Es256Key.from_random(b"p" * 48))
+
+
+def obtain(world: World, asked: GrantRequest | None = None) -> Grant:
+    return world.run((asked or request()).obtain(CLIENT, [("grant_type", "x")]))
+
+
+def test_a_grant_is_obtained() -> None:
+    """F-AUTH-5: scopes and resource are in the form, and all that a refresh needs in the grant."""
+    world = World()
+    world.on("POST", TOKEN, json_response({"access_token": "t", "refresh_token": "r1"}))
+    grant = obtain(world)
+    assert form_of(world.fetched[0]) == {
+        "grant_type": "x",
+        "scope": "a b",
+        "resource": "r",
+        "client_id": "id",
+    }
+    assert Grant.from_record(json.loads(json.dumps(grant.to_record()))) == grant
+    obtain(world, request(resource=None))
+    assert "resource" not in form_of(world.fetched[1])
+
+
+def test_a_refresh_sends_the_resource_as_it_was() -> None:
+    """F-AUTH-3: pain 24: also omitted on refresh where it was omitted before."""
+    world = World()
+    world.on("POST", TOKEN, json_response({"access_token": "t", "refresh_token": "r1"}))
+    for resource in ("api://x", None):
+        grant = obtain(world, request(resource=resource))
+        world.run(refresh(grant, UrlPolicy()))
+        assert form_of(world.fetched[-1]).get("resource") == resource
+    assert form_of(world.fetched[-1])["refresh_token"] == "r1"
+
+
+def test_there_is_no_refresh_without_a_refresh_token() -> None:
+    """F-AUTH-5."""
+    world = World()
+    world.on("POST", TOKEN, json_response({"access_token": "t"}))
+    with pytest.raises(AuthError, match="no refresh token"):
+        world.run(refresh(obtain(world), UrlPolicy()))
+
+
+def test_a_stored_endpoint_is_guarded_again() -> None:
+    """F-AUTH-10: a store that was tampered with sends no secret to a private host."""
+    world = World()
+    world.on("POST", TOKEN, json_response({"access_token": "t", "refresh_token": "r1"}))
+    record = {**obtain(world).to_record(), "token_endpoint": "https://10.0.0.1/token"}
+    grant = Grant.from_record(record)
+    assert grant is not None
+    with pytest.raises(SsrfError):
+        world.run(refresh(grant, UrlPolicy()))
+
+
+def test_the_same_form_goes_again_with_the_nonce() -> None:
+    """F-AUTH-7: RFC 9449 section 8: once, and with a fresh proof."""
+    world = World()
+    nonces: list[object] = []
+
+    def answer(sent: Fetch) -> Response:
+        nonces.append(decode_jwt(sent.headers["DPoP"])[1].get("nonce"))
+        nonce = (("DPoP-Nonce", f"n{len(nonces)}"),)
+        return json_response({"error": "use_dpop_nonce"}, 400, nonce)
+
+    world.on("POST", TOKEN, answer)
+    endpoint = TokenEndpoint(TOKEN, "https://auth.example", UrlPolicy())
+    with pytest.raises(TokenRequestFailed, match="use_dpop_nonce"):
+        world.run(request_token(endpoint, CLIENT, [("grant_type", "x")], prover()))
+    assert nonces == [None, "n1"]
+
+
+def test_a_nonce_beside_a_token_is_kept_for_later() -> None:
+    """F-AUTH-7: RFC 9449 section 8.2."""
+    world = World()
+    body = {"access_token": "t", "token_type": "DPoP", "refresh_token": "r"}
+    world.on("POST", TOKEN, json_response(body, headers=(("DPoP-Nonce", "later"),)))
+    grant = obtain(world, request(prover()))
+    assert len(world.fetched) == 1
+    world.run(refresh(grant, UrlPolicy()))
+    assert decode_jwt(world.fetched[1].headers["DPoP"])[1]["nonce"] == "later"
+
+
+def test_tokens_are_bound_or_not_as_asked() -> None:
+    """F-AUTH-7: neither an unbound token for a bound one nor the other way round."""
+    world = World()
+    world.on("POST", TOKEN, json_response({"access_token": "t", "token_type": "Bearer"}))
+    with pytest.raises(AuthError, match="did not bind"):
+        obtain(world, request(prover()))
+    world.on("POST", TOKEN, json_response({"access_token": "t", "token_type": "DPoP"}))
+    with pytest.raises(AuthError, match="was not given"):
+        obtain(world)
+
+
+def test_errors_do_not_repeat_what_was_sent() -> None:
+    """F-AUTH-12: a server may echo secrets, and an error must not."""
+    world = World()
+    client = Client("id", "https://auth.example", "client_secret_post", "s3cret")
+    sent = [("grant_type", "x"), ("code", "c0de"), ("code_verifier", "v3rifier")]
+    words = "no s3cret c0de v3rifier"
+    world.on("POST", TOKEN, json_response({"error": "e", "error_description": words}, 400))
+    with pytest.raises(TokenRequestFailed) as caught:
+        world.run(request().obtain(client, sent))
+    assert caught.value.description == "no [redacted] [redacted] [redacted]"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"client": None},
+        {"tokens": []},
+        {"token_endpoint": 7},
+        {"dpop_key": "!"},
+        {"tokens": {"access_token": "t", "token_type": "DPoP"}},
+    ],
+)
+def test_a_damaged_record_is_no_grant(damage: dict[str, object]) -> None:
+    """F-AUTH-9: also a bound token without its key."""
+    world = World()
+    world.on("POST", TOKEN, json_response({"access_token": "t"}))
+    record = obtain(world).to_record()
+    assert Grant.from_record(record) is not None
+    assert Grant.from_record({**record, **damage}) is None
+
+
+def test_a_record_without_scopes_is_one_with_none() -> None:
+    """F-AUTH-9: what can be done without is done without."""
+    world = World()
+    world.on("POST", TOKEN, json_response({"access_token": "t"}))
+    grant = Grant.from_record({**obtain(world).to_record(), "requested_scopes": 7, "resource": 7})
+    assert grant is not None
+    assert (grant.requested_scopes, grant.resource) == ((), None)
+
+
+def test_names_in_the_store() -> None:
+    """F-AUTH-12: a key in the server's query is hashed; two of them stay apart."""
+    assert store_name("https://u:p@h.example/mcp") == "https://h.example/mcp"
+    first = store_name("https://h.example/mcp?key=hunter2")
+    assert "hunter2" not in first
+    assert first != store_name("https://h.example/mcp?key=other")
+    assert request().server_name == "https://mcp.example/mcp"

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from mcpclient.auth.scopes import parse_scope, select_scopes, union
+
+
+def select(
+    challenged: tuple[str, ...] | None = None,
+    configured: tuple[str, ...] | None = None,
+    resource: tuple[str, ...] | None = None,
+    server: tuple[str, ...] | None = None,
+    held: tuple[str, ...] = (),
+    refresh: bool = True,
+) -> tuple[str, ...]:
+    return select_scopes(
+        challenged=challenged,
+        configured=configured,
+        resource_supported=resource,
+        server_supported=server,
+        held=held,
+        wants_refresh_token=refresh,
+    )
+
+
+def test_the_challenge_comes_first() -> None:
+    """F-AUTH-4: challenge, else metadata, else none."""
+    assert select(challenged=("a",), resource=("b", "c")) == ("a",)
+    assert select(resource=("b", "c")) == ("b", "c")
+    assert select() == ()
+    assert select(challenged=(), resource=("b",)) == ()
+
+
+def test_configured_scopes_replace_the_metadatas() -> None:
+    """F-AUTH-4: and a challenge is still obeyed."""
+    assert select(configured=("mine",), resource=("b",)) == ("mine",)
+    assert select(challenged=("a",), configured=("mine",)) == ("a", "mine")
+
+
+def test_step_up_is_a_union() -> None:
+    """F-AUTH-4: what was asked for before is kept."""
+    assert select(challenged=("write",), held=("read",)) == ("read", "write")
+
+
+def test_offline_access_is_asked_for_where_it_is_offered() -> None:
+    """F-AUTH-4: only where the authorization server lists it, and a refresh token is wanted."""
+    assert select(("a",), server=("a", "offline_access")) == ("a", "offline_access")
+    assert select(("a",), server=("a", "offline_access"), refresh=False) == ("a",)
+    assert select(("a",), server=("a",)) == ("a",)
+    assert select(("a", "offline_access"), server=("a",)) == ("a",)
+    assert select(("a", "offline_access"), server=None) == ("a", "offline_access")
+
+
+def test_offline_access_never_stands_alone() -> None:
+    """F-AUTH-4: no scope means the server's default scopes, which it would replace."""
+    assert select(server=("offline_access",)) == ()
+
+
+def test_scopes_are_taken_apart_with_care() -> None:
+    """F-AUTH-4: what cannot be a scope is dropped, and there is an end to it."""
+    assert parse_scope('a b\ta  c"d é \\ e') == ("a", "b", "e")
+    assert parse_scope("x" * 257) == ()
+    assert len(union(map(str, range(1000)))) == 200

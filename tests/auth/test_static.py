@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from mcpclient.auth.effects import Response
+from mcpclient.auth.options import ApiKey, BearerToken
+from mcpclient.auth.static import StaticAuthorization
+from mcpclient.errors import UsageError
+
+from .world import World, call, unauthorized
+
+URL = "https://mcp.example/mcp"
+
+
+def headers(options: BearerToken | ApiKey, url: str = URL) -> dict[str, str]:
+    return World().run(StaticAuthorization(URL, options).request("POST", url).headers())
+
+
+def test_tokens_and_keys() -> None:
+    """F-AUTH-13: each in its header, from a text or a function, for the server only."""
+    assert headers(BearerToken("t")) == {"Authorization": "Bearer t"}
+    assert headers(BearerToken(lambda: "t2")) == {"Authorization": "Bearer t2"}
+    assert headers(ApiKey("k k")) == {"X-API-Key": "k k"}
+    assert headers(ApiKey("k", header="Authorization")) == {"Authorization": "k"}
+    assert headers(BearerToken("t"), "https://other.example/mcp") == {}
+
+
+@pytest.mark.parametrize("token", ["t0k\r\nX: y", "t0k\n", " t0k", "t0ké", "t0k\x00"])
+def test_a_token_cannot_become_another_header(token: str) -> None:
+    """F-AUTH-13: and the error does not show it."""
+    with pytest.raises(UsageError) as caught:
+        headers(BearerToken(token))
+    assert "t0k" not in str(caught.value)
+
+
+def test_another_token_is_tried_once() -> None:
+    """F-AUTH-13: pain 12: a function may have a newer one after a 401."""
+    world = World()
+    tokens = iter(["old", "new", "new", "newer"])
+    authorization = StaticAuthorization(URL, BearerToken(lambda: next(tokens)))
+    sent: list[str] = []
+
+    def answer(got: object) -> Response:
+        sent.append(dict(got)["Authorization"])  # type: ignore[call-overload]
+        return unauthorized("Bearer")
+
+    assert call(world, authorization.request("POST", URL), answer).status == 401
+    assert sent == ["Bearer old", "Bearer new"]
+
+
+def test_the_same_token_is_not_sent_again() -> None:
+    """F-AUTH-13: a fixed token that is refused stays refused; other answers are the caller's."""
+    world = World()
+    for response in (unauthorized("Bearer"), Response(403, [], b""), Response(200, [], b"")):
+        request = StaticAuthorization(URL, BearerToken("t")).request("POST", URL)
+        world.run(request.headers())
+        assert not world.run(request.recover(response))
+    elsewhere = StaticAuthorization(URL, BearerToken("t")).request("POST", "https://o.example/")
+    world.run(elsewhere.headers())
+    assert not world.run(elsewhere.recover(unauthorized("Bearer")))

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import pytest
+
+from mcpclient.auth.url_guard import (
+    UrlPolicy,
+    assert_safe_url,
+    check_address,
+    host_of,
+    origin_of,
+    without_query,
+)
+from mcpclient.errors import SsrfError
+
+ISSUER = "https://auth.example"
+STRICT = UrlPolicy()
+LOCAL = UrlPolicy(allow_insecure_http=True, allow_loopback=True)
+
+
+def reason_for(url: str, policy: UrlPolicy = STRICT, issuer: str | None = None) -> str:
+    with pytest.raises(SsrfError) as caught:
+        assert_safe_url(url, issuer, policy)
+    assert caught.value.url == url
+    return caught.value.reason
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://auth.example/token",
+        "https://AUTH.example:8443/token?x=1",
+        "https://auth.example./token",
+        "https://8.8.8.8/token",
+        "https://[2606:4700::1111]/token",
+        "https://134744072/",
+    ],
+)
+def test_public_https_passes(url: str) -> None:
+    """F-AUTH-10: what is public may be named."""
+    assert_safe_url(url, None, STRICT)
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("http://auth.example/", "only https"),
+        ("file:///etc/passwd", "names no host"),
+        ("ftp://auth.example/", "not https"),
+        ("javascript:alert(1)", "names no host"),
+        ("//auth.example/", "not https"),
+        ("", "characters"),
+        ("https://", "names no host"),
+        ("https://user:pass@auth.example/", "credentials"),
+        ("https://auth.example@127.0.0.1/", "credentials"),
+        ("https://auth.example\\@127.0.0.1/", "characters"),
+        ("https://auth.example/\r\nX: y", "characters"),
+        ("https:// auth.example/", "characters"),
+        ("https://auth.example:99999/", "port"),
+        ("https://auth.example:x/", "port"),
+        ("https://[::1/", "not a URL"),
+        ("https://[nonsense]/", "not a"),
+        ("https://[::g]/", "not a"),
+        ("https://[127.0.0.1]/", "not a"),
+        ("https://[fe80::1%25eth0]/", ""),
+        ("https://[0:0:0:0:0:0:0:1]/", "loopback"),
+        ("https://127.0.0.1/", "loopback"),
+        ("https://127.1/", "loopback"),
+        ("https://0x7f.1/", "loopback"),
+        ("https://2130706433/", "loopback"),
+        ("https://017700000001/", "loopback"),
+        ("https://127.0.0.1./", "loopback"),
+        ("https://10.0.0.1/", "private"),
+        ("https://169.254.169.254/latest/meta-data", "link-local"),
+        ("https://[::1]/", "loopback"),
+        ("https://[::ffff:7f00:1]/", "loopback"),
+        ("https://[64:ff9b::7f00:1]/", "loopback"),
+        ("https://[2002:7f00:1::]/", "loopback"),
+        ("https://[2001::1]/", "Teredo"),
+        ("https://1.2.3.4.5/", "IPv4"),
+        ("https://1.2.3.0x100/", "IPv4"),
+        ("https://evil.0x/", "IPv4"),
+        ("https://localhost/", "local"),
+        ("https://LOCALHOST./", "local"),
+        ("https://app.localhost/", "local"),
+        ("https://metadata.google.internal/", "local"),
+        ("https://printer.local/", "local"),
+        ("https://%31%32%37.0.0.1/", "plain name"),
+        ("https://127.0.0.1%2f.example/", "plain name"),
+        ("https://１２７.0.0.1/", "characters"),
+        ("https://127。0。0。1/", "characters"),
+        ("https://auth..example/", "plain name"),
+        ("https://auth.example../", "plain name"),
+        ("https://-auth.example/", "plain name"),
+    ],
+)
+def test_everything_else_does_not(url: str, reason: str) -> None:
+    """F-AUTH-10: schemes, disguised hosts and local addresses in every spelling."""
+    assert reason in reason_for(url)
+
+
+def test_a_zone_is_refused() -> None:
+    """F-AUTH-10: an address with a zone is always a local one."""
+    assert "zone" in reason_for("https://[fe80::1%25]/")
+
+
+def test_the_host_must_be_the_issuers_or_an_allowed_one() -> None:
+    """F-AUTH-10: origin must match the issuer or allowed_hosts."""
+    assert_safe_url("https://auth.example:8443/token", ISSUER, STRICT)
+    assert "allowed_hosts" in reason_for("https://evil.example/token", issuer=ISSUER)
+    assert "allowed_hosts" in reason_for("https://auth.example.evil/token", issuer=ISSUER)
+    allowed = UrlPolicy(allowed_hosts=frozenset({"Tokens.Example."}))
+    assert_safe_url("https://tokens.example/token", ISSUER, allowed)
+
+
+def test_local_development_is_one_explicit_choice() -> None:
+    """F-AUTH-10: the seed's rule: with loopback allowed, a local host needs no issuer."""
+    assert_safe_url("http://localhost:3000/token", "http://127.0.0.1:4000", LOCAL)
+    assert_safe_url("http://[::1]:3000/", ISSUER, LOCAL)
+    assert "allowed_hosts" in reason_for("http://evil.example/", LOCAL, ISSUER)
+    assert "local_development" in reason_for("http://auth.example/")
+    assert "local_development" in reason_for("https://localhost/")
+
+
+def test_an_allowed_host_is_still_not_a_local_one() -> None:
+    """F-AUTH-10: allowed_hosts widens the origin rule only."""
+    policy = UrlPolicy(allowed_hosts=frozenset({"localhost", "10.0.0.1"}))
+    assert "private" in reason_for("https://10.0.0.1/", policy, ISSUER)
+
+
+def test_an_origin_the_user_named_may_be_private() -> None:
+    """F-AUTH-10: a server inside the company is where the user said it is; http it is not."""
+    policy = UrlPolicy(trusted_origins=frozenset({origin_of("https://10.0.0.1:8443/mcp")}))
+    assert_safe_url("https://10.0.0.1:8443/.well-known/x", "https://10.0.0.1:8443", policy)
+    check_address("10.0.0.1", "https://10.0.0.1:8443/x", policy)
+    assert "private" in reason_for("https://10.0.0.1/x", policy)
+    assert "only https" in reason_for("http://10.0.0.1:8443/x", policy)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "::1", "::ffff:10.0.0.1", "fe80::1"])
+def test_the_address_connected_to_is_checked(address: str) -> None:
+    """F-AUTH-10: a public name may resolve to a private address."""
+    with pytest.raises(SsrfError, match="resolves to"):
+        check_address(address, "https://auth.example/token", STRICT)
+    check_address(address, "https://auth.example/token", LOCAL)
+
+
+def test_a_public_address_may_be_connected_to() -> None:
+    """F-AUTH-10: and what is no address may not."""
+    check_address("8.8.8.8", "https://auth.example/", STRICT)
+    with pytest.raises(SsrfError, match="strange"):
+        check_address("example", "https://auth.example/", STRICT)
+
+
+def test_origins_have_one_spelling() -> None:
+    """F-AUTH-10: default ports, case and the trailing dot make no difference."""
+    assert origin_of("HTTPS://Auth.Example./x") == origin_of("https://auth.example:443")
+    assert origin_of("http://auth.example") != origin_of("https://auth.example")
+    assert host_of("https://[2606:4700:0::1111]:1/") == "2606:4700::1111"
+
+
+def test_shown_urls_hold_no_secrets() -> None:
+    """F-AUTH-12: credentials, query and fragment are not shown."""
+    assert without_query("https://user:secret@h.example/p?code=1#f") == "https://h.example/p"
+    assert without_query("https://h.example") == "https://h.example"

@@ -1,0 +1,71 @@
+"""Run one command of the command line against a server in this process: no pipe, no child."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.servers.demo_server import DemoServer
+from mcpclient import Client, Receiver, Transport
+from mcpclient.cli.command import Answer, Command
+from mcpclient.cli.screen import Screen
+from mcpclient.protocol.outgoing import Outgoing
+
+
+class ServerInProcess(Transport):
+    """The demo server, except that ``answers`` holds other results for some methods.
+
+    An answer that is an exception's dictionary (with ``code``) is sent as an error.
+    """
+
+    name = "in-process"
+
+    def __init__(self, answers: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+        self._answers = answers or {}
+
+    async def open(self, receiver: Receiver) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._receiver = receiver
+        self._server = DemoServer(self._deliver)
+
+    def _deliver(self, message: dict[str, Any]) -> None:
+        self._loop.call_soon_threadsafe(self._receiver.message_received, message)
+
+    def send(self, outgoing: Outgoing) -> None:
+        message = dict(outgoing.message)
+        answer = self._answers.get(message["method"])
+        if answer is None:
+            self._server.receive(message)
+        else:
+            kind = "error" if "code" in answer else "result"
+            self._deliver({"jsonrpc": "2.0", "id": message["id"], kind: answer})
+
+    async def close(self) -> None:
+        self._server.stop()
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def ask(
+    command: Command,
+    *words: str,
+    answers: Mapping[str, Mapping[str, Any]] | None = None,
+    screen: Screen | None = None,
+    revision: str = "2025-11-25",
+) -> Answer:
+    """Return what a command answers."""
+
+    async def run() -> Answer:
+        async with Client(ServerInProcess(answers), protocol_version=revision) as client:
+            return await command.work(words)(
+                client, screen or Screen(io.StringIO(), io.StringIO(), {})
+            )
+
+    return asyncio.run(run())

@@ -1,0 +1,22 @@
+"""The demo server, which also says on stderr what it receives."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from conformance.servers import demo_server
+
+
+class ReportingServer(demo_server.DemoServer):
+    def receive(self, message: dict[str, Any]) -> None:
+        print(f"\x1b[2m{message['method']}", file=sys.stderr, flush=True)
+        super().receive(message)
+
+
+if __name__ == "__main__":
+    demo_server.DemoServer = ReportingServer  # type: ignore[misc]
+    demo_server.main()

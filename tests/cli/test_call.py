@@ -1,0 +1,50 @@
+"""``call``: call a tool."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from mcpclient import PeerError, UsageError
+from mcpclient.cli.call import COMMAND
+from mcpclient.cli.screen import Screen
+from tests.cli.in_process import Terminal, ask
+
+
+def test_arguments_reach_the_tool_and_its_text_comes_back() -> None:
+    """F-SHOW-1"""
+    answer = ask(COMMAND, "echo", "message=hi there")
+    assert (answer.text, answer.failed) == ("hi there", False)
+    assert answer.raw == {"content": [{"type": "text", "text": "hi there"}]}
+    assert ask(COMMAND, "add", "a=1", "b=2.5").text == "3.5"
+
+
+def test_progress_reaches_the_status_line() -> None:
+    """F-SHOW-3"""
+    screen = Screen(io.StringIO(), Terminal(), {})
+    ask(COMMAND, "count", "to=3", "seconds=0", screen=screen)
+    assert "3/3 counted to 3" in screen.status._text(0)
+
+
+def test_a_failure_is_an_answer_that_failed() -> None:
+    """F-SHOW-2"""
+    answer = ask(COMMAND, "fail", "reason=no \x1b[31mpaper")
+    assert (answer.text, answer.failed) == (r"no \x1b[31mpaper", True)
+    assert answer.raw["isError"] is True
+
+
+def test_structured_content_is_shown_when_there_is_nothing_else() -> None:
+    result = {"content": [], "structuredContent": {"sum": 3}}
+    assert ask(COMMAND, "add", answers={"tools/call": result}).text == '{\n  "sum": 3\n}'
+    assert ask(COMMAND, "add", answers={"tools/call": {"content": []}}).text == ""
+
+
+def test_an_unknown_tool_and_wrong_words() -> None:
+    """F-SHOW-2"""
+    with pytest.raises(PeerError, match="Unknown tool"):
+        ask(COMMAND, "nope")
+    with pytest.raises(UsageError, match="call needs TOOL"):
+        COMMAND.work([])
+    with pytest.raises(UsageError, match="not an argument"):
+        COMMAND.work(["echo", "hello"])

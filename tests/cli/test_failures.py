@@ -1,0 +1,81 @@
+"""Every error has its exit code, and all its fields in JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePosixPath
+
+import pytest
+
+from mcpclient import (
+    AuthorizationRequired,
+    CallTimeout,
+    CommandNotFound,
+    ConnectFailed,
+    ConnectionLost,
+    HttpError,
+    McpError,
+    MessageTooLarge,
+    PeerError,
+    ProcessExited,
+    ProtocolViolation,
+    SessionExpired,
+    UsageError,
+)
+from mcpclient.cli.failures import error_as_json, error_text, exit_code
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (UsageError("no"), 2),
+        (ConnectFailed("x", "no"), 3),
+        (CommandNotFound(["x"], "no", "/bin"), 3),
+        (ConnectionLost("gone"), 3),
+        (ProcessExited(["x"], 1, ""), 3),
+        (HttpError(401, {}, b""), 4),
+        (HttpError(403, {}, b""), 4),
+        (AuthorizationRequired("https://example.com/"), 4),
+        (HttpError(500, {}, b""), 5),
+        (SessionExpired(404, {}, b""), 5),
+        (PeerError(-32601, "no"), 5),
+        (ProtocolViolation("no"), 5),
+        (MessageTooLarge(10), 5),
+        (CallTimeout("ping", 1), 124),
+    ],
+)
+def test_exit_codes(error: McpError, code: int) -> None:
+    """F-SHOW-2"""
+    assert exit_code(error) == code
+
+
+def test_an_error_in_json_has_its_fields() -> None:
+    """F-SHOW-2"""
+    assert error_as_json(PeerError(-32602, "no", {"a": [1]})) == {
+        "type": "PeerError",
+        "text": "the server answered with error -32602: no",
+        "code": -32602,
+        "message": "no",
+        "data": {"a": [1]},
+    }
+
+
+def test_fields_of_any_kind_become_json() -> None:
+    """F-SHOW-2: bytes, mappings, exceptions, and what JSON does not know."""
+    inner = HttpError(404, {"Server": "x"}, b"\xff", "http://host/")
+    shown = error_as_json(ConnectFailed("host", "no", [inner, OSError(1, "denied")]))
+    assert shown["attempts"][0]["headers"] == {"Server": "x"}
+    assert shown["attempts"][0]["body"] == "\ufffd"
+    assert shown["attempts"][1] == {"type": "PermissionError", "text": "[Errno 1] denied"}
+    error = UsageError("x")
+    error.path = PurePosixPath("/a")  # type: ignore[attr-defined]
+    assert error_as_json(error)["path"] == "/a"
+    json.dumps(shown)
+
+
+def test_stderr_that_was_shown_is_not_repeated() -> None:
+    error = ProcessExited(["server"], 2, "usage: …")
+    first = "the server exited with code 2: server"
+    assert error_text(error, stderr_was_shown=True) == first
+    assert error_text(error, stderr_was_shown=False).startswith(f"{first}\nits last words")
+    assert error_text(UsageError("a\nb"), stderr_was_shown=True) == "a\nb"

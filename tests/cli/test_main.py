@@ -1,0 +1,286 @@
+"""The command line as a whole, with a server process or over HTTP: output and exit codes."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from mcpclient import __version__
+from mcpclient.cli.main import COMMANDS, main
+from mcpclient.cli.screen import Screen
+from tests.cli.in_process import Terminal
+from tests.support.subprocesses import TOP
+
+SERVER = ["--", sys.executable, str(TOP / "conformance" / "servers" / "demo_server.py")]
+WITH_BANNER = [
+    *("--", sys.executable, "-c"),
+    f"import runpy; print('a \\x1b[1mbanner'); runpy.run_path({SERVER[2]!r}, run_name='__main__')",
+]
+REPORTING = ["--", sys.executable, str(Path(__file__).with_name("reporting_server.py"))]
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_an_answer_for_people(capsys: Capture) -> None:
+    """F-SHOW-1: the answer on stdout, and nothing else anywhere."""
+    assert main(["call", "echo", "message=hi", *SERVER]) == 0
+    assert capsys.readouterr() == ("hi\n", "")
+
+
+@pytest.mark.parametrize("name", sorted({*COMMANDS} - {"call", "read", "prompt", "complete"}))
+def test_every_plain_command_prints_one_json_document(name: str, capsys: Capture) -> None:
+    """F-SHOW-1, F-SHOW-2"""
+    assert main([name, "--json", *SERVER]) == 0
+    out, errors = capsys.readouterr()
+    assert json.loads(out)
+    assert errors == ""
+
+
+def test_options_may_stand_between_the_words(capsys: Capture) -> None:
+    """F-SHOW-1"""
+    words = ["--timeout", "20", "echo", "--json", "message=1", "--env", "A=1", "--env", "B=2"]
+    assert main(["call", *words, *SERVER]) == 0
+    assert json.loads(capsys.readouterr().out)["content"][0]["text"] == "1"
+
+
+def test_the_protocol_version_can_be_chosen(capsys: Capture) -> None:
+    """F-SHOW-1"""
+    assert main(["info", "--protocol-version", "2025-03-26", *SERVER]) == 0
+    assert "2025-03-26" in capsys.readouterr().out
+
+
+def test_a_tools_failure_exits_with_1(capsys: Capture) -> None:
+    """F-SHOW-2: its text goes to stderr, its JSON to stdout."""
+    assert main(["call", "fail", "reason=no paper", *SERVER]) == 1
+    assert capsys.readouterr() == ("", "no paper\n")
+    assert main(["call", "fail", "--json", *SERVER]) == 1
+    out, errors = capsys.readouterr()
+    assert json.loads(out)["isError"] is True
+    assert errors == ""
+
+
+def test_a_tool_that_fails_without_a_word(capsys: Capture) -> None:
+    assert main(["call", "fail", "reason=", *SERVER]) == 1
+    assert capsys.readouterr().err == "the tool failed and does not say why\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ([], "the following arguments are required: COMMAND"),
+        (["nope"], "invalid choice: 'nope'"),
+        (["tools"], "which server?"),
+        (["tools", "http://host/mcp", "x"], "tools does not take 'x'"),
+        (["call", "--", "server"], "call needs TOOL"),
+        (["call", "echo", "x", "--", "server"], "not an argument: 'x'"),
+        (["tools", "--nope", "http://host/mcp"], "unrecognized arguments: --nope"),
+        (["tools", "--timeout", "soon", "http://host/mcp"], "invalid float value: 'soon'"),
+        (["tools", "--"], "the command is empty"),
+        (["tools", "--transport", "x", "http://host/mcp"], "transport='x' does not fit"),
+        (["tools", "--protocol-version", "1999", *SERVER], "'1999' is not known"),
+    ],
+)
+def test_wrong_usage_exits_with_2(words: list[str], reason: str, capsys: Capture) -> None:
+    """F-SHOW-2"""
+    assert main(words) == 2
+    out, errors = capsys.readouterr()
+    assert out == ""
+    assert errors.startswith("error: ")
+    assert reason in errors
+
+
+def test_wrong_usage_is_json_too(capsys: Capture) -> None:
+    """F-SHOW-2"""
+    assert main(["tools", "--json", "--nope"]) == 2
+    out, errors = capsys.readouterr()
+    assert json.loads(out)["error"]["type"] == "UsageError"
+    assert errors == ""
+
+
+def test_no_connection_exits_with_3(capsys: Capture) -> None:
+    """F-SHOW-2, F-STD-7"""
+    assert main(["tools", "--", "no-such-command"]) == 3
+    assert "cannot start 'no-such-command'" in capsys.readouterr().err
+    assert main(["tools", "--json", "--", "no-such-command"]) == 3
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert (error["type"], error["command"]) == ("CommandNotFound", ["no-such-command"])
+
+
+def test_the_last_words_of_a_server_are_shown_once(capsys: Capture) -> None:
+    """F-STD-7: live, or with ``--quiet`` in the error."""
+    usage = ["--", sys.executable, "-c", "import sys; sys.exit('usage: nonsense')"]
+    assert main(["tools", "--protocol-version", "2025-11-25", *usage]) == 3
+    assert capsys.readouterr().err.count("usage: nonsense\n") == 1
+    assert main(["tools", "--protocol-version", "2025-11-25", "--quiet", *usage]) == 3
+    assert capsys.readouterr().err.count("usage: nonsense\n") == 1
+
+
+@contextmanager
+def refusing(status: int) -> Iterator[str]:
+    """Serve nothing but this status."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/mcp"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize(("status", "code"), [(401, 4), (403, 4), (500, 5)])
+def test_refusals_over_http(status: int, code: int, capsys: Capture) -> None:
+    """F-SHOW-2"""
+    with refusing(status) as url:
+        assert main(["tools", url]) == code
+    assert f"error: HTTP {status}" in capsys.readouterr().err
+
+
+def test_an_unknown_tool_exits_with_5(capsys: Capture) -> None:
+    """F-SHOW-2"""
+    assert main(["call", "nope", *SERVER]) == 5
+    assert "error -32602: Unknown tool: nope" in capsys.readouterr().err
+
+
+def test_a_timeout_exits_with_124(capsys: Capture) -> None:
+    """F-SHOW-2"""
+    words = ["call", "count", "to=1", "seconds=60", "--timeout", "0.2"]
+    pinned = ["--protocol-version", "2025-11-25"]
+    assert main([*words, *pinned, *SERVER]) == 124
+    assert "no answer within 0.2 s" in capsys.readouterr().err
+
+
+def test_a_resource_goes_into_a_pipe_as_it_is(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """F-SHOW-1"""
+    assert main(["read", "demo://pixel", *SERVER]) == 0
+    assert capfdbinary.readouterr().out.startswith(b"\x89PNG\r\n")
+
+
+def test_a_terminal_gets_a_note_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-3"""
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stdout", terminal)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert main(["read", "demo://pixel", *SERVER]) == 0
+    assert terminal.getvalue() == "[demo://pixel, image/png, 70 bytes]\n"
+
+
+def test_what_the_server_writes_to_stderr_is_escaped_or_discarded(capsys: Capture) -> None:
+    """F-SHOW-3, F-STD-4"""
+    assert main(["call", "echo", "message=hi", *REPORTING]) == 0
+    out, errors = capsys.readouterr()
+    assert out == "hi\n"
+    assert errors == "\\x1b[2mserver/discover\n\\x1b[2mtools/call\n"
+    assert main(["call", "echo", "message=hi", "--quiet", *REPORTING]) == 0
+    assert capsys.readouterr() == ("hi\n", "")
+
+
+@pytest.mark.parametrize("by", ["option", "environment"])
+def test_debugging_shows_the_log(by: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-6"""
+    monkeypatch.setenv("MCP_DEBUG", "true" if by == "environment" else "")
+    assert main(["ping", *(["--debug"] if by == "option" else []), *WITH_BANNER]) == 0
+    # With the time, and with the part of the library that says it.
+    assert re.search(r"^\d{4}-\d\d-\d\d .* mcpclient\.\w+", capsys.readouterr().err)
+    assert not logging.getLogger("mcpclient").handlers
+
+
+def test_warnings_of_the_library_are_shown_escaped(capsys: Capture) -> None:
+    """F-SHOW-3, F-WIRE-3"""
+    assert main(["ping", *WITH_BANNER]) == 0
+    errors = capsys.readouterr().err
+    assert "banner" in errors
+    assert "\x1b" not in errors
+
+
+def test_help_and_version(capsys: Capture) -> None:
+    """F-SHOW-1"""
+    for words, expected in (
+        (["--help"], "exit codes:"),
+        (["call", "--help"], "key=value: a string, unless"),
+        (["--version"], f"mcpclient {__version__}"),
+    ):
+        with pytest.raises(SystemExit) as leaving:
+            main(words)
+        assert leaving.value.code == 0
+        assert expected in capsys.readouterr().out
+
+
+def start(*words: str, stdout: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-W", "error", "-m", "mcpclient", *words]
+    return subprocess.Popen(command, cwd=TOP, text=True, stdout=stdout, stderr=subprocess.PIPE)
+
+
+@pytest.mark.needs_posix
+@pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
+def test_ctrl_c_cancels_the_call_and_says_so(as_json: bool) -> None:
+    """F-SHOW-3, F-API-8: and the server is told."""
+    words = ["call", "count", "to=1", "seconds=60", *(["--json"] if as_json else []), *REPORTING]
+    with start(*words, stdout=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "tools/call" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors == "cancelled\n\\x1b[2mnotifications/cancelled\n"
+    assert (json.loads(out)["error"]["text"] if as_json else out) == (
+        "cancelled" if as_json else ""
+    )
+
+
+def test_ctrl_c_within_this_process(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-3: while the call waits, and while stdin is read."""
+    say = Screen.say
+
+    def say_and_interrupt(screen: Screen, text: str) -> None:
+        say(screen, text)
+        if "tools/call" in text:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Screen, "say", say_and_interrupt)
+    assert main(["call", "count", "to=1", "seconds=60", *REPORTING]) == 130
+    assert "cancelled\n" in capsys.readouterr().err
+
+    monkeypatch.setattr("sys.stdin", _InterruptedInput())
+    assert main(["call", "echo", "-", "--json", *SERVER]) == 130
+    assert json.loads(capsys.readouterr().out)["error"]["type"] == "KeyboardInterrupt"
+
+
+class _InterruptedInput:
+    def read(self) -> str:
+        raise KeyboardInterrupt
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    """F-SHOW-3: as in ``| head``."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with start("tools", *SERVER, stdout=writing) as process:
+        os.close(writing)
+        assert process.communicate(timeout=30)[1] == ""
+    assert process.returncode == 0

@@ -1,0 +1,99 @@
+"""The line that shows that a call goes on: only on a terminal, only for long calls."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+
+from mcpclient import Progress
+from mcpclient.cli.progress import StatusLine
+from tests.cli.in_process import Terminal
+from tests.support import virtual_time
+
+
+def drawn(seconds: float, *reports: dict[str, object], columns: int | None = 80) -> list[str]:
+    """Return what a call of so many seconds draws, a string per turn, after these reports."""
+    stream = Terminal()
+
+    async def call() -> None:
+        async with StatusLine(stream, columns) as line:
+            for report in reports:
+                line.update(Progress(report))
+            await asyncio.sleep(seconds)
+
+    virtual_time.run(call())
+    return stream.getvalue().split("\r")[1:]
+
+
+def test_a_quick_call_draws_nothing() -> None:
+    """F-SHOW-3"""
+    assert drawn(0.4) == []
+
+
+def test_a_long_call_turns_a_spinner_and_leaves_no_trace() -> None:
+    """F-SHOW-3"""
+    assert drawn(0.95) == ["| 0 s", "/ 1 s", "- 1 s", "\\ 1 s", "| 1 s", "     ", ""]
+
+
+def test_known_totals_make_a_bar() -> None:
+    """F-SHOW-3"""
+    half = {"progress": 3, "total": 6, "message": "half\x1b"}
+    assert drawn(0.55, half)[0] == "| 0 s [############............] 3/6 half\\x1b"
+    assert "[........................] -1/6" in drawn(0.55, {"progress": -1, "total": 6})[0]
+    assert "[########################] 9/6" in drawn(0.55, {"progress": 9, "total": 6})[0]
+
+
+def test_unknown_totals_make_a_number() -> None:
+    """F-SHOW-3"""
+    assert drawn(0.55, {"progress": 3}, {"progress": 4.5})[0] == "| 0 s 4.5 "
+
+
+def test_a_shorter_line_covers_the_longer_one() -> None:
+    stream = Terminal()
+
+    async def call() -> None:
+        async with StatusLine(stream, 80) as line:
+            line.update(Progress({"progress": 1, "message": "a long message"}))
+            await asyncio.sleep(0.55)
+            line.update(Progress({"progress": 2, "message": "short"}))
+            await asyncio.sleep(0.1)
+
+    virtual_time.run(call())
+    first, second, *_ = stream.getvalue().split("\r")[1:]
+    assert second == "/ 1 s 2 short".ljust(len(first))
+
+
+def test_the_line_never_wraps() -> None:
+    """F-SHOW-3"""
+    assert drawn(0.55, {"progress": 1, "message": "x" * 99}, columns=20)[0] == "| 0 s 1 xxxxxxxxxx…"
+
+
+def test_other_output_erases_it_first() -> None:
+    stream = Terminal()
+
+    async def call() -> None:
+        async with StatusLine(stream, 80) as line:
+            await asyncio.sleep(0.55)
+            line.erase()
+            stream.write("other\n")
+
+    virtual_time.run(call())
+    assert stream.getvalue() == "\r| 0 s\r     \rother\n"
+
+
+def test_nothing_is_drawn_where_there_is_no_terminal() -> None:
+    """F-SHOW-3"""
+    assert drawn(5, {"progress": 1}, columns=None) == []
+
+
+def test_what_the_encoding_lacks_is_replaced() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), "ascii")
+
+    async def call() -> None:
+        async with StatusLine(stream, 80) as line:
+            line.update(Progress({"progress": 1, "message": "für"}))
+            await asyncio.sleep(0.55)
+
+    virtual_time.run(call())
+    stream.seek(0)
+    assert stream.read().strip() == "| 0 s 1 f?r"

@@ -1,0 +1,20 @@
+"""``prompts``: which prompts there are."""
+
+from __future__ import annotations
+
+from mcpclient.cli.prompts import COMMAND
+from tests.cli.in_process import ask
+
+
+def test_prompts_are_listed_with_their_arguments() -> None:
+    """F-SHOW-1"""
+    answer = ask(COMMAND)
+    assert answer.text.splitlines() == [
+        "PROMPT  ARGUMENTS     DESCRIPTION",
+        "haiku   topic [mood]  Ask for a haiku",
+    ]
+    assert answer.raw["prompts"][0]["arguments"][0]["required"] is True
+
+
+def test_no_prompts() -> None:
+    assert ask(COMMAND, answers={"prompts/list": {"prompts": []}}).text == "no prompts"

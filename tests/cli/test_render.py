@@ -1,0 +1,158 @@
+"""What a server says is harmless when it reaches a terminal; tables are aligned."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpclient.cli.render import (
+    Style,
+    arguments_of,
+    contents,
+    escape,
+    one_line,
+    pretty_json,
+    shorten,
+    table,
+    width_of,
+)
+from mcpclient.protocol.types import ResourceContents, content_block
+
+PLAIN = Style()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[2J\x1b]0;owned\x07", r"\x1b[2J\x1b]0;owned\x07"),
+        ("progress 10%\rprogress 99%", r"progress 10%\x0dprogress 99%"),
+        ("\x9b31m", r"\x9b31m"),
+        ("\x7f\x00", r"\x7f\x00"),
+        ("user\u202etxt.exe", r"user\u202etxt.exe"),
+        ("\u2066x\u2069", r"\u2066x\u2069"),
+        ("zero\u200bwidth\ufeff", r"zero\u200bwidth\ufeff"),
+        ("hidden\U000e0041", r"hidden\U000e0041"),
+        ("half \ud83d", r"half \ud83d"),
+        ("line\u2028separator", r"line\u2028separator"),
+    ],
+)
+def test_what_a_terminal_would_act_upon_is_written_out(text: str, shown: str) -> None:
+    """F-SHOW-3"""
+    assert escape(text) == shown
+
+
+@pytest.mark.parametrize("text", ["two\nlines\tand a tab", "Grüße, 世界", "👩‍🔬 می‌خواهم"])
+def test_what_is_harmless_stays(text: str) -> None:
+    """F-SHOW-3: also the joiners in emoji and in Persian."""
+    assert escape(text) == text
+
+
+def test_line_ends_of_windows_become_line_feeds() -> None:
+    assert escape("a\r\nb") == "a\nb"
+
+
+@settings(max_examples=100)
+@given(st.text(st.characters(exclude_categories=())))
+def test_no_control_character_ever_passes(text: str) -> None:
+    """F-SHOW-3: whatever the text."""
+    assert all(character in "\n\t" or character >= " " for character in escape(text))
+    assert "\n" not in one_line(text)
+    escape(text).encode("utf-8")
+
+
+def test_json_is_ascii_and_exact() -> None:
+    """F-SHOW-2: nothing in it can reach a terminal, and nothing is lost."""
+    value = {"text": "\x1b[31m\u202e\x9b\ud83d ü"}
+    assert pretty_json(value).isascii()
+    assert "\x1b" not in pretty_json(value)
+    assert json.loads(pretty_json(value)) == value
+
+
+def test_one_line_folds_white_space_and_takes_none() -> None:
+    assert one_line("  two\n  lines\x1b ") == r"two lines\x1b"
+    assert one_line(None) == ""
+
+
+def test_width_counts_the_columns_of_a_terminal() -> None:
+    assert width_of("abc") == 3
+    assert width_of("世界") == 4
+    assert width_of("e\u0301") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "shown"),
+    [
+        ("short", 5, "short"),
+        ("longer text", 8, "longer…"),
+        ("世界世界", 6, "世界…"),
+        ("世界", 4, "世界"),
+    ],
+)
+def test_shorten_cuts_to_columns(text: str, columns: int, shown: str) -> None:
+    assert shorten(text, columns) == shown
+
+
+def test_a_table_is_aligned_by_what_is_seen() -> None:
+    """F-SHOW-3"""
+    shown = table(("NAME", "WHAT"), [("世界", "world"), ("a", "letter")], PLAIN)
+    assert shown == "NAME  WHAT\n世界  world\na     letter"
+
+
+def test_a_table_without_header_or_rows() -> None:
+    assert table((), [("a", "b")], PLAIN) == "a  b"
+    assert table((), [], PLAIN) == ""
+
+
+def test_a_table_is_as_wide_as_the_terminal_and_its_header_is_bold() -> None:
+    """F-SHOW-3"""
+    style = Style(colour=True, columns=70)
+    shown = table(("N", "A", "WHAT"), [("name", "x" * 50, "word " * 30)], style).splitlines()
+    assert shown[0] == "\x1b[1mN     A" + " " * 41 + "WHAT\x1b[0m"
+    assert shown[1].startswith("name  " + "x" * 39 + "…  word")
+    assert width_of(shown[1]) <= 70
+    assert shown[1].endswith("…")
+
+
+def test_a_narrow_terminal_shows_the_first_column_whole_and_some_of_the_last() -> None:
+    """F-SHOW-3: what stands in the first is to be copied."""
+    shown = table((), [("x" * 50, "description")], Style(columns=20))
+    assert shown == "x" * 50 + "  description"
+
+
+def block(**fields: object) -> str:
+    return contents([content_block(dict(fields))], PLAIN)
+
+
+def test_text_is_shown_and_everything_else_is_noted() -> None:
+    """F-SHOW-3"""
+    assert block(type="text", text="a\x1b\n") == r"a\x1b"
+    assert block(type="image", mimeType="image/png", data="AAAA") == "[image, image/png, 3 bytes]"
+    assert block(type="audio", mimeType="audio/wav", data="AAAA") == "[audio, audio/wav, 3 bytes]"
+    assert block(type="resource_link", uri="x://y", name="Y\x1b") == r"[resource, x://y, Y\x1b]"
+    assert block(type="hologram") == "[hologram]"
+    assert block() == "[content of no type]"
+
+
+def test_embedded_resources_are_shown_like_resources() -> None:
+    """F-SHOW-3"""
+    assert block(type="resource", resource={"uri": "x://y", "text": "inside"}) == "inside"
+    binary = ResourceContents({"uri": "x://y", "mimeType": "a/b", "blob": "AAAA"})
+    assert contents([binary], PLAIN) == "[x://y, a/b, 3 bytes]"
+    assert contents([binary], Style(colour=True)) == "\x1b[2m[x://y, a/b, 3 bytes]\x1b[0m"
+
+
+@pytest.mark.parametrize(
+    ("schema", "shown"),
+    [
+        ({"properties": {"a": {}, "b": {}}, "required": ["b"]}, "[a] b"),
+        ({"properties": {"a\x1b": {}}, "required": "a"}, r"[a\x1b]"),
+        ({"type": "object"}, ""),
+        (True, ""),
+        ({"properties": ["a"]}, ""),
+    ],
+)
+def test_arguments_of_a_schema(schema: object, shown: str) -> None:
+    assert arguments_of(schema) == shown

@@ -1,0 +1,94 @@
+"""What goes to stdout and to stderr, and how."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+from pathlib import Path
+
+import pytest
+
+from mcpclient.cli.render import Style
+from mcpclient.cli.screen import LogLines, Screen
+from tests.cli.in_process import Terminal
+
+
+def test_answers_and_everything_else_are_kept_apart() -> None:
+    """F-SHOW-2"""
+    out, errors = io.StringIO(), io.StringIO()
+    screen = Screen(out, errors, {})
+    screen.show("answer")
+    screen.show("")
+    screen.show_json({"a": 1})
+    screen.say("evil \x1b[2J")
+    screen.say_safely("\x1b[1mbold\x1b[0m")
+    assert out.getvalue() == 'answer\n{\n  "a": 1\n}\n'
+    assert errors.getvalue() == "evil \\x1b[2J\n\x1b[1mbold\x1b[0m\n"
+
+
+def test_log_records_are_escaped() -> None:
+    """F-SHOW-3: they may quote a server."""
+    errors = io.StringIO()
+    logger = logging.Logger("test")
+    logger.addHandler(LogLines(Screen(io.StringIO(), errors, {})))
+    logger.warning("left out tool %s", "\x1b[31m")
+    assert errors.getvalue() == "left out tool \\x1b[31m\n"
+
+
+@pytest.mark.parametrize(
+    ("platform", "environ", "colour"),
+    [
+        ("linux", {}, True),
+        ("linux", {"NO_COLOR": ""}, True),
+        ("linux", {"NO_COLOR": "1"}, False),
+        ("linux", {"TERM": "dumb"}, False),
+        ("win32", {}, False),
+        ("win32", {"WT_SESSION": "x"}, True),
+    ],
+)
+def test_colour_on_a_terminal_that_wants_it(
+    platform: str, environ: dict[str, str], colour: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SHOW-3"""
+    monkeypatch.setattr("sys.platform", platform)
+    screen = Screen(Terminal(), Terminal(), environ)
+    assert screen.style.colour is screen.error_style.colour is colour
+    assert screen.is_terminal
+    assert screen.style.columns is not None
+
+
+def test_a_file_gets_neither_colour_nor_cut_lines() -> None:
+    """F-SHOW-3"""
+    screen = Screen(io.StringIO(), io.StringIO(), {})
+    assert screen.style == screen.error_style == Style(colour=False, columns=None)
+    assert not screen.is_terminal
+
+
+def test_what_the_encoding_lacks_is_written_out() -> None:
+    out = io.TextIOWrapper(io.BytesIO(), "ascii")
+    Screen(out, io.StringIO(), {}).show("Grüße …")
+    out.seek(0)
+    assert out.read() == "Gr\\xfc\\xdfe \\u2026\n"
+
+
+def test_bytes_go_out_as_they_are() -> None:
+    out = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    Screen(out, io.StringIO(), {}).show_bytes(b"\x89PNG\r\n\xff")
+    out.buffer.seek(0)
+    assert out.buffer.read() == b"\x89PNG\r\n\xff"
+
+
+@pytest.mark.parametrize("channel", ["text", "bytes", "errors"])
+def test_a_reader_that_has_gone_is_no_error(channel: str, tmp_path: Path) -> None:
+    """F-SHOW-3: ``| head`` ends without a traceback, also when Python exits."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe, (tmp_path / "other").open("w") as other:
+        if channel == "text":
+            Screen(pipe, other, {}).show("answer")
+        elif channel == "bytes":
+            Screen(pipe, other, {}).show_bytes(b"answer")
+        else:
+            Screen(other, pipe, {}).say("complaint")
+        pipe.write("more")

@@ -1,0 +1,273 @@
+"""The contract of a transport, as tests to be run against any implementation of `Transport`.
+
+Subclass `TransportContract` in a test file and say how to reach a server::
+
+    class TestMyTransport(TransportContract):
+        @asynccontextmanager
+        async def connection(self):
+            async with some_server() as server:
+                yield MyTransport(server.address)
+
+The server is to behave like `tests.support.mcp_server.McpServer` (its tools ``echo``, ``never``,
+``notify``, ``hold`` and ``ask``), which can be driven by any carrier.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Callable
+
+import pytest
+
+from mcpclient.errors import UsageError
+from mcpclient.protocol.era import ClientIdentity
+from mcpclient.protocol.era_handshake import HandshakeEra
+from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports.base import Abandoned, Transport
+from tests.support.inbox import Inbox
+
+__all__ = ["ERA", "TransportContract", "call", "post"]
+
+# Seconds within which a transport with a well-behaved server has closed.
+CLOSE_BOUND = 5.0
+
+ERA = HandshakeEra("2025-11-25", ClientIdentity({"name": "contract", "version": "1"}))
+
+
+def call(request_id: int, name: str, **arguments: Any) -> Outgoing:
+    """A tool call as the handshake era words it."""
+    params = {"name": name, "arguments": arguments}
+    return ERA.request(request_id, "tools/call", params, None)
+
+
+async def post(transport: Transport, outgoing: Outgoing) -> None:
+    """Send, whether the transport does that at once or takes its time."""
+    sending = transport.send(outgoing)
+    if sending is not None:
+        await sending
+
+
+class TransportContract:
+    """What every transport keeps. F-EXT-1.
+
+    ``one_channel``: all that the server sends comes in the order in which it was sent.
+    """
+
+    one_channel = True
+
+    def connection(self) -> AbstractAsyncContextManager[Transport]:
+        """Return a context with a transport that is not open yet, and the server it leads to."""
+        raise AssertionError("a subclass says how to reach its server")
+
+    def run_with(self, work: Callable[[Transport, Inbox], Awaitable[None]]) -> None:
+        """Run ``work`` with an open transport, and close it."""
+
+        async def main() -> None:
+            async with self.connection() as transport:
+                inbox = Inbox()
+                await transport.open(inbox)
+                await transport.listen({})
+                try:
+                    await work(transport, inbox)
+                finally:
+                    await asyncio.wait_for(transport.close(), CLOSE_BOUND)
+
+        asyncio.run(main())
+
+    # Messages
+
+    def test_a_request_is_answered_once(self) -> None:
+        async def work(transport: Transport, inbox: Inbox) -> None:
+            await post(transport, call(1, "echo", text="hello"))
+            assert await inbox.text_of(1) == "hello"
+            await post(transport, call(2, "echo", text="again"))
+            assert await inbox.text_of(2) == "again"
+            assert len(inbox.messages) == 2
+            assert not (inbox.failures or inbox.rejected or inbox.lost)
+
+        self.run_with(work)
+
+    def test_an_error_answer_is_a_message_like_any_other(self) -> None:
+        async def work(transport: Transport, inbox: Inbox) -> None:
+            await post(transport, call(1, "no such tool"))
+            assert (await inbox.answer_to(1))["error"]["code"] == -32602
+
+        self.run_with(work)
+
+    def test_a_hundred_requests_at_once_are_all_answered(self) -> None:
+        async def work(transport: Transport, inbox: Inbox) -> None:
+            for number in range(1, 101):
+                await post(transport, call(number, "echo", text=f"text {number}"))
+            for number in range(1, 101):
+                assert await inbox.text_of(number) == f"text {number}"
+
+        self.run_with(work)
+
+    def test_answers_may_come_in_any_order(self) -> None:
+        """F-LIFE-9: here the latest request is answered first."""
+
+        async def work(transport: Transport, inbox: Inbox) -> None:
+            for number in range(1, 11):
+                await post(transport, call(number, "hold", of=10, text=f"held {number}"))
+            for number in range(1, 11):
+                assert await inbox.text_of(number) == f"held {number}"
+
+        self.run_with(work)
+
+    @pytest.mark.parametrize(
+        "text",
+        ["", "\u2028 \u2029 \x85", "a\nb\r\n\x00", "\U0001f600 ünïcödé", '"\\ {}[]', "\ufeff"],
+        ids=["empty", "separators", "controls", "unicode", "quotes", "bom"],
+    )
+    def test_every_text_arrives_unchanged(self, text: str) -> None:
+        """F-WIRE-3, pain 18"""
+
+        async def work(transport: Transport, inbox: Inbox) -> None:
+            await post(transport, call(1, "echo", text=text))
+            assert await inbox.text_of(1) == text
+
+        self.run_with(work)
+
+    def test_a_large_message_arrives_whole(self) -> None:
+        """Pain 19"""
+
+        async def work(transport: Transport, inbox: Inbox) -> None:
+            text = "0123456789abcdef" * 65536
+            await post(transport, call(1, "echo", text=text))
+            assert await inbox.text_of(1) == text
+
+        self.run_with(work)
+
+    def test_what_json_cannot_carry_is_refused_and_nothing_else_suffers(self) -> None:
+        """F-WIRE-7"""
+
+        async def work(transport: Transport, inbox: Inbox) -> None:
+            for value in (float("nan"), object(), "\ud800"):
+                with pytest.raises(UsageError):
+                    await post(transport, call(1, "echo", text=value))
+            await post(transport, call(2, "echo", text="fine"))
+            assert await inbox.text_of(2) == "fine"
+            assert len(inbox.messages) == 1
+
+        self.run_with(work)
+
+    def test_the_server_asks_and_is_answered(self) -> None:
+        """F-HTTP-3"""
+
+        async def work(transport: Transport, inbox: Inbox) -> None:
+            await post(transport, call(1, "ask", method="ping"))
+            await inbox.until(lambda: inbox.notifications() == ["ping"])
+            request = next(message for message in inbox.messages if "method" in message)
+            answer = {"jsonrpc": "2.0", "id": request["id"], "result": {"pong": True}}
+            await post(transport, ERA.answer(answer))
+            assert await inbox.text_of(1) == "{'pong': True}"
+
+        self.run_with(work)
+
+    def test_notifications_come_in_order_and_before_the_answer(self) -> None:
+        """F-API-7, F-WIRE-8"""
+
+        async def work(transport: Transport, inbox: Inbox) -> None:
+            messages = [{"method": f"vendor/{number}", "params": {}} for number in range(20)]
+            await post(transport, call(1, "notify", messages=messages))
+            await inbox.answer_to(1)
+            await inbox.until(lambda: len(inbox.messages) == 21)
+            assert inbox.notifications() == [message["method"] for message in messages]
+            assert not self.one_channel or inbox.messages[-1]["id"] == 1
+
+        self.run_with(work)
+
+    def test_a_notification_needs_no_answer(self) -> None:
+        async def work(transport: Transport, inbox: Inbox) -> None:
+            await post(transport, ERA.notification("notifications/initialized", None))
+            await post(transport, call(1, "echo", text="after it"))
+            assert await inbox.text_of(1) == "after it"
+            assert not (inbox.failures or inbox.rejected)
+
+        self.run_with(work)
+
+    # Giving up and closing
+
+    def test_a_request_given_up_disturbs_no_other(self) -> None:
+        """F-API-8"""
+
+        async def work(transport: Transport, inbox: Inbox) -> None:
+            given_up = call(1, "never")
+            await post(transport, given_up)
+            assert isinstance(transport.abandon(given_up), Abandoned)
+            assert isinstance(transport.abandon(given_up), Abandoned)
+            await post(transport, call(2, "echo", text="next"))
+            assert await inbox.text_of(2) == "next"
+            assert not (inbox.failures or inbox.lost)
+
+        self.run_with(work)
+
+    def test_closing_is_idempotent_and_final(self) -> None:
+        """F-LIFE-6"""
+
+        async def work(transport: Transport, inbox: Inbox) -> None:
+            await post(transport, call(1, "never"))
+            await asyncio.wait_for(transport.close(), CLOSE_BOUND)
+            await asyncio.wait_for(transport.close(), CLOSE_BOUND)
+            heard = len(inbox.messages)
+            await asyncio.sleep(0)
+            assert len(inbox.messages) == heard
+
+        self.run_with(work)
+
+    def test_one_task_opens_and_another_closes(self) -> None:
+        """F-LIFE-5, pain 2"""
+
+        async def main() -> None:
+            async with self.connection() as transport:
+                inbox = Inbox()
+                await asyncio.ensure_future(transport.open(inbox))
+                await post(transport, call(1, "echo", text="x"))
+                assert await inbox.text_of(1) == "x"
+                await asyncio.wait_for(asyncio.ensure_future(transport.close()), CLOSE_BOUND)
+
+        asyncio.run(main())
+
+    def test_closing_what_was_never_open_is_nothing(self) -> None:
+        """F-LIFE-5"""
+
+        async def main() -> None:
+            async with self.connection() as transport:
+                transport.abort()
+                await asyncio.wait_for(transport.close(), CLOSE_BOUND)
+
+        asyncio.run(main())
+
+    def test_abort_frees_everything_at_once(self) -> None:
+        """F-LIFE-5: the guard of the test suite looks for what is left."""
+
+        async def work(transport: Transport, inbox: Inbox) -> None:
+            await post(transport, call(1, "never"))
+            transport.abort()
+            transport.abort()
+
+        self.run_with(work)
+
+    def test_a_closed_transport_can_be_opened_again(self) -> None:
+        """F-LIFE-5: this is how a client reconnects."""
+
+        async def work(transport: Transport, inbox: Inbox) -> None:
+            await post(transport, call(1, "echo", text="first"))
+            assert await inbox.text_of(1) == "first"
+            await transport.close()
+            fresh = Inbox()
+            await transport.open(fresh)
+            await post(transport, call(1, "echo", text="second"))
+            assert await fresh.text_of(1) == "second"
+            assert await inbox.text_of(1) == "first"
+
+        self.run_with(work)
+
+    def test_it_says_what_it_connects_to(self) -> None:
+        async def work(transport: Transport, inbox: Inbox) -> None:
+            assert transport.name
+            assert isinstance(transport.description, str) and transport.description
+
+        self.run_with(work)

@@ -1,0 +1,139 @@
+"""Lines of JSON from bytes in any chunking: F-WIRE-3 (and pains 17, 18 and 19)."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpclient.framing.ndjson import DEFAULT_LINE_LIMIT, Line, LineFramer, OversizedLine
+
+from .chunkings import chunkings, cuts, split
+
+LIMIT = 20
+
+
+def frame(pieces: list[bytes], limit: int = LIMIT) -> list[Line]:
+    framer = LineFramer(limit)
+    return [line for piece in pieces for line in framer.feed(piece)] + framer.feed_eof()
+
+
+CASES: dict[str, tuple[bytes, list[Line]]] = {
+    "nothing": (b"", []),
+    "one line": (b"{}\n", [b"{}"]),
+    "two lines": (b"[1]\n[2]\n", [b"[1]", b"[2]"]),
+    "blank lines": (b"\n\n{}\n\n", [b"", b"", b"{}", b""]),
+    "crlf stays for json to skip": (b"{}\r\n{}\r\n", [b"{}\r", b"{}\r"]),
+    "a bare cr ends nothing": (b"a\rb\n", [b"a\rb"]),
+    "no end at the end": (b"{}\n[1]", [b"{}", b"[1]"]),
+    "byte order mark": (b"\xef\xbb\xbf{}\n", [b"\xef\xbb\xbf{}"]),
+    "not utf-8": (b"\xff\xfe\n{}\n", [b"\xff\xfe", b"{}"]),
+    "u+2028 2029 0085": (
+        '"\u2028\u2029\u0085"\n'.encode(),
+        ['"\u2028\u2029\u0085"'.encode()],
+    ),
+    "vertical tab and form feed": (b"\x0b\x0c\x1c\n", [b"\x0b\x0c\x1c"]),
+    "just at the limit": (b"x" * 20 + b"\n", [b"x" * 20]),
+    "just over the limit": (b"x" * 21 + b"\n", [OversizedLine(b"x" * 21, b"x" * 21, 21)]),
+    "oversized first": (
+        b"y" * 30 + b"\n{}\n",
+        [OversizedLine(b"y" * 30, b"y" * 30, 30), b"{}"],
+    ),
+    "oversized between": (
+        b"{}\n" + b"y" * 25 + b"\n[]\n",
+        [b"{}", OversizedLine(b"y" * 25, b"y" * 25, 25), b"[]"],
+    ),
+    "oversized without an end": (
+        b"{}\n" + b"z" * 22,
+        [b"{}", OversizedLine(b"z" * 22, b"z" * 22, 22)],
+    ),
+    "two oversized in a row": (
+        b"a" * 21 + b"\n" + b"b" * 21 + b"\n",
+        [OversizedLine(b"a" * 21, b"a" * 21, 21), OversizedLine(b"b" * 21, b"b" * 21, 21)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_lines_do_not_depend_on_chunks(name: str) -> None:
+    """F-WIRE-3: whole, byte by byte, and cut anywhere, the lines are the same."""
+    data, expected = CASES[name]
+    for pieces in chunkings(data):
+        assert frame(pieces) == expected, pieces
+
+
+@given(
+    st.lists(st.sampled_from([b"a", b"\n", b"\r", b"{}", b"\xff", b"0123456789"]), max_size=60),
+    cuts,
+    st.integers(min_value=1, max_value=25),
+)
+@settings(max_examples=150, deadline=None)
+def test_any_chunking_equals_the_whole(parts: list[bytes], places: list[int], limit: int) -> None:
+    """F-WIRE-3: random bytes in random pieces give what a plain split of the whole gives."""
+    data = b"".join(parts)
+    lines = data.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    expected = [
+        line if len(line) <= limit else OversizedLine(line, line[-512:], len(line))
+        for line in lines
+    ]
+    assert frame(split(data, places), limit) == expected
+    assert frame([data], limit) == expected
+
+
+def test_an_oversized_line_keeps_both_ends() -> None:
+    """F-WIRE-3: enough of a discarded line is left to find the id at either end of a message."""
+    data = bytes(range(97, 123)) * 1000 + b"\n"
+    expected = OversizedLine(data[:4096], data[-513:-1], 26_000)
+    for step in (1, 700, 5000, 26_001):
+        assert frame(split(data, range(0, len(data), step)), 10_000) == [expected]
+
+
+def test_after_an_oversized_line_the_framer_is_as_new() -> None:
+    """F-WIRE-3: a line over the limit costs itself only, and the end of a stream resets too."""
+    framer = LineFramer(4)
+    assert framer.feed(b"123456") == []
+    assert framer.feed(b"7\n{}\n12") == [OversizedLine(b"1234567", b"1234567", 7), b"{}"]
+    assert framer.feed_eof() == [b"12"]
+    assert framer.feed_eof() == []
+    assert framer.feed(b"ok\n") == [b"ok"]
+
+
+def test_a_large_line_arrives_whole() -> None:
+    """F-WIRE-3: 8 MiB in pieces of 4 KiB; with a quadratic framer this test would not end."""
+    line = b"0123456789abcdef" * (8 * 65_536)
+    pieces = split(line + b"\n", range(0, len(line) + 1, 4096))
+    assert frame(pieces, DEFAULT_LINE_LIMIT) == [line]
+
+
+def test_memory_is_bounded_by_the_limit() -> None:
+    """F-WIRE-3: what is held for one line stays near the limit, however small the pieces are."""
+    limit = 100_000
+    framer = LineFramer(limit)
+    tracemalloc.start()
+    try:
+        for number in range(limit // 2):
+            framer.feed(b"%02d" % (number % 100))
+        held_within_the_limit, _ = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        for _ in range(200):
+            framer.feed(b"x" * limit)
+        held_beyond_the_limit, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held_within_the_limit < 1.5 * limit
+    assert held_beyond_the_limit < 20_000
+    assert peak < 5 * limit
+    [line] = framer.feed(b"\n")
+    assert isinstance(line, OversizedLine)
+    assert line.size == 201 * limit
+
+
+def test_empty_pieces_leave_nothing() -> None:
+    """F-WIRE-3: a transport that reports reads of no bytes costs nothing."""
+    framer = LineFramer()
+    assert [line for _ in range(3) for line in framer.feed(b"")] == []
+    assert framer.feed_eof() == []

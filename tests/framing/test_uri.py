@@ -1,0 +1,161 @@
+"""URLs of servers: what a connection needs of them, and nothing secret in a message (F-AUTH-12)."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpclient.errors import UsageError
+from mcpclient.framing.uri import Url, parse_url, resolve_url
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ("http://localhost:3000", ("http", "localhost", 3000, "/")),
+        ("https://Example.COM/mcp", ("https", "example.com", 443, "/mcp")),
+        ("  HTTPS://example.com/a?b=c#d ", ("https", "example.com", 443, "/a?b=c")),
+        ("ws://h?x=1", ("ws", "h", 80, "/?x=1")),
+        ("wss://h/", ("wss", "h", 443, "/")),
+        ("http://[::1]:8080/x", ("http", "::1", 8080, "/x")),
+        ("http://127.0.0.1:80/x", ("http", "127.0.0.1", 80, "/x")),
+        ("http://h:0/", ("http", "h", 0, "/")),
+        ("http://bücher.example/", ("http", "xn--bcher-kva.example", 80, "/")),
+        ("http://h/ä b%20c", ("http", "h", 80, "/%C3%A4%20b%20c")),
+        ("http://h/a;b=1/c:d@e", ("http", "h", 80, "/a;b=1/c:d@e")),
+        ("http://h/?q=a?b/c&d=é", ("http", "h", 80, "/?q=a?b/c&d=%C3%A9")),
+    ],
+)
+def test_parsing(text: str, parsed: tuple[str, str, int, str]) -> None:
+    """F-HTTP-11: one URL is enough, written as people write it."""
+    url = parse_url(text)
+    assert (url.scheme, url.host, url.port, url.target) == parsed
+    assert url.credentials is None
+
+
+def test_what_a_connection_asks_of_a_url() -> None:
+    """F-HTTP-11: Host header, origin, path and text."""
+    url = parse_url("https://example.com:8443/a/b?key=secret")
+    assert url.secure
+    assert url.authority == "example.com:8443"
+    assert url.origin == ("https", "example.com", 8443)
+    assert url.path == "/a/b"
+    assert str(url) == "https://example.com:8443/a/b?key=secret"
+    assert parse_url("http://[::1]/x").authority == "[::1]"
+    assert parse_url("http://[::1]:81/x").authority == "[::1]:81"
+    assert not parse_url("ws://h").secure
+    assert str(parse_url("http://h:80")) == "http://h/"
+
+
+@pytest.mark.parametrize(
+    ("userinfo", "pair"),
+    [("user:pass", b"user:pass"), ("user", b"user:"), ("a%40b:c%3Ad", b"a@b:c:d"), (":x", b":x")],
+)
+def test_userinfo_becomes_basic_credentials(userinfo: str, pair: bytes) -> None:
+    """F-AUTH-13: userinfo is sent as Basic authorization, decoded, and stays out of the text."""
+    url = parse_url(f"https://{userinfo}@example.com/mcp?token=t")
+    assert url.credentials == "Basic " + base64.b64encode(pair).decode()
+    assert url.authority == "example.com"
+    assert url.shown == "https://example.com/mcp"
+    assert repr(url) == "Url('https://example.com/mcp')"
+    assert "@" not in str(url)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "example.com/mcp",
+        "ftp://example.com/",
+        "file:///etc/passwd",
+        "http://",
+        "http:///path",
+        "http://h:port/",
+        "http://h:99999/",
+        "http://[::1/",
+        "http://a b/",
+        "http://a|b/",
+        "http://" + "é" * 80 + "/",
+        "http://h/\ud800",
+        "http://\ud800:x@h/",
+    ],
+)
+def test_what_is_no_url_is_refused(text: str) -> None:
+    """F-HTTP-11: a plain error, whatever is wrong."""
+    with pytest.raises(UsageError):
+        parse_url(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://user:s3cret@h:port/",
+        "http://user:s3cret/s3cret@host/",
+        "http://user:s3cret@ho\u2100st/",
+        "http://user:s3cret@/",
+        "ftp://user:s3cret@host/?s3cret",
+        "http://user:p#s3cret@a b/",
+        "http://a b/?token=s3cret",
+    ],
+)
+def test_errors_hold_no_secret(text: str) -> None:
+    """F-AUTH-12: neither password nor query of a bad URL reaches the exception."""
+    with pytest.raises(UsageError) as caught:
+        parse_url(text)
+    assert "s3cret" not in repr(caught.value)
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    ("reference", "resolved"),
+    [
+        ("/messages?sessionId=1", "https://h:8443/messages?sessionId=1"),
+        ("messages", "https://h:8443/a/messages"),
+        ("?x=1", "https://h:8443/a/sse?x=1"),
+        ("//other/x", "https://other/x"),
+        ("http://other/x ", "http://other/x"),
+        ("../../up", "https://h:8443/up"),
+    ],
+)
+def test_resolving(reference: str, resolved: str) -> None:
+    """F-HTTP-10, F-HTTP-8: endpoints and redirects are seen from the URL they came from."""
+    url = resolve_url(parse_url("https://user:pass@h:8443/a/sse"), reference)
+    assert str(url) == resolved
+    assert url.credentials is None
+
+
+@pytest.mark.parametrize("reference", ["http://[", "http://[::1", "javascript:alert(1)", "http://"])
+def test_a_useless_reference_is_refused(reference: str) -> None:
+    """F-HTTP-10: a server's nonsense is one plain error."""
+    with pytest.raises(UsageError):
+        resolve_url(parse_url("https://h/a"), reference)
+
+
+@given(st.text(max_size=40), st.sampled_from(["", "http://", "https://u:p@", "//", "ws://h/"]))
+@settings(max_examples=150, deadline=None)
+def test_any_text_is_a_url_or_refused(text: str, prefix: str) -> None:
+    """F-HTTP-11: no text makes the parser raise anything else, and the result can be sent."""
+    base = Url("https", "h", 443, "/", None)
+    for parse in (parse_url, lambda reference: resolve_url(base, reference)):
+        try:
+            url = parse(prefix + text)
+        except UsageError:
+            continue
+        assert url.target.isascii()
+        assert url.host.isascii()
+        assert " " not in url.target + url.host
+
+
+def test_byte_streams() -> None:
+    """F-EXT-1: a TCP port, or the path of a socket in the file system."""
+    tcp = parse_url("tcp://localhost:9000")
+    assert (tcp.host, tcp.port, tcp.shown) == ("localhost", 9000, "tcp://localhost:9000/")
+    unix = parse_url("unix:///run/my%20server.sock")
+    assert (unix.host, unix.target) == ("", "/run/my server.sock")
+    assert unix.shown == "unix:///run/my server.sock"
+    for text in ("tcp://localhost", "unix://host/path", "unix:///", "tcp://:9000"):
+        with pytest.raises(UsageError):
+            parse_url(text)

@@ -1,0 +1,266 @@
+"""JSON text and messages: F-WIRE-7 (and pain 17)."""
+
+from __future__ import annotations
+
+import json
+import math
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpclient.errors import UsageError
+from mcpclient.jsonrpc.codec import MalformedMessage, decode, encode, find_response_id
+
+
+def deep_list(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def circular() -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    value["self"] = value
+    return value
+
+
+# Out
+
+
+def test_encoding_is_compact_utf_8() -> None:
+    """F-WIRE-7: what JSON.stringify would write, on one line."""
+    message = {"text": 'a\n"\u2028é😀', "list": [1, 2.5, None, True]}
+    assert encode(message) == '{"text":"a\\n\\"\u2028é😀","list":[1,2.5,null,true]}'.encode()
+    assert b"\n" not in encode(message)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        math.nan,
+        math.inf,
+        -math.inf,
+        {1, 2},
+        b"bytes",
+        object(),
+        {(1, 2): 3},
+        MappingProxyType({}),
+        "\ud800",
+        circular(),
+    ],
+)
+def test_what_json_cannot_carry_is_an_error_of_the_caller(value: Any) -> None:
+    """F-WIRE-7: a clear error for that one message, before anything is sent."""
+    with pytest.raises(UsageError, match=r"tools/call: cannot be sent as JSON"):
+        encode({"method": "tools/call", "params": {"value": value}})
+
+
+def test_an_answer_that_cannot_be_sent_is_named_so() -> None:
+    """F-WIRE-7: an answer has no method to name."""
+    with pytest.raises(UsageError, match="the answer: cannot be sent"):
+        encode({"id": 1, "result": {"x": b""}})
+
+
+def test_nesting_too_deep_to_send() -> None:
+    """F-WIRE-7: the interpreter's recursion limit is a limit of the message, not a crash."""
+    with pytest.raises(UsageError):
+        encode({"method": "m", "params": deep_list(100_000)})
+
+
+def test_huge_integers_out() -> None:
+    """F-WIRE-7: sent exactly, or refused by an interpreter that converts no more digits."""
+    assert encode({"n": 2**200}) == b'{"n":%d}' % 2**200
+    try:
+        text = encode({"n": 10**5000})
+    except UsageError:
+        return
+    assert text == b'{"n":1' + b"0" * 5000 + b"}"
+
+
+# In
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (b'{"a": 1}', {"a": 1}),
+        ('{"a": 1}', {"a": 1}),
+        (b'\xef\xbb\xbf{"a": 1}', {"a": 1}),
+        ('\ufeff{"a": 1}', {"a": 1}),
+        (b'\xef\xbb\xbf \r\n{"a": 1}\r', {"a": 1}),
+        (b'{"a": 1, "a": 2}', {"a": 2}),
+        (b"[1e999, -1e999]", [math.inf, -math.inf]),
+        (b"Infinity", math.inf),
+        (b'"\\ud800"', "\ud800"),
+        (b'"\\ud83d\\ude00"', "😀"),
+        ('"\u2028\u2029\u0085"', "\u2028\u2029\u0085"),
+        (b'"\\u0000"', "\0"),
+        (b"1" * 400, int("1" * 400)),
+    ],
+)
+def test_lenient_decoding(text: bytes | str, value: Any) -> None:
+    """F-WIRE-7: marks, duplicate keys, infinities and lone surrogates are read."""
+    assert decode(text) == value
+
+
+def test_nan_is_read() -> None:
+    """F-WIRE-7: NaN, which is no JSON, but which Python servers write."""
+    assert math.isnan(decode(b'{"x": NaN}')["x"])
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b'{"a": "\xff"}', "not UTF-8 at byte 7"),
+        (b"\xed\xa0\x80", "not UTF-8 at byte 0"),
+        (b"hello", "not JSON: Expecting value at character 0"),
+        (b"", "not JSON"),
+        (b"{} {}", "not JSON: Extra data"),
+        (b"[" * 100_000, "JSON nested too deeply"),
+        (b'{"a":' * 100_000, "JSON nested too deeply"),
+        ("[" * 100_000 + "]" * 100_000, "JSON nested too deeply"),
+        ("\ufeff\ufeff{}", "not JSON"),
+        (b'"\n"', "not JSON: Invalid control character"),
+    ],
+)
+def test_malformed(text: bytes | str, reason: str) -> None:
+    """F-WIRE-7: one exception with a reason, and nothing else."""
+    with pytest.raises(MalformedMessage) as caught:
+        decode(text)
+    assert caught.value.reason.startswith(reason)
+    assert caught.value.request_id is None
+
+
+def test_huge_integers_in() -> None:
+    """F-WIRE-7: an integer too long to convert costs its own message, whose id is still found."""
+    text = b'{"jsonrpc":"2.0","id":3,"result":{"n":' + b"9" * 5000 + b"}}"
+    try:
+        value = decode(text)
+    except MalformedMessage as error:
+        assert error.reason.startswith("not representable")
+        assert error.request_id == 3
+    else:
+        assert value["result"]["n"] == 10**5000 - 1
+
+
+# The id of what cannot be read
+
+FILLER = '"result":{"text":"' + "x" * 70_000 + '","inner":{"id":99}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "request_id"),
+    [
+        # At the start.
+        ('{"jsonrpc":"2.0","id":7,"result":', 7),
+        (' {"id" : "abc" , "result":', "abc"),
+        ('\ufeff{"id":-3,', -3),
+        ('{"id":"é",', "é"),
+        ('{"result":{"id":1},"id":2,', 2),
+        ('{"result":[{"id":1}],"error":"\\"id\\":5,","id":6}', 6),
+        ('{"id":1,"id":2,"x":', 2),
+        ('{"id":1,"id":null,"x":', None),
+        # At the end.
+        ("{" + FILLER + ',"jsonrpc":"2.0","id":8}', 8),
+        ("{" + FILLER + ',"id":8,"jsonrpc":"2.0"}\r\n', 8),
+        ('{"jsonrpc":"2.0",' + FILLER + ', "id" : "nine" } ', "nine"),
+        # Nowhere, or not to be told.
+        ("{" + FILLER + "}", None),
+        ('{"id":12', None),
+        ('{"id":true,', None),
+        ('{"id":1.5,', None),
+        ('{"id":null,', None),
+        ('{"id":"a\\u0041",', None),
+        ('{"id":12345678901234567890,', None),
+        ('{"id" 5,"x":', None),
+        ('{"id', None),
+        ('{"result":{"items":[{"id":1},{"id":2}', None),
+        ('{"text":"\\"},\\"id\\":1}', None),
+        # Requests and notifications of the server's.
+        ('{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":', None),
+        ('{"method":"m","params":{},"id":7}x', None),
+        # Not an object at all, but a line of a log, say.
+        ('[DEBUG] sent {"jsonrpc":"2.0","result":{},"id":1}', None),
+        ('sent {"result":{},"id":1}', None),
+        ("", None),
+        ("\ud800", None),
+        ('{"id":"\ud800",', "?"),
+        ('{"x":"\ud800","id":4,', 4),
+    ],
+)
+def test_finding_the_id(text: str, request_id: int | str | None) -> None:
+    """F-WIRE-7: the one call that a broken message answers can fail at once."""
+    assert find_response_id(text) == request_id
+    if "\ud800" not in text:
+        assert find_response_id(text.encode()) == request_id
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "request_id"),
+    [
+        (b'{"id":1,"result":{"a":"bbb', b'ccc"}}', 1),
+        (b'{"result":{"a":"bbb', b'ccc"},"jsonrpc":"2.0","id":2}', 2),
+        (b'{"result":{"a":"bbb', b'ccc"},"id":3,"jsonrpc":"2.0"}', 3),
+        (b'{"method":"m","params":{"a":"bbb', b'ccc"},"id":4}', None),
+        (b'{"result":{"a":"bbb', b'ccc"}}', None),
+        (b"BANNER bbb", b'"},"id":5}', None),
+    ],
+)
+def test_finding_the_id_from_both_ends(
+    start: bytes, end: bytes, request_id: int | str | None
+) -> None:
+    """F-WIRE-3: of an oversized message the two ends are left; a request keeps its id to itself."""
+    assert find_response_id(start, end) == request_id
+
+
+def test_looking_for_the_id_is_linear() -> None:
+    """F-WIRE-7: a string that the search limit cuts off is passed over once, not once per quote.
+
+    Messages that carry JSON in a string are full of escaped quotes. With a scan that begins anew
+    at each of them, these would take minutes.
+    """
+    for text in ('{"a":"' + '\\"' * 40_000, '{"a":"' + "\\" * 80_000, '{"a":' + '"' * 80_000):
+        assert find_response_id(text) is None
+    assert find_response_id('{"a":"' + '\\"' * 40_000 + '"},"id":5}') == 5
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(max_size=5), json_values, max_size=4))
+@settings(max_examples=100, deadline=None)
+def test_what_is_encoded_is_decoded(message: dict[str, Any]) -> None:
+    """F-WIRE-7: a round trip changes nothing; what cannot make one is refused."""
+    try:
+        text = encode(message)
+    except UsageError:
+        assert not json.dumps(message, ensure_ascii=False).isascii() or "inf" in repr(message)
+    else:
+        assert decode(text) == message
+        assert decode(b"\xef\xbb\xbf" + text) == message
+
+
+fragments = st.sampled_from(
+    [b"{", b"}", b"[", b"]", b'"', b"\\", b'"id":', b"7", b",", b":", b'"method":', b"\xff"]
+    + [b"\\ud800", b"1e999", b"NaN", b'"jsonrpc":"2.0"', b"\xef\xbb\xbf", b'"7"', b" ", b"\n"]
+)
+
+
+@given(st.binary(max_size=60) | st.lists(fragments, max_size=20).map(b"".join))
+@settings(max_examples=300, deadline=None)
+def test_any_bytes_decode_or_are_malformed(text: bytes) -> None:
+    """F-WIRE-7: no bytes make the decoder raise anything but MalformedMessage."""
+    for form in (text, text.decode("latin-1"), text.decode("utf-8", "surrogateescape")):
+        try:
+            decode(form)
+        except MalformedMessage as error:
+            assert error.reason
+            assert isinstance(error.request_id, (int, str, type(None)))

@@ -1,0 +1,173 @@
+"""Servers and proxies in the loop of a test, and what listens to a stream."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager, suppress
+from typing import Callable
+
+from mcpclient.net.dialing import Dialer
+from mcpclient.net.network_options import NetworkOptions
+from mcpclient.net.proxies import ProxyChoice, ProxyRules
+
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+# Real seconds that nothing in these tests takes; what waits so long waits for ever.
+PATIENCE = 20.0
+
+
+@asynccontextmanager
+async def serve(
+    handler: Handler,
+    *,
+    tls: ssl.SSLContext | None = None,
+    path: str | os.PathLike[str] | None = None,
+) -> AsyncIterator[int]:
+    """Serve on a free loopback port, or on a Unix socket; every connection is closed at the end."""
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            await handler(reader, writer)
+        writer.transport.abort()
+        tasks.discard(task)
+
+    if path is None:
+        server = await asyncio.start_server(handle, "127.0.0.1", 0, ssl=tls)
+    else:
+        server = await asyncio.start_unix_server(handle, path, ssl=tls)
+    port = 0 if path is not None else server.sockets[0].getsockname()[1]
+    try:
+        yield port
+    finally:
+        server.close()
+        for task in list(tasks):
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=PATIENCE)
+        for _ in range(5):  # turns in which closed transports release their sockets
+            await asyncio.sleep(0)
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Send back what comes."""
+    while True:
+        data = await reader.read(65536)
+        if not data:
+            return
+        writer.write(data)
+        await writer.drain()
+
+
+class Recorder:
+    """A `StreamReceiver` that a test can wait for."""
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.resumed = 0
+        self.ends: list[Exception | None] = []
+        self._changed = asyncio.Event()
+
+    async def until(self, condition: Callable[[Recorder], bool]) -> None:
+        """Wait until the condition holds."""
+        while not condition(self):
+            self._changed.clear()
+            await asyncio.wait_for(self._changed.wait(), PATIENCE)
+
+    async def has(self, data: bytes) -> None:
+        await self.until(lambda recorder: recorder.data == data)
+
+    async def has_ended(self) -> None:
+        await self.until(lambda recorder: bool(recorder.ends))
+
+    def data_received(self, data: bytes) -> None:
+        self.data += data
+        self._changed.set()
+
+    def writing_resumed(self) -> None:
+        self.resumed += 1
+        self._changed.set()
+
+    def stream_ended(self, error: Exception | None) -> None:
+        self.ends.append(error)
+        self._changed.set()
+
+
+class Proxy:
+    """An HTTP proxy with CONNECT and forwarding, which finds every host on this machine.
+
+    ``answer`` is what it answers to everything instead of doing its work; b"" closes.
+    ``credentials`` is the only value of Proxy-Authorization that it accepts.
+    """
+
+    def __init__(self, *, answer: bytes | None = None, credentials: str | None = None) -> None:
+        self.requests: list[str] = []
+        self._answer = answer
+        self._credentials = credentials
+
+    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        line, *fields = head.decode().split("\r\n")
+        self.requests.append(line)
+        if self._answer is not None:
+            writer.write(self._answer)
+            await writer.drain()
+            return
+        if self._credentials and f"Proxy-Authorization: {self._credentials}" not in fields:
+            writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+            await writer.drain()
+            return
+        method, target, _ = line.split(" ")
+        if method == "CONNECT":
+            port = int(target.rpartition(":")[2])
+            upstream = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        else:
+            authority = target.split("/")[2]
+            upstream = await asyncio.open_connection("127.0.0.1", int(authority.split(":")[1]))
+            upstream[1].write(head)
+        await _join((reader, writer), upstream)
+
+
+async def _join(
+    one: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+    other: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+) -> None:
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+
+    pumps = [asyncio.ensure_future(pump(one[0], other[1]))]
+    pumps.append(asyncio.ensure_future(pump(other[0], one[1])))
+    try:
+        await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in pumps:
+            task.cancel()
+        other[1].transport.abort()
+
+
+def dialer_with(
+    proxy: ProxyChoice = False,
+    *,
+    ca_file: str | None = None,
+    verify: bool = True,
+    unix_socket: str | os.PathLike[str] | None = None,
+) -> Dialer:
+    """A dialer with these options and nothing from the environment."""
+    return Dialer(
+        NetworkOptions(
+            ca_file=ca_file,
+            verify=verify,
+            unix_socket=unix_socket,
+            proxies=ProxyRules.of(proxy, {}),
+        )
+    )

@@ -1,0 +1,649 @@
+"""The HTTP client against servers that behave, and against those that do not."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import zlib
+from collections.abc import Awaitable
+from typing import Callable
+
+import pytest
+
+from mcpclient.errors import ConnectFailed, ConnectionLost, McpError, ProtocolViolation, UsageError
+from mcpclient.framing.http1 import ResponseHead
+from mcpclient.framing.uri import Url, parse_url
+from mcpclient.net import http
+from mcpclient.net.dialing import Dialer
+from mcpclient.net.http import Exchange, HttpClient, HttpRequest
+from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
+from tests.support.virtual_time import run
+
+hello = answer_with(200, {"Content-Type": "text/plain"}, b"hello")
+
+
+class Recorder:
+    """A sink that remembers everything, and refuses to be told anything after the end."""
+
+    def __init__(self) -> None:
+        self.head: ResponseHead | None = None
+        self.body = b""
+        self.pieces = 0
+        self.error: McpError | None = None
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.on_body: Callable[[], None] = lambda: None
+
+    def head_received(self, head: ResponseHead) -> None:
+        assert self.head is None and not self.over.done()
+        self.head = head
+
+    def body_received(self, data: bytes) -> None:
+        assert self.head is not None and not self.over.done()
+        self.body += data
+        self.pieces += 1
+        self.on_body()
+
+    def response_ended(self) -> None:
+        self.over.set_result(None)
+
+    def response_failed(self, error: McpError) -> None:
+        self.error = error
+        self.over.set_result(None)
+
+    @property
+    def status(self) -> int:
+        assert self.head is not None
+        return self.head.status
+
+
+async def fetch(
+    client: HttpClient,
+    url: Url,
+    method: str = "GET",
+    body: bytes | None = None,
+    headers: tuple[tuple[str, str], ...] = (),
+    *,
+    repeatable: bool = True,
+) -> Recorder:
+    sink = Recorder()
+    client.request(HttpRequest(method, url, headers, body, repeatable=repeatable), sink)
+    await asyncio.wait_for(sink.over, 60)
+    return sink
+
+
+Work = Callable[[HttpServer, HttpClient], Awaitable[None]]
+
+
+def with_server(handler: Handler, work: Work) -> None:
+    """Run ``work`` with a server that gives all requests to ``handler``."""
+
+    async def main() -> None:
+        client = HttpClient(Dialer())
+        async with HttpServer(dict.fromkeys(("GET", "POST", "DELETE"), handler)) as server:
+            try:
+                await work(server, client)
+            finally:
+                await client.close()
+
+    run(main())
+
+
+def raw(*pieces: bytes, cut: bool = True) -> Handler:
+    async def handler(request: Request, answer: Answer) -> None:
+        for piece in pieces:
+            answer.raw(piece)
+        if cut:
+            answer.cut()
+
+    return handler
+
+
+# The pool
+
+
+def test_a_request_arrives_as_it_was_meant() -> None:
+    """F-WIRE-5"""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = await fetch(client, server.url("/a?b=c"), "POST", b"body", (("X-One", "1"),))
+        assert (sink.status, sink.body, sink.error) == (200, b"hello", None)
+        (request,) = server.requests
+        assert (request.method, request.target, request.body) == ("POST", "/a?b=c", b"body")
+        assert request.headers == {
+            "host": server.url().authority,
+            "x-one": "1",
+            "content-length": "4",
+        }
+
+    with_server(hello, work)
+
+
+def test_requests_in_sequence_share_a_connection_and_parallel_ones_do_not() -> None:
+    """F-WIRE-5: keep-alive."""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        for _ in range(3):
+            await fetch(client, server.url())
+        assert server.connections == 1
+        await asyncio.gather(*(fetch(client, server.url()) for _ in range(5)))
+        assert server.connections == 5
+        await asyncio.gather(*(fetch(client, server.url()) for _ in range(5)))
+        assert server.connections == 5
+
+    with_server(hello, work)
+
+
+def test_the_pool_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-WIRE-5"""
+    monkeypatch.setattr(http, "_MAX_IDLE", 2)
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        await asyncio.gather(*(fetch(client, server.url()) for _ in range(5)))
+        await asyncio.sleep(1)
+        assert server.open_connections == 2
+
+    with_server(hello, work)
+
+
+def test_headers_that_change_every_time_do_not_pile_up() -> None:
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        request = HttpRequest("GET", server.url(), ())
+        for number in range(1000):
+            request.headers = (("X-Token", str(number)),)
+            assert f"X-Token: {number}\r\n".encode() in client.encode(request)
+        assert len(client._heads) <= 256
+
+    with_server(hello, work)
+
+
+@pytest.mark.parametrize("header", [("Bad\r\nName", "x"), ("X", "a\r\nInjected: yes")])
+def test_a_header_that_cannot_be_sent_is_refused_at_once(header: tuple[str, str]) -> None:
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        with pytest.raises(UsageError):
+            client.request(HttpRequest("GET", server.url(), (header,)), Recorder())
+        assert server.connections == 0
+
+    with_server(hello, work)
+
+
+def test_a_connection_the_server_closes_while_idle_is_not_used_again() -> None:
+    """F-WIRE-5: also for a request that may not be repeated."""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        await fetch(client, server.url())
+        server.drop_connections()
+        await asyncio.sleep(1)
+        sink = await fetch(client, server.url(), "POST", b"", repeatable=False)
+        assert sink.body == b"hello"
+        assert server.connections == 2
+
+    with_server(hello, work)
+
+
+def test_a_goodbye_still_unread_is_noticed_before_the_connection_is_used() -> None:
+    """F-WIRE-5: the loop has had no turn to read the end, but the socket knows."""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        await fetch(client, server.url())
+        (connection,) = client._idle[server.url().origin]
+        assert connection._transport is not None
+        connection._transport.pause_reading()
+        server.drop_connections()
+        await asyncio.sleep(1)
+        sink = await fetch(client, server.url(), "POST", b"", repeatable=False)
+        assert sink.body == b"hello"
+        assert server.connections == 2
+
+    with_server(hello, work)
+
+
+def close_when_asked_again(second: Callable[[Answer], None]) -> Handler:
+    """Serve the first request of the first connection, then treat the next by ``second``."""
+
+    async def handler(request: Request, answer: Answer) -> None:
+        if request.connection == 1 and request.target == "/again":
+            second(answer)
+        else:
+            answer.full(200, {}, b"hello")
+
+    return handler
+
+
+@pytest.mark.parametrize("ending", [Answer.cut, Answer.reset])
+def test_a_stale_connection_is_replaced_once_for_a_repeatable_request(
+    ending: Callable[[Answer], None],
+) -> None:
+    """F-WIRE-5"""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        await fetch(client, server.url())
+        sink = await fetch(client, server.url("/again"), "POST", b"x")
+        assert (sink.body, sink.error) == (b"hello", None)
+        assert [request.connection for request in server.requests] == [1, 1, 2]
+
+    with_server(close_when_asked_again(ending), work)
+
+
+def test_a_stale_connection_is_never_replaced_where_repeating_is_not_safe() -> None:
+    """F-WIRE-5"""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        await fetch(client, server.url())
+        sink = await fetch(client, server.url("/again"), "POST", b"x", repeatable=False)
+        assert isinstance(sink.error, ConnectionLost)
+        assert len(server.requests) == 2
+
+    with_server(close_when_asked_again(Answer.cut), work)
+
+
+def test_nothing_is_repeated_once_a_byte_of_the_answer_has_come() -> None:
+    """F-WIRE-5"""
+
+    def half(answer: Answer) -> None:
+        answer.raw(b"HTTP/1.1 2")
+        answer.cut()
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        await fetch(client, server.url())
+        sink = await fetch(client, server.url("/again"))
+        assert isinstance(sink.error, ConnectionLost)
+        assert len(server.requests) == 2
+
+    with_server(close_when_asked_again(half), work)
+
+
+def test_a_fresh_connection_that_fails_is_not_tried_again() -> None:
+    """F-WIRE-5"""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = await fetch(client, server.url())
+        assert isinstance(sink.error, ConnectionLost)
+        assert len(server.requests) == 1
+
+    with_server(raw(), work)
+
+
+# Bodies
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "body"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", b"hello"),
+        (CHUNKED + b"2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", b"hello"),
+        (b"HTTP/1.1 200 OK\r\n\r\nhello", b"hello"),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", b"x"),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
+    ],
+)
+def test_every_way_to_end_a_body(answer: bytes, body: bytes) -> None:
+    """F-WIRE-5"""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = await fetch(client, server.url())
+        assert (sink.body, sink.error) == (body, None)
+
+    with_server(raw(answer), work)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error_type"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello", ConnectionLost),
+        (CHUNKED + b"9\r\nhe", ConnectionLost),
+        (CHUNKED + b"zz\r\nhe", ProtocolViolation),
+        (CHUNKED + b"2\r\nhello\r\n", ProtocolViolation),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\nh", ProtocolViolation),
+        (b"SSH-2.0-OpenSSH_9.9\r\n", ProtocolViolation),
+        (b"", ConnectionLost),
+    ],
+)
+def test_a_bad_answer_fails_its_request_and_the_next_one_works(
+    answer: bytes, error_type: type[McpError]
+) -> None:
+    """F-WIRE-5"""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = await fetch(client, server.url())
+        assert type(sink.error) is error_type
+        assert (await fetch(client, server.url())).body == b"hello"
+
+    with_server(in_turn(raw(answer), hello), work)
+
+
+def test_bytes_that_answer_nothing_end_their_connection() -> None:
+    """F-WIRE-5: an answer too many must never be taken for that to the next request."""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        assert (await fetch(client, server.url())).body == b"hello"
+        assert (await fetch(client, server.url())).body == b"hello"
+        assert server.connections == 2
+
+    extra = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+    with_server(in_turn(raw(extra + extra, cut=False), hello), work)
+
+
+def test_bytes_that_come_later_while_idle_end_the_connection_too() -> None:
+    """F-WIRE-5"""
+
+    async def chatty(request: Request, answer: Answer) -> None:
+        answer.full(200, {}, b"hello")
+        await asyncio.sleep(1)
+        answer.raw(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        assert (await fetch(client, server.url())).body == b"hello"
+        await asyncio.sleep(5)
+        assert not client._connections
+        assert (await fetch(client, server.url())).status == 200
+
+    with_server(in_turn(chatty, hello), work)
+
+
+def compressed(text: bytes, coding: str) -> bytes:
+    bits = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}[coding]
+    squeezer = zlib.compressobj(wbits=bits)
+    return squeezer.compress(text) + squeezer.flush()
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate"])
+def test_compressed_bodies_are_decoded(coding: str) -> None:
+    """F-WIRE-5, pain 43"""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        assert (await fetch(client, server.url())).body == b"hello" * 1000
+
+    body = compressed(b"hello" * 1000, coding)
+    with_server(answer_with(200, {"Content-Encoding": coding}, body), work)
+
+
+@pytest.mark.parametrize(
+    "body", [compressed(b"hello" * 1000, "gzip")[:-9], b"this is not gzip"], ids=["cut", "wrong"]
+)
+def test_a_broken_coding_fails_its_request_only(body: bytes) -> None:
+    """F-WIRE-5, pain 43"""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        assert isinstance((await fetch(client, server.url())).error, ProtocolViolation)
+        assert (await fetch(client, server.url())).body == b"hello"
+
+    bad = answer_with(200, {"Content-Encoding": "gzip"}, body)
+    with_server(in_turn(bad, hello), work)
+
+
+def test_a_body_that_breaks_its_coding_midway_ends_its_connection() -> None:
+    """F-WIRE-5: nothing is read any more of a body that has no meaning."""
+
+    async def handler(request: Request, answer: Answer) -> None:
+        answer.head(200, {"Content-Encoding": "gzip", "Content-Length": "1000"})
+        answer.raw(b"this is not gzip")
+        await answer.stall()
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        assert isinstance((await fetch(client, server.url())).error, ProtocolViolation)
+        await asyncio.sleep(1)
+        assert server.open_connections == 0
+
+    with_server(handler, work)
+
+
+def test_a_sink_that_has_had_enough_of_a_bomb_gets_no_more_of_it() -> None:
+    """F-WIRE-5: decoding goes no further than somebody reads."""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = Recorder()
+        exchange = client.request(HttpRequest("GET", server.url(), ()), sink)
+        stopped = asyncio.get_running_loop().create_future()
+
+        def stop() -> None:
+            exchange.abort()
+            stopped.set_result(None)
+
+        sink.on_body = stop
+        await stopped
+        await asyncio.sleep(1)
+        assert sink.pieces == 1
+        assert len(sink.body) < 2**21
+
+    bomb = compressed(bytes(2**26), "gzip")
+    with_server(answer_with(200, {"Content-Encoding": "gzip"}, bomb), work)
+
+
+# Redirects
+
+
+@pytest.mark.parametrize("status", [307, 308])
+def test_redirects_on_the_same_origin_keep_method_body_and_headers(status: int) -> None:
+    """F-HTTP-8, pain 38"""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        headers = (("Authorization", "Bearer t"),)
+        sink = Recorder()
+        request = HttpRequest("POST", server.url("/old"), headers, b"body")
+        exchange = client.request(request, sink)
+        await sink.over
+        assert sink.body == b"hello"
+        assert exchange.url == server.url("/new?x=1")
+        first, second = server.requests
+        assert (second.method, second.target, second.body) == ("POST", "/new?x=1", b"body")
+        assert second.headers == first.headers
+
+    redirect = answer_with(status, {"Location": "/new?x=1"}, b"moved")
+    with_server(in_turn(redirect, hello), work)
+
+
+@pytest.mark.parametrize(
+    ("status", "location"),
+    [
+        (301, "/new"),
+        (302, "/new"),
+        (303, "/new"),
+        (307, "http://other.example/mcp"),
+        (308, "//127.0.0.2/mcp"),
+        (307, "https://127.0.0.1/mcp"),
+        (307, "gopher://x"),
+        (307, None),
+    ],
+)
+def test_other_redirects_are_the_answer(status: int, location: str | None) -> None:
+    """F-HTTP-8, pain 38: nobody else is told anything."""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = await fetch(client, server.url(), "POST", b"body")
+        assert sink.status == status
+        assert len(server.requests) == 1
+
+    headers = {"Location": location} if location is not None else {}
+    with_server(answer_with(status, headers), work)
+
+
+def test_a_redirect_from_https_to_http_is_the_answer() -> None:
+    """F-HTTP-8: the origin is another one, whatever the host."""
+    client = HttpClient(Dialer())
+    request = HttpRequest("GET", parse_url("https://host.example/a"), ())
+    exchange = object.__new__(Exchange)
+    exchange._request, exchange._redirects = request, 0
+    from_server = "HTTP/1.1 307 Moved\r\nLocation: http://host.example/a\r\n\r\n"
+    parser = http.ResponseParser()
+    parser.start("GET")
+    (head,) = parser.feed(from_server.encode())
+    assert isinstance(head, ResponseHead)
+    assert exchange._redirect_target(head) is None
+    client.abort()
+
+
+def test_a_redirect_loop_ends() -> None:
+    """F-HTTP-8"""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = await fetch(client, server.url(), "POST", b"body")
+        assert sink.status == 307
+        assert len(server.requests) == 6
+
+    with_server(answer_with(307, {"Location": "/mcp"}), work)
+
+
+def test_a_redirect_cut_short_is_a_lost_connection() -> None:
+    """F-HTTP-8"""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = await fetch(client, server.url())
+        assert isinstance(sink.error, ConnectionLost)
+        assert sink.head is None
+
+    answer = b"HTTP/1.1 307 Moved\r\nLocation: /x\r\nContent-Length: 9\r\n\r\nx"
+    with_server(raw(answer), work)
+
+
+# Giving up
+
+
+def test_no_server_is_a_failure_to_connect() -> None:
+    """F-LIFE-7"""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        async with HttpServer() as other:
+            nowhere = other.url()
+        sink = await fetch(client, nowhere)
+        assert isinstance(sink.error, ConnectFailed)
+
+    with_server(hello, work)
+
+
+def test_an_aborted_request_closes_its_connection_and_is_silent() -> None:
+    """F-API-8"""
+
+    async def handler(request: Request, answer: Answer) -> None:
+        answer.stream()
+        answer.event("x")
+        await answer.stall()
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = Recorder()
+        exchange = client.request(HttpRequest("GET", server.url(), ()), sink)
+        await asyncio.sleep(1)
+        assert sink.pieces == 1
+        exchange.abort()
+        exchange.abort()
+        await asyncio.sleep(1)
+        assert server.open_connections == 0
+        assert not sink.over.done()
+
+    with_server(handler, work)
+
+
+def test_a_request_aborted_while_it_connects_leaves_nothing() -> None:
+    """F-API-8"""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = Recorder()
+        exchange = client.request(HttpRequest("GET", server.url(), ()), sink)
+        await asyncio.sleep(0)
+        exchange.abort()
+        await asyncio.sleep(1)
+        assert not sink.over.done()
+        assert server.requests == []
+        assert not client._connections and not client._tasks
+
+    with_server(hello, work)
+
+
+def test_a_sink_may_abort_at_the_head() -> None:
+    """F-API-8: whatever else came with it is dropped."""
+
+    class Impatient(Recorder):
+        exchange: Exchange
+
+        def head_received(self, head: ResponseHead) -> None:
+            super().head_received(head)
+            self.exchange.abort()
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = Impatient()
+        sink.exchange = client.request(HttpRequest("GET", server.url(), ()), sink)
+        await asyncio.sleep(1)
+        assert sink.head is not None and sink.body == b""
+        assert not client._connections
+
+    with_server(hello, work)
+
+
+def test_closing_ends_everything_and_is_silent() -> None:
+    """F-LIFE-6"""
+
+    async def stall(request: Request, answer: Answer) -> None:
+        await answer.stall()
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        running, connecting = Recorder(), Recorder()
+        client.request(HttpRequest("GET", server.url(), ()), running)
+        await asyncio.sleep(1)
+        client.request(HttpRequest("GET", server.url(), ()), connecting)
+        await asyncio.sleep(0)
+        await client.close()
+        await client.close()
+        await asyncio.sleep(1)
+        assert not running.over.done() and not connecting.over.done()
+        assert server.open_connections == 0
+        assert not client._connections and not client._tasks
+
+    with_server(stall, work)
+
+
+def test_sockets_are_closed_even_when_the_loop_is_gone() -> None:
+    """F-LIFE-5, pain 2: the guard of the test suite looks for what is left."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = parse_url(f"http://127.0.0.1:{listening.getsockname()[1]}/")
+
+        async def main() -> HttpClient:
+            client = HttpClient(Dialer())
+            client.request(HttpRequest("GET", url, ()), Recorder())
+            client.release(await client.new_connection(url))
+            await asyncio.wait(client._tasks)
+            return client
+
+        loop = asyncio.new_event_loop()
+        client = loop.run_until_complete(main())
+        loop.close()
+        assert len(client._connections) == 2
+        client.abort()
+        assert not client._connections
+
+
+def with_slow_dialer(meanwhile: Callable[[HttpServer], None]) -> list[McpError | None]:
+    """Make a request through a dialer that needs a second after it has connected."""
+    errors = []
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        dial = client._dialer.dial
+
+        async def slow_dial(url: Url, protocol: Callable[[], http._Connection]) -> http._Connection:
+            connection = await dial(url, protocol)
+            meanwhile(server)
+            await asyncio.sleep(1)
+            return connection
+
+        client._dialer.dial = slow_dial  # type: ignore[method-assign,assignment]
+        errors.append((await fetch(client, server.url())).error)
+
+    with_server(hello, work)
+    return errors
+
+
+def test_a_connection_that_is_gone_before_it_is_used_fails_its_request() -> None:
+    """F-LIFE-7: a dialer may need more turns after connecting, and the peer may not wait."""
+    (error,) = with_slow_dialer(HttpServer.drop_connections)
+    assert isinstance(error, ConnectionLost)
+
+
+def test_a_server_that_speaks_first_is_no_http_server() -> None:
+    """F-LIFE-7: SSH and SMTP servers do."""
+
+    def greet(server: HttpServer) -> None:
+        for writer in server._tasks.values():
+            writer.write(b"220 mail.example ESMTP\r\n")
+
+    (error,) = with_slow_dialer(greet)
+    assert isinstance(error, ProtocolViolation)

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import pytest
+
+from mcpclient.errors import UsageError
+from mcpclient.framing.uri import parse_url
+from mcpclient.net.proxies import ProxyChoice, ProxyRules
+
+PROXY = "http://proxy.test:3128"
+
+
+def chosen(url: str, environ: dict[str, str], proxy: ProxyChoice = None) -> str | None:
+    found = ProxyRules.of(proxy, environ).proxy_for(parse_url(url))
+    return None if found is None else found.shown.rstrip("/")
+
+
+@pytest.mark.parametrize(
+    ("url", "variables", "expected"),
+    [
+        ("http://a.test", {"HTTP_PROXY": PROXY}, PROXY),
+        ("https://a.test", {"HTTP_PROXY": PROXY}, None),
+        ("https://a.test", {"HTTPS_PROXY": PROXY}, PROXY),
+        ("https://a.test", {"ALL_PROXY": PROXY}, PROXY),
+        ("https://a.test", {"ALL_PROXY": "http://b:1", "HTTPS_PROXY": PROXY}, PROXY),
+        ("ws://a.test", {"HTTP_PROXY": PROXY}, PROXY),
+        ("wss://a.test", {"HTTPS_PROXY": PROXY}, PROXY),
+        ("wss://a.test", {"HTTPS_PROXY": "http://b:1", "WSS_PROXY": PROXY}, PROXY),
+        ("ws://a.test", {"HTTP_PROXY": "http://b:1", "WS_PROXY": PROXY}, PROXY),
+        ("tcp://a.test:1", {"ALL_PROXY": PROXY, "HTTP_PROXY": PROXY}, None),
+        ("http://a.test", {"HTTP_PROXY": "http://b:1", "http_proxy": PROXY}, PROXY),
+        ("http://a.test", {"HTTP_PROXY": PROXY, "http_proxy": ""}, None),
+        ("http://a.test", {"HTTP_PROXY": ""}, None),
+        ("http://a.test", {"HTTP_PROXY": "proxy.test:3128"}, PROXY),
+        ("http://a.test", {"HTTP_PROXY": " HTTPS://proxy.test "}, "https://proxy.test"),
+        ("http://a.test", {"HTTP_PROXY": PROXY, "REQUEST_METHOD": "GET"}, None),
+        ("http://a.test", {"http_proxy": PROXY, "REQUEST_METHOD": "GET"}, PROXY),
+        ("http://a.test", {}, None),
+    ],
+)
+def test_the_environment_names_the_proxy(
+    url: str, variables: dict[str, str], expected: str | None
+) -> None:
+    """F-HTTP-12: HTTP(S)_PROXY and ALL_PROXY, and their forms for WebSocket."""
+    assert chosen(url, variables) == expected
+
+
+COVERED = [
+    ("*", "http://anything.test"),
+    ("a.test", "http://a.test"),
+    ("a.test", "http://A.test."),
+    ("a.test", "http://sub.a.test"),
+    (".a.test", "http://sub.a.test"),
+    ("*.a.test", "http://sub.a.test"),
+    (".a.test", "http://a.test"),
+    ("b.test, a.test", "http://a.test"),
+    ("b.test a.test", "http://a.test"),
+    ("A.TEST", "http://a.test"),
+    ("a.test:80", "http://a.test"),
+    ("a.test:8080", "http://a.test:8080"),
+    ("127.0.0.1", "http://127.0.0.1:9000"),
+    ("10.0.0.0/8", "http://10.20.30.40"),
+    ("10.0.0.0/8:80", "http://10.20.30.40"),
+    ("::1", "http://[::1]:9000"),
+    ("[::1]:9000", "http://[::1]:9000"),
+    ("fd00::/8", "http://[fd12::1]"),
+    ("0:0:0:0:0:0:0:1", "http://[::1]"),
+]
+
+NOT_COVERED = [
+    ("", "http://a.test"),
+    (",, ,", "http://a.test"),
+    ("a.test", "http://ba.test"),
+    ("a.test", "http://a.test.b"),
+    ("a.test:81", "http://a.test"),
+    ("10.0.0.0/8", "http://11.0.0.1"),
+    ("10.0.0.0/8", "http://ten.test"),
+    ("10.0.0.0/x", "http://10.0.0.1"),
+    ("0.0.0.0/0", "http://[::1]"),
+    ("[::1]:9000", "http://[::1]"),
+    ("a.test:b", "http://a.test"),
+    (".", "http://a.test"),
+]
+
+
+@pytest.mark.parametrize(("exceptions", "url"), COVERED)
+def test_no_proxy_names_what_is_reached_directly(exceptions: str, url: str) -> None:
+    """F-HTTP-12: names with what is below them, addresses, networks, ports and a star."""
+    assert chosen(url, {"HTTP_PROXY": PROXY, "NO_PROXY": exceptions}) is None
+
+
+@pytest.mark.parametrize(("exceptions", "url"), NOT_COVERED)
+def test_no_proxy_names_nothing_else(exceptions: str, url: str) -> None:
+    """F-HTTP-12: what is not named goes through the proxy."""
+    assert chosen(url, {"HTTP_PROXY": PROXY, "NO_PROXY": exceptions}) == PROXY
+
+
+def test_a_choice_of_the_caller_stands_above_the_environment() -> None:
+    """F-HTTP-12: proxy= holds for every URL, and False for none."""
+    environ = {"HTTP_PROXY": "http://other.test:1", "NO_PROXY": "*"}
+    for url in ("http://a.test", "https://a.test", "ws://a.test", "tcp://a.test:7"):
+        assert chosen(url, environ, PROXY) == PROXY
+    assert chosen("http://a.test", {"HTTP_PROXY": PROXY}, False) is None
+
+
+def test_credentials_are_taken_from_the_proxys_url_and_not_shown() -> None:
+    """F-HTTP-12: user and password become Basic credentials."""
+    rules = ProxyRules.of("http://us%40er:pass@proxy.test:3128", {})
+    proxy = rules.proxy_for(parse_url("http://a.test"))
+    assert proxy is not None
+    assert proxy.credentials == "Basic dXNAZXI6cGFzcw=="
+    assert "pass" not in repr(proxy) + str(proxy) + repr(rules)
+
+
+@pytest.mark.parametrize(
+    ("proxy", "reason"),
+    [
+        ("socks5://proxy.test:1080", "SOCKS proxy, which is not supported"),
+        ("SOCKS5H://proxy.test:1080", "SOCKS proxy, which is not supported"),
+        ("ftp://proxy.test", "its scheme is 'ftp'"),
+        ("http://", "without a host"),
+        ("", "without a host"),
+        ("http://u:secret@proxy.test:port", "not a URL"),
+    ],
+)
+def test_what_is_no_http_proxy_is_refused(proxy: str, reason: str) -> None:
+    """F-HTTP-12: one clear error that names where the proxy came from."""
+    with pytest.raises(UsageError, match=reason) as caught:
+        ProxyRules.of(proxy, {})
+    assert "proxy" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_an_unusable_variable_matters_only_where_it_is_used() -> None:
+    """F-HTTP-12: the error names the variable; a client that does not need it never sees it."""
+    environ = {"ALL_PROXY": "socks5://proxy.test:1080", "HTTP_PROXY": PROXY}
+    assert chosen("http://a.test", environ) == PROXY
+    with pytest.raises(UsageError, match="all_proxy names a SOCKS proxy"):
+        chosen("https://a.test", environ)
+
+
+def test_a_proxy_that_is_no_text_is_refused() -> None:
+    """F-HTTP-12: True is not a choice."""
+    with pytest.raises(UsageError, match="a URL, None or False, not True"):
+        ProxyRules.of(True, {})

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import asyncio
+import socket
+
+from mcpclient.net.stream import Stream
+from tests.net.peers import PATIENCE, Recorder, echo, serve
+
+
+async def connect(port: int) -> tuple[Stream, Recorder]:
+    recorder = Recorder()
+    loop = asyncio.get_running_loop()
+    _, stream = await loop.create_connection(lambda: Stream(recorder), "127.0.0.1", port)
+    return stream, recorder
+
+
+def test_bytes_go_both_ways_and_the_end_is_told_once() -> None:
+    """F-WS-1, F-STD-8: data as it comes, then the end without an error."""
+
+    async def scenario() -> None:
+        async with serve(echo) as port:
+            stream, recorder = await connect(port)
+            stream.write(b"hello")
+            await recorder.has(b"hello")
+            assert not stream.ended
+            stream.close()
+            await recorder.has_ended()
+            assert recorder.ends == [None]
+            assert stream.ended
+            stream.write(b"ignored")
+            stream.close()
+            stream.abort()
+
+    asyncio.run(scenario())
+
+
+def test_a_reset_is_told() -> None:
+    """F-LIFE-7: the error of the operating system is passed on."""
+
+    async def reset(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.transport.abort()  # with data unread, which makes it a reset
+
+    async def scenario() -> None:
+        async with serve(reset) as port:
+            stream, recorder = await connect(port)
+            stream.write(b"x" * 100_000)
+            await recorder.has_ended()
+            assert isinstance(recorder.ends[0], OSError) or recorder.ends == [None]
+            assert len(recorder.ends) == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_peer_that_does_not_read_is_noticed() -> None:
+    """F-STD-5: paused while the peer does not keep up, and told when it does again."""
+
+    async def scenario() -> None:
+        may_read = asyncio.Event()
+
+        async def read_late(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await may_read.wait()
+            while await reader.read(1 << 20):
+                pass
+
+        async with serve(read_late) as port:
+            stream, recorder = await connect(port)
+            while not stream.paused:
+                stream.write(b"x" * 1_000_000)
+            may_read.set()
+            await recorder.until(lambda recorder: recorder.resumed > 0)
+            assert not stream.paused
+            stream.abort()
+            await recorder.has_ended()
+
+    asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
+
+
+def test_it_can_be_dropped_after_its_loop_is_closed() -> None:
+    """F-LIFE-5: a finalizer may come late; the socket is released all the same."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        loop = asyncio.new_event_loop()
+        stream, recorder = loop.run_until_complete(connect(listener.getsockname()[1]))
+        loop.close()
+        stream.abort()
+        stream.abort()
+    assert recorder.ends == [None]

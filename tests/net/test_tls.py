@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import re
+import ssl
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient.errors import UsageError
+from mcpclient.net.network_options import NetworkOptions
+from mcpclient.net.tls import TlsContexts, explain_tls_error
+from tests.net.certificates import Authority
+
+
+def contexts(**options: Any) -> TlsContexts:
+    return TlsContexts(NetworkOptions.of(proxy=False, environ={}, **options))
+
+
+def trusted(context: ssl.SSLContext) -> int:
+    return int(context.cert_store_stats()["x509_ca"])
+
+
+def test_verification_is_on_by_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """F-HTTP-12: the system's authorities, or those of SSL_CERT_FILE."""
+    monkeypatch.setenv("SSL_CERT_FILE", Authority(tmp_path).file)
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path / "none"))
+    context = contexts().for_server
+    assert context.check_hostname
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert trusted(context) == 1
+
+
+def test_ca_file_says_whom_to_trust(tmp_path: Path) -> None:
+    """F-HTTP-12: the file's authorities and no others."""
+    made = contexts(ca_file=Authority(tmp_path).file)
+    assert trusted(made.for_server) == trusted(made.for_proxy) == 1
+    assert made.for_server is made.for_server
+    assert made.for_proxy is made.for_proxy
+    assert made.for_server.check_hostname
+
+
+def test_verification_can_be_switched_off() -> None:
+    """F-HTTP-12: only when it was asked for by name."""
+    context = contexts(verify=False).for_server
+    assert not context.check_hostname
+    assert context.verify_mode is ssl.CERT_NONE
+
+
+def test_an_own_context_is_used_as_it_is() -> None:
+    """F-HTTP-12: for servers and proxies alike."""
+    own = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    made = contexts(ssl_context=own)
+    assert made.for_server is own
+    assert made.for_proxy is own
+
+
+def test_a_client_certificate_comes_in_three_forms(tmp_path: Path) -> None:
+    """F-HTTP-12: one file, two files, and two files with the key's password."""
+    authority = Authority(tmp_path)
+    assert contexts(client_cert=authority.client_file()).for_server
+    assert contexts(client_cert=Path(authority.client_file())).for_server
+    assert contexts(client_cert=authority.client_files()).for_server
+    locked = authority.client_files(password="secret")
+    assert contexts(client_cert=(*locked, "secret")).for_server
+
+
+def test_unusable_files_are_named(tmp_path: Path) -> None:
+    """F-HTTP-12: one clear error each, and no question on the terminal."""
+    authority = Authority(tmp_path)
+    empty, missing = tmp_path / "empty.pem", tmp_path / "none.pem"
+    empty.write_text("nothing\n")
+    locked = authority.client_files(password="secret")
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"ca_file": missing}, "ca_file '.*none.pem' holds no certificates"),
+        ({"ca_file": empty}, "ca_file '.*empty.pem' holds no certificates"),
+        ({"client_cert": missing}, "client_cert '.*none.pem' cannot be used: .*No such file"),
+        ({"client_cert": empty}, "no certificate with its key in PEM form"),
+        ({"client_cert": locked}, "password is wrong or missing"),
+        ({"client_cert": (*locked, "wrong")}, "password is wrong or missing"),
+        ({"client_cert": locked[:1]}, "client_cert is a path, "),
+    ]
+    for options, reason in wrong:
+        with pytest.raises(UsageError, match=reason):
+            assert contexts(**options).for_server
+
+
+def test_a_key_of_another_certificate_is_noticed(tmp_path: Path) -> None:
+    """F-HTTP-12: the two files belong together."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    certificate, _ = Authority(tmp_path / "a").client_files()
+    _, key = Authority(tmp_path / "b").client_files()
+    with pytest.raises(UsageError, match="the key is not that of the certificate"):
+        assert contexts(client_cert=(certificate, key)).for_server
+
+
+def ssl_error(reason: str) -> ssl.SSLError:
+    error = ssl.SSLError(1, f"[SSL: {reason}] words of OpenSSL")
+    error.reason = reason
+    return error
+
+
+def verification_error(code: int, message: str) -> ssl.SSLCertVerificationError:
+    error = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    error.verify_code = code
+    error.verify_message = message
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (verification_error(18, "self-signed certificate"), "is self-signed; .* ca_file"),
+        (verification_error(19, "in chain"), "authority that is not trusted here; .* ca_file"),
+        (
+            verification_error(20, "no issuer"),
+            "authority that is not trusted here; .*SSL_CERT_FILE",
+        ),
+        (verification_error(10, "expired"), "has expired; the server needs a new one"),
+        (verification_error(9, "not yet"), "not valid yet; is the clock"),
+        (verification_error(62, "Hostname mismatch."), r"not one for a\.test; .*\(Hostname misma"),
+        (verification_error(23, "certificate revoked"), "is not trusted: certificate revoked"),
+        (ssl_error("TLSV13_ALERT_CERTIFICATE_REQUIRED"), "demands a client certificate"),
+        (ssl_error("SSLV3_ALERT_HANDSHAKE_FAILURE"), "may demand a client certificate"),
+        (ssl_error("TLSV1_ALERT_UNKNOWN_CA"), "does not trust the authority of our client"),
+        (ssl_error("WRONG_VERSION_NUMBER"), "port 443 does not speak TLS"),
+        (ssl.SSLEOFError(8, "EOF occurred"), "closed the connection during TLS"),
+        (ssl_error("SOMETHING_NEW"), "TLS with a.test port 443 failed: SOMETHING_NEW"),
+    ],
+)
+def test_errors_say_what_would_change_them(error: ssl.SSLError, expected: str) -> None:
+    """F-HTTP-12: the text names the host, what is wrong, and what to do."""
+    text = explain_tls_error(error, "a.test", 443)
+    assert re.search(expected, text), text
+    assert "a.test" in text

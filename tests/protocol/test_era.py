@@ -1,0 +1,31 @@
+"""What both eras share: F-WIRE-5 and F-LIFE-1."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from mcpclient.protocol.era import ClientIdentity, is_repeatable
+
+
+@pytest.mark.parametrize(
+    "method", ["initialize", "server/discover", "tools/list", "resources/read", "ping"]
+)
+def test_reading_may_be_repeated(method: str) -> None:
+    """F-WIRE-5: a stale connection may be replaced where sending twice does no harm."""
+    assert is_repeatable(method)
+
+
+@pytest.mark.parametrize("method", ["tools/call", "tasks/cancel", "vendor/unknown", ""])
+def test_acting_may_not(method: str) -> None:
+    """F-WIRE-5, F-MANY-5: a call that may have run is never repeated by itself."""
+    assert not is_repeatable(method)
+
+
+def test_identity_cannot_be_changed() -> None:
+    """F-LIFE-1: one identity per connection, with no capability unless one is given."""
+    identity = ClientIdentity({"name": "test", "version": "1"})
+    assert identity.capabilities == {}
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        identity.info = {}  # type: ignore[misc]

@@ -1,0 +1,240 @@
+"""Tool arguments in HTTP headers, by the tables of the specification: F-HTTP-9."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpclient.protocol.header_parameters import (
+    HeaderParameter,
+    HeaderParameters,
+    encode_header_value,
+    header_parameters_of,
+)
+
+
+def annotated(name: Any, kind: Any = "string") -> dict[str, Any]:
+    return {"type": kind, "x-mcp-header": name}
+
+
+def schema_of(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+def sent(schema: Any, arguments: Any) -> dict[str, str]:
+    parameters = HeaderParameters()
+    parameters.learn({"name": "tool", "inputSchema": schema})
+    return parameters.for_call({"name": "tool", "arguments": arguments})
+
+
+@pytest.mark.parametrize(
+    ("value", "header"),
+    [
+        # "Encoding examples" of the Streamable HTTP page.
+        ("us-west1", "us-west1"),
+        ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
+        (" padded ", "=?base64?IHBhZGRlZCA=?="),
+        ("line1\nline2", "=?base64?bGluZTEKbGluZTI=?="),
+        ("=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="),
+        # Cases of the official conformance suite.
+        ("", ""),
+        ("a b  c", "a b  c"),
+        (" leading", "=?base64?IGxlYWRpbmc=?="),
+        ("trailing ", "=?base64?dHJhaWxpbmcg?="),
+        (" ", "=?base64?IA==?="),
+        ("a\r\nb", "=?base64?YQ0KYg==?="),
+        ("\t", "=?base64?CQ==?="),
+        ("a\tb", "=?base64?YQli?="),
+        ("\x7f", "=?base64?fw==?="),
+        ("~!", "~!"),
+        # Near misses of the sentinel.
+        ("=?base64?open", "=?base64?open"),
+        ("closed?=", "closed?="),
+        ("=?BASE64?x?=", "=?BASE64?x?="),
+        ("=?base64?=", "=?base64?PT9iYXNlNjQ/PQ==?="),
+    ],
+)
+def test_value_encoding(value: str, header: str) -> None:
+    """F-HTTP-9: plain where a header can carry it, else the Base64 sentinel form."""
+    assert encode_header_value(value) == header
+
+
+@given(st.text(max_size=20))
+@settings(max_examples=100, deadline=None)
+def test_every_value_can_be_read_back(value: str) -> None:
+    """F-HTTP-9: what a server decodes is what was in the body, and no header is ever unsafe."""
+    header = encode_header_value(value)
+    assert header.isascii()
+    assert header.isprintable()
+    assert header == header.strip()
+    if header.startswith("=?base64?") and header.endswith("?="):
+        assert base64.b64decode(header[9:-2], validate=True).decode() == value
+    else:
+        assert header == value
+
+
+def test_the_example_of_the_specification() -> None:
+    """F-HTTP-9: execute_sql mirrors its region and nothing else."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "region": {
+                "type": "string",
+                "description": "The region to execute the query in",
+                "x-mcp-header": "Region",
+            },
+            "query": {"type": "string", "description": "The SQL query to execute"},
+        },
+        "required": ["region", "query"],
+    }
+    assert header_parameters_of(schema) == [HeaderParameter("Region", ("region",))]
+    headers = sent(schema, {"region": "us-west1", "query": "SELECT * FROM users"})
+    assert headers == {"Mcp-Param-Region": "us-west1"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "header"),
+    [
+        ("string", "x", "x"),
+        ("integer", 42, "42"),
+        ("integer", -7, "-7"),
+        ("integer", 0, "0"),
+        ("integer", 42.0, "42"),
+        ("integer", 2**53 - 1, "9007199254740991"),
+        ("integer", -(2**53) + 1, "-9007199254740991"),
+        ("boolean", True, "true"),
+        ("boolean", False, "false"),
+        # No header: null, not given, and what no header can repeat.
+        ("string", None, None),
+        ("integer", 2**53, None),
+        ("integer", 1.5, None),
+        ("integer", 1e300, None),
+        ("integer", float("inf"), None),
+        ("integer", float("nan"), None),
+        ("string", ["a"], None),
+        ("string", {"a": 1}, None),
+    ],
+)
+def test_type_conversion(kind: str, value: Any, header: str | None) -> None:
+    """F-HTTP-9: strings as they are, integers in decimal, booleans in lower case, null not."""
+    expected = {} if header is None else {"Mcp-Param-X": header}
+    assert sent(schema_of(x=annotated("X", kind)), {"x": value}) == expected
+
+
+@pytest.mark.parametrize("arguments", [{}, {"y": 1}, None, [], "text"])
+def test_a_parameter_that_is_not_given(arguments: Any) -> None:
+    """F-HTTP-9: no value, no header, whatever the caller passes as arguments."""
+    assert sent(schema_of(x=annotated("X")), arguments) == {}
+
+
+def test_nested_properties() -> None:
+    """F-HTTP-9: the value is read at the exact path; a step that is missing means no header."""
+    schema = schema_of(a=schema_of(b=annotated("B"), properties=annotated("P")))
+    assert header_parameters_of(schema) == [
+        HeaderParameter("B", ("a", "b")),
+        HeaderParameter("P", ("a", "properties")),
+    ]
+    assert sent(schema, {"a": {"b": "1", "properties": "2"}, "b": "no"}) == {
+        "Mcp-Param-B": "1",
+        "Mcp-Param-P": "2",
+    }
+    assert sent(schema, {"a": "text"}) == {}
+    assert sent(schema, {"a": None}) == {}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        # The twelve bad tools of the official suite, and what else the page forbids.
+        pytest.param(schema_of(x=annotated("")), id="empty"),
+        pytest.param(schema_of(x=annotated("X", "object")), id="object"),
+        pytest.param(schema_of(x=annotated("X", "array")), id="array"),
+        pytest.param(schema_of(x=annotated("X", "null")), id="null"),
+        pytest.param(schema_of(x=annotated("X", "number")), id="number"),
+        pytest.param(schema_of(x=annotated("X"), y=annotated("X")), id="same name"),
+        pytest.param(schema_of(x=annotated("Region"), y=annotated("REGION")), id="other case"),
+        pytest.param(schema_of(x=annotated("My Region")), id="space"),
+        pytest.param(schema_of(x=annotated("Region:Primary")), id="colon"),
+        pytest.param(schema_of(x=annotated("Région")), id="not ascii"),
+        pytest.param(schema_of(x=annotated("Region\tID")), id="tab"),
+        pytest.param(schema_of(x=annotated("X\r\nEvil: 1")), id="line end"),
+        pytest.param(schema_of(x=annotated("X\n")), id="line end at the end"),
+        pytest.param(schema_of(x=annotated(5)), id="no string"),
+        pytest.param(schema_of(x=annotated(None)), id="null name"),
+        pytest.param(schema_of(x={"x-mcp-header": "X"}), id="no type"),
+        pytest.param(schema_of(x=annotated("X", ["string", "null"])), id="several types"),
+        pytest.param({"type": "string", "x-mcp-header": "X"}, id="the root"),
+        pytest.param(schema_of(x={"type": "array", "items": annotated("X")}), id="items"),
+        pytest.param(schema_of(x={"prefixItems": [annotated("X")]}), id="prefixItems"),
+        pytest.param({"oneOf": [schema_of(x=annotated("X"))]}, id="oneOf"),
+        pytest.param({"anyOf": [schema_of(x=annotated("X"))]}, id="anyOf"),
+        pytest.param({"allOf": [schema_of(x=annotated("X"))]}, id="allOf"),
+        pytest.param({"not": schema_of(x=annotated("X"))}, id="not"),
+        pytest.param({"if": schema_of(x=annotated("X"))}, id="if"),
+        pytest.param({"then": schema_of(x=annotated("X"))}, id="then"),
+        pytest.param({"$defs": {"d": annotated("X")}}, id="$defs"),
+        pytest.param(schema_of(x={"oneOf": [annotated("X")]}), id="oneOf of a property"),
+        pytest.param({"additionalProperties": annotated("X")}, id="additionalProperties"),
+        pytest.param({"patternProperties": {"^x": annotated("X")}}, id="patternProperties"),
+    ],
+)
+def test_invalid_annotations(schema: Any) -> None:
+    """F-HTTP-9: any broken rule makes the tool unusable, and the reason is told."""
+    with pytest.raises(ValueError, match="x-mcp-header"):
+        header_parameters_of(schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        None,
+        True,
+        "text",
+        [],
+        {},
+        {"properties": None},
+        {"properties": {"x": None}},
+        schema_of(x={"type": "object", "default": {"x-mcp-header": ""}}),
+        schema_of(x={"enum": [{"x-mcp-header": ""}], "const": {"x-mcp-header": ""}}),
+        schema_of(**{"x-mcp-header": {"type": "string"}}),
+    ],
+)
+def test_schemas_without_annotations(schema: Any) -> None:
+    """F-HTTP-9: what is no schema, and what only looks like an annotation, asks for nothing."""
+    assert header_parameters_of(schema) == []
+
+
+def test_a_schema_nested_without_end() -> None:
+    """F-WIRE-7: looking for annotations has a bound."""
+    schema: dict[str, Any] = annotated("X")
+    for _ in range(5_000):
+        schema = schema_of(x=schema)
+    assert header_parameters_of(schema) == []
+
+
+def test_all_characters_of_a_field_name() -> None:
+    """F-HTTP-9: the name is any token of RFC 9110."""
+    name = "!#$%&'*+-.^_`|~09azAZ"
+    assert sent(schema_of(x=annotated(name)), {"x": "1"}) == {f"Mcp-Param-{name}": "1"}
+
+
+def test_learning_again() -> None:
+    """F-HTTP-9: the last list counts; a tool that became invalid loses its headers."""
+    parameters = HeaderParameters()
+    call = {"name": "t", "arguments": {"x": "1"}}
+    parameters.learn({"name": "t", "inputSchema": schema_of(x=annotated("X"))})
+    assert parameters.for_call(call) == {"Mcp-Param-X": "1"}
+    parameters.learn({"name": "t", "inputSchema": schema_of(x=annotated("Y"))})
+    assert parameters.for_call(call) == {"Mcp-Param-Y": "1"}
+    with pytest.raises(ValueError, match="not an HTTP field name"):
+        parameters.learn({"name": "t", "inputSchema": schema_of(x=annotated(""))})
+    assert parameters.for_call(call) == {}
+    parameters.learn({"name": "t", "inputSchema": schema_of(x=annotated("X"))})
+    parameters.learn({"name": "t"})
+    assert parameters.for_call(call) == {}
+    parameters.learn({"name": ["no", "name"], "inputSchema": schema_of(x=annotated(""))})
+    assert parameters.for_call({}) == {}

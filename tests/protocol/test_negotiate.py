@@ -1,0 +1,500 @@
+"""Which era a server speaks, as a table of servers: F-LIFE-1 to F-LIFE-4, F-HTTP-11 (pains 21, 49).
+
+Every case is a conversation: what the client does, and what comes of it. The client must do exactly
+that, and end with the version, or with the exception, that the last entry names.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Union
+
+import pytest
+
+from mcpclient.errors import (
+    AuthorizationRequired,
+    CallTimeout,
+    ClientClosed,
+    ConnectFailed,
+    ConnectionLost,
+    HttpError,
+    McpError,
+    PeerError,
+    ProcessExited,
+    ProtocolViolation,
+    UsageError,
+)
+from mcpclient.protocol.era import ClientIdentity
+from mcpclient.protocol.era_handshake import HandshakeEra
+from mcpclient.protocol.era_stateless import StatelessEra
+from mcpclient.protocol.negotiate import (
+    PROBE_TIMEOUT,
+    Agreement,
+    Ask,
+    Effect,
+    OpenServerChannel,
+    Plan,
+    Restart,
+    SwitchToLegacySse,
+    Tell,
+    negotiate,
+)
+from mcpclient.protocol.versions import Era
+
+IDENTITY = ClientIdentity({"name": "test", "version": "1"}, {"roots": {}})
+
+Outcome = Union[dict[str, Any], McpError, None]
+Conversation = list[tuple[str, Outcome]]
+
+
+def plan(**fields: Any) -> Plan:
+    return Plan(IDENTITY, "the server", **fields)
+
+
+def converse(plan: Plan, conversation: Conversation) -> Agreement:
+    """Negotiate with a server that answers as written; every step must be the one written."""
+    steps = negotiate(plan)
+    outcome: Outcome = None
+    try:
+        for expected, next_outcome in conversation:
+            effect = steps.throw(outcome) if isinstance(outcome, McpError) else steps.send(outcome)
+            assert describe(effect) == expected
+            outcome = next_outcome
+        effect = steps.throw(outcome) if isinstance(outcome, McpError) else steps.send(outcome)
+    except StopIteration as end:
+        agreement: Agreement = end.value
+        return agreement
+    raise AssertionError(f"one step too many: {describe(effect)}")
+
+
+def describe(effect: Effect) -> str:
+    if isinstance(effect, Ask) and effect.method == "initialize":
+        assert effect.params is not None
+        assert effect.params["clientInfo"] == IDENTITY.info
+        assert effect.params["capabilities"] == IDENTITY.capabilities
+        outgoing = effect.era.request(1, effect.method, effect.params, None)
+        assert "MCP-Protocol-Version" not in outgoing.headers
+        assert effect.timeout is None
+        return f"initialize {effect.params['protocolVersion']}"
+    if isinstance(effect, Ask):
+        assert (effect.method, effect.params) == ("server/discover", None)
+        patience = "probe" if effect.timeout == PROBE_TIMEOUT else "discover"
+        return f"{patience} {effect.era.version}"
+    if isinstance(effect, Tell):
+        return f"tell {effect.method}"
+    if isinstance(effect, OpenServerChannel):
+        return f"channel {effect.headers['MCP-Protocol-Version']}"
+    return {Restart: "restart", SwitchToLegacySse: "switch"}[type(effect)]
+
+
+def initialized(version: str = "2025-11-25") -> dict[str, Any]:
+    return {
+        "protocolVersion": version,
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": "old", "version": "1"},
+        "instructions": "be kind",
+    }
+
+
+def discovered(*versions: str) -> dict[str, Any]:
+    return {
+        "supportedVersions": list(versions or ("2026-07-28",)),
+        "capabilities": {"tools": {}},
+        "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "new", "version": "2"}},
+    }
+
+
+def handshake(version: str = "2025-11-25", offer: str = "2025-11-25") -> Conversation:
+    return [
+        (f"initialize {offer}", initialized(version)),
+        (f"channel {version}", None),
+        ("tell notifications/initialized", None),
+    ]
+
+
+def unsupported(*versions: str) -> PeerError:
+    return PeerError(-32022, "Unsupported protocol version", {"supported": list(versions)})
+
+
+def refused(status: int) -> HttpError:
+    return HttpError(status, {}, b"<html>no</html>", "http://h/")
+
+
+PROBE = "probe 2026-07-28"
+NO_METHOD = PeerError(-32601, "Method not found")
+TIMEOUT = CallTimeout("server/discover", 5.0)
+EXITED = ProcessExited(["server"], 1, "Traceback")
+
+# What the server does with the probe, and where that leads.
+STATELESS: dict[str, Conversation] = {
+    "modern": [(PROBE, discovered())],
+    "modern and more": [(PROBE, discovered("2099-01-01", "2026-07-28", "2025-11-25"))],
+    "other version named": [
+        (PROBE, unsupported("2026-07-28", "2025-11-25")),
+        (PROBE, discovered()),
+    ],
+    "same version named": [(PROBE, unsupported("2026-07-28")), (PROBE, discovered())],
+    # Silence may be a slow start: the refusal of initialize shows that the server runs by now.
+    "slow": [
+        (PROBE, TIMEOUT),
+        ("initialize 2025-11-25", NO_METHOD),
+        ("discover 2026-07-28", discovered()),
+    ],
+    "slow, naming versions": [
+        (PROBE, TIMEOUT),
+        ("initialize 2025-11-25", unsupported("2026-07-28")),
+        ("discover 2026-07-28", discovered()),
+    ],
+    "odd about the probe": [
+        (PROBE, PeerError(-32603, "warming up")),
+        ("initialize 2025-11-25", unsupported("2026-07-28")),
+        ("discover 2026-07-28", discovered()),
+    ],
+}
+
+HANDSHAKE: dict[str, Conversation] = {
+    "method not found": [(PROBE, NO_METHOD), *handshake()],
+    "invalid params": [(PROBE, PeerError(-32602, "Invalid request parameters")), *handshake()],
+    "legacy code": [(PROBE, PeerError(-32000, "not initialized")), *handshake()],
+    "any error": [(PROBE, PeerError(1, "?")), *handshake("2024-11-05")],
+    "names legacy versions": [(PROBE, unsupported("2025-06-18")), *handshake("2025-06-18")],
+    "names nothing": [(PROBE, PeerError(-32022, "unsupported")), *handshake()],
+    "names something odd": [(PROBE, PeerError(-32022, "no", {"supported": "x"})), *handshake()],
+    "names it and refuses it again": [
+        (PROBE, unsupported("2026-07-28", "2025-11-25")),
+        (PROBE, unsupported("2026-07-28", "2025-11-25")),
+        *handshake(),
+    ],
+    "discovers legacy versions only": [(PROBE, discovered("2025-11-25")), *handshake()],
+    "answers anything": [(PROBE, {}), *handshake()],
+    "answers with something odd": [(PROBE, {"supportedVersions": "2026-07-28"}), *handshake()],
+    "no result": [(PROBE, ProtocolViolation("the server answered without a result")), *handshake()],
+    "silent": [(PROBE, TIMEOUT), *handshake("2025-03-26")],
+    "exits on the probe": [(PROBE, EXITED), ("restart", None), *handshake()],
+    "exits after refusing the probe": [
+        (PROBE, NO_METHOD),
+        ("initialize 2025-11-25", EXITED),
+        ("restart", None),
+        *handshake(),
+    ],
+    "exits late on the probe": [
+        (PROBE, TIMEOUT),
+        ("initialize 2025-11-25", EXITED),
+        ("restart", None),
+        *handshake(),
+    ],
+    "http 400": [(PROBE, refused(400)), *handshake()],
+    "http 404": [(PROBE, refused(404)), *handshake()],
+    "http 500": [(PROBE, refused(500)), *handshake()],
+    "wants another offer": [
+        (PROBE, NO_METHOD),
+        ("initialize 2025-11-25", PeerError(-32602, "no", {"supported": ["2024-11-05"]})),
+        *handshake("2024-11-05", offer="2024-11-05"),
+    ],
+}
+
+FAILURES: dict[str, Conversation] = {
+    "header mismatch": [(PROBE, PeerError(-32020, "mismatch"))],
+    "capability missing": [(PROBE, PeerError(-32021, "roots needed"))],
+    "only unknown versions": [(PROBE, unsupported("2099-01-01"))],
+    "no version at all": [(PROBE, unsupported())],
+    "http 401": [(PROBE, refused(401))],
+    "http 403": [(PROBE, refused(403))],
+    "http 407": [(PROBE, refused(407))],
+    "http 429": [(PROBE, refused(429))],
+    "authorization": [(PROBE, AuthorizationRequired("https://as/"))],
+    "not reachable": [(PROBE, ConnectFailed("the server", "refused"))],
+    "closed meanwhile": [(PROBE, ClientClosed())],
+    "refuses both": [(PROBE, NO_METHOD), ("initialize 2025-11-25", PeerError(-32603, "broken"))],
+    "exits on both": [
+        (PROBE, EXITED),
+        ("restart", None),
+        ("initialize 2025-11-25", ConnectionLost("again")),
+    ],
+    "exits thrice": [
+        (PROBE, NO_METHOD),
+        ("initialize 2025-11-25", EXITED),
+        ("restart", None),
+        ("initialize 2025-11-25", ConnectionLost("again")),
+    ],
+    "silent for good": [
+        (PROBE, TIMEOUT),
+        ("initialize 2025-11-25", CallTimeout("initialize", 30.0)),
+    ],
+    "http 503": [(PROBE, refused(503)), ("initialize 2025-11-25", refused(503))],
+    "refuses the only offer": [
+        (PROBE, NO_METHOD),
+        ("initialize 2025-11-25", PeerError(-32602, "no", {"supported": ["2025-11-25"]})),
+    ],
+}
+
+
+@pytest.mark.parametrize("server", STATELESS)
+def test_stateless_servers(server: str) -> None:
+    """F-LIFE-2, F-LIFE-3: a server of the stateless era is spoken to in it."""
+    agreement = converse(plan(), STATELESS[server])
+    assert isinstance(agreement.era, StatelessEra)
+    assert agreement.era.version == "2026-07-28"
+    assert agreement.server_info == {"name": "new", "version": "2"}
+    assert agreement.capabilities == {"tools": {}}
+    assert agreement.instructions is None
+    assert agreement.raw["supportedVersions"]
+
+
+@pytest.mark.parametrize("server", HANDSHAKE)
+def test_handshake_servers(server: str) -> None:
+    """F-LIFE-1, F-LIFE-3: any answer but one of the stateless era leads to the handshake."""
+    agreement = converse(plan(), HANDSHAKE[server])
+    result = HANDSHAKE[server][-3][1]
+    assert isinstance(result, dict)
+    assert isinstance(agreement.era, HandshakeEra)
+    assert agreement.era.version == result["protocolVersion"]
+    assert agreement.server_info == {"name": "old", "version": "1"}
+    assert agreement.capabilities == {"tools": {}}
+    assert agreement.instructions == "be kind"
+    assert agreement.raw is result
+
+
+@pytest.mark.parametrize("server", FAILURES)
+def test_servers_that_cannot_be_used(server: str) -> None:
+    """F-LIFE-3: the server's own last word is what the caller gets."""
+    last = FAILURES[server][-1][1]
+    assert isinstance(last, McpError)
+    with pytest.raises(type(last)) as caught:
+        converse(plan(), FAILURES[server])
+    assert caught.value is last
+
+
+def test_a_server_of_the_future() -> None:
+    """F-LIFE-3: no revision in common is said at once, without a handshake that cannot succeed."""
+    with pytest.raises(ProtocolViolation, match="speaks no revision this client knows: 2099-01-01"):
+        converse(plan(), [(PROBE, discovered("2099-01-01"))])
+
+
+def test_a_refusal_is_kept_over_a_vague_second_one() -> None:
+    """F-LIFE-3: when the second discovery fails too, the answer to initialize is the one to know."""
+    refusal = PeerError(-32600, "initialize what?")
+    with pytest.raises(PeerError) as caught:
+        converse(
+            plan(),
+            [
+                (PROBE, TIMEOUT),
+                ("initialize 2025-11-25", refusal),
+                ("discover 2026-07-28", NO_METHOD),
+            ],
+        )
+    assert caught.value is refusal
+
+
+# Legacy HTTP+SSE
+
+SWITCHED: Conversation = [
+    (PROBE, refused(405)),
+    ("initialize 2025-11-25", refused(405)),
+    ("switch", None),
+]
+
+
+@pytest.mark.parametrize("status", [400, 404, 405])
+def test_the_legacy_transport(status: int) -> None:
+    """F-HTTP-11: where POST meets no endpoint, the same URL is tried as HTTP+SSE."""
+    agreement = converse(
+        plan(may_switch=True),
+        [
+            (PROBE, refused(status)),
+            ("initialize 2025-11-25", refused(status)),
+            ("switch", None),
+            *handshake("2024-11-05"),
+        ],
+    )
+    assert agreement.era.version == "2024-11-05"
+
+
+@pytest.mark.parametrize("may_switch", [True, False])
+@pytest.mark.parametrize("status", [401, 403, 406, 410, 500, 502])
+def test_other_statuses_do_not_lead_to_the_legacy_transport(status: int, may_switch: bool) -> None:
+    """F-HTTP-11: falls back on 400, 404 and 405 only."""
+    last = refused(status)
+    with pytest.raises(HttpError) as caught:
+        converse(plan(may_switch=may_switch), [(PROBE, NO_METHOD), ("initialize 2025-11-25", last)])
+    assert caught.value is last
+
+
+def test_a_pinned_transport_is_not_left() -> None:
+    """F-HTTP-11: without the choice, a 404 is a 404."""
+    with pytest.raises(HttpError, match="404"):
+        converse(plan(), [(PROBE, refused(404)), ("initialize 2025-11-25", refused(404))])
+
+
+@pytest.mark.parametrize(
+    "second",
+    [refused(404), ProtocolViolation("no endpoint event"), CallTimeout("connect", 3.0), NO_METHOD],
+)
+def test_both_attempts_are_shown(second: McpError) -> None:
+    """F-HTTP-11: the final error says what each way gave (pain 49)."""
+    with pytest.raises(ConnectFailed) as caught:
+        converse(plan(may_switch=True), [*SWITCHED[:2], ("switch", second)])
+    assert [str(error) for error in caught.value.attempts] == [str(SWITCHED[1][1]), str(second)]
+    assert "Streamable HTTP gave HTTP 405" in str(caught.value)
+    assert str(second) in str(caught.value)
+    assert caught.value.__cause__ is second
+
+
+@pytest.mark.parametrize(
+    "second", [refused(401), refused(429), AuthorizationRequired("https://as/"), ClientClosed()]
+)
+def test_what_a_caller_must_see_is_not_wrapped(second: McpError) -> None:
+    """F-HTTP-11, F-MANY-2: a server that needs authorization says so on the second way as well."""
+    for conversation in (
+        [*SWITCHED[:2], ("switch", second)],
+        [*SWITCHED, ("initialize 2025-11-25", second)],
+    ):
+        with pytest.raises(type(second)) as caught:
+            converse(plan(may_switch=True), conversation)
+        assert caught.value is second
+
+
+# Versions
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_a_known_version_is_obeyed(version: str) -> None:
+    """F-LIFE-1: the version the server chose is the one spoken from then on."""
+    agreement = converse(plan(strict=True), [(PROBE, NO_METHOD), *handshake(version)])
+    outgoing = agreement.era.request(2, "ping", None, None)
+    assert outgoing.headers["MCP-Protocol-Version"] == version
+
+
+def test_an_unknown_version_is_accepted_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """F-LIFE-1: accepted and obeyed, and said in the log."""
+    with caplog.at_level(logging.WARNING, "mcpclient.negotiate"):
+        agreement = converse(plan(), [(PROBE, NO_METHOD), *handshake("2025-12-24")])
+    assert agreement.era.version == "2025-12-24"
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "2025-12-24" in caplog.text
+
+
+@pytest.mark.parametrize("answer", [{"protocolVersion": "2025-12-24"}, {"protocolVersion": 5}, {}])
+def test_strict_versions(answer: dict[str, Any]) -> None:
+    """F-LIFE-1: with strict_version an unknown version is an error; no version always is one."""
+    with pytest.raises(ProtocolViolation):
+        converse(plan(strict=True), [(PROBE, NO_METHOD), ("initialize 2025-11-25", answer)])
+    if "2025-12-24" not in answer.values():
+        with pytest.raises(ProtocolViolation, match="without a protocolVersion"):
+            converse(plan(), [(PROBE, NO_METHOD), ("initialize 2025-11-25", answer)])
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"capabilities": None, "serverInfo": "me", "instructions": 5},
+        {"capabilities": [], "serverInfo": None, "instructions": {}},
+        {},
+    ],
+)
+def test_odd_self_descriptions(result: dict[str, Any]) -> None:
+    """F-WIRE-8: what is of the wrong type reads as absent, in both eras."""
+    new = {"supportedVersions": ["2026-07-28"], "_meta": "x", **result}
+    old = {"protocolVersion": "2025-11-25", **result}
+    for agreement in (
+        converse(plan(), [(PROBE, new)]),
+        converse(plan(version="2025-11-25"), [("initialize 2025-11-25", old), *handshake()[1:]]),
+    ):
+        assert (agreement.server_info, agreement.capabilities) == ({}, {})
+        assert agreement.instructions is None
+
+
+def test_server_info_beside_the_metadata() -> None:
+    """F-LIFE-2: some servers say who they are outside of ``_meta``."""
+    result = {"supportedVersions": ["2026-07-28"], "serverInfo": {"name": "s"}}
+    assert converse(plan(), [(PROBE, result)]).server_info == {"name": "s"}
+
+
+# Pinned and remembered
+
+
+def test_pinned_to_the_stateless_era() -> None:
+    """F-LIFE-3: no probe timeout and no fallback; an error is an error."""
+    pinned = plan(version="2026-07-28", may_switch=True)
+    agreement = converse(
+        pinned,
+        [
+            ("discover 2026-07-28", unsupported("2026-07-28")),
+            ("discover 2026-07-28", discovered()),
+        ],
+    )
+    assert agreement.era.version == "2026-07-28"
+    errors: list[McpError] = [NO_METHOD, EXITED, refused(404), unsupported("2025-11-25")]
+    for error in errors:
+        with pytest.raises(type(error)):
+            converse(pinned, [("discover 2026-07-28", error)])
+    with pytest.raises(ProtocolViolation, match="without supportedVersions"):
+        converse(pinned, [("discover 2026-07-28", {})])
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-06-18"])
+def test_pinned_to_a_handshake_version(version: str) -> None:
+    """F-LIFE-3: that version is offered, without a probe."""
+    agreement = converse(plan(version=version), handshake("2025-06-18", offer=version))
+    assert agreement.era.version == "2025-06-18"
+    with pytest.raises(PeerError):
+        converse(plan(version=version), [(f"initialize {version}", NO_METHOD)])
+
+
+def test_pinned_to_an_unknown_version() -> None:
+    """F-LIFE-3: refused before anything is sent, with the versions that would do."""
+    with pytest.raises(UsageError, match="2025-11-25, 2026-07-28"):
+        negotiate(plan(version="1.0"))
+
+
+def test_a_remembered_handshake_is_not_probed() -> None:
+    """F-LIFE-3: the verdict is remembered, so that a reconnection costs no probe."""
+    assert converse(plan(remembered=Era.HANDSHAKE), handshake()).era.version == "2025-11-25"
+
+
+def test_a_remembered_stateless_server_is_asked_as_any() -> None:
+    """F-LIFE-3: its probe is its discovery."""
+    remembered = plan(remembered=Era.STATELESS)
+    assert converse(remembered, [(PROBE, discovered())]).era.version == "2026-07-28"
+    assert converse(remembered, [(PROBE, NO_METHOD), *handshake()]).era.version == "2025-11-25"
+
+
+@pytest.mark.parametrize("failure", [NO_METHOD, unsupported("2026-07-28"), EXITED, refused(400)])
+def test_a_memory_that_fails_is_checked(failure: McpError) -> None:
+    """F-LIFE-3: a server that was replaced by a newer one is probed again."""
+    agreement = converse(
+        plan(remembered=Era.HANDSHAKE),
+        [("initialize 2025-11-25", failure), ("restart", None), (PROBE, discovered())],
+    )
+    assert agreement.era.version == "2026-07-28"
+
+
+def test_a_memory_of_another_transport_is_checked() -> None:
+    """F-LIFE-3, F-HTTP-11: also when neither HTTP transport takes initialize any more."""
+    agreement = converse(
+        plan(remembered=Era.HANDSHAKE, may_switch=True),
+        [
+            ("initialize 2025-11-25", refused(400)),
+            ("switch", refused(405)),
+            ("restart", None),
+            (PROBE, discovered()),
+        ],
+    )
+    assert agreement.era.version == "2026-07-28"
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        refused(401),
+        refused(429),
+        ConnectFailed("the server", "refused"),
+        CallTimeout("initialize", 30.0),
+        AuthorizationRequired("https://as/"),
+    ],
+)
+def test_a_memory_is_not_doubted_without_reason(failure: McpError) -> None:
+    """F-LIFE-3: a server that is down or wants authorization has not changed its era."""
+    with pytest.raises(type(failure)) as caught:
+        converse(plan(remembered=Era.HANDSHAKE), [("initialize 2025-11-25", failure)])
+    assert caught.value is failure

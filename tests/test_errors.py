@@ -1,0 +1,289 @@
+"""Every exception of the library: F-WIRE-2, F-LIFE-7, F-HTTP-7 and F-AUTH-12 (pains 5 and 10)."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+
+import pytest
+
+from mcpclient import errors
+from mcpclient.errors import (
+    AuthError,
+    AuthorizationDenied,
+    AuthorizationRequired,
+    CallTimeout,
+    ClientClosed,
+    CommandNotFound,
+    ConnectFailed,
+    ConnectionLost,
+    HandlerFailed,
+    HttpError,
+    InsufficientScope,
+    McpError,
+    MessageTooLarge,
+    NetworkError,
+    PeerError,
+    ProcessExited,
+    ProtocolViolation,
+    RegistrationRequired,
+    ServerError,
+    SessionExpired,
+    SkillVerificationError,
+    SsrfError,
+    TaskFailed,
+    TokenRequestFailed,
+    ToolError,
+    UrlElicitationRequired,
+    UsageError,
+)
+from mcpclient.framing.headers import Headers
+from mcpclient.protocol.types import CallToolResult
+
+HEADERS = Headers([("WWW-Authenticate", "Bearer"), ("Mcp-Auth-Server", "https://as/")])
+FAILURE = CallToolResult({"content": [{"type": "text", "text": "disk full"}], "isError": True})
+
+# One of each, and the text it is to have.
+EXAMPLES: list[tuple[McpError, str]] = [
+    (McpError("anything"), "anything"),
+    (UsageError("no such option"), "no such option"),
+    (ClientClosed(), "the client is closed; connect again to make calls"),
+    (ClientClosed("closed while waiting"), "closed while waiting"),
+    (
+        HandlerFailed("roots/list", "it said no", -1),
+        "the server's roots/list was not answered: it said no",
+    ),
+    (ServerError("odd"), "odd"),
+    (PeerError(-32601, "no", {"a": 1}), "the server answered with error -32601: no"),
+    (
+        UrlElicitationRequired(-32042, "visit", {"elicitations": [{"url": "https://x/"}]}),
+        "the server answered with error -32042: visit",
+    ),
+    (ToolError("save", FAILURE), "tool 'save' failed: disk full"),
+    (
+        TaskFailed("t-1", "cancelled"),
+        "task t-1 gave no result; its status is 'cancelled'",
+    ),
+    (
+        TaskFailed("t-1", "failed", "disk full"),
+        "task t-1 gave no result; its status is 'failed': disk full",
+    ),
+    (ProtocolViolation("bytes"), "bytes"),
+    (
+        MessageTooLarge(100),
+        "the server sent a message larger than 100 bytes; "
+        "raise max_message_size if such messages are expected",
+    ),
+    (
+        SkillVerificationError("skill://a/b", "size", "3 bytes too many"),
+        "skill file skill://a/b failed its size check: 3 bytes too many",
+    ),
+    (HttpError(418, {}, b""), "HTTP 418"),
+    (
+        HttpError(401, HEADERS, b" body\n", "https://h/"),
+        "HTTP 401 from https://h/ (authorization is needed); the server asks for: Bearer; "
+        "the server asks for: https://as/: body",
+    ),
+    (
+        SessionExpired(404, HEADERS, b"", "https://h/"),
+        "HTTP 404 from https://h/ (no such endpoint or session); the server asks for: Bearer; "
+        "the server asks for: https://as/",
+    ),
+    (NetworkError("down"), "down"),
+    (
+        ConnectFailed("https://h/", "refused", [ConnectionLost("x")]),
+        "cannot connect to https://h/: refused",
+    ),
+    (
+        CommandNotFound(["npx", "-y"], "no such file", "/bin"),
+        "cannot start 'npx': no such file; PATH searched: /bin",
+    ),
+    (ConnectionLost("reset"), "reset"),
+    (
+        ProcessExited(["npx", "a b"], 1, "Traceback\n"),
+        "the server exited with code 1: npx 'a b'\nits last words on stderr:\nTraceback",
+    ),
+    (ProcessExited(["npx"], -9, ""), "the server was killed by signal 9: npx"),
+    (ProcessExited(["npx"], None, " \n"), "the server closed its output: npx"),
+    (CallTimeout("tools/call", 30.0), "tools/call: no answer within 30 s (timeout)"),
+    (CallTimeout("ping", 0.25, "total"), "ping: no answer within 0.25 s (max_timeout)"),
+    (AuthError("no"), "no"),
+    (
+        AuthorizationRequired("https://as/authorize?state=s3cret"),
+        "authorization is required at https://as/authorize",
+    ),
+    (AuthorizationDenied("access_denied"), "authorization was not given: access_denied"),
+    (AuthorizationDenied("x", "because"), "authorization was not given: x: because"),
+    (
+        RegistrationRequired("https://as", "no registration endpoint"),
+        "a client_id for https://as is needed: no registration endpoint",
+    ),
+    (
+        TokenRequestFailed("invalid_grant", "", 400),
+        "the authorization server gave no token (HTTP 400): invalid_grant",
+    ),
+    (
+        TokenRequestFailed("invalid_grant", "expired", 400),
+        "the authorization server gave no token (HTTP 400): invalid_grant: expired",
+    ),
+    (
+        InsufficientScope(["files:write", "x"], ["files:read"]),
+        "the server wants the scopes: files:write x; asked for already: files:read",
+    ),
+    (
+        InsufficientScope([], []),
+        "the server wants the scopes: more than it names; asked for already: none by name",
+    ),
+    (
+        SsrfError("http://169.254.169.254/?x=1", "link-local address"),
+        "refused to follow http://169.254.169.254/: link-local address",
+    ),
+]
+IDS = [f"{type(error).__name__} {number}" for number, (error, _) in enumerate(EXAMPLES)]
+
+
+def tree_of(root: type[McpError]) -> list[tuple[int, str]]:
+    """Return depth and name of every class below, and including, ``root``."""
+    found = [(0, root.__name__)]
+    for child in root.__subclasses__():
+        if child.__module__ == errors.__name__:
+            found += [(depth + 1, name) for depth, name in tree_of(child)]
+    return found
+
+
+def drawn_tree() -> list[tuple[int, str]]:
+    """Return the same of the tree drawn in the docstring: four columns for each level."""
+    lines = re.findall(r"^    ([│├└─ ]*)([A-Z]\w+)( .*)?$", errors.__doc__ or "", re.MULTILINE)
+    return [(len(branch) // 4, name) for branch, name, _ in lines]
+
+
+def test_the_tree_is_as_drawn() -> None:
+    """F-WIRE-2: the docstring shows every class at its place."""
+    drawn = drawn_tree()
+    assert drawn[0] == (0, "McpError")
+    assert sorted(paths(drawn)) == sorted(paths(tree_of(McpError)))
+
+
+def paths(tree: list[tuple[int, str]]) -> list[tuple[str, ...]]:
+    path: list[str] = []
+    found = []
+    for depth, name in tree:
+        path[depth:] = [name]
+        found.append(tuple(path))
+    return found
+
+
+def test_every_class_is_exported_and_tried_here() -> None:
+    """F-WIRE-2: nothing is raised that a caller cannot name."""
+    names = {name for _, name in tree_of(McpError)}
+    assert set(errors.__all__) == names
+    assert {type(error).__name__ for error, _ in EXAMPLES} == names, "add an example above"
+    assert list(errors.__all__) == sorted(errors.__all__)
+
+
+@pytest.mark.parametrize(("error", "text"), EXAMPLES, ids=IDS)
+def test_texts(error: McpError, text: str) -> None:
+    """F-HTTP-7: one plain line that says what happened, made of the fields."""
+    assert str(error) == text
+
+
+@pytest.mark.parametrize("error", [error for error, _ in EXAMPLES], ids=IDS)
+def test_copies_are_whole(error: McpError) -> None:
+    """F-LIFE-7: an error can be raised again, copied, and sent to another process."""
+    error.__cause__ = ValueError("why")
+    again = error.again()
+    assert again is not error
+    assert again.__cause__ is error.__cause__
+    for twin in (again, copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert type(twin) is type(error)
+        assert str(twin) == str(error)
+        assert repr(twin) == repr(error)
+        # The attempts of a ConnectFailed are exceptions, which are equal to themselves only.
+        assert repr(vars(twin)) == repr(vars(error))
+
+
+def test_every_waiter_gets_a_traceback_of_its_own() -> None:
+    """F-LIFE-7: raising one error for many calls does not pile up tracebacks."""
+    error = ConnectionLost("gone")
+    twins = [error.again() for _ in range(2)]
+    for twin in twins:
+        with pytest.raises(ConnectionLost):
+            raise twin
+    assert error.__traceback__ is None
+    assert twins[0].__traceback__ is not twins[1].__traceback__
+
+
+def test_fields() -> None:
+    """F-HTTP-7, F-LIFE-7: a program never has to parse a text."""
+    peer = PeerError(-32602, "bad", [1])
+    assert (peer.code, peer.message, peer.data) == (-32602, "bad", [1])
+    tool = ToolError("save", FAILURE)
+    assert (tool.tool, tool.result) == ("save", FAILURE)
+    http = HttpError(401, HEADERS, b"x", "https://h/")
+    assert (http.status, http.body, http.url) == (401, b"x", "https://h/")
+    assert http.authenticate == ("Bearer", "https://as/")
+    assert HttpError(500, {}, b"").authenticate == ()
+    lost = ConnectionLost("x")
+    failed = ConnectFailed("t", "r", [lost])
+    assert (failed.target, failed.reason, failed.attempts) == ("t", "r", (lost,))
+    command = CommandNotFound(("npx", "x"), "gone", "/bin")
+    assert (command.command, command.search_path, command.target) == (["npx", "x"], "/bin", "npx")
+    exited = ProcessExited(("npx",), 3, "tail")
+    assert (exited.command, exited.exit_code, exited.stderr) == (["npx"], 3, "tail")
+    assert exited.reason == str(exited)
+    timeout = CallTimeout("m", 1.5, "total")
+    assert (timeout.method, timeout.seconds, timeout.limit) == ("m", 1.5, "total")
+    handler = HandlerFailed("m", "r")
+    assert (handler.method, handler.reason, handler.code) == ("m", "r", -32603)
+    assert MessageTooLarge(5).limit == 5
+
+
+@pytest.mark.parametrize(
+    ("data", "urls"),
+    [
+        ({"elicitations": [{"url": "https://a/"}, {"url": 5}, "x", {}]}, ["https://a/"]),
+        ({"elicitations": "x"}, []),
+        ({}, []),
+        (None, []),
+    ],
+)
+def test_visits_of_an_elicitation(data: object, urls: list[str]) -> None:
+    """F-API-10: the visits the server wants, whatever else it sent."""
+    error = UrlElicitationRequired(-32042, "visit", data)
+    assert [visit["url"] for visit in error.elicitations] == urls
+
+
+def test_long_bodies_and_results_are_cut() -> None:
+    """F-HTTP-7: the text stays readable; the field has all that was kept."""
+    error = HttpError(500, {}, b"x" * 60_000)
+    assert len(str(error)) < 600
+    assert len(error.body) == 60_000
+    assert "\ufffd" in str(HttpError(500, {}, b"\xff"))
+    long = CallToolResult({"content": [{"type": "text", "text": "y" * 60_000}]})
+    assert len(str(ToolError("t", long))) < 600
+
+
+SECRET_URL = "https://user:s3cret@as.example/path?code=s3cret#s3cret"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        AuthorizationRequired(SECRET_URL),
+        SsrfError(SECRET_URL, "private address"),
+        RegistrationRequired(SECRET_URL, "none"),
+        HttpError(401, Headers([("Set-Cookie", "s3cret")]), b"", "https://h/"),
+    ],
+)
+def test_no_secrets(error: McpError) -> None:
+    """F-AUTH-12: neither text nor repr shows what a URL or a header holds in secret."""
+    assert "s3cret" not in str(error)
+    assert "s3cret" not in repr(error)
+    assert "s3cret" not in repr([error])
+
+
+def test_a_path_with_an_at_sign_is_shown_whole() -> None:
+    """F-AUTH-12: hiding userinfo hides nothing else."""
+    error = SsrfError("https://h/@scope/pkg", "x")
+    assert str(error) == "refused to follow https://h/@scope/pkg: x"

@@ -1,0 +1,89 @@
+"""Delivering JSON texts, and what a transport may leave undone."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports.base import Abandoned, Receiver, Transport, deliver_text
+from tests.support.inbox import Inbox
+
+
+def test_a_message_is_delivered() -> None:
+    """F-WIRE-8: whatever is in it."""
+    inbox = Inbox()
+    message = {"jsonrpc": "9.9", "id": 1, "result": {}, "vendor": [1]}
+    assert deliver_text('{"jsonrpc": "9.9", "id": 1, "result": {}, "vendor": [1]}', inbox) == [
+        message
+    ]
+    assert inbox.messages == [message]
+
+
+def test_a_batch_is_delivered_one_by_one() -> None:
+    """F-HTTP-3: what is no message in it costs only itself."""
+    inbox = Inbox()
+    delivered = deliver_text(b'[{"id": 1}, 7, {"method": "x"}]', inbox, 5)
+    assert delivered == inbox.messages == [{"id": 1}, {"method": "x"}]
+    ((error, request_id),) = inbox.rejected
+    assert request_id == 5
+    assert "not a message" in str(error)
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "7", '"text"', "true", "NaN"])
+def test_json_that_is_no_message_is_rejected(text: str) -> None:
+    """F-WIRE-7"""
+    inbox = Inbox()
+    assert deliver_text(text, inbox, 3) == []
+    ((error, request_id),) = inbox.rejected
+    assert (request_id, inbox.messages) == (3, [])
+    assert error.reason == "the server sent JSON that is not a message"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b'{"id": 4, "result": {', "not JSON"),
+        (b'{"id": 4, "result": "\xff"}', "not UTF-8"),
+        (b'{"id": 4, "result": ' + b"[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_a_broken_message_is_rejected_in_the_name_of_its_request(text: bytes, reason: str) -> None:
+    """F-WIRE-7: the id is found in the wreck, or known from elsewhere."""
+    inbox = Inbox()
+    deliver_text(text, inbox)
+    deliver_text(text.replace(b'"id": 4, ', b""), inbox, 6)
+    (first, first_id), (_, second_id) = inbox.rejected
+    assert (first_id, second_id) == (4, 6)
+    assert reason in str(first)
+
+
+def test_nan_duplicate_keys_and_lone_surrogates_are_let_through() -> None:
+    """F-WIRE-7"""
+    inbox = Inbox()
+    deliver_text(r'{"id": 1, "a": 1, "a": NaN, "b": "\ud800", "c": -Infinity}', inbox)
+    (message,) = inbox.messages
+    assert message["a"] != message["a"]
+    assert message["b"] == "\ud800"
+
+
+def test_a_transport_needs_three_methods() -> None:
+    """F-EXT-1: the rest has a meaning that fits most."""
+
+    class Smallest(Transport):
+        async def open(self, receiver: Receiver) -> None:
+            pass
+
+        def send(self, outgoing: Outgoing) -> None:
+            pass
+
+        async def close(self) -> None:
+            pass
+
+    transport = Smallest()
+    assert (transport.name, transport.description) == ("custom", "custom")
+    assert not transport.carries_headers
+    assert transport.abandon(Outgoing({"id": 1, "method": "x"})) is Abandoned.STILL_OPEN
+    transport.abort()
+    asyncio.run(transport.listen({}))

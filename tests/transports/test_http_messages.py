@@ -1,0 +1,196 @@
+"""Headers of the caller's, and errors made of HTTP answers: F-HTTP-6, F-HTTP-7 (pains 5 and 12)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mcpclient.errors import HttpError, PeerError, SessionExpired, UsageError
+from mcpclient.framing.headers import Headers
+from mcpclient.framing.http1 import ResponseHead
+from mcpclient.framing.uri import parse_url
+from mcpclient.jsonrpc import messages
+from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports.http_messages import (
+    ERROR_BODY_LIMIT,
+    CallerHeaders,
+    HeaderSource,
+    answer_error,
+    peer_error,
+)
+
+URL = parse_url("https://h/mcp?token=s3cret")
+
+
+def call_with(headers: Mapping[str, str]) -> Outgoing:
+    outgoing = Outgoing(messages.request(1, "tools/call", None))
+    outgoing.caller_headers = headers
+    return outgoing
+
+
+# The caller's headers
+
+
+def test_fixed_headers() -> None:
+    """F-HTTP-7: sent with every message; those of a call replace them, whatever their case."""
+    headers = CallerHeaders({"X-A": "1", "Authorization": "Bearer a"}, URL)
+    assert not headers.may_wait
+    assert headers.fixed_for(None) == [("X-A", "1"), ("Authorization", "Bearer a")]
+    assert headers.fixed_for(call_with({})) == headers.fixed_for(None)
+    call = call_with({"authorization": "Bearer b", "X-B": "2"})
+    assert headers.fixed_for(call) == [("X-A", "1"), ("authorization", "Bearer b"), ("X-B", "2")]
+    assert headers.fixed_for(None) == [("X-A", "1"), ("Authorization", "Bearer a")]
+
+
+def plain_provider() -> Mapping[str, str]:
+    return {"x-a": "provided", "X-C": "3"}
+
+
+async def async_provider() -> Mapping[str, str]:
+    await asyncio.sleep(0)
+    return plain_provider()
+
+
+@pytest.mark.parametrize("provider", [plain_provider, async_provider])
+def test_a_provider(provider: HeaderSource) -> None:
+    """F-API-2: asked before every message, plain or async; a call's own headers win."""
+    headers = CallerHeaders(provider, parse_url("https://user:pass@h/"))
+    assert headers.may_wait
+    basic = ("Authorization", "Basic dXNlcjpwYXNz")
+    provided = [basic, ("x-a", "provided"), ("X-C", "3")]
+    assert asyncio.run(headers.provided_for(None)) == provided
+    assert asyncio.run(headers.provided_for(call_with({}))) == provided
+    call = call_with({"X-A": "call"})
+    assert asyncio.run(headers.provided_for(call)) == [basic, ("X-C", "3"), ("X-A", "call")]
+
+
+def test_credentials_of_the_url() -> None:
+    """F-AUTH-13: used unless the caller gives others, and never beside them."""
+    url = parse_url("https://user:pass@h/")
+    assert CallerHeaders({}, url).fixed_for(None) == [("Authorization", "Basic dXNlcjpwYXNz")]
+    own = CallerHeaders({"authorization": "Bearer x"}, url)
+    assert own.fixed_for(None) == [("authorization", "Bearer x")]
+
+
+def test_headers_of_the_protocol_are_not_the_callers() -> None:
+    """F-HTTP-2: what the protocol says of a message is left out, in every case."""
+    reserved = ["Host", "CONTENT-LENGTH", "content-type", "Accept", "Connection"]
+    reserved += ["Transfer-Encoding", "Mcp-Session-Id", "MCP-Protocol-Version"]
+    reserved += ["Mcp-Method", "mcp-name", "Last-Event-ID"]
+    given = dict.fromkeys(reserved, "mine")
+    assert CallerHeaders({**given, "X": "1"}, URL).fixed_for(None) == [("X", "1")]
+    assert CallerHeaders({}, URL).fixed_for(call_with(given)) == []
+
+
+@pytest.mark.parametrize("headers", [{"X": 1}, {1: "x"}, {"X": None}, {"X": b"1"}])
+def test_headers_are_strings(headers: Any) -> None:
+    """F-HTTP-7: said at once, without the value, which may be secret."""
+    with pytest.raises(UsageError, match="strings"):
+        CallerHeaders(headers, URL)
+    with pytest.raises(UsageError, match="strings"):
+        CallerHeaders({}, URL).fixed_for(call_with(headers))
+    with pytest.raises(UsageError, match="strings"):
+        asyncio.run(CallerHeaders(lambda: headers, URL).provided_for(None))
+
+
+# Errors
+
+
+def error_of(
+    status: int, body: object = b"", request_id: int | None = 1, *, in_session: bool = False
+) -> Any:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    head = ResponseHead(status, "", Headers([("Retry-After", "5")]), "1.1")
+    return answer_error(head, raw, URL, request_id, in_session=in_session)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 429, 500, 503])
+@pytest.mark.parametrize("body", [b"", b"<html>no</html>", b"\xff{", b'{"error":"denied"}'])
+def test_statuses_are_told_apart(status: int, body: bytes) -> None:
+    """F-HTTP-7: status, headers and body of every refusal; no query in the URL."""
+    error = error_of(status, body)
+    assert type(error) is HttpError
+    assert (error.status, error.body) == (status, body)
+    assert error.headers["retry-after"] == "5"
+    assert error.url == "https://h/mcp"
+    assert "s3cret" not in str(error)
+
+
+def test_the_body_is_bounded() -> None:
+    """F-HTTP-7: 64 KiB are kept."""
+    assert len(error_of(500, b"x" * 100_000).body) == ERROR_BODY_LIMIT == 65_536
+
+
+def refusal(code: object = -32601, request_id: object = 1) -> dict[str, Any]:
+    error = {"code": code, "message": "no", "data": {"a": 1}}
+    return {"jsonrpc": "2.0", "id": request_id, "error": error}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        refusal(),
+        refusal(request_id="1"),
+        refusal(-32022, None),
+        refusal(-32020, None),
+        refusal(-32021, None),
+        {"error": {"code": -32022}},
+    ],
+)
+def test_a_json_rpc_error_is_the_peers(body: dict[str, Any]) -> None:
+    """F-HTTP-7, F-LIFE-3: as on any other transport; the HTTP error is its cause."""
+    error = error_of(400, body)
+    assert type(error) is PeerError
+    assert error.code == body["error"]["code"]
+    assert isinstance(error.__cause__, HttpError)
+    assert error.__cause__.status == 400
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        refusal(request_id=2),
+        refusal(request_id="server-error"),
+        refusal(-32000, None),
+        refusal(-32601, None),
+        refusal("x"),
+        refusal(1.5),
+        {"error": "x", "id": 1},
+        {"id": 1},
+        ["x"],
+        5,
+        b"[" * 100_000,
+    ],
+)
+def test_an_error_that_answers_something_else(body: object) -> None:
+    """F-LIFE-3: a legacy server's complaint is no modern error, so it leads to the fallback."""
+    assert type(error_of(400, body)) is HttpError
+
+
+def test_sessions_that_expired() -> None:
+    """F-HTTP-6: 404 within a session, with or without an error in the body."""
+    for body in (b"", refusal(-32001), refusal(-32601)):
+        error = error_of(404, body, in_session=True)
+        assert type(error) is SessionExpired
+        assert error.status == 404
+    assert type(error_of(400, b"", in_session=True)) is HttpError
+    assert type(error_of(404, refusal())) is PeerError
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_authorization_is_http(status: int) -> None:
+    """F-HTTP-7: what a challenge says stands in the headers, so the HTTP error is kept."""
+    assert type(error_of(status, refusal())) is HttpError
+
+
+def test_no_request_no_peer_error() -> None:
+    """F-HTTP-7: the refusal of a notification answers no request."""
+    assert peer_error(refusal(request_id=None), None) is None
+    assert peer_error(refusal(), None) is None
+    found = peer_error(refusal(-32022, None), None)
+    assert found is not None
+    assert (found.message, found.data) == ("no", {"a": 1})

@@ -1,0 +1,354 @@
+"""HTTP+SSE of 2024-11-05 against servers that misbehave."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from typing import Any, Callable
+
+import pytest
+
+from mcpclient.errors import (
+    ConnectFailed,
+    ConnectionLost,
+    HttpError,
+    McpError,
+    MessageTooLarge,
+    ProtocolViolation,
+)
+from mcpclient.transports.base import Abandoned
+from mcpclient.transports.legacy_sse import LegacySseTransport
+from tests.contract.transport_contract import ERA, call, post
+from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
+from tests.support.inbox import Inbox
+from tests.support.mcp_http import LegacyEndpoint
+from tests.support.mcp_server import McpServer
+from tests.support.virtual_time import run
+
+Work = Callable[[LegacySseTransport, Inbox, HttpServer], Awaitable[None]]
+
+
+def run_with(routes: Mapping[str, Handler], work: Work, **options: Any) -> None:
+    async def main() -> None:
+        async with HttpServer(routes) as server:
+            transport = LegacySseTransport(server.url(), **options)
+            inbox = Inbox()
+            await transport.open(inbox)
+            try:
+                await work(transport, inbox, server)
+            finally:
+                await transport.close()
+            await asyncio.sleep(100)
+            assert server.open_connections == 0
+
+    run(main())
+
+
+def routes(**changes: Handler) -> dict[str, Handler]:
+    return {**LegacyEndpoint(McpServer()).routes, **changes}
+
+
+def failure_to_open(handler: Handler) -> McpError:
+    """Return the error of opening; nothing may be reported besides."""
+    errors: list[McpError] = []
+
+    async def main() -> None:
+        async with HttpServer({"GET /mcp": handler}) as server:
+            transport = LegacySseTransport(server.url())
+            inbox = Inbox()
+            with pytest.raises(McpError) as caught:
+                await asyncio.wait_for(transport.open(inbox), 10)
+            errors.append(caught.value)
+            await asyncio.sleep(1)
+            assert server.open_connections == 0
+            assert not inbox.lost and not inbox.failures
+
+    run(main())
+    return errors[0]
+
+
+async def stall(request: Request, answer: Answer) -> None:
+    await answer.stall()
+
+
+# Opening
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["/messages?session=1", "messages", "?session=1", "{origin}/messages"]
+)
+def test_the_endpoint_is_resolved_against_the_stream(endpoint: str) -> None:
+    """F-HTTP-10"""
+    service = LegacyEndpoint(McpServer())
+    targets = {"?session=1": "/mcp"}
+    target = targets.get(endpoint, "/messages")
+
+    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+        await post(transport, call(1, "echo", text="x"))
+        assert await inbox.text_of(1) == "x"
+        assert server.requests[1].target.partition("?")[0] == target
+
+    async def get(request: Request, answer: Answer) -> None:
+        service.endpoint = endpoint.replace("{origin}", f"http://{request.headers['host']}")
+        await service.get(request, answer)
+
+    run_with({**service.routes, "GET /mcp": get, f"POST {target}": service.post}, work)
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    ["https://127.0.0.1/messages", "http://evil.example/messages", "//evil.example/m", "ftp://x/y"],
+)
+def test_an_endpoint_of_another_origin_is_refused(endpoint: str) -> None:
+    """F-HTTP-10, pain 38: credentials would go there."""
+    error = failure_to_open(LegacyEndpoint(McpServer(), endpoint).get)
+    assert isinstance(error, ProtocolViolation)
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 405, 500])
+def test_a_refused_stream_is_an_http_error(status: int) -> None:
+    """F-HTTP-7, F-HTTP-11"""
+    error = failure_to_open(answer_with(status, {"WWW-Authenticate": "Bearer"}, b"no"))
+    assert isinstance(error, HttpError)
+    assert (error.status, error.body, error.authenticate) == (status, b"no", ("Bearer",))
+
+
+def test_a_refusal_that_never_ends_is_known_soon() -> None:
+    """F-HTTP-7"""
+
+    async def endless(request: Request, answer: Answer) -> None:
+        answer.head(500)
+        answer.raw(b"x" * 70_000)
+        await answer.stall()
+
+    error = failure_to_open(endless)
+    assert isinstance(error, HttpError)
+    assert len(error.body) == 65536
+
+
+@pytest.mark.parametrize("headers", [{"Content-Type": "text/html"}, {}])
+def test_what_is_no_event_stream_is_a_violation(headers: dict[str, str]) -> None:
+    """F-HTTP-10"""
+    body = b"event: endpoint\ndata: /messages\n\n"
+    assert isinstance(failure_to_open(answer_with(200, headers, body)), ProtocolViolation)
+
+
+def test_a_stream_that_ends_without_an_endpoint_is_no_connection() -> None:
+    """F-HTTP-10"""
+    headers = {"Content-Type": "text/event-stream"}
+    error = failure_to_open(answer_with(200, headers, b": hello\n\n"))
+    assert isinstance(error, ConnectFailed)
+
+
+def test_a_stream_that_is_cut_before_its_endpoint_is_lost() -> None:
+    """F-HTTP-10"""
+
+    async def cut(request: Request, answer: Answer) -> None:
+        answer.stream()
+        answer.cut()
+
+    assert isinstance(failure_to_open(cut), ConnectionLost)
+
+
+def test_opening_can_be_cancelled() -> None:
+    """F-LIFE-5: nothing is left, and nobody hears of it."""
+
+    async def main() -> None:
+        async with HttpServer({"GET /mcp": stall}) as server:
+            transport = LegacySseTransport(server.url())
+            inbox = Inbox()
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(transport.open(inbox), 5)
+            await asyncio.sleep(1)
+            assert server.open_connections == 0
+            assert not inbox.lost
+
+    run(main())
+
+
+def test_closing_ends_an_opening() -> None:
+    """F-LIFE-6"""
+
+    async def main() -> None:
+        async with HttpServer({"GET /mcp": stall}) as server:
+            transport = LegacySseTransport(server.url())
+            opening = asyncio.ensure_future(transport.open(Inbox()))
+            await asyncio.sleep(5)
+            await transport.close()
+            with pytest.raises(ConnectionLost):
+                await opening
+            assert asyncio.get_running_loop().time() == 5
+
+    run(main())
+
+
+# The stream
+
+
+@pytest.mark.parametrize(("ending", "words"), [(Answer.end, "ended the event stream"),
+                                               (Answer.cut, ""), (Answer.reset, "")])  # fmt: skip
+def test_the_end_of_the_stream_is_the_end_of_the_connection(
+    ending: Callable[[Answer], None], words: str
+) -> None:
+    """F-LIFE-7, pain 1: once, and at once."""
+    service = LegacyEndpoint(McpServer())
+
+    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+        await post(transport, call(1, "never"))
+        assert service.channel is not None
+        ending(service.channel)
+        await inbox.until(lambda: inbox.lost)
+        assert asyncio.get_running_loop().time() == 0
+        (error,) = inbox.lost
+        assert isinstance(error, ConnectionLost)
+        assert words in str(error)
+
+    run_with(service.routes, work)
+
+
+def test_odd_events_cost_only_themselves() -> None:
+    """F-WIRE-7, pain 16, pain 19"""
+    service = LegacyEndpoint(McpServer())
+
+    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+        assert service.channel is not None
+        service.channel.event("https://evil.example/", event="endpoint")
+        service.channel.event("x", event="vendor")
+        service.channel.event("")
+        service.channel.event('{"id": 9, "result": {')
+        service.channel.event("y" * 3000)
+        await post(transport, call(1, "echo", text="fine"))
+        assert await inbox.text_of(1) == "fine"
+        (_, request_id), (large, _) = inbox.rejected
+        assert request_id == 9
+        assert isinstance(large, MessageTooLarge)
+        assert not inbox.lost
+
+    run_with(service.routes, work, max_message_size=2000)
+
+
+# Messages
+
+
+def test_headers_are_sent_with_everything() -> None:
+    """F-HTTP-1, pain 12"""
+    asked = 0
+
+    async def provide() -> dict[str, str]:
+        nonlocal asked
+        asked += 1
+        return {"X-Count": str(asked)}
+
+    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+        outgoing = call(1, "echo", text="x")
+        outgoing.caller_headers = {"Authorization": "Bearer 1"}
+        await post(transport, outgoing)
+        assert await inbox.text_of(1) == "x"
+        get, posted = server.requests
+        assert (get.headers["x-count"], get.headers["accept"]) == ("1", "text/event-stream")
+        assert (posted.headers["x-count"], posted.headers["authorization"]) == ("2", "Bearer 1")
+        assert posted.headers["content-type"] == "application/json"
+        assert "mcp-session-id" not in posted.headers
+
+    run_with(routes(), work, headers=provide)
+
+
+def test_a_refused_message_fails_its_call_only() -> None:
+    """F-HTTP-7, pain 5"""
+    service = LegacyEndpoint(McpServer())
+    refuse = answer_with(503, {"Retry-After": "3"}, b"busy" * 30_000)
+
+    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+        await post(transport, call(1, "echo", text="x"))
+        with pytest.raises(HttpError) as caught:
+            await inbox.answer_to(1)
+        assert caught.value.status == 503
+        assert len(caught.value.body) == 65536
+        await post(transport, call(2, "echo", text="x"))
+        assert await inbox.text_of(2) == "x"
+
+    run_with({**service.routes, "POST /messages": in_turn(refuse, service.post)}, work)
+
+
+def test_a_message_that_does_not_get_through_fails_its_call_only() -> None:
+    """F-LIFE-7"""
+    service = LegacyEndpoint(McpServer())
+
+    async def reset(request: Request, answer: Answer) -> None:
+        answer.reset()
+
+    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+        await post(transport, call(1, "echo", text="x"))
+        with pytest.raises(ConnectionLost):
+            await inbox.answer_to(1)
+        await post(transport, call(2, "echo", text="x"))
+        assert await inbox.text_of(2) == "x"
+
+    run_with({**service.routes, "POST /messages": in_turn(reset, service.post)}, work)
+
+
+def test_a_post_may_stay_open_for_as_long_as_the_call_takes() -> None:
+    """F-HTTP-13: some servers answer a POST when the call is done."""
+    service = LegacyEndpoint(McpServer())
+
+    async def slow(request: Request, answer: Answer) -> None:
+        await asyncio.sleep(300)
+        assert service.channel is not None
+        service.server.receive(request.message, service.channel.event)
+        answer.full(200, {}, b"ok")
+
+    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+        await post(transport, call(1, "echo", text="x"))
+        await inbox.until(lambda: inbox.messages, 1000)
+        assert await inbox.text_of(1) == "x"
+
+    run_with({**service.routes, "POST /messages": slow}, work)
+
+
+def test_a_call_given_up_closes_its_post() -> None:
+    """F-API-8"""
+
+    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+        outgoing = call(1, "never")
+        await post(transport, outgoing)
+        await post(transport, call(2, "never"))
+        await asyncio.sleep(1)
+        assert server.open_connections == 3
+        assert transport.abandon(outgoing) is Abandoned.STILL_OPEN
+        await asyncio.sleep(1)
+        assert server.open_connections == 2
+        assert not inbox.failures
+
+    run_with(routes(**{"POST /messages": stall}), work)
+
+
+def test_a_notification_nobody_takes_is_reported() -> None:
+    """F-HTTP-13"""
+
+    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+        await post(transport, ERA.notification("note", None))
+        await asyncio.sleep(31)
+        ((request_id, error),) = inbox.failures
+        assert request_id is None
+        assert isinstance(error, ConnectionLost)
+        assert server.open_connections == 1
+
+    run_with(routes(**{"POST /messages": stall}), work)
+
+
+def test_it_can_be_dropped_when_its_loop_is_gone() -> None:
+    """F-LIFE-5, pain 2"""
+
+    async def main() -> tuple[HttpServer, LegacySseTransport]:
+        server = await HttpServer(routes()).__aenter__()
+        transport = LegacySseTransport(server.url("/mcp"))
+        await transport.open(Inbox())
+        await post(transport, call(1, "never"))
+        return server, transport
+
+    loop = asyncio.new_event_loop()
+    server, transport = loop.run_until_complete(main())
+    loop.run_until_complete(server.__aexit__(None, None, None))
+    loop.close()
+    assert transport.description == str(server.url())
+    transport.abort()

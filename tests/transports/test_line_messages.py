@@ -1,0 +1,262 @@
+"""Messages as lines: F-WIRE-3, F-WIRE-7 and F-STD-5 (and pains 17, 18 and 19)."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpclient.errors import MessageTooLarge
+from mcpclient.jsonrpc import messages
+from mcpclient.jsonrpc.correlator import Correlator
+from mcpclient.jsonrpc.messages import Message
+from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports.line_messages import LineReader, LineWriter
+from tests.framing.chunkings import chunkings, cuts, split
+
+from .receivers import RecordingReceiver
+
+ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {"text": "\u2028\u2029\u0085"}}
+LINE = json.dumps(ANSWER, ensure_ascii=False).encode() + b"\n"
+
+
+def read(pieces: list[bytes], limit: int = 1000) -> RecordingReceiver:
+    receiver = RecordingReceiver()
+    reader = LineReader(receiver, limit, "peer")
+    for piece in pieces:
+        reader.feed(piece)
+    reader.feed_eof()
+    return receiver
+
+
+@pytest.mark.parametrize(
+    "dirt",
+    [
+        b"",
+        b"\n\r\n  \n\t\n",
+        b"Server listening on port 3000\n",
+        b"\xff\xfe\xff\n",
+        b"\xef\xbb\xbf",
+        b"12\n",
+        b'"just a string"\n',
+        b"null\n",
+    ],
+)
+def test_a_dirty_stdout(dirt: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    """F-WIRE-3: banners, blank lines, marks and bad bytes cost a warning each, and no call."""
+    for pieces in chunkings(dirt + LINE):
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, "mcpclient.transport"):
+            receiver = read(pieces)
+        assert receiver.messages == [ANSWER]
+        assert receiver.rejected == []
+        banner = dirt.strip(b" \t\r\n\xef\xbb\xbf") != b""
+        assert [record.levelname for record in caplog.records] == ["WARNING"] * banner
+
+
+@pytest.mark.parametrize(
+    "dirt",
+    [
+        b"[INFO] starting up\n",
+        b"{not json}\n",
+        b"\xef\xbb\xbfhello\n",
+        b'[DEBUG] sent {"jsonrpc":"2.0","result":{},"id":1}\n',
+        b'{"jsonrpc":"2.0","method":"m","params":{"x":"\xff"},"id":1}\n',
+        b"[1]\n",
+        b"[]\n",
+    ],
+)
+def test_what_looks_like_a_message_and_is_none(dirt: bytes) -> None:
+    """F-WIRE-3: rejected once, blamed on no call, and the next line is read."""
+    receiver = read([dirt + LINE])
+    assert receiver.messages == [ANSWER]
+    assert [request_id for _, request_id in receiver.rejected] == [None]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b'{"jsonrpc":"2.0","id":7,"result":{"x":"\xff"}}\n',
+        b'{"result":{"x":"' + b"y" * 70_000 + b'\xff"},"jsonrpc":"2.0","id":7}\n',
+        b'{"jsonrpc":"2.0","id":7,"result":' + b"[" * 100_000 + b"\n",
+    ],
+)
+def test_a_broken_answer_fails_its_call(broken: bytes) -> None:
+    """F-WIRE-7: bad input costs one message, and the call that it answered knows at once."""
+    receiver = read([broken + LINE], 1_000_000)
+    assert receiver.messages == [ANSWER]
+    assert [request_id for _, request_id in receiver.rejected] == [7]
+
+
+@pytest.mark.parametrize(
+    ("line", "request_id"),
+    [
+        (b'{"id":7,"result":{"x":"' + b"y" * 9000 + b'"}}', 7),
+        (b'{"result":{"x":"' + b"y" * 9000 + b'"},"id":"7"}', "7"),
+        (b'{"method":"m","params":{"x":"' + b"y" * 9000 + b'"},"id":7}', None),
+        (b"y" * 9000, None),
+    ],
+)
+def test_a_message_over_the_limit(line: bytes, request_id: int | str | None) -> None:
+    """F-WIRE-3: its call fails with a clear error; a request of the server's is nobody's answer."""
+    for pieces in (
+        [line + b"\n" + LINE],
+        split(line + b"\n" + LINE, range(0, 10_000, 700)),
+        [line],
+    ):
+        receiver = read(pieces)
+        [(error, blamed)] = receiver.rejected
+        assert isinstance(error, MessageTooLarge)
+        assert error.limit == 1000
+        assert blamed == request_id
+
+
+def test_batches_and_a_last_line_without_its_end() -> None:
+    """F-WIRE-1: several messages in an array (2025-03-26), and a server that ends in mid-line."""
+    note = {"jsonrpc": "2.0", "method": "n"}
+    batch = json.dumps([note, 5, ANSWER]).encode()
+    receiver = read([batch])
+    assert receiver.messages == [note, ANSWER]
+    assert len(receiver.rejected) == 1
+
+
+# Writing
+
+
+class Peer:
+    """Takes what is written, as long as it is willing."""
+
+    def __init__(self) -> None:
+        self.writes: list[bytes] = []
+        self.willing = True
+        self.scheduled = 0
+        self.framed = 0
+        self.writer = LineWriter(
+            self.writes.append, lambda: self.willing, self.schedule, self.frame
+        )
+
+    def schedule(self) -> None:
+        self.scheduled += 1
+
+    def frame(self, line: bytes) -> bytes:
+        self.framed += 1
+        return b"%d:%s" % (self.framed, line)
+
+    def send(self, request_id: int) -> None:
+        outgoing = Outgoing(messages.request(request_id, "m", None))
+        self.writer.send(outgoing, b"%d\n" % request_id)
+
+    def notify(self) -> None:
+        self.writer.send(Outgoing(messages.notification("n", None)), b"n\n")
+
+
+def test_calls_of_one_turn_share_a_write() -> None:
+    """F-LIFE-9: the first goes out at once, the others together when the turn ends."""
+    peer = Peer()
+    for request_id in (1, 2, 3):
+        peer.send(request_id)
+    assert peer.writes == [b"1:1\n"]
+    assert peer.scheduled == 3
+    assert peer.writer.waiting
+    peer.writer.flush()
+    assert peer.writes == [b"1:1\n", b"2:2\n3:3\n"]
+    assert not peer.writer.waiting
+    peer.writer.flush()
+    peer.send(4)
+    assert peer.writes[2:] == [b"4:4\n"]
+
+
+def test_a_peer_that_does_not_read() -> None:
+    """F-STD-5: lines wait for it, and are written in order when it reads again."""
+    peer = Peer()
+    peer.willing = False
+    peer.send(1)
+    peer.writer.flush()
+    peer.notify()
+    assert peer.writes == []
+    peer.willing = True
+    peer.send(3)
+    assert peer.writes == []
+    peer.writer.flush()
+    assert peer.writes == [b"1:1\n2:n\n3:3\n"]
+
+
+def test_taking_a_line_back() -> None:
+    """F-API-8: a request given up before it was written is never sent."""
+    peer = Peer()
+    peer.send(1)
+    peer.notify()
+    peer.send(2)
+    peer.send(3)
+    assert not peer.writer.withdraw(1)
+    assert not peer.writer.withdraw(None)
+    assert peer.writer.withdraw(2)
+    assert not peer.writer.withdraw(2)
+    peer.writer.flush()
+    assert peer.writes == [b"1:1\n", b"2:n\n3:3\n"]
+
+
+def test_without_a_frame_lines_are_written_as_they_are() -> None:
+    """F-STD-5: stdio has no framing but the line end."""
+    writes: list[bytes] = []
+    writer = LineWriter(writes.append, lambda: True, lambda: None)
+    writer.send(Outgoing(messages.notification("n", None)), b"n\n")
+    assert writes == [b"n\n"]
+
+
+# Everything below a session, fed with anything
+
+
+class Waiter:
+    def __init__(self) -> None:
+        self.outcome: Message | BaseException | None = None
+
+    def done(self) -> bool:
+        return self.outcome is not None
+
+    def set_result(self, result: Message, /) -> None:
+        self.outcome = result
+
+    def set_exception(self, exception: BaseException, /) -> None:
+        self.outcome = exception
+
+
+fragments = st.sampled_from(
+    [b"\n", b"\r\n", b"{", b"}", b"[", b"]", b'"', b"\\", b'"id":1', b'"id":"1"', b",", b":"]
+    + [b'{"id":1,"result":{}}\n', b'{"id":2,"error":{"code":1,"message":""}}\n', b"\xff", b"NaN"]
+    + [b'{"method":"notifications/progress","params":{"progressToken":1}}\n', b'"method":"m"']
+    + [b"\xef\xbb\xbf", b"x" * 60, b"9" * 60, b"[" * 60, b"\xed\xa0\x80", b'"\\ud800"']
+)
+
+
+@given(st.lists(fragments | st.binary(max_size=8), max_size=30).map(b"".join), cuts)
+@settings(max_examples=200, deadline=None)
+def test_any_bytes_are_messages_or_recorded_faults(data: bytes, places: list[int]) -> None:
+    """F-WIRE-3, F-WIRE-7: framer, decoder and correlator together raise nothing, whatever comes.
+
+    And what they make of the bytes does not depend on how they were cut.
+    """
+    logging.getLogger("mcpclient.transport").disabled = True
+    try:
+        receiver = read(split(data, places), 50)
+        whole = read([data], 50)
+    finally:
+        logging.getLogger("mcpclient.transport").disabled = False
+    assert receiver.lost == receiver.failed == []
+    assert repr(receiver.messages) == repr(whole.messages)
+    assert repr(receiver.rejected) == repr(whole.rejected)
+    correlator = Correlator()
+    waiters = [Waiter(), Waiter()]
+    for waiter in waiters:
+        correlator.open("m", waiter, 0.0)
+    for message in receiver.messages:
+        correlator.settle(message)
+        params = message.get("params")
+        if isinstance(params, dict):
+            correlator.progress(params, 1.0)
+    for error, request_id in receiver.rejected:
+        assert str(error)
+        correlator.fail(request_id, error)

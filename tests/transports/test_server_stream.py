@@ -1,0 +1,253 @@
+"""Following an event stream over many GETs: the waits, the tries, and when to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any, Union
+
+import pytest
+
+from mcpclient.errors import ConnectFailed, ConnectionLost, HttpError, McpError, UsageError
+from mcpclient.framing.http1 import ResponseHead
+from mcpclient.framing.uri import parse_url
+from mcpclient.net.http import Exchange, ResponseSink
+from mcpclient.transports import backoff
+from mcpclient.transports.event_stream import EventStream
+from mcpclient.transports.server_stream import ServerStream
+from tests.support.inbox import Inbox
+from tests.support.virtual_time import run
+
+URL = parse_url("http://server.example/mcp")
+EVENTS = {"content-type": "text/event-stream"}
+
+Step = Union[bytes, float, McpError]
+"""Bytes of the body, seconds of silence, or the failure of the connection."""
+
+
+class FakeExchange:
+    """What a GET gives back; only its end is of interest."""
+
+    def __init__(self, task: asyncio.Task[None]) -> None:
+        self._task = task
+
+    def abort(self) -> None:
+        self._task.cancel()
+
+
+class Server:
+    """Answers one GET after another by a script: status, headers, then the steps."""
+
+    def __init__(self, *scripts: tuple[int, dict[str, str], Iterable[Step]]) -> None:
+        self._scripts = list(scripts)
+        self.asked: list[tuple[float, str]] = []
+        self.tasks: list[asyncio.Task[None]] = []
+
+    async def open_stream(self, last_event_id: str, sink: ResponseSink) -> Exchange:
+        self.asked.append((asyncio.get_running_loop().time(), last_event_id))
+        script = self._scripts.pop(0) if len(self._scripts) > 1 else self._scripts[0]
+        task = asyncio.ensure_future(self._play(script, sink))
+        self.tasks.append(task)
+        return FakeExchange(task)  # type: ignore[return-value]
+
+    async def _play(
+        self, script: tuple[int, dict[str, str], Iterable[Step]], sink: ResponseSink
+    ) -> None:
+        status, headers, steps = script
+        from_mapping: Any = headers
+        sink.head_received(ResponseHead(status, "", from_mapping, "1.1"))
+        for step in steps:
+            if isinstance(step, bytes):
+                sink.body_received(step)
+            elif isinstance(step, McpError):
+                sink.response_failed(step)
+                return
+            else:
+                await asyncio.sleep(step)
+        sink.response_ended()
+
+
+def event(text: str, **fields: Any) -> bytes:
+    lines = [f"{name}: {value}" for name, value in fields.items()]
+    return "\n".join([*lines, f"data: {text}", "", ""]).encode()
+
+
+NOTE = '{"jsonrpc": "2.0", "method": "vendor/note"}'
+ANSWER = '{"jsonrpc": "2.0", "id": 1, "result": {}}'
+
+
+@pytest.fixture(autouse=True)
+def _no_jitter(monkeypatch: pytest.MonkeyPatch) -> None:
+    delays = backoff.delays
+    monkeypatch.setattr(
+        "mcpclient.transports.event_stream.delays", lambda: delays(chance=lambda: 0.0)
+    )
+
+
+def follow(
+    server: Server, *, request_id: int | None = None, liveness: float | None = None
+) -> tuple[McpError | None, Inbox, float]:
+    """Follow the channel to its end; return its outcome, what came, and when that was."""
+
+    async def main() -> tuple[McpError | None, Inbox, float]:
+        inbox = Inbox()
+        stream = EventStream(inbox, 1000, request_id)
+        follower = ServerStream(stream, URL, server.open_stream, liveness)
+        error = await follower.follow()
+        return error, inbox, asyncio.get_running_loop().time()
+
+    return run(main())
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 406])
+def test_a_refusal_ends_it_at_once(status: int) -> None:
+    """F-HTTP-4, pain 36"""
+    server = Server((status, {}, [b"no", b"!"]))
+    error, _, time = follow(server)
+    assert isinstance(error, HttpError)
+    assert (error.status, error.body, time, len(server.asked)) == (status, b"no!", 0, 1)
+
+
+def test_a_body_that_is_no_event_stream_is_a_refusal() -> None:
+    """F-HTTP-4, pain 36"""
+    server = Server((200, {"content-type": "text/html"}, [b"<html>" * 20_000, b"more"]))
+    error, inbox, _ = follow(server)
+    assert isinstance(error, HttpError)
+    assert len(error.body) == 65536
+    assert len(server.asked) == 1
+    assert not inbox.messages and not inbox.rejected
+
+
+def test_five_tries_without_progress_and_no_more() -> None:
+    """F-HTTP-4: with exponential backoff."""
+    server = Server((200, EVENTS, []))
+    error, _, _ = follow(server)
+    assert isinstance(error, ConnectionLost)
+    assert [time for time, _ in server.asked] == [0, 1, 3, 7, 15, 31]
+
+
+@pytest.mark.parametrize(
+    "failure", [ConnectFailed("server", "refused"), ConnectionLost("cut"), None]
+)
+def test_the_last_reason_is_given(failure: McpError | None) -> None:
+    """F-HTTP-4"""
+    script: tuple[int, dict[str, str], list[Step]] = (
+        (200, EVENTS, [failure]) if failure is not None else (500, {}, [])
+    )
+    error, _, _ = follow(Server(script))
+    assert isinstance(error, HttpError) if failure is None else error is failure
+
+
+def test_progress_resets_the_count() -> None:
+    """F-HTTP-4, F-HTTP-5"""
+    nothing: tuple[int, dict[str, str], list[Step]] = (200, EVENTS, [])
+    server = Server(
+        nothing, nothing, nothing, (200, EVENTS, [event(NOTE, id="7")]), nothing
+    )  # fmt: skip
+    _, inbox, _ = follow(server)
+    assert len(inbox.messages) == 1
+    assert [time for time, _ in server.asked] == [0, 1, 3, 7, 8, 10, 14, 22, 38]
+    assert [seen for _, seen in server.asked] == [""] * 4 + ["7"] * 5
+
+
+def test_retry_is_honoured() -> None:
+    """F-HTTP-4, pain 37"""
+    server = Server((200, EVENTS, [event(NOTE, id="1", retry=300)]), (404, {}, []))
+    follow(server)
+    assert server.asked == [(0, ""), (0.3, "1")]
+
+
+def test_silence_counts_as_death_only_when_asked_for() -> None:
+    """F-HTTP-13"""
+    slow = (200, EVENTS, [event(NOTE), 50.0, b": alive\n", 50.0, event(NOTE), 100.0])
+    server = Server(slow, (404, {}, []))
+    follow(server)
+    assert [time for time, _ in server.asked] == [0, 201]
+
+    server = Server(slow, (404, {}, []))
+    _, inbox, _ = follow(server, liveness=60)
+    # The silence after the last event is noticed when a whole period has passed without a byte.
+    assert [time for time, _ in server.asked] == [0, 181]
+    assert len(inbox.messages) == 2
+
+
+def test_the_answer_ends_it() -> None:
+    """F-HTTP-5: without waiting for the end of the stream, whose connection is dropped."""
+    server = Server((200, EVENTS, [event(NOTE), event(ANSWER), 1000.0]))
+    error, inbox, time = follow(server, request_id=1)
+    assert (error, time) == (None, 0)
+    assert len(inbox.messages) == 2
+    assert server.tasks[0].cancelled()
+
+
+def test_resuming_waits_as_the_server_asked() -> None:
+    """F-HTTP-5, pain 37"""
+    server = Server((200, EVENTS, [event(ANSWER)]))
+
+    async def main() -> float:
+        stream = EventStream(Inbox(), 1000, 1)
+        stream.feed(event(NOTE, id="a", retry=7000))
+        assert await ServerStream(stream, URL, server.open_stream, None).resume() is None
+        return asyncio.get_running_loop().time()
+
+    assert run(main()) == 7
+    assert server.asked == [(7, "a")]
+
+
+@pytest.mark.parametrize(
+    ("script", "offered"),
+    [
+        ((200, EVENTS, [10.0]), True),
+        ((405, {}, [10.0]), False),
+        ((202, EVENTS, [10.0]), False),
+        ((200, {}, [10.0]), False),
+    ],
+)
+def test_whether_it_is_offered_is_known_with_the_head(
+    script: tuple[int, dict[str, str], Iterable[Step]], offered: bool
+) -> None:
+    """F-LIFE-4"""
+
+    async def main() -> None:
+        accepted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        stream = ServerStream(EventStream(Inbox(), 1000), URL, Server(script).open_stream, None)
+        following = asyncio.ensure_future(stream.follow(accepted))
+        assert await accepted is offered
+        assert asyncio.get_running_loop().time() == 0
+        following.cancel()
+        await asyncio.wait({following})
+
+    run(main())
+
+
+@pytest.mark.parametrize("failure", [UsageError("bad header"), LookupError("no token")])
+def test_a_stream_that_cannot_even_be_asked_for_is_no_crash(failure: Exception) -> None:
+    """F-HTTP-1: the caller's function for headers may raise what it likes."""
+
+    async def open_stream(last_event_id: str, sink: ResponseSink) -> Exchange:
+        raise failure
+
+    async def main() -> None:
+        accepted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        stream = ServerStream(EventStream(Inbox(), 1000), URL, open_stream, None)
+        error = await stream.follow(accepted)
+        assert accepted.result() is False
+        assert error is failure or (isinstance(error, ConnectionLost) and "no token" in str(error))
+
+    run(main())
+
+
+def test_cancelling_closes_the_connection() -> None:
+    """F-API-8"""
+    server = Server((200, EVENTS, [1000.0]))
+
+    async def main() -> None:
+        stream = ServerStream(EventStream(Inbox(), 1000), URL, server.open_stream, None)
+        following = asyncio.ensure_future(stream.follow())
+        await asyncio.sleep(5)
+        following.cancel()
+        await asyncio.wait({following})
+        await asyncio.sleep(0)
+        assert server.tasks[0].cancelled()
+
+    run(main())

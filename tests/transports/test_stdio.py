@@ -1,0 +1,354 @@
+"""stdio against server processes that misbehave."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from mcpclient.errors import CommandNotFound, ConnectionLost, MessageTooLarge, ProcessExited
+from mcpclient.net.process import StopLadder
+from mcpclient.transports.base import Abandoned
+from mcpclient.transports.stdio import StdioTransport
+from tests.contract.transport_contract import ERA, call, post
+from tests.support.inbox import Inbox
+
+SERVER = [
+    sys.executable,
+    "-S",
+    "-E",
+    str(Path(__file__).parent.parent / "servers" / "mcp_stdio.py"),
+]
+# No wait of these tests is for its own sake; each bound only keeps a broken test from hanging.
+QUICK = StopLadder(0.2, 0.2)
+
+Work = Callable[[StdioTransport, Inbox], Awaitable[None]]
+
+
+def run_with(work: Work, *arguments: str, **options: Any) -> None:
+    """Run ``work`` with an open transport to the test server, and close it."""
+
+    async def main() -> None:
+        transport = StdioTransport([*SERVER, *arguments], ladder=QUICK, stderr="discard", **options)
+        inbox = Inbox()
+        await transport.open(inbox)
+        try:
+            await work(transport, inbox)
+        finally:
+            await asyncio.wait_for(transport.close(), 5)
+
+    asyncio.run(main())
+
+
+def hexed(data: bytes) -> str:
+    return data.hex()
+
+
+# What comes out of a server besides messages
+
+
+DIRT = {
+    "banner": b"Server v1.0 listening on stdio\n",
+    "bom": b"\xef\xbb\xbf",
+    "crlf": b"\r\n\r\n",
+    "blank lines": b"\n \n\t\n",
+    "invalid utf-8": b"\xff\xfe\xfd\n",
+    "terminal colours": b"\x1b[32mINFO\x1b[0m ready\n",
+    "no message": b'[]\n[1, 2]\n"text"\nnull\n17\ntrue\n{}\n',
+    "broken JSON": b'{"jsonrpc": "2.0", "id"\n{{{\n[[[\n',
+    "nested 100,000 deep": b"[" * 100_000 + b"]" * 100_000 + b"\n",
+    "NaN": b'{"method": "vendor/nan", "params": {"x": NaN, "y": -Infinity}}\n',
+    "huge integer": b'{"method": "vendor/big", "params": {"x": ' + b"9" * 5000 + b"}}\n",
+    "unknown answer": b'{"jsonrpc": "2.0", "id": 12345, "result": {}}\n',
+    "NUL bytes": b"\0\0\0\n",
+}
+
+
+@pytest.mark.parametrize("dirt", list(DIRT.values()), ids=list(DIRT))
+def test_dirt_on_stdout_costs_no_call(dirt: bytes) -> None:
+    """F-WIRE-3, F-WIRE-7, pain 17: before the first answer, and before a later one."""
+
+    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+        await post(transport, call(1, "echo", text="first"))
+        assert await inbox.text_of(1) == "first"
+        await post(transport, call(2, "raw", hex=hexed(dirt), answers=True))
+        assert await inbox.text_of(2) == "answered"
+        assert not inbox.lost
+
+    run_with(work, "--hello", hexed(dirt))
+
+
+def test_each_banner_line_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """F-WIRE-3, pain 17"""
+
+    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+        await post(transport, call(1, "echo", text="x"))
+        await inbox.answer_to(1)
+
+    run_with(work, "--hello", hexed(b"Hello\n\nWorld\n"))
+    warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert len(warnings) == 2
+
+
+def test_lines_may_end_in_crlf() -> None:
+    """F-WIRE-3"""
+
+    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+        answer = b'{"jsonrpc": "2.0", "id": {id}, "result": {"ok": true}}\r\n'
+        await post(transport, call(7, "raw", hex=hexed(answer)))
+        assert (await inbox.answer_to(7))["result"] == {"ok": True}
+
+    run_with(work)
+
+
+def test_a_last_line_without_its_end_counts() -> None:
+    """F-WIRE-3: the server answers and exits at once."""
+
+    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+        answer = b'{"jsonrpc": "2.0", "id": {id}, "result": {"ok": true}}'
+        await post(transport, call(1, "raw", hex=hexed(answer)))
+        await post(transport, call(2, "die", code=0))
+        assert (await inbox.answer_to(1))["result"] == {"ok": True}
+        await inbox.until(lambda: inbox.lost)
+        assert inbox.messages and not inbox.failures
+
+    run_with(work)
+
+
+def test_half_a_message_fails_its_call_with_the_server() -> None:
+    """F-WIRE-3, F-LIFE-7"""
+
+    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+        half = b'{"jsonrpc": "2.0", "id": {id}, "resu'
+        await post(transport, call(1, "raw", hex=hexed(half)))
+        await post(transport, call(2, "die", code=9))
+        await inbox.until(lambda: inbox.lost)
+        assert [request_id for _, request_id in inbox.rejected] == [1]
+
+    run_with(work)
+
+
+def test_a_line_over_the_limit_fails_its_call_and_the_next_one_works() -> None:
+    """F-WIRE-3, pain 19"""
+
+    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+        await post(transport, call(1, "echo", text="x" * 20_000))
+        with pytest.raises(MessageTooLarge) as caught:
+            await inbox.answer_to(1)
+        assert caught.value.limit == 10_000
+        await post(transport, call(2, "echo", text="x"))
+        assert await inbox.text_of(2) == "x"
+
+    run_with(work, max_message_size=10_000)
+
+
+# The server's end
+
+
+def test_a_server_that_dies_says_why() -> None:
+    """F-LIFE-7, pain 1, pain 10: within a second, with its exit code and last words."""
+
+    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+        await post(transport, call(1, "never"))
+        began = time.monotonic()
+        await post(transport, call(2, "die", code=3, stderr="cannot open database\n"))
+        await inbox.until(lambda: inbox.lost)
+        assert time.monotonic() - began < 10
+        (error,) = inbox.lost
+        assert isinstance(error, ProcessExited)
+        assert error.exit_code == 3
+        assert error.stderr == "cannot open database\n"
+        assert error.command == transport.command
+        with pytest.raises(ProcessExited):
+            transport.send(call(3, "echo", text="x"))
+        with pytest.raises(ProcessExited):
+            transport.send(call(4, "echo", text="x"))
+
+    run_with(work)
+
+
+@pytest.mark.needs_posix
+def test_a_server_that_is_killed_is_lost_at_once() -> None:
+    """F-LIFE-7, pain 1"""
+
+    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+        await post(transport, call(1, "echo", text="x"))
+        await inbox.answer_to(1)
+        assert transport.process_id is not None
+        os.kill(transport.process_id, signal.SIGKILL)
+        await inbox.until(lambda: inbox.lost)
+        (error,) = inbox.lost
+        assert isinstance(error, ProcessExited)
+        assert error.exit_code == -signal.SIGKILL
+
+    run_with(work)
+
+
+def test_a_server_that_closes_its_output_is_of_no_use() -> None:
+    """F-LIFE-7"""
+
+    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+        await post(transport, call(1, "mute"))
+        await inbox.until(lambda: inbox.lost)
+        (error,) = inbox.lost
+        assert isinstance(error, ProcessExited) and error.exit_code is None
+
+    run_with(work)
+
+
+def test_a_command_that_does_not_exist_is_named() -> None:
+    """F-STD-7"""
+
+    async def main() -> None:
+        transport = StdioTransport(["no-such-mcp-server", "--flag"])
+        with pytest.raises(CommandNotFound, match="no-such-mcp-server"):
+            await transport.open(Inbox())
+        assert transport.description == "no-such-mcp-server"
+        assert transport.process_id is None
+        with pytest.raises(ConnectionLost):
+            transport.send(call(1, "echo", text="x"))
+        await transport.close()
+
+    asyncio.run(main())
+
+
+def test_a_command_that_prints_its_usage_and_exits_is_told_as_such() -> None:
+    """F-STD-7"""
+    program = "import sys; print('usage: server DIR'); sys.exit('DIR is missing')"
+
+    async def main() -> None:
+        transport = StdioTransport([sys.executable, "-S", "-E", "-c", program], stderr="discard")
+        inbox = Inbox()
+        await transport.open(inbox)
+        await inbox.until(lambda: inbox.lost)
+        (error,) = inbox.lost
+        assert isinstance(error, ProcessExited)
+        assert (error.exit_code, error.stderr.strip()) == (1, "DIR is missing")
+        await transport.close()
+
+    asyncio.run(main())
+
+
+# Servers that do not read
+
+
+def test_a_server_that_does_not_read_stalls_only_its_own_calls() -> None:
+    """F-STD-5: what was not sent is taken back, and closing is bounded."""
+
+    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+        await post(transport, call(1, "deaf"))
+        large = call(2, "echo", text="x" * 1_000_000)
+        await post(transport, large)
+        queued = call(3, "echo", text="y")
+        await post(transport, queued)
+        await asyncio.sleep(0)
+        assert transport.abandon(queued) is Abandoned.NEVER_SENT
+        assert transport.abandon(queued) is Abandoned.STILL_OPEN
+        assert transport.abandon(large) is Abandoned.STILL_OPEN
+        await post(transport, call(4, "echo", text="z"))
+
+    run_with(work)
+
+
+def test_what_waited_is_written_when_the_server_reads_again() -> None:
+    """F-STD-5"""
+    program = (
+        "import sys, time\n"
+        'sys.stdout.write(\'{"method": "ready"}\\n\'); sys.stdout.flush()\n'
+        "while not sys.argv[1:] or not __import__('os').path.exists(sys.argv[1]): time.sleep(0.01)\n"
+        "for number, line in enumerate(sys.stdin):\n"
+        '    print(\'{"jsonrpc": "2.0", "id": %d, "result": {}}\' % (number + 1), flush=True)\n'
+    )
+
+    async def main(gate: Path) -> None:
+        command = [sys.executable, "-S", "-E", "-c", program, str(gate)]
+        transport = StdioTransport(command, ladder=QUICK, stderr="discard")
+        inbox = Inbox()
+        await transport.open(inbox)
+        await inbox.until(lambda: inbox.messages)
+        for number in range(1, 11):
+            await post(transport, call(number, "echo", text="x" * 100_000))
+            await asyncio.sleep(0)
+        gate.touch()
+        for number in range(1, 11):
+            await inbox.answer_to(number)
+        await transport.close()
+
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(main(Path(folder) / "gate"))
+
+
+def test_a_server_that_dies_while_messages_wait_is_lost_like_any_other() -> None:
+    """F-STD-5, F-LIFE-7"""
+
+    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+        await post(transport, call(1, "deaf"))
+        for number in range(2, 6):
+            await post(transport, call(number, "echo", text="x" * 200_000))
+            await asyncio.sleep(0)
+        assert transport.process_id is not None
+        os.kill(transport.process_id, signal.SIGTERM)
+        await inbox.until(lambda: inbox.lost)
+
+    run_with(work)
+
+
+# Closing
+
+
+@pytest.mark.needs_posix
+def test_a_stubborn_server_is_stopped_all_the_same() -> None:
+    """F-STD-2, F-LIFE-6: the guard of the test suite looks for processes that are left."""
+
+    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+        await post(transport, call(1, "echo", text="x"))
+        await inbox.answer_to(1)
+
+    run_with(work, "--stubborn")
+
+
+def test_messages_sent_while_it_closes_are_refused_or_dropped() -> None:
+    """F-LIFE-6: never an exception in the event loop."""
+
+    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+        await post(transport, ERA.notification("note", None))
+        await post(transport, ERA.notification("note", None))
+        closing = asyncio.ensure_future(transport.close())
+        await post(transport, ERA.notification("note", None))
+        await asyncio.sleep(0)
+        await post(transport, ERA.notification("note", None))
+        await closing
+        await asyncio.sleep(0)
+
+    run_with(work)
+
+
+def test_abort_when_the_loop_is_gone_leaves_no_process() -> None:
+    """F-LIFE-5, pain 2, pain 4"""
+
+    async def main() -> StdioTransport:
+        transport = StdioTransport(SERVER, stderr="discard")
+        inbox = Inbox()
+        await transport.open(inbox)
+        await post(transport, call(1, "echo", text="x"))
+        await inbox.answer_to(1)
+        await post(transport, call(2, "deaf"))
+        await post(transport, call(3, "echo", text="x" * 1_000_000))
+        await post(transport, call(4, "echo", text="x"))
+        return transport
+
+    loop = asyncio.new_event_loop()
+    transport = loop.run_until_complete(main())
+    loop.close()
+    transport.abort()
+    transport.abort()
