@@ -10,11 +10,12 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 
-from conformance import live, official
+from conformance import authorized, live, official
 from conformance.results import FAILED, NOT_RUN, Row, exit_code, summary
 
 PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "live": live.run,
+    "authorized": authorized.run,
     "official": official.run,
 }
 

@@ -15,6 +15,7 @@ from collections.abc import Coroutine, Mapping
 from typing import Any, Callable
 
 import mcpclient
+from conformance.auth_scenarios import AUTH_SCENARIOS
 
 Scenario = Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, None]]
 """Takes the URL of the server and the context."""
@@ -40,7 +41,7 @@ async def call_every_tool(url: str, context: Mapping[str, Any]) -> None:
 
 async def accept_defaults(url: str, context: Mapping[str, Any]) -> None:
     """Let a tool ask, and accept the form with its defaults."""
-    async with mcpclient.connect(url, elicitation=accept) as client:
+    async with mcpclient.connect(url, elicitation=mcpclient.accept_defaults) as client:
         for tool in await client.list_tools():
             await client.call_tool(tool.name, {})
 
@@ -48,7 +49,7 @@ async def accept_defaults(url: str, context: Mapping[str, Any]) -> None:
 async def declare_capabilities(url: str, context: Mapping[str, Any]) -> None:
     """Call with every capability that a handler can declare."""
     async with mcpclient.connect(
-        url, elicitation=accept, sampling=refuse, roots=lambda _: {"roots": []}
+        url, elicitation=mcpclient.accept_defaults, sampling=refuse, roots=[]
     ) as client:
         for tool in await client.list_tools():
             await client.call_tool(tool.name, sample_arguments(tool.input_schema))
@@ -88,7 +89,23 @@ async def echo_schema(url: str, context: Mapping[str, Any]) -> None:
         await client.call_tool("json_schema_echo", {"schema": schema})
 
 
+async def list_skills(url: str, context: Mapping[str, Any]) -> None:
+    """List the skills, and read none of them."""
+    async with mcpclient.connect(url) as client:
+        await client.list_skills()
+
+
+async def read_skills(url: str, context: Mapping[str, Any]) -> None:
+    """Load every skill with all of its files; one that is not what its entry says fails."""
+    async with mcpclient.connect(url) as client:
+        for skill in await client.list_skills():
+            await client.read_skill(skill)
+            for file in skill.files:
+                await client.read_skill_file(skill, file.uri)
+
+
 SCENARIOS: dict[str, Scenario] = {
+    **AUTH_SCENARIOS,
     "initialize": list_tools,
     "tools_call": add_numbers,
     "elicitation-sep1034-client-defaults": accept_defaults,
@@ -100,24 +117,20 @@ SCENARIOS: dict[str, Scenario] = {
     "http-invalid-tool-headers": call_every_tool,
     "json-schema-ref-no-deref": list_tools,
     "json-schema-2020-12-preservation": echo_schema,
+    "sep-2640-client-no-prefetch": list_skills,
+    "sep-2640-client-verify-digest": read_skills,
+    "sep-2640-client-verify-size": read_skills,
+    "sep-2640-client-verify-frontmatter": read_skills,
 }
 
 
-def accept(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Accept a form, with the defaults of its schema."""
-    properties = params["requestedSchema"]["properties"]
-    content = {name: field["default"] for name, field in properties.items() if "default" in field}
-    return {"action": "accept", "content": content}
-
-
-def confirm(params: Mapping[str, Any]) -> dict[str, Any]:
+def confirm(request: mcpclient.ElicitationRequest) -> dict[str, Any]:
     """Accept a form that asks for a confirmation."""
-    return {"action": "accept", "content": {"confirmed": True}}
+    return {"confirmed": True}
 
 
-def refuse(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Refuse to sample: no scenario asks for it."""
-    raise mcpclient.PeerError(mcpclient.ErrorCode.INVALID_REQUEST, "there is no model here")
+def refuse(request: mcpclient.SamplingRequest) -> None:
+    """Reject sampling: no scenario asks for it."""
 
 
 SAMPLES = {

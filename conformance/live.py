@@ -175,7 +175,7 @@ def _target(plan: Plan, command: list[str]) -> Iterator[Report]:
     if server.transport == "stdio":
         yield {"command": command, "transport": "stdio"}
         return
-    port = _free_port()
+    port = free_port()
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             command,
@@ -186,7 +186,7 @@ def _target(plan: Plan, command: list[str]) -> Iterator[Report]:
             stderr=output,
         )
         try:
-            _wait_until_it_listens(process, port)
+            wait_until_it_listens(process, port)
             url = f"http://127.0.0.1:{port}{server.path}"
             yield {"url": url, "transport": server.transport}
         finally:
@@ -194,14 +194,16 @@ def _target(plan: Plan, command: list[str]) -> Iterator[Report]:
             process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of the loopback interface that nobody listens on now."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
         return port
 
 
-def _wait_until_it_listens(process: subprocess.Popen[bytes], port: int) -> None:
+def wait_until_it_listens(process: subprocess.Popen[bytes], port: int) -> None:
+    """Wait for a server that was started; raises RuntimeError when it does not come up."""
     deadline = time.monotonic() + START_LIMIT
     while time.monotonic() < deadline:
         if process.poll() is not None:

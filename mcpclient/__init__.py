@@ -28,32 +28,72 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .auth.authorization_code import parse_callback as parse_callback
+    from .auth.effects import Authorize as Authorize
+    from .auth.effects import Callback as Callback
+    from .auth.effects import ShowDeviceCode as ShowDeviceCode
+    from .auth.options import Endpoints as Endpoints
+    from .auth.options import IdentityProvider as IdentityProvider
+    from .auth.provider import AuthProvider as AuthProvider
+    from .auth.provider import CredentialStore as CredentialStore
+    from .auth.signing import Es256Key as Es256Key
+    from .auth.signing import Signer as Signer
+    from .client.authentication import ApiKey as ApiKey
+    from .client.authentication import BearerToken as BearerToken
+    from .client.authentication import ClientCredentials as ClientCredentials
+    from .client.authentication import EnterpriseManaged as EnterpriseManaged
+    from .client.authentication import OAuth as OAuth
+    from .client.authentication import WorkloadIdentity as WorkloadIdentity
+    from .client.authentication import finish_auth as finish_auth
+    from .client.authentication import log_in as log_in
+    from .client.authentication import log_out as log_out
     from .client.client import Client as Client
     from .client.client import call as call
     from .client.client import connect as connect
     from .client.client import list_tools as list_tools
+    from .client.elicitation import Elicitation as Elicitation
+    from .client.elicitation import accept_defaults as accept_defaults
     from .client.hooks import Hooks as Hooks
+    from .client.sampling import Sampling as Sampling
+    from .client.sampling import SamplingModel as SamplingModel
     from .errors import AuthError as AuthError
+    from .errors import AuthorizationDenied as AuthorizationDenied
     from .errors import AuthorizationRequired as AuthorizationRequired
     from .errors import CallTimeout as CallTimeout
     from .errors import ClientClosed as ClientClosed
     from .errors import CommandNotFound as CommandNotFound
     from .errors import ConnectFailed as ConnectFailed
     from .errors import ConnectionLost as ConnectionLost
+    from .errors import HandlerFailed as HandlerFailed
     from .errors import HttpError as HttpError
+    from .errors import InsufficientScope as InsufficientScope
     from .errors import McpError as McpError
     from .errors import MessageTooLarge as MessageTooLarge
     from .errors import NetworkError as NetworkError
     from .errors import PeerError as PeerError
     from .errors import ProcessExited as ProcessExited
     from .errors import ProtocolViolation as ProtocolViolation
+    from .errors import RegistrationRequired as RegistrationRequired
     from .errors import ServerError as ServerError
     from .errors import SessionExpired as SessionExpired
+    from .errors import SkillVerificationError as SkillVerificationError
     from .errors import SsrfError as SsrfError
+    from .errors import TokenRequestFailed as TokenRequestFailed
     from .errors import ToolError as ToolError
+    from .errors import UrlElicitationRequired as UrlElicitationRequired
     from .errors import UsageError as UsageError
     from .jsonrpc.messages import ErrorCode as ErrorCode
+    from .net.logins import BrowserLogin as BrowserLogin
+    from .net.logins import TwoStepLogin as TwoStepLogin
     from .net.process import StopLadder as StopLadder
+    from .net.storage import FileStore as FileStore
+    from .net.storage import MemoryStore as MemoryStore
+    from .protocol.elicitation import ElicitationRequest as ElicitationRequest
+    from .protocol.sampling import SamplingMessage as SamplingMessage
+    from .protocol.sampling import SamplingRequest as SamplingRequest
+    from .protocol.skills import LoadedSkill as LoadedSkill
+    from .protocol.skills import Skill as Skill
+    from .protocol.skills import SkillFile as SkillFile
     from .protocol.types import AudioContent as AudioContent
     from .protocol.types import CallToolResult as CallToolResult
     from .protocol.types import Completion as Completion
@@ -74,6 +114,8 @@ if TYPE_CHECKING:
     from .protocol.types import ResourceTemplate as ResourceTemplate
     from .protocol.types import TextContent as TextContent
     from .protocol.types import Tool as Tool
+    from .protocol.types import ToolResultContent as ToolResultContent
+    from .protocol.types import ToolUseContent as ToolUseContent
     from .transports.base import Abandoned as Abandoned
     from .transports.base import Receiver as Receiver
     from .transports.base import Transport as Transport
@@ -89,31 +131,52 @@ __version__ = "0.1.0"
 
 _EXPORTS = {
     "Abandoned": ".transports.base",
+    "ApiKey": ".client.authentication",
     "AudioContent": ".protocol.types",
     "AuthError": ".errors",
+    "AuthProvider": ".auth.provider",
+    "AuthorizationDenied": ".errors",
     "AuthorizationRequired": ".errors",
+    "Authorize": ".auth.effects",
+    "BearerToken": ".client.authentication",
+    "BrowserLogin": ".net.logins",
     "CallTimeout": ".errors",
     "CallToolResult": ".protocol.types",
+    "Callback": ".auth.effects",
     "Client": ".client.client",
     "ClientClosed": ".errors",
+    "ClientCredentials": ".client.authentication",
     "CommandNotFound": ".errors",
     "Completion": ".protocol.types",
     "ConnectFailed": ".errors",
     "ConnectionLost": ".errors",
     "Content": ".protocol.types",
+    "CredentialStore": ".auth.provider",
+    "Elicitation": ".client.elicitation",
+    "ElicitationRequest": ".protocol.elicitation",
     "EmbeddedResource": ".protocol.types",
+    "Endpoints": ".auth.options",
+    "EnterpriseManaged": ".client.authentication",
     "ErrorCode": ".jsonrpc.messages",
+    "Es256Key": ".auth.signing",
+    "FileStore": ".net.storage",
     "GetPromptResult": ".protocol.types",
+    "HandlerFailed": ".errors",
     "Hooks": ".client.hooks",
     "HttpError": ".errors",
+    "IdentityProvider": ".auth.options",
     "ImageContent": ".protocol.types",
     "Implementation": ".protocol.types",
     "InProcessTransport": ".transports.inprocess",
+    "InsufficientScope": ".errors",
     "LegacySseTransport": ".transports.legacy_sse",
+    "LoadedSkill": ".protocol.skills",
     "LogMessage": ".protocol.types",
     "McpError": ".errors",
+    "MemoryStore": ".net.storage",
     "MessageTooLarge": ".errors",
     "NetworkError": ".errors",
+    "OAuth": ".client.authentication",
     "PeerError": ".errors",
     "ProcessExited": ".errors",
     "Progress": ".protocol.types",
@@ -123,27 +186,48 @@ _EXPORTS = {
     "ProtocolViolation": ".errors",
     "ReadResourceResult": ".protocol.types",
     "Receiver": ".transports.base",
+    "RegistrationRequired": ".errors",
     "Resource": ".protocol.types",
     "ResourceContents": ".protocol.types",
     "ResourceLink": ".protocol.types",
     "ResourceTemplate": ".protocol.types",
+    "Sampling": ".client.sampling",
+    "SamplingMessage": ".protocol.sampling",
+    "SamplingModel": ".client.sampling",
+    "SamplingRequest": ".protocol.sampling",
     "ServerEnd": ".transports.inprocess",
     "ServerError": ".errors",
     "SessionExpired": ".errors",
+    "ShowDeviceCode": ".auth.effects",
+    "Signer": ".auth.signing",
+    "Skill": ".protocol.skills",
+    "SkillFile": ".protocol.skills",
+    "SkillVerificationError": ".errors",
     "SsrfError": ".errors",
     "StdioTransport": ".transports.stdio",
     "StopLadder": ".net.process",
     "StreamableHttpTransport": ".transports.streamable_http",
     "TextContent": ".protocol.types",
+    "TokenRequestFailed": ".errors",
     "Tool": ".protocol.types",
     "ToolError": ".errors",
+    "ToolResultContent": ".protocol.types",
+    "ToolUseContent": ".protocol.types",
     "Transport": ".transports.base",
+    "TwoStepLogin": ".net.logins",
+    "UrlElicitationRequired": ".errors",
     "UsageError": ".errors",
+    "WorkloadIdentity": ".client.authentication",
+    "accept_defaults": ".client.elicitation",
     "answering": ".transports.inprocess",
     "call": ".client.client",
     "connect": ".client.client",
     "deliver_text": ".transports.base",
+    "finish_auth": ".client.authentication",
     "list_tools": ".client.client",
+    "log_in": ".client.authentication",
+    "log_out": ".client.authentication",
+    "parse_callback": ".auth.authorization_code",
 }
 
 __all__ = sorted({*_EXPORTS, "__version__"})  # noqa: PLE0605 - a list, computed

@@ -103,8 +103,8 @@ class HandlerFailed(UsageError):
     """The server asked for something, and the handler for it gave no answer that can be sent.
 
     It raised (then ``__cause__`` is what it raised), returned what does not fit, or the user said
-    no. Fields: ``method`` (what the server asked), ``reason``, and ``code``, the error code that the
-    server is told where it waits for an answer.
+    no. Fields: ``method`` (what the server asked), ``reason``, and ``code``, the error code that
+    the server is told where it waits for an answer.
     """
 
     def __init__(self, method: str, reason: str, code: int = -32603) -> None:

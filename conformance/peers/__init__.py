@@ -73,6 +73,8 @@ SERVERS = {
         for environment, module in (("mcp1", "mcp1"), ("mcp2", "mcp2"), ("fastmcp", "fastmcp4"))
         for variant in ("stdio", "http", "http-stateless", "http-json", "sse")
     },
+    "mcp2-authorized": _own_server("mcp2", "authorized_mcp2", "http"),
+    "fastmcp-authorized": _own_server("fastmcp", "authorized_fastmcp", "http"),
 }
 
 

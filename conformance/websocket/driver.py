@@ -36,7 +36,7 @@ class _Messages:
 
     async def take_all(self, echo: WebSocketConnection | None) -> list[str | bytes]:
         """Take messages until the end, and send each back if there is a connection to do so."""
-        taken = []
+        taken: list[str | bytes] = []
         while True:
             message = await self._queue.get()
             if message is None:

@@ -127,6 +127,8 @@ def authenticate(
         # Form-encoded before base64, by RFC 6749 section 2.3.1.
         pair = f"{quote(client.client_id, safe='')}:{quote(client.client_secret, safe='')}"
         headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode("ascii")
+        # The official Python SDK's server wants it here too; section 3.2.1 allows it.
+        form.append(("client_id", client.client_id))
     else:
         raise AuthError(f"the client authentication method {client.method!r} is not supported")
 

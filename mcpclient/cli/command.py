@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Callable
@@ -10,7 +11,7 @@ from ..client.client import Client
 from ..errors import UsageError
 from .screen import Screen
 
-__all__ = ["Answer", "Command", "Work"]
+__all__ = ["Answer", "Command", "LocalCommand", "LocalWork", "Work"]
 
 
 @dataclass(frozen=True)
@@ -55,3 +56,23 @@ class Command:
         if self.more is None and len(words) > len(self.required):
             raise UsageError(f"{self.name} does not take {words[len(self.required)]!r}")
         return self.prepare(words)
+
+
+LocalWork = Callable[[Screen], Awaitable[Answer]]
+"""What a command does that is connected to no server."""
+
+
+@dataclass(frozen=True)
+class LocalCommand:
+    """A command that is connected to no server: it understands its words and options by itself.
+
+    ``usage`` shows the words; ``add_options`` adds options. ``prepare`` understands both before
+    anything is started; it raises `UsageError`.
+    """
+
+    name: str
+    summary: str
+    prepare: Callable[[argparse.Namespace], LocalWork]
+    usage: str
+    add_options: Callable[[argparse.ArgumentParser], None]
+    details: str = ""

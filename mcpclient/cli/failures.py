@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import (
     AuthError,
+    AuthorizationRequired,
     CallTimeout,
     HttpError,
     McpError,
@@ -52,6 +53,10 @@ def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
     text = str(error)
     if isinstance(error, ProcessExited) and stderr_was_shown:
         text = text.partition("\n")[0]
+    if isinstance(error, AuthorizationRequired):
+        text += "; log in with: mcpclient auth login URL"
+    elif isinstance(error, AuthError) and isinstance(error.__cause__, HttpError):
+        text += f"\nit was needed because of {error.__cause__}"
     return text
 
 

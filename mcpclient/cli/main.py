@@ -10,12 +10,13 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NoReturn, Union
 
 from .. import __version__
 from ..errors import McpError, UsageError
-from . import call, complete, info, ping, prompt, prompts, read, resources, tools
-from .command import Answer, Command, Work
+from . import auth, call, complete, info, ping, prompt, prompts, read, resources, tools
+from .auth import auth_for
+from .command import Answer, Command, LocalCommand, LocalWork, Work
 from .failures import CANCELLED, TOOL_ERROR, error_as_json, error_text, exit_code
 from .render import escape
 from .screen import LogLines, Screen
@@ -23,9 +24,12 @@ from .target import add_options, client_for, split_at_command, take_url
 
 __all__ = ["main"]
 
-COMMANDS: dict[str, Command] = {
-    module.COMMAND.name: module.COMMAND
-    for module in (info, tools, call, resources, read, prompts, prompt, complete, ping)
+COMMANDS: dict[str, Command | LocalCommand] = {
+    **{
+        module.COMMAND.name: module.COMMAND
+        for module in (info, tools, call, resources, read, prompts, prompt, complete, ping)
+    },
+    auth.COMMAND.name: auth.COMMAND,
 }
 
 _SERVER = "The server is a URL, or the command line that starts it, after --"
@@ -75,18 +79,35 @@ class _Request:
     options: argparse.Namespace
 
 
-def _understand(words: Sequence[str], server_command: list[str] | None) -> _Request:
+@dataclass(frozen=True)
+class _LocalRequest:
+    """The same for a command that is connected to no server."""
+
+    work: LocalWork
+    options: argparse.Namespace
+
+
+_Understood = Union[_Request, _LocalRequest]
+
+
+def _understand(words: Sequence[str], server_command: list[str] | None) -> _Understood:
     command = _command_of(words)
     options = _parser_of(command).parse_intermixed_args(words[1:])
+    if isinstance(command, LocalCommand):
+        return _LocalRequest(command.prepare(options), options)
     if server_command is not None:
         return _Request(server_command, command.work(options.words), options)
     url, own_words = take_url(options.words)
     return _Request(url, command.work(own_words), options)
 
 
-async def _perform(request: _Request, screen: Screen) -> int:
+async def _perform(request: _Understood, screen: Screen) -> int:
     """Connect, do the work, and show the answer, which need not wait until all is closed."""
-    client = client_for(request.target, request.options, screen.say)
+    if isinstance(request, _LocalRequest):
+        _show(await request.work(screen), screen, as_json=request.options.json)
+        return 0
+    auth = auth_for(request.target, request.options.header, screen)
+    client = client_for(request.target, request.options, screen.say, auth)
     async with screen.status:
         try:
             await client.connect()
@@ -140,7 +161,7 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}\n{self.format_usage().strip()}")
 
 
-def _command_of(words: Sequence[str]) -> Command:
+def _command_of(words: Sequence[str]) -> Command | LocalCommand:
     listed = "\n".join(f"  {name:10}{command.summary}" for name, command in COMMANDS.items())
     parser = _Parser(
         prog="mcpclient",
@@ -156,20 +177,31 @@ def _command_of(words: Sequence[str]) -> Command:
     return COMMANDS[name]
 
 
-def _parser_of(command: Command) -> argparse.ArgumentParser:
-    own = [*command.required, *([f"[{command.more} ...]"] if command.more else [])]
+def _parser_of(command: Command | LocalCommand) -> argparse.ArgumentParser:
+    if isinstance(command, LocalCommand):
+        usage = f"[OPTION ...] {command.usage}"
+    else:
+        own = [*command.required, *([f"[{command.more} ...]"] if command.more else [])]
+        usage = " ".join(["[OPTION ...] [URL]", *own, "[-- SERVER-COMMAND ...]"])
     parser = _Parser(
         prog=f"mcpclient {command.name}",
-        usage=" ".join(
-            [f"mcpclient {command.name} [OPTION ...] [URL]", *own, "[-- SERVER-COMMAND ...]"]
-        ),
+        usage=f"mcpclient {command.name} {usage}",
         description=command.summary[0].upper() + command.summary[1:] + ".",
-        epilog=f"{command.details}\n\n{_SERVER}.".strip(),
+        epilog=_epilog(command),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("words", nargs="*", metavar="WORD", help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
-    add_options(parser)
+    if isinstance(command, LocalCommand):
+        command.add_options(parser)
+    else:
+        add_options(parser)
     parser.add_argument("--debug", action="store_true", help="show the library's log on stderr")
     return parser
+
+
+def _epilog(command: Command | LocalCommand) -> str:
+    if isinstance(command, LocalCommand):
+        return command.details
+    return f"{command.details}\n\n{_SERVER}.".strip()

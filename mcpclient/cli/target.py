@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..client.client import Client
+from ..client.options import Authentication
 from ..errors import UsageError
 from ..net.process import StderrTarget
 
@@ -65,7 +66,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def client_for(
-    target: str | list[str], options: argparse.Namespace, stderr: StderrTarget
+    target: str | list[str],
+    options: argparse.Namespace,
+    stderr: StderrTarget,
+    auth: Authentication | None = None,
 ) -> Client:
     """Return a client, not yet connected. Raises `UsageError` where options make no sense."""
     _check(target, options)
@@ -78,6 +82,7 @@ def client_for(
         target,
         **limits,
         headers=_pairs(options.header, ":", "--header") or None,
+        auth=auth,
         env=_pairs(options.env, "=", "--env") or None,
         cwd=options.cwd,
         protocol_version=options.protocol_version,

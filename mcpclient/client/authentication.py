@@ -30,6 +30,7 @@ __all__ = [
     "EnterpriseManaged",
     "OAuth",
     "WorkloadIdentity",
+    "default_store",
     "finish_auth",
     "log_in",
     "log_out",
@@ -56,7 +57,7 @@ class OAuth(options.OAuth):
 
     def authorizer(self, server_url: str, network: NetworkOptions | None = None) -> OAuthAuthorizer:
         """What authorizes requests to ``server_url``."""
-        return _authorizer(self, server_url, network, self.provider or _default_login())
+        return _authorizer(self, server_url, network, self.provider or _login_with(default_store()))
 
     def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
         """What a client of ``server_url`` sends."""
@@ -75,7 +76,7 @@ class ClientCredentials(options.ClientCredentials):
 
     def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
         """What a client of ``server_url`` sends."""
-        return _authorizer(self, server_url, network, self.store or _default_login())
+        return _authorizer(self, server_url, network, self.store or default_store())
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class EnterpriseManaged(options.EnterpriseManaged):
 
     def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
         """What a client of ``server_url`` sends."""
-        return _authorizer(self, server_url, network, self.store or _default_login())
+        return _authorizer(self, server_url, network, self.store or default_store())
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class WorkloadIdentity(options.WorkloadIdentity):
 
     def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
         """What a client of ``server_url`` sends."""
-        return _authorizer(self, server_url, network, self.store or _default_login())
+        return _authorizer(self, server_url, network, self.store or default_store())
 
 
 @dataclass(frozen=True)
@@ -201,11 +202,19 @@ def _static(
     return StaticAuthorizer(authorization, MemoryStore(), GuardedFetcher())
 
 
-def _default_login() -> BrowserLogin:
-    # One object for one file, so that logins to many servers come one after the other.
-    return _login_with(credentials_path(os.environ))
+def default_store() -> FileStore:
+    """The file of this user's credentials."""
+    return _store_at(credentials_path(os.environ))
+
+
+# One object for one file, so that logins to many servers come one after the other.
 
 
 @lru_cache(maxsize=16)
-def _login_with(path: Path) -> BrowserLogin:
-    return BrowserLogin(FileStore(path))
+def _store_at(path: Path) -> FileStore:
+    return FileStore(path)
+
+
+@lru_cache(maxsize=16)
+def _login_with(store: FileStore) -> BrowserLogin:
+    return BrowserLogin(store)

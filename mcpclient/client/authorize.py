@@ -14,7 +14,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
-from typing import Any, Callable, TypeVar, Union, cast
+from typing import Any, Callable, TypeVar, cast
 
 from ..auth.effects import (
     Ask,
@@ -92,10 +92,7 @@ class FlowRunner:
         failure: Exception | None = None
         try:
             while True:
-                if failure is None:
-                    effect = flow.send(answer)
-                else:
-                    effect = flow.throw(failure)
+                effect = flow.send(answer) if failure is None else flow.throw(failure)
                 answer, failure = None, None
                 try:
                     if passive and isinstance(effect, Exclusive):
@@ -249,7 +246,7 @@ class _Request:
 
     def __init__(
         self,
-        flows: Union[AuthorizedRequest, StaticRequest],
+        flows: AuthorizedRequest | StaticRequest,
         runner: FlowRunner,
         *,
         passive: bool,

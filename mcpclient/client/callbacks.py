@@ -104,7 +104,7 @@ class OrderedCallback:
         except Exception:
             logger.exception("callback %r failed", self._function)
 
-    async def finish(self) -> None:
-        """Wait until every call made so far has ended."""
+    async def finish(self, seconds: float | None) -> None:
+        """Wait until every call made so far has ended, for so long at most."""
         if self._running is not None:
-            await asyncio.wait({self._running})
+            await asyncio.wait({self._running}, timeout=seconds)

@@ -97,7 +97,7 @@ class Caller:
     ) -> dict[str, Any]:
         """Give the server what it asks for until it gives a result, which is nobody else's.
 
-        What a handler takes its time for counts in no limit of the call.
+        Each round has the limits of the call to itself; a handler may take its time between them.
         """
         rounds = 0
         while asked is not None:

@@ -25,7 +25,7 @@ from .elicitation import ElicitationOption
 from .handlers import Handlers
 from .hooks import Hooks
 from .listen import Listening, Subscription
-from .options import DEFAULT, VERSION, Events, Options, Seconds, Timeouts
+from .options import DEFAULT, VERSION, Authentication, Events, Options, Seconds, Timeouts
 from .prompts import Prompts
 from .resources import Resources
 from .response_cache import ClientCache
@@ -61,11 +61,15 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
       seconds it may take in all (600). ``connect_timeout``: for connecting (``timeout``).
       ``close_timeout``: for closing (5). None or 0: no limit. ``MCP_TIMEOUT`` and
       ``MCP_TOOL_TIMEOUT`` (milliseconds) in the environment change the defaults.
-    - ``transport``: ``"stdio"``, ``"http"``, ``"sse"``, ``"ws"`` or ``"socket"`` pins the transport.
+    - ``transport``: ``"stdio"``, ``"http"``, ``"sse"``, ``"ws"`` or ``"socket"`` pins the
+      transport.
     - ``protocol_version``: pins a revision; by default the newest that both sides speak.
       ``strict_version``: refuse a revision this library does not know.
     - ``headers``: a mapping, or a function, plain or async, called for every HTTP request and for
       the opening request of a WebSocket.
+    - ``auth``: who the caller is, for the server's own origin only: a bearer token as a string, or
+      an `OAuth`, `ClientCredentials`, `EnterpriseManaged`, `WorkloadIdentity`, `BearerToken` or
+      `ApiKey`. A login in a browser takes as long as it takes: the limits of calls stand still.
     - ``ca_file``: PEM file of the authorities to trust instead of the system's (``SSL_CERT_FILE``
       in the environment does the same). ``client_cert``: PEM file with certificate and key, or
       (certificate, key), or (certificate, key, password). ``verify=False``: accept any certificate.
@@ -113,6 +117,7 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
         protocol_version: str | None = None,
         strict_version: bool = False,
         headers: HeaderSource | None = None,
+        auth: str | Authentication | None = None,
         max_message_size: int = DEFAULT_LINE_LIMIT,
         env: Mapping[str, str] | None = None,
         inherit_env: str = "safe",
@@ -156,6 +161,7 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
             strict_version=strict_version,
             transport=transport,
             headers=headers,
+            auth=auth,
             max_message_size=max_message_size,
             env=env,
             inherit_env=inherit_env,
@@ -230,7 +236,7 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
 
     def __del__(self) -> None:
         connection = self.__dict__.get("_connection")
-        if connection is None or not connection.is_open:
+        if connection is None or not connection.is_to_be_closed:
             return
         loop = connection.loop
         with suppress(Exception):  # the interpreter may be going away

@@ -87,6 +87,11 @@ class Connection:
         return self.loop is not None and not self.loop.is_closed()
 
     @property
+    def is_to_be_closed(self) -> bool:
+        """Whether there may be something to free: it was opened, and nobody has closed it since."""
+        return self.loop is not None and not self._closed
+
+    @property
     def era(self) -> EraRules | None:
         """The rules agreed on; None before connecting."""
         return self.agreement.era if self.agreement is not None else None
@@ -115,7 +120,7 @@ class Connection:
             opening = _Opening(self.route, self.options, session)
             try:
                 with self.options.hooks.reporting(self.route.shown, "connect"):
-                    agreement = await opening.run(_eras.get(self.route.key))
+                    agreement = await opening.run(self._remembered_era)
                 if self._closed:
                     raise ClientClosed()
             except BaseException:
@@ -138,6 +143,10 @@ class Connection:
         if not self.is_open and self.session is not None:
             await self.open()
 
+    @property
+    def _remembered_era(self) -> Era | None:
+        return _eras.get(self.route.key) if self.route.key is not None else None
+
     def _opening(self) -> asyncio.Lock:
         # Made here and not in the constructor, which may run outside any event loop.
         if self._lock is None or self.loop is not asyncio.get_running_loop():
@@ -154,6 +163,8 @@ class Connection:
             on_lost=callbacks.lost,
         )
         callbacks.wire(session, events)
+        if self.route.authorizer is not None:
+            self.route.authorizer.patience = session
         return session
 
     def _agree(self, session: Session, agreement: Agreement) -> None:
@@ -164,7 +175,8 @@ class Connection:
         if self.options.protocol_version is None:  # a pinned revision proves nothing
             if len(_eras) >= _REMEMBERED_ERAS:
                 _eras.clear()
-            _eras[self.route.key] = era_of(agreement.era.version) or Era.HANDSHAKE
+            if self.route.key is not None:
+                _eras[self.route.key] = era_of(agreement.era.version) or Era.HANDSHAKE
         self._schedule_keep_alive()
         for observer in list(self.observers):
             observer.connected()
@@ -177,6 +189,10 @@ class Connection:
             server_version=agreement.server_info.get("version"),
             tool_count=None,
         )
+
+    async def _give_up_logins(self) -> None:
+        if self.route.authorizer is not None:
+            await self.route.authorizer.close()
 
     async def renew(self, generation: int) -> None:
         """Open a new session on the same transport; the old one, of ``generation``, has expired.
@@ -211,6 +227,7 @@ class Connection:
             if was_open and self.options.events.close is not None:
                 OrderedCallback(self.options.events.close, session.tasks)(None)
                 await session.tasks.wait(self.options.timeouts.close)
+        await self._give_up_logins()
 
     def abort(self) -> None:
         """Free everything without waiting."""
@@ -218,6 +235,8 @@ class Connection:
         for session in (self._connecting, self._session):
             if session is not None:
                 session.abort()
+        if self.route.authorizer is not None:
+            self.route.authorizer.abort()
 
     def _end(self) -> None:
         self._closed = True
@@ -348,6 +367,7 @@ class _Opening:
         self._seconds = options.timeouts.connect
         self._loop = asyncio.get_running_loop()
         self._deadline = self._loop.time() + self._seconds if self._seconds else math.inf
+        self._switched = False
 
     async def run(self, remembered: Era | None) -> Agreement:
         """Open the transport and negotiate."""
@@ -385,10 +405,12 @@ class _Opening:
             listening = session.transport.listen(step.headers)
             await self._within("opening the server's channel", listening)
         elif isinstance(step, Restart):
-            if session.ended is not None:
+            if session.ended is not None or self._switched:
+                self._switched = False
                 await self._replace_transport(self._route.open())
         elif isinstance(step, SwitchToLegacySse):
             assert self._route.open_legacy is not None
+            self._switched = True
             await self._replace_transport(self._route.open_legacy())
         return None
 
@@ -428,4 +450,4 @@ class _Opening:
         finally:
             if not task.done():
                 task.cancel()
-                await asyncio.wait({task})
+                await asyncio.gather(task, return_exceptions=True)

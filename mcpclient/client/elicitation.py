@@ -102,9 +102,10 @@ class ElicitationAnswerer(Observer):
         action, content = _understood(request, await ask(self.method, handler, request))
         if action != "accept":
             return {"action": action}
-        filled_in = {name: value for name, value in content.items() if value is not None}
-        filled_in = with_defaults(request, filled_in)
-        problem = content_problem(filled_in) or _misfit(request, form.validate(filled_in), filled_in)
+        given = {name: value for name, value in content.items() if value is not None}
+        filled_in = with_defaults(request, given)
+        problem = content_problem(filled_in)
+        problem = problem or _misfit(request, form.validate(filled_in), filled_in)
         if problem:
             raise HandlerFailed(self.method, f"the answer does not fit the form: {problem}")
         return {"action": "accept", "content": filled_in}

@@ -6,20 +6,21 @@ import enum
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Callable, Union
+from typing import Any, Callable, Protocol, Union
 
 from ..errors import McpError, UsageError
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
 from ..net.network_options import NetworkOptions
 from ..net.process import StderrTarget, StopLadder
 from ..protocol.types import LogMessage
+from ..transports.authorized import Credentials
 from ..transports.http_messages import HeaderSource
 from ..transports.tracing import TraceWriter
 from .handlers import Handlers
 from .hooks import Hooks
 from .session import CallOptions
 
-__all__ = ["DEFAULT", "Default", "Events", "Options", "Seconds", "Timeouts"]
+__all__ = ["DEFAULT", "Authentication", "Default", "Events", "Options", "Seconds", "Timeouts"]
 
 VERSION = "0.1.0"
 
@@ -120,6 +121,13 @@ class Events:
     close: Callable[[McpError | None], Any] | None = None
 
 
+class Authentication(Protocol):
+    """A way to say who the caller is: a value of ``auth=`` such as `mcpclient.OAuth`."""
+
+    def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
+        """What requests to ``server_url``, an http or https URL, are to carry."""
+
+
 @dataclass(frozen=True)
 class Options:
     """Everything about a connection but its target."""
@@ -133,6 +141,7 @@ class Options:
     strict_version: bool = False
     transport: str | None = None
     headers: HeaderSource | None = None
+    auth: str | Authentication | None = None
     max_message_size: int = DEFAULT_LINE_LIMIT
     env: Mapping[str, str] | None = None
     inherit_env: str = "safe"

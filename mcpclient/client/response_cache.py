@@ -42,10 +42,12 @@ class ClientCache(Observer):
     def _context(self, headers: Mapping[str, str]) -> Hashable:
         """Return what stands for the authorization a request is made under, None: it is not known.
 
-        A function that is asked for headers may give others each time. Fixed ones never change, so
-        what tells two requests of this client apart are the headers of the single call.
+        A function that is asked for headers may give others each time, and an access token changes
+        without a word. Fixed headers never change, so what tells two requests of this client apart
+        are the headers of the single call.
         """
-        if callable(self._connection.options.headers):
+        connection = self._connection
+        if callable(connection.options.headers) or connection.route.authorizer is not None:
             return None
         return tuple(sorted((name.lower(), value) for name, value in headers.items()))
 

@@ -165,7 +165,7 @@ class Session:
         finally:
             self._correlator.close(pending)
         if relay is not None:
-            await relay.finish()
+            await relay.finish(options.timeout)
         return _result_of(message)
 
     async def _finish_sending(
@@ -390,6 +390,7 @@ class Session:
         """End the connection within ``seconds``; whatever is left then is aborted. Idempotent."""
         if not isinstance(self._ended, ClientClosed):
             self._end(ClientClosed())
+        deadline = self._loop.time() + seconds
         closing = self._loop.create_task(self._close())
         try:
             await asyncio.wait({closing}, timeout=seconds)
@@ -399,12 +400,13 @@ class Session:
                 self.transport.abort()
         if closing.done() and not closing.cancelled() and closing.exception() is not None:
             logger.warning("closing failed", exc_info=closing.exception())
+        # From this task and no other: it may be one of those, closing from within a callback.
+        await self.tasks.wait(min(1.0, max(deadline - self._loop.time(), 0.0)))
 
     async def _close(self) -> None:
         await self._departures.wait(_DEPARTURE_TIMEOUT)
         self._departures.cancel()
         await self.transport.close()
-        await self.tasks.wait(1.0)
 
     def abort(self) -> None:
         """Free everything without waiting, from a finalizer or when the loop is gone."""
@@ -433,4 +435,5 @@ def _peer_error(error: Any) -> McpError:
         code = int(code)
     if not isinstance(code, int):
         return ProtocolViolation(f"the server answered with a malformed error: {error!r}"[:500])
-    return PeerError(code, str(error.get("message", "")), error.get("data"))
+    kind = UrlElicitationRequired if code == ErrorCode.URL_ELICITATION_REQUIRED else PeerError
+    return kind(code, str(error.get("message", "")), error.get("data"))

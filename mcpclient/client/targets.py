@@ -14,6 +14,7 @@ from ..errors import UsageError
 from ..framing.uri import Url, parse_url
 from ..net.dialing import Dialer
 from ..net.websocket import WebSocketSettings
+from ..transports.authorized import Authorizer, Credentials, authorizer_in, http_url
 from ..transports.base import Transport
 from ..transports.legacy_sse import LegacySseTransport
 from ..transports.line_socket import LineSocketTransport
@@ -43,19 +44,22 @@ class Route:
     """How to reach a server, as often as necessary.
 
     ``open`` makes a transport; ``open_legacy`` one for HTTP+SSE at the same URL, None where that
-    is no possibility. ``key`` identifies the server for what is remembered of it.
+    is no possibility. ``key`` identifies the server for what is remembered of it; None: nothing
+    can be. ``authorizer`` is what its transports are given, where it is more than fixed headers.
     """
 
     shown: str
-    key: str
+    key: str | None
     open: Callable[[], Transport]
     open_legacy: Callable[[], Transport] | None = None
+    authorizer: Authorizer | None = None
 
 
 def route_to(target: Target, options: Options) -> Route:
     """Find out what ``target`` names. Raises `UsageError` when that cannot be told."""
     if isinstance(target, Transport):
-        return Route(target.description, f"transport:{id(target)}", lambda: target)
+        _refuse_auth(options, "a transport of your own")
+        return Route(target.description, None, lambda: target)
     if isinstance(target, Mapping):
         return _configured(target, options)
     if isinstance(target, str) and _URL.match(target):
@@ -87,6 +91,7 @@ def _to_command(command: list[str], options: Options) -> Route:
         raise UsageError("the command is empty")
     if options.transport not in (None, "stdio"):
         raise UsageError(f"transport={options.transport!r} needs a URL, not a command")
+    _refuse_auth(options, "a command")
 
     def open_stdio() -> Transport:
         return StdioTransport(
@@ -121,15 +126,19 @@ def _to_url(text: str, options: Options) -> Route:
     if options.transport not in (None, *_TRANSPORTS[url.scheme]):
         raise UsageError(f"transport={options.transport!r} does not fit {url.shown}")
     dialer = Dialer(options.network)
-    if url.scheme in ("ws", "wss"):
-        return _to_websocket(url, options, dialer)
     if url.scheme in ("tcp", "unix"):
+        _refuse_auth(options, f"a {url.scheme} socket")
         return _to_socket(url, options, dialer)
+    credentials = _credentials_for(url, options)
+    if url.scheme in ("ws", "wss"):
+        return _to_websocket(url, options, dialer, credentials)
+    authorizer, _ = authorizer_in(credentials)
 
     def open_http() -> Transport:
         return StreamableHttpTransport(
             url,
             headers=options.headers,
+            credentials=credentials,
             max_message_size=options.max_message_size,
             listen_wait=options.listen_wait,
             liveness=options.liveness,
@@ -140,25 +149,51 @@ def _to_url(text: str, options: Options) -> Route:
         return LegacySseTransport(
             url,
             headers=options.headers,
+            credentials=credentials,
             max_message_size=options.max_message_size,
             dialer=dialer,
         )
 
     if options.transport == "sse":
-        return Route(url.shown, f"sse:{url}", open_sse)
+        return Route(url.shown, f"sse:{url}", open_sse, authorizer=authorizer)
     legacy = open_sse if options.transport is None else None
-    return Route(url.shown, _key_of(url), open_http, legacy)
+    return Route(url.shown, _key_of(url), open_http, legacy, authorizer)
 
 
-def _to_websocket(url: Url, options: Options, dialer: Dialer) -> Route:
+def _credentials_for(url: Url, options: Options) -> Credentials | None:
+    auth = options.auth
+    if auth is None:
+        return None
+    if isinstance(auth, str):
+        if not auth.strip():
+            raise UsageError("auth is an empty token")
+        return {"Authorization": f"Bearer {auth.strip()}"}
+    return auth.credentials(http_url(url), options.network)
+
+
+def _refuse_auth(options: Options, target: str) -> None:
+    if options.auth is not None:
+        raise UsageError(f"auth needs an HTTP or WebSocket URL, not {target}")
+
+
+def _to_websocket(
+    url: Url, options: Options, dialer: Dialer, credentials: Credentials | None
+) -> Route:
     settings = WebSocketSettings(
         options.max_message_size, options.ping_interval, options.ping_timeout
     )
 
     def open_websocket() -> Transport:
-        return WebSocketTransport(url, headers=options.headers, settings=settings, dialer=dialer)
+        return WebSocketTransport(
+            url,
+            headers=options.headers,
+            credentials=credentials,
+            settings=settings,
+            dialer=dialer,
+        )
 
-    return Route(url.shown, f"ws:{url}", open_websocket)
+    authorizer, _ = authorizer_in(credentials)
+    return Route(url.shown, f"ws:{url}", open_websocket, authorizer=authorizer)
 
 
 def _to_socket(url: Url, options: Options, dialer: Dialer) -> Route:

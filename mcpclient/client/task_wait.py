@@ -25,19 +25,33 @@ from ..protocol.tasks import Polling, Task, patience_with
 from .callbacks import OrderedCallback, TaskGroup
 from .caller import Caller
 from .connection import Connection
-from .retries import Retries, may_pass
+from .retries import Retries
 from .session import CallOptions
 
 __all__ = ["TaskInputs", "TaskWait"]
 
 
 class TaskInputs:
-    """What has been answered of one task's requests for input, so that nobody is asked twice."""
+    """What has been answered of one task's requests for input, so that nobody is asked twice.
+
+    ``answers``: what the handlers gave, by key, also where it has not reached the server yet.
+    """
 
     def __init__(self) -> None:
-        self.asked: set[str] = set()
         self.answers: dict[str, Any] = {}
-        self.delivered: set[str] = set()
+        self._taken: set[str] = set()
+
+    def take(self, requests: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of the requests that nobody answers or has answered; they are the caller's
+        from now on.
+        """
+        free = {key: each for key, each in requests.items() if key not in self._taken}
+        self._taken |= free.keys()
+        return free
+
+    def give_back(self, requests: Mapping[str, Any]) -> None:
+        """Leave requests to the next who takes them."""
+        self._taken -= requests.keys()
 
 
 class TaskWait:
@@ -73,6 +87,7 @@ class TaskWait:
         self._shown: tuple[str, str | None] | None = None
         self._polling = Polling()
         self._retries = Retries()
+        self._job_retries = Retries()
         self._job: asyncio.Task[Mapping[str, Any] | None] | None = None
         self._news = asyncio.Event()
 
@@ -84,7 +99,7 @@ class TaskWait:
         """
         try:
             result = await self._wait()
-            await self._relay.finish()
+            await self._relay.finish(self._limits.timeout)
             return result
         finally:
             await self._end_job()
@@ -112,7 +127,7 @@ class TaskWait:
             self._begin_job()
             if not await self._pause():
                 self._take(await self._poll())
-            result = self._outcome_of_job()
+            result = await self._outcome_of_job()
             if result is not None:
                 return result
         return await self._final_result()
@@ -195,8 +210,10 @@ class TaskWait:
             return
         if not self._is_stateless:
             self._job = asyncio.ensure_future(self._fetch_result())
-        elif self._task.input_requests.keys() - self._inputs.delivered:
-            self._job = asyncio.ensure_future(self._give_input(self._task.input_requests))
+        else:
+            requests = self._inputs.take(self._task.input_requests)
+            if requests:
+                self._job = asyncio.ensure_future(self._give_input(requests))
 
     async def _fetch_result(self) -> Mapping[str, Any]:
         unlimited = CallOptions(None, None, self._limits.headers)
@@ -204,24 +221,17 @@ class TaskWait:
 
     async def _give_input(self, requests: Mapping[str, Any]) -> None:
         inputs = self._inputs
-        new = requests.keys() - inputs.asked
-        inputs.asked |= new
         try:
-            inputs.answers.update(await self._caller.answers({key: requests[key] for key in new}))
-        except BaseException:
-            inputs.asked -= new
-            raise
-        ready = {
-            key: answer
-            for key, answer in inputs.answers.items()
-            if key in requests and key not in inputs.delivered
-        }
-        if ready:
-            params = {"taskId": self._id, "inputResponses": ready}
+            new = {key: each for key, each in requests.items() if key not in inputs.answers}
+            inputs.answers.update(await self._caller.answers(new))
+            responses = {key: inputs.answers[key] for key in requests}
+            params = {"taskId": self._id, "inputResponses": responses}
             await self._caller.call("tasks/update", params, self._limits)
-            inputs.delivered |= ready.keys()
+        except BaseException:
+            inputs.give_back(requests)
+            raise
 
-    def _outcome_of_job(self) -> Mapping[str, Any] | None:
+    async def _outcome_of_job(self) -> Mapping[str, Any] | None:
         """Return the result, where the job has brought it."""
         job = self._job
         if job is None or not job.done():
@@ -231,10 +241,12 @@ class TaskWait:
             raise HandlerFailed("input", "its handler was cancelled")
         error = job.exception()
         if error is None:
+            self._job_retries.succeeded()
             return job.result()
-        if isinstance(error, McpError) and may_pass(error):
-            return None  # to be begun again
-        raise error
+        if not isinstance(error, McpError):
+            raise error
+        await self._job_retries.wait_after(error)
+        return None  # it is begun again where it is still wanted
 
     async def _end_job(self) -> None:
         if self._job is not None:
@@ -248,7 +260,7 @@ class TaskWait:
     async def _fetched_result(self) -> Mapping[str, Any]:
         if self._job is not None:  # it has asked already
             await asyncio.wait({self._job}, timeout=self._limits.timeout)
-            result = self._outcome_of_job()
+            result = await self._outcome_of_job()
             if result is not None:
                 return result
         return await self._request("tasks/result", {"taskId": self._id})

@@ -62,8 +62,8 @@ class Tools(Tasks):
 
         A tool's own failure is a result with ``is_error``, or a `ToolError` when
         ``raise_on_error`` is set. Otherwise raises what `request` does. Structured content is
-        checked if the tool was listed before, as the client's ``validate`` says. ``trace`` is handed
-        to the hooks as it is.
+        checked if the tool was listed before, as the client's ``validate`` says. ``trace`` is
+        handed to the hooks as it is.
         """
         request = self.request(
             "tools/call",

@@ -53,9 +53,7 @@ class OutputSchemas(Observer):
         """Take note of a complete list of tools. Schemas that have not changed stay compiled."""
         if self._mode == "off":
             return
-        known = {
-            tool.name: tool.output_schema for tool in tools if tool.output_schema is not None
-        }
+        known = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
         self._compiled = {
             name: compiled
             for name, compiled in self._compiled.items()
@@ -105,10 +103,7 @@ class OutputSchemas(Observer):
 def _problem(schema: Schema, result: CallToolResult) -> str | None:
     if "structuredContent" not in result.raw:
         return "there is no structured content"
-    try:
-        violations = schema.validate(result.structured)
-    except UsageError as error:  # NaN, which is no JSON but is read all the same
-        return str(error)
+    violations = schema.validate(result.structured)
     named = "; ".join(str(violation) for violation in violations[:_NAMED])
     more = len(violations) - _NAMED
     return f"{named}; and {more} more" if more > 0 else named or None

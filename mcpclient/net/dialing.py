@@ -10,6 +10,7 @@ from typing import Callable, TypeVar
 
 from ..errors import ConnectFailed
 from ..framing.uri import Url
+from .addresses import connect_socket
 from .cookies import CookieJar
 from .network_options import NetworkOptions
 from .tls import TlsContexts, explain_tls_error
@@ -18,9 +19,6 @@ from .tunnel import Tunnel, proxy_headers
 __all__ = ["Dialer", "explain_loss"]
 
 P = TypeVar("P", bound=asyncio.BaseProtocol)
-
-# How long the first address of a host is tried before the next is tried beside it (RFC 8305).
-_NEXT_ADDRESS_AFTER = 0.25
 
 
 class Dialer:
@@ -78,10 +76,9 @@ class Dialer:
             if path is None:
                 _, connected = await loop.create_connection(
                     protocol,
-                    peer.host,
-                    peer.port,
+                    sock=await connect_socket(peer.host, peer.port),
                     ssl=context,
-                    happy_eyeballs_delay=_NEXT_ADDRESS_AFTER,
+                    server_hostname=peer.host if context is not None else None,
                 )
             else:
                 _, connected = await loop.create_unix_connection(

@@ -11,6 +11,7 @@ import asyncio
 import socket
 import ssl
 from dataclasses import replace
+
 from ..auth.effects import Fetch, Response
 from ..auth.url_guard import UrlPolicy, check_address, origin_of, without_query
 from ..errors import (

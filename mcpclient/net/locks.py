@@ -27,18 +27,25 @@ try:
 except ImportError:  # everything else
     msvcrt = None  # type: ignore[assignment]
 
-__all__ = ["FileLock", "LockFolder", "TaskLocks"]
+__all__ = ["FileLock", "LockFolder", "TaskLocks", "make_private_folder"]
 
 # How long to wait between two looks at a lock that another process holds: soon at first, since most
 # are held for milliseconds, and seldom later, since the others wait for a human.
 _FIRST_DELAY = 0.005
 _LONGEST_DELAY = 0.25
 
-# A lock by existence is touched this often, in seconds, and left behind when it was not for so long.
+# How often a lock by existence is touched, and after how long it counts as left behind, in seconds.
 _TOUCH_EVERY = 5.0
 _LEFT_BEHIND_AFTER = 30.0
 
 _HELD_BY_ANOTHER = {errno.EAGAIN, errno.EACCES, errno.EDEADLK}
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make a folder, and those it lies in, for the owner alone; what exists stays as it is."""
+    if not folder.exists():
+        make_private_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
 
 
 class TaskLocks:
@@ -103,7 +110,7 @@ class FileLock:
 
     def _try_to_lock(self) -> bool:
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._path.parent)
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError:
             return True  # there is no other process that could share this folder
@@ -155,7 +162,7 @@ def _lock_descriptor(descriptor: int) -> None:
     if fcntl is not None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     elif msvcrt is not None:
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
     else:
         raise OSError(errno.ENOSYS, "no locks on files")
 
@@ -164,5 +171,5 @@ def _unlock_descriptor(descriptor: int) -> None:
     if fcntl is None and msvcrt is not None:
         # Elsewhere closing unlocks at once; Windows promises it only for later.
         with suppress(OSError):
-            msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined]
+            msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
     os.close(descriptor)

@@ -22,7 +22,7 @@ from typing import Any
 
 from ..auth.effects import Record
 from ..errors import AuthError
-from .locks import LockFolder, TaskLocks
+from .locks import LockFolder, TaskLocks, make_private_folder
 
 __all__ = ["FileStore", "MemoryStore", "credentials_path"]
 
@@ -187,7 +187,7 @@ class FileStore:
 
     def _write(self, records: Mapping[str, object]) -> None:
         folder = self.path.parent
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(folder)
         # mkstemp makes a file that only its owner may read.
         descriptor, name = tempfile.mkstemp(prefix=f"{self.path.name}.", dir=folder)
         try:

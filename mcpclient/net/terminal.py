@@ -57,9 +57,7 @@ class Terminal:
         finally:
             loop.remove_reader(descriptor)
 
-    def _read_in_thread(
-        self, loop: asyncio.AbstractEventLoop, line: asyncio.Future[str]
-    ) -> None:
+    def _read_in_thread(self, loop: asyncio.AbstractEventLoop, line: asyncio.Future[str]) -> None:
         def settle(text: str) -> None:
             if not line.done():
                 line.set_result(text)

@@ -15,8 +15,6 @@ from ..framing.websocket import (
     BinaryMessage,
     Closed,
     Fault,
-    Ping,
-    Pong,
     TextMessage,
     WebSocketProtocol,
     Write,

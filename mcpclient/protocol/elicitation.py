@@ -1,7 +1,7 @@
 """Elicitation: what a server may ask a user, and which answers fit.
 
-Sources: the "Elicitation" pages of revisions 2025-06-18 to 2026-07-28, SEP-1034 (defaults), SEP-1330
-(choices) and SEP-1036 (URL mode).
+Sources: the "Elicitation" pages of revisions 2025-06-18 to 2026-07-28, SEP-1034 (defaults),
+SEP-1330 (choices) and SEP-1036 (URL mode).
 """
 
 from __future__ import annotations
@@ -120,8 +120,8 @@ def with_defaults(request: ElicitationRequest, content: Mapping[str, Any]) -> di
 def content_problem(content: Mapping[str, Any]) -> str | None:
     """Say where the content of an answer is more than a form can hold; None when it is not.
 
-    A value is a string, a number, a boolean or a list of strings, and nothing else (``ElicitResult``
-    in ``schema.ts``). The text names fields, never values.
+    A value is a string, a number, a boolean or a list of strings, and nothing else
+    (``ElicitResult`` in ``schema.ts``). The text names fields, never values.
     """
     for name, value in content.items():
         if not isinstance(name, str):

@@ -64,6 +64,7 @@ class StatelessEra:
             headers=self._mirror(method, full),
             cancel=(Cancel.NOT_ALLOWED if method == "server/discover" else Cancel.CLOSE_STREAM),
             repeatable=is_repeatable(method),
+            stays_open=method == "subscriptions/listen",
         )
 
     def _mirror(self, method: str, params: Mapping[str, Any]) -> dict[str, str]:

@@ -19,11 +19,12 @@ __all__ = ["FrontMatterError", "parse_front_matter", "same_content", "split_fron
 _LONGEST = 64 * 1024
 _DEEPEST = 32
 
-_OPENING = re.compile(r"---[ \t]*\r?\n")
-_CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
-_BLOCK_SCALAR = re.compile(r"([|>])([-+]?)([1-9]?)([-+]?)[ \t]*(?:#.*)?")
-_COMMENT = re.compile(r"(?:^|[ \t])#.*")
-_KEY_END = re.compile(r":(?=[ \t]|$)|[ \t]#")
+# Expressions stay text until their first use, because most clients meet no skill.
+_OPENING = r"---[ \t]*\r?\n"
+_CLOSING = r"(?m)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)"
+_BLOCK_SCALAR = r"([|>])([-+]?)([1-9]?)([-+]?)[ \t]*(?:#.*)?"
+_COMMENT = r"(?:^|[ \t])#.*"
+_KEY_END = r":(?=[ \t]|$)|[ \t]#"
 _NOT_READ = "&*!|>%@`,]}"
 
 # What YAML 1.1, which many libraries still read, takes for booleans.
@@ -33,8 +34,8 @@ _OLD_BOOLEANS = {"yes": True, "on": True, "no": False, "off": False}
 def split_front_matter(text: str) -> tuple[str, str]:
     """Return the front matter and the text after it. Raises `FrontMatterError` without any."""
     text = text[1:] if text.startswith("\ufeff") else text
-    opening = _OPENING.match(text)
-    closing = _CLOSING.search(text, opening.end()) if opening is not None else None
+    opening = re.match(_OPENING, text)
+    closing = re.compile(_CLOSING).search(text, opening.end()) if opening is not None else None
     if opening is None or closing is None:
         raise FrontMatterError("it does not begin with front matter between lines of ---")
     return text[opening.end() : closing.start()], text[closing.end() :]
@@ -161,7 +162,7 @@ class _Blocks:
             if not rest.startswith(":") or rest[1:2].strip():
                 return None
             return quoted[0], rest[1:].strip()
-        end = _KEY_END.search(content)
+        end = re.search(_KEY_END, content)
         if end is None or end.group() != ":":
             return None
         key = content[: end.start()].rstrip()
@@ -171,12 +172,12 @@ class _Blocks:
 
     def _value(self, text: str, indent: int) -> Any:
         """Read a value that begins with ``text``, in a block indented by ``indent``."""
-        header = _BLOCK_SCALAR.fullmatch(text)
+        header = re.fullmatch(_BLOCK_SCALAR, text)
         if header is not None:
             return self._block_scalar(header, indent)
         if text[0] in "\"'[{":
             return self._flow(text, indent)
-        if text[0] in _NOT_READ or text.startswith(("? ", ": ")):
+        if text[0] in _NOT_READ or text.startswith(("? ", ": ", "- ")):
             raise self._error(f"{text[:20]!r} is not read here")
         return self._plain(text, indent)
 
@@ -197,17 +198,17 @@ class _Blocks:
         value = reader.read()
         self._next += reader.text.count("\n", 0, reader.position)
         rest = reader.text[reader.position :].partition("\n")[0]
-        if _COMMENT.sub("", rest).strip():
+        if re.sub(_COMMENT, "", rest).strip():
             raise self._error(f"{rest.strip()[:20]!r} follows a value")
         return value
 
     def _plain(self, text: str, indent: int) -> Any:
         """Read a scalar without quotes, which goes on in lines that are indented further."""
-        parts = [_COMMENT.sub("", text).rstrip()]
+        parts = [re.sub(_COMMENT, "", text).rstrip()]
         if parts[0] == text:
             for line in self._inside(indent):
                 content = line.strip()
-                part = _COMMENT.sub("", content).rstrip()
+                part = re.sub(_COMMENT, "", content).rstrip()
                 if content.startswith("#"):
                     break
                 if part and self._key(part) is not None:

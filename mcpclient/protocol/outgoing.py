@@ -31,7 +31,8 @@ class Outgoing:
     ``cancel``: see `Cancel`. ``resumable``: a response stream that breaks may be continued by
     event id. ``repeatable``: sending it twice does no harm, so a connection that turns out to be
     stale may be replaced without asking. ``opens_session``: it belongs to no session yet, and its
-    answer may name one.
+    answer may name one. ``stays_open``: its answer may take for ever, and what comes meanwhile is
+    the point of it.
     """
 
     __slots__ = (
@@ -42,6 +43,7 @@ class Outgoing:
         "opens_session",
         "repeatable",
         "resumable",
+        "stays_open",
     )
 
     def __init__(
@@ -53,6 +55,7 @@ class Outgoing:
         resumable: bool = False,
         repeatable: bool = True,
         opens_session: bool = False,
+        stays_open: bool = False,
     ) -> None:
         self.message = message
         self.headers = headers
@@ -61,6 +64,7 @@ class Outgoing:
         self.resumable = resumable
         self.repeatable = repeatable
         self.opens_session = opens_session
+        self.stays_open = stays_open
 
     @property
     def request_id(self) -> RequestId | None:

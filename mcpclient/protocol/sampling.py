@@ -1,8 +1,8 @@
 """Sampling: what a server may ask of a language model, and which answers it can be sent.
 
 Sources: the "Sampling" pages of all revisions, and ``CreateMessageRequest`` and
-``CreateMessageResult`` in ``schema.ts``. From revision 2025-11-25 on, content is one block or a list
-of blocks, and tools may be used.
+``CreateMessageResult`` in ``schema.ts``. From revision 2025-11-25 on, content is one block or a
+list of blocks, and tools may be used.
 """
 
 from __future__ import annotations
@@ -118,8 +118,12 @@ class SamplingRequest(Record):
     def model_hints(self) -> list[str]:
         """Parts of the names of models that the server would like, best first."""
         hints = self.model_preferences.get("hints")
-        named = [hint for hint in hints if isinstance(hint, dict)] if isinstance(hints, list) else []
-        return [hint["name"] for hint in named if isinstance(hint.get("name"), str)]
+        names = [
+            hint.get("name")
+            for hint in (hints if isinstance(hints, list) else [])
+            if isinstance(hint, dict)
+        ]
+        return [name for name in names if isinstance(name, str)]
 
 
 def check_request(request: SamplingRequest, *, tools: bool) -> None:

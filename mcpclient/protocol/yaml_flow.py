@@ -14,20 +14,21 @@ __all__ = ["FlowReader", "FrontMatterError", "folded", "read_quoted", "scalar"]
 _DEEPEST = 32
 _LONGEST_NUMBER = 300
 
-_INTEGER = re.compile(r"[-+]?[0-9]+")
-_BASED_INTEGER = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+# Expressions stay text until their first use, because most clients meet no skill.
+_INTEGER = r"[-+]?[0-9]+"
+_BASED_INTEGER = r"0o[0-7]+|0x[0-9a-fA-F]+"
+_FLOAT = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _WORDS: dict[str, Any] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 
-_DOUBLE_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
-_SINGLE_QUOTED = re.compile(r"'((?:[^']|'')*)'")
-_ESCAPE = re.compile(
-    r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL
-)
+_DOUBLE_QUOTED = r'(?s)"((?:[^"\\]|\\.)*)"'
+_SINGLE_QUOTED = r"'((?:[^']|'')*)'"
+# An escaped line end joins two lines without a space; any other escape is left alone.
+_JOINED = r"(?s)\\\n[ \t]*|(\\.)"
+_ESCAPE = r"(?s)\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))"
 _ESCAPES = {
     **{"0": "\0", "a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"},
     **{"e": "\x1b", " ": " ", '"': '"', "/": "/", "\\": "\\", "\t": "\t"},
@@ -35,9 +36,9 @@ _ESCAPES = {
 }
 
 # Spaces, line ends and comments between the parts of a collection.
-_GAP = re.compile(r"(?:[ \t\n]|(?<=[ \t\n])#[^\n]*)*")
+_GAP = r"(?:[ \t\n]|(?<=[ \t\n])#[^\n]*)*"
 # A plain scalar inside brackets: ends at a comma, a bracket, a colon with a gap, a comment.
-_PLAIN = re.compile(r"(?:[^,\[\]{}:#]|:(?![ \t\n,\[\]{}]|\Z)|(?<![ \t\n])#)+")
+_PLAIN = r"(?:[^,\[\]{}:#]|:(?![ \t\n,\[\]{}]|\Z)|(?<![ \t\n])#)+"
 _NOT_READ = "&*!|>%@`"
 
 
@@ -102,14 +103,14 @@ class FlowReader:
 
     def _peek(self) -> str:
         """Return the next character of any meaning."""
-        gap = _GAP.match(self.text, self.position)
+        gap = re.compile(_GAP).match(self.text, self.position)
         self.position = gap.end() if gap is not None else self.position
         if self.position == len(self.text):
             raise FrontMatterError("a bracket is not closed")
         return self.text[self.position]
 
     def _plain(self) -> str:
-        match = _PLAIN.match(self.text, self.position)
+        match = re.compile(_PLAIN).match(self.text, self.position)
         if match is None or match.group()[0] in _NOT_READ:
             raise FrontMatterError(f"{self.text[self.position :][:20]!r} is not read here")
         self.position = match.end()
@@ -126,18 +127,20 @@ class FlowReader:
 def read_quoted(text: str, position: int) -> tuple[str, int] | None:
     """Return the quoted scalar at a position and where it ends; None when it does not end."""
     is_double = text[position] == '"'
-    match = (_DOUBLE_QUOTED if is_double else _SINGLE_QUOTED).match(text, position)
+    pattern = re.compile(_DOUBLE_QUOTED if is_double else _SINGLE_QUOTED)
+    match = pattern.match(text, position)
     if match is None:
         return None
-    first, *others = match.group(1).split("\n")
+    content = match.group(1)
+    if is_double:
+        content = re.sub(_JOINED, lambda found: found.group(1) or "", content)
+    first, *others = content.split("\n")
     if others:
         *middle, last = others
         inner = [line.strip(" \t") for line in middle]
         content = folded([first.rstrip(" \t"), *inner, last.lstrip(" \t")], keep_last=True)
-    else:
-        content = first
     if is_double:
-        return _ESCAPE.sub(_unescaped, content), match.end()
+        return re.sub(_ESCAPE, _unescaped, content), match.end()
     return content.replace("''", "'"), match.end()
 
 
@@ -159,11 +162,11 @@ def scalar(text: str) -> Any:
         return _WORDS[text]
     if len(text) > _LONGEST_NUMBER:
         return text
-    if _INTEGER.fullmatch(text):
+    if re.fullmatch(_INTEGER, text):
         return int(text)
-    if _BASED_INTEGER.fullmatch(text):
+    if re.fullmatch(_BASED_INTEGER, text):
         return int(text, 0)
-    return float(text) if _FLOAT.fullmatch(text) else text
+    return float(text) if re.fullmatch(_FLOAT, text) else text
 
 
 def folded(lines: list[str], *, keep_last: bool = False) -> str:

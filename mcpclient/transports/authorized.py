@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Protocol, Union
 
-from ..errors import AuthError, McpError
+from ..errors import AuthError, HttpError, McpError
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url
 from ..net.http import Exchange, HttpClient, HttpRequest, ResponseSink
@@ -23,6 +23,7 @@ __all__ = [
     "RequestAuthorization",
     "Sending",
     "authorizer_in",
+    "http_url",
     "start_request",
 ]
 
@@ -72,7 +73,6 @@ Credentials = Union[Mapping[str, str], Authorizer]
 """What a server is told about who the caller is: headers that are always the same, or more."""
 
 
-
 def authorizer_in(
     credentials: Credentials | None,
 ) -> tuple[Authorizer | None, Mapping[str, str] | None]:
@@ -80,6 +80,11 @@ def authorizer_in(
     if credentials is None or isinstance(credentials, Mapping):
         return None, credentials
     return credentials, None
+
+
+def http_url(url: Url) -> str:
+    """The URL as HTTP has it, for the opening request of a WebSocket too."""
+    return str(url._replace(scheme=url.scheme.replace("ws", "http")))
 
 
 Sending = Union[Exchange, "AuthorizedExchange"]
@@ -97,7 +102,7 @@ def start_request(
     """Start a request; its response goes to ``sink``."""
     if authorizer is None:
         return client.request(request, sink)
-    authorization = authorizer.request(request.method, str(request.url), passive=passive)
+    authorization = authorizer.request(request.method, http_url(request.url), passive=passive)
     return AuthorizedExchange(client, request, sink, authorization)
 
 
@@ -157,6 +162,10 @@ class AuthorizedExchange:
         try:
             again = await self._authorization.recover(refusal)
         except Exception as error:
+            if error.__cause__ is None:  # what began it tells the most about a server without OAuth
+                error.__cause__ = HttpError(
+                    refusal.status, refusal.headers, bytes(self._body), self.url.shown
+                )
             self._fail(error)
             return
         if again:
@@ -170,7 +179,7 @@ class AuthorizedExchange:
 
     def _fail(self, error: Exception) -> None:
         self._task = None
-        if not isinstance(error, McpError):  # an authorizer's own; the caller must not wait for ever
+        if not isinstance(error, McpError):  # whatever it is, the caller must not wait for ever
             failure = AuthError(f"authorization failed with {type(error).__name__}")
             failure.__cause__ = error
             error = failure

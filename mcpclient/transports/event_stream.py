@@ -27,6 +27,10 @@ def is_event_stream(content_type: str) -> bool:
     return content_type.partition(";")[0].strip().lower() == "text/event-stream"
 
 
+# A server that asks to be called again at once, each time with a little news, gets this respite.
+_SHORTEST_DELAY = 0.05
+
+
 class EventStream:
     """The messages of one logical stream, each delivered once, and when to reconnect.
 
@@ -63,13 +67,17 @@ class EventStream:
 
     def _deliver(self, text: str) -> None:
         self.progressed = True
-        messages = deliver_text(text, self._receiver, self._request_id)
-        # Where there is no message, the request has been failed: nothing more is to be awaited.
-        if self._request_id is not None and (not messages or any(map(self._answers, messages))):
+        # What cannot be read and names no method is taken for the answer, which is then awaited no
+        # longer; a broken notification costs only itself.
+        answers = None if '"method"' in text else self._request_id
+        messages = deliver_text(text, self._receiver, answers)
+        if (answers is not None and not messages) or any(map(self._answers, messages)):
             self.answered = True
 
     def _answers(self, message: Message) -> bool:
-        return "method" not in message and str(message.get("id")) == str(self._request_id)
+        if self._request_id is None or "method" in message:
+            return False
+        return str(message.get("id")) == str(self._request_id)
 
     def _is_replay(self, event_id: str) -> bool:
         """Whether this event came before already. Only a resumed stream repeats events.
@@ -103,7 +111,7 @@ class EventStream:
         delay = next(self._delays, None)
         if delay is None or self._retry is None:
             return delay
-        return self._retry / 1000
+        return max(self._retry / 1000, _SHORTEST_DELAY)
 
     def reconnected(self) -> None:
         """Begin a new connection of the same stream."""

@@ -53,8 +53,9 @@ logger = logging.getLogger("mcpclient.transport")
 class StreamableHttpTransport(Transport):
     """Talks to one MCP endpoint.
 
-    ``headers``: the caller's own. ``credentials``: who he is. ``listen_wait``: how long, in seconds, opening waits for the
-    server to accept its own channel (0: not at all). ``liveness``: see `ServerStream`.
+    ``headers``: the caller's own. ``credentials``: who he is. ``listen_wait``: how long, in
+    seconds, opening waits for the server to accept its own channel (0: not at all). ``liveness``:
+    see `ServerStream`; it holds for every stream that is to stay open.
     """
 
     name = "http"
@@ -76,7 +77,7 @@ class StreamableHttpTransport(Transport):
         self._authorizer, fixed = authorizer_in(credentials)
         self._headers = CallerHeaders(headers or {}, url, fixed)
         self._listen_wait = listen_wait
-        self._liveness = liveness
+        self.liveness = liveness
         self._http = HttpClient(dialer or Dialer())
         self._session_id: str | None = None
         self._posts: dict[object, _Post] = {}
@@ -156,7 +157,7 @@ class StreamableHttpTransport(Transport):
             is_offered = accepted.done() and accepted.result()
             return await self.open_stream(last_event_id, sink, passive=not is_offered)
 
-        follower = ServerStream(stream, self.url, open_channel, self._liveness)
+        follower = ServerStream(stream, self.url, open_channel, self.liveness)
         error = await follower.follow(accepted)
         logger.debug("%s: no server channel: %s", self.description, error)
 
@@ -182,7 +183,7 @@ class StreamableHttpTransport(Transport):
         post.resumption = self._run(self._resume(stream, post))
 
     async def _resume(self, stream: EventStream, post: _Post) -> None:
-        follower = ServerStream(stream, self.url, self.open_stream, self._liveness)
+        follower = ServerStream(stream, self.url, self.open_stream, self.liveness)
         error = await follower.resume()
         if error is not None:
             lost = post.no_response()
@@ -290,10 +291,12 @@ class _Post:
         if is_event_stream(head.headers.get("content-type", "")):
             limit = self._transport.max_message_size
             self._stream = EventStream(self._transport.receiver, limit, self.request_id)
+            self._await_life()
 
     def body_received(self, data: bytes) -> None:
         if self._stream is not None:
             self._stream.feed(data)
+            self._await_life()
             if self._stream.answered and self.timer is None:
                 loop = asyncio.get_running_loop()
                 self.timer = loop.call_later(_DRAIN_TIMEOUT, self.abort)
@@ -310,6 +313,19 @@ class _Post:
 
     def response_failed(self, error: McpError) -> None:
         self._finish(error)
+
+    def _await_life(self) -> None:
+        """Count a stream that is to stay open as dead, unless something comes in time."""
+        liveness = self._transport.liveness
+        if not self._outgoing.stays_open or not liveness:
+            return
+        if self.timer is not None:
+            self.timer.cancel()
+        self.timer = asyncio.get_running_loop().call_later(liveness, self._fall_silent)
+
+    def _fall_silent(self) -> None:
+        self.abort()
+        self.fail(ConnectionLost("the event stream fell silent"))
 
     # What the response comes to
 

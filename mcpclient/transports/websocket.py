@@ -6,10 +6,14 @@ WebSocket servers have in common; the rules of both eras hold as they do over st
 
 from __future__ import annotations
 
+from ..errors import HttpError
+from ..framing.headers import Headers
+from ..framing.http1 import ResponseHead
 from ..framing.uri import Url
 from ..net.dialing import Dialer
 from ..net.websocket import WebSocketConnection, WebSocketSettings
 from ..net.websocket_opening import open_websocket
+from .authorized import Authorizer, Credentials, authorizer_in, http_url
 from .base import deliver_text
 from .connected import ConnectedTransport
 from .http_messages import CallerHeaders, HeaderSource
@@ -20,8 +24,8 @@ __all__ = ["WebSocketTransport"]
 class WebSocketTransport(ConnectedTransport):
     """Talks to one WebSocket endpoint.
 
-    ``headers``: the caller's own, for the opening request. ``settings``: the size of messages, and
-    how often a sign of life is asked for.
+    ``headers``: the caller's own, for the opening request. ``credentials``: who he is, said there
+    too. ``settings``: the size of messages, and how often a sign of life is asked for.
     """
 
     name = "ws"
@@ -31,12 +35,14 @@ class WebSocketTransport(ConnectedTransport):
         url: Url,
         *,
         headers: HeaderSource | None = None,
+        credentials: Credentials | None = None,
         settings: WebSocketSettings | None = None,
         dialer: Dialer | None = None,
     ) -> None:
         super().__init__()
         self.url = url
-        self._headers = CallerHeaders(headers or {}, url)
+        self._authorizer, fixed = authorizer_in(credentials)
+        self._headers = CallerHeaders(headers or {}, url, fixed)
         self._settings = settings or WebSocketSettings()
         self._dialer = dialer or Dialer()
         self._websocket: WebSocketConnection | None = None
@@ -52,10 +58,29 @@ class WebSocketTransport(ConnectedTransport):
             if self._headers.may_wait
             else self._headers.fixed_for(None)
         )
-        self._websocket = await open_websocket(
-            self._dialer, self.url, headers, self, self._settings
-        )
+        if self._authorizer is None:
+            self._websocket = await self._open(headers)
+        else:
+            self._websocket = await self._open_authorized(headers, self._authorizer)
         return self._websocket
+
+    async def _open(self, headers: list[tuple[str, str]]) -> WebSocketConnection:
+        return await open_websocket(self._dialer, self.url, headers, self, self._settings)
+
+    async def _open_authorized(
+        self, headers: list[tuple[str, str]], authorizer: Authorizer
+    ) -> WebSocketConnection:
+        authorization = authorizer.request("GET", http_url(self.url))
+        while True:
+            own = await authorization.headers()
+            names = {name.lower() for name in own}
+            others = [field for field in headers if field[0].lower() not in names]
+            try:
+                return await self._open([*others, *own.items()])
+            except HttpError as refusal:
+                head = ResponseHead(refusal.status, "", Headers(refusal.headers.items()), "1.1")
+                if refusal.status not in (401, 403) or not await authorization.recover(head):
+                    raise
 
     def _frame(self, message: bytes) -> bytes:
         assert self._websocket is not None

@@ -218,9 +218,7 @@ def test_token_endpoint_auth(method: str) -> None:
     basic = "Basic " + base64.b64encode(b"registered-client:s3cret").decode()
     assert headers.get("Authorization") == (basic if method == "client_secret_basic" else None)
     assert form.get("client_secret") == ("s3cret" if method == "client_secret_post" else None)
-    assert form.get("client_id") == (
-        None if method == "client_secret_basic" else "registered-client"
-    )
+    assert form.get("client_id") == "registered-client"
 
 
 def test_pre_registration() -> None:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
 from typing import Any
 
 import pytest
 
 from mcpclient.client.callbacks import OrderedCallback, TaskGroup
-
-
-def run(main: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(main, 10))
+from tests.support.virtual_time import run
 
 
 def test_a_plain_function_runs_at_once() -> None:
@@ -26,7 +22,7 @@ def test_a_plain_function_runs_at_once() -> None:
         callback(1)
         callback(2, "b")
         assert heard == [(1,), (2, "b")]
-        await callback.finish()
+        await callback.finish(None)
         assert len(asyncio.all_tasks()) == 1
 
     run(main())
@@ -49,10 +45,10 @@ def test_coroutines_run_in_order_one_at_a_time() -> None:
             callback(number)
         for gate in reversed(gates):
             gate.set()
-        await callback.finish()
+        await callback.finish(None)
         assert heard == ["begin 0", "end 0", "begin 1", "end 1", "begin 2", "end 2"]
         callback(0)
-        await callback.finish()
+        await callback.finish(None)
         assert heard[-1] == "end 0"
 
     run(main())
@@ -74,7 +70,7 @@ def test_a_function_that_is_a_coroutine_at_times() -> None:
             callback(number)
         assert heard == [0]
         future.set_result(None)
-        await callback.finish()
+        await callback.finish(None)
         assert heard == [0, 1, 2]
 
     run(main())
@@ -99,7 +95,7 @@ def test_a_callback_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) ->
             callback = OrderedCallback(function, tasks)
             callback(1)
             callback(2)
-            await callback.finish()
+            await callback.finish(None)
         assert heard == [1, 2, 1, 2]
 
     with caplog.at_level(logging.ERROR, "mcpclient.client"):
@@ -121,7 +117,7 @@ def test_a_callback_may_call_itself() -> None:
 
         callback = OrderedCallback(function, TaskGroup())
         callback(1)
-        await callback.finish()
+        await callback.finish(None)
         assert heard == [1, 2, 3]
 
     run(main())
@@ -142,7 +138,7 @@ def test_the_end_of_the_session_ends_the_callback(steps: int) -> None:
         for _ in range(steps):
             await asyncio.sleep(0)
         tasks.cancel()
-        await callback.finish()
+        await callback.finish(None)
         await tasks.wait(5)
         await asyncio.sleep(0)
         assert len(asyncio.all_tasks()) == 1
@@ -171,7 +167,7 @@ def test_a_callback_works_on_after_a_cancelled_call() -> None:
         await tasks.wait(5)
         await asyncio.sleep(0)
         callback(2)
-        await callback.finish()
+        await callback.finish(None)
         assert heard == [2]
 
     run(main())

@@ -11,6 +11,7 @@ import pytest
 
 from mcpclient.client.elicitation import Elicitation
 from mcpclient.client.handlers import TAKES_ITS_TIME, Handlers, NotOffered, error_answer
+from mcpclient.client.observer import Observer
 from mcpclient.errors import (
     ConnectionLost,
     HandlerFailed,
@@ -19,6 +20,7 @@ from mcpclient.errors import (
     ProtocolViolation,
     UsageError,
 )
+from mcpclient.protocol.elicitation import ElicitationRequest
 
 FORM = {
     "message": "Who?",
@@ -127,6 +129,26 @@ def test_roots_may_change_where_there_are_some() -> None:
     assert answer(handlers, "roots/list") == {"roots": [{"uri": "file:///new"}]}
     with pytest.raises(UsageError):
         Handlers().set_roots([])
+
+
+def test_a_connection_is_served() -> None:
+    """F-API-10: a user is told who asks, and what the era allows is declared."""
+    heard: list[str] = []
+
+    def form(request: ElicitationRequest) -> dict[str, str]:
+        heard.append(request.server)
+        return {"name": "Ada"}
+
+    handlers = Handlers(elicitation=form, roots=[])
+    observers: list[Observer] = []
+    handlers.attach("https://h/", observers)
+    assert len(observers) == 1
+    answer(handlers, "elicitation/create", FORM)
+    assert heard == ["https://h/"]
+    assert handlers.handshake_capabilities == {"roots": {"listChanged": True}}
+    Handlers().attach("x", observers)
+    assert len(observers) == 1
+    assert Handlers().handshake_capabilities == {}
 
 
 def test_whom_a_human_is_asked() -> None:

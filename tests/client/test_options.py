@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -17,9 +18,9 @@ def timeouts(
     total: Seconds = DEFAULT,
     connect: Seconds = DEFAULT,
     close: float = 5.0,
-    **environ: str,
+    environ: Mapping[str, str] | None = None,
 ) -> Timeouts:
-    return Timeouts.of(idle, total, connect, close, environ)
+    return Timeouts.of(idle, total, connect, close, environ or {})
 
 
 def test_defaults() -> None:
@@ -36,8 +37,8 @@ def test_none_and_zero_disable(nothing: float | None) -> None:
 
 
 def test_what_the_caller_gives() -> None:
-    """F-API-7: goes before the environment; a long idle limit lifts the total that was not given."""
-    given = timeouts(5, 60, 2, 1.0, MCP_TIMEOUT="1000", MCP_TOOL_TIMEOUT="2000")
+    """F-API-7: goes before the environment; a long idle limit lifts a total that is not given."""
+    given = timeouts(5, 60, 2, 1.0, {"MCP_TIMEOUT": "1000", "MCP_TOOL_TIMEOUT": "2000"})
     assert given == Timeouts(5, 60, 5, 2, 1.0)
     assert timeouts(3600).total == 3600
     assert timeouts(3600, 60).total == 60
@@ -59,7 +60,7 @@ def test_the_environment(
     environ: dict[str, str], idle: float | None, tool: float | None, total: float | None
 ) -> None:
     """F-API-7: MCP_TIMEOUT and MCP_TOOL_TIMEOUT, in milliseconds."""
-    found = timeouts(**environ)
+    found = timeouts(environ=environ)
     assert (found.idle, found.tool, found.total) == (idle, tool, total)
     assert found.connect == idle
 
@@ -68,30 +69,31 @@ def test_the_environment(
 def test_nonsense_in_the_environment(value: str) -> None:
     """F-API-7: one plain error instead of a limit nobody meant."""
     with pytest.raises(UsageError):
-        timeouts(MCP_TIMEOUT=value)
+        timeouts(environ={"MCP_TIMEOUT": value})
     with pytest.raises(UsageError):
-        timeouts(MCP_TOOL_TIMEOUT=value)
+        timeouts(environ={"MCP_TOOL_TIMEOUT": value})
 
 
 @pytest.mark.parametrize("value", [-1, -0.001, math.nan, -math.inf])
 def test_nonsense_from_the_caller(value: float) -> None:
     """F-API-7: negative limits, and what is no number."""
-    for arguments in ({"idle": value}, {"total": value}, {"connect": value}):
+    for limits in ((value, DEFAULT, DEFAULT), (DEFAULT, value, 1), (DEFAULT, 1, value)):
         with pytest.raises(UsageError, match="timeout"):
-            timeouts(**arguments)
+            timeouts(*limits)
     with pytest.raises(UsageError, match="timeout"):
         timeouts().for_call("tools/call", value, DEFAULT)
 
 
 def test_limits_of_one_call() -> None:
     """F-API-7: tools have an idle limit of their own, and each call may have others."""
-    limits = timeouts(MCP_TIMEOUT="1000", MCP_TOOL_TIMEOUT="2000")
+    limits = timeouts(environ={"MCP_TIMEOUT": "1000", "MCP_TOOL_TIMEOUT": "2000"})
 
     def of(method: str, timeout: Seconds, max_timeout: Seconds) -> tuple[Any, Any]:
         options = limits.for_call(method, timeout, max_timeout)
         return options.timeout, options.max_timeout
 
-    assert of("tools/list", DEFAULT, DEFAULT) == (1.0, 600.0)
+    for _ in range(2):
+        assert of("tools/list", DEFAULT, DEFAULT) == (1.0, 600.0)
     assert of("tools/call", DEFAULT, DEFAULT) == (2.0, 600.0)
     assert of("tools/call", 7, 8) == (7, 8)
     assert of("tools/call", None, 0) == (None, None)
@@ -105,4 +107,4 @@ def test_options_of_a_connection() -> None:
     assert options.inherit_env == "safe"
     assert not options.strict_version
     assert not options.retry_busy
-    assert options.protocol_version is options.transport is options.keep_alive is None
+    assert (options.protocol_version, options.transport, options.keep_alive) == (None, None, None)

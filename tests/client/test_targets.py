@@ -13,7 +13,9 @@ from mcpclient.client.handlers import Handlers
 from mcpclient.client.options import DEFAULT, Events, Options, Timeouts
 from mcpclient.client.targets import Route, route_to
 from mcpclient.errors import UsageError
+from mcpclient.net.network_options import NetworkOptions
 from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports.authorized import Credentials
 from mcpclient.transports.base import Receiver, Transport
 from mcpclient.transports.legacy_sse import LegacySseTransport
 from mcpclient.transports.line_socket import LineSocketTransport
@@ -112,6 +114,42 @@ def test_other_urls() -> None:
     assert isinstance(route("ws://h", transport="ws").open(), WebSocketTransport)
     assert isinstance(route("tcp://h:1").open(), LineSocketTransport)
     assert isinstance(route("unix:///run/x").open(), LineSocketTransport)
+
+
+# Authorization
+
+
+class Identity:
+    """A value for ``auth=`` that remembers for which server it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
+        self.asked.append(server_url)
+        return {"X-Key": "1"}
+
+
+@pytest.mark.parametrize("url", ["http://h/mcp", "wss://h/mcp", "https://h/mcp"])
+def test_authorization_over_http(url: str) -> None:
+    """F-AUTH-13: a token, or who knows how to get one, for HTTP and WebSocket alike."""
+    identity = Identity()
+    for found in (route(url, auth=" token "), route(url, auth=identity), route(url)):
+        assert found.authorizer is None
+        assert found.open().description == url
+    [asked] = identity.asked
+    assert asked.startswith(("http://h", "https://h"))
+
+
+@pytest.mark.parametrize("target", ["npx server", "tcp://h:1", "unix:///run/x"])
+def test_authorization_elsewhere(target: str) -> None:
+    """F-AUTH-13: there is no header to carry it, and nobody is to believe there was."""
+    with pytest.raises(UsageError, match="auth needs an HTTP"):
+        route(target, auth="token")
+    with pytest.raises(UsageError, match="auth needs an HTTP"):
+        route(Custom(), auth="token")
+    with pytest.raises(UsageError, match="empty token"):
+        route("http://h/", auth=" ")
 
 
 # Transports

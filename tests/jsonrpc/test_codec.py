@@ -28,6 +28,13 @@ def circular() -> dict[str, Any]:
     return value
 
 
+def decoded_or_fault(text: bytes | str) -> Any:
+    try:
+        return decode(text)
+    except MalformedMessage as fault:
+        return fault
+
+
 # Out
 
 
@@ -138,11 +145,10 @@ def test_malformed(text: bytes | str, reason: str) -> None:
 def test_huge_integers_in() -> None:
     """F-WIRE-7: an integer too long to convert costs its own message, whose id is still found."""
     text = b'{"jsonrpc":"2.0","id":3,"result":{"n":' + b"9" * 5000 + b"}}"
-    try:
-        value = decode(text)
-    except MalformedMessage as error:
-        assert error.reason.startswith("not representable")
-        assert error.request_id == 3
+    value = decoded_or_fault(text)
+    if isinstance(value, MalformedMessage):
+        assert value.reason.startswith("not representable")
+        assert value.request_id == 3
     else:
         assert value["result"]["n"] == 10**5000 - 1
 
@@ -249,8 +255,10 @@ def test_what_is_encoded_is_decoded(message: dict[str, Any]) -> None:
 
 
 fragments = st.sampled_from(
-    [b"{", b"}", b"[", b"]", b'"', b"\\", b'"id":', b"7", b",", b":", b'"method":', b"\xff"]
-    + [b"\\ud800", b"1e999", b"NaN", b'"jsonrpc":"2.0"', b"\xef\xbb\xbf", b'"7"', b" ", b"\n"]
+    [
+        *b'{ } [ ] " \\ "id": 7 "7" , : "method": \xff \\ud800 1e999 NaN "jsonrpc":"2.0"'.split(),
+        *(b"\xef\xbb\xbf", b" ", b"\n"),
+    ]
 )
 
 
@@ -259,8 +267,7 @@ fragments = st.sampled_from(
 def test_any_bytes_decode_or_are_malformed(text: bytes) -> None:
     """F-WIRE-7: no bytes make the decoder raise anything but MalformedMessage."""
     for form in (text, text.decode("latin-1"), text.decode("utf-8", "surrogateescape")):
-        try:
-            decode(form)
-        except MalformedMessage as error:
-            assert error.reason
-            assert isinstance(error.request_id, (int, str, type(None)))
+        value = decoded_or_fault(form)
+        if isinstance(value, MalformedMessage):
+            assert value.reason
+            assert isinstance(value.request_id, (int, str, type(None)))

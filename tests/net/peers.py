@@ -18,6 +18,9 @@ Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]
 # Real seconds that nothing in these tests takes; what waits so long waits for ever.
 PATIENCE = 20.0
 
+# Bytes of the longest line that a handler may read.
+_LINE_LIMIT = 1 << 24
+
 
 @asynccontextmanager
 async def serve(
@@ -39,9 +42,9 @@ async def serve(
         tasks.discard(task)
 
     if path is None:
-        server = await asyncio.start_server(handle, "127.0.0.1", 0, ssl=tls)
+        server = await asyncio.start_server(handle, "127.0.0.1", 0, ssl=tls, limit=_LINE_LIMIT)
     else:
-        server = await asyncio.start_unix_server(handle, path, ssl=tls)
+        server = await asyncio.start_unix_server(handle, path, ssl=tls, limit=_LINE_LIMIT)
     port = 0 if path is not None else server.sockets[0].getsockname()[1]
     try:
         yield port

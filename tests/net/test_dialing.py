@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
@@ -141,11 +141,11 @@ def test_other_errors_of_the_system_are_passed_on(monkeypatch: pytest.MonkeyPatc
     async def unreachable(*arguments: object, **options: object) -> None:
         raise OSError(113, "No route to host")
 
-    monkeypatch.setattr(asyncio.SelectorEventLoop, "create_connection", unreachable)
+    monkeypatch.setattr(asyncio.SelectorEventLoop, "getaddrinfo", unreachable)
     assert "No route to host" in failure(dialer_with(), "http://server.test/mcp")
 
 
-CERTIFICATES = {
+CERTIFICATES: dict[str, tuple[Callable[[Authority], ssl.SSLContext], str]] = {
     "self-signed": (lambda ca: ca.self_signed_context(), "is self-signed; .*ca_file"),
     "unknown authority": (lambda ca: ca.server_context(), "authority that is not trusted.*ca_file"),
     "expired": (lambda ca: ca.server_context(days=-1), "has expired"),
@@ -180,18 +180,18 @@ def blocking_server(tls: ssl.SSLContext, connections: int) -> Iterator[int]:
     """Greet and hang up so many times, by blocking calls: asyncio's servers send no alerts."""
 
     def serve_all(listener: socket.socket) -> None:
+        listener.settimeout(PATIENCE)
         for _ in range(connections):
             plain, _ = listener.accept()
             plain.settimeout(PATIENCE)
             connection = tls.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
             with connection, suppress(OSError):
-                try:
+                with suppress(ssl.SSLError):
                     connection.do_handshake()
                     connection.sendall(GREETING)
-                except ssl.SSLError:
-                    # Closing with data unread would be a reset, which overtakes the alert.
-                    while socket.socket.recv(connection, 1024):
-                        pass
+                # Closing with data unread would be a reset, which overtakes what was sent.
+                while socket.socket.recv(connection, 1024):
+                    pass
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=serve_all, args=(listener,))

@@ -272,7 +272,7 @@ def test_a_server_of_the_future() -> None:
 
 
 def test_a_refusal_is_kept_over_a_vague_second_one() -> None:
-    """F-LIFE-3: when the second discovery fails too, the answer to initialize is the one to know."""
+    """F-LIFE-3: when the second discovery fails too, the answer to initialize is what counts."""
     refusal = PeerError(-32600, "initialize what?")
     with pytest.raises(PeerError) as caught:
         converse(

@@ -16,7 +16,7 @@ def test_which_messages_have_a_request_id() -> None:
 
 
 def test_what_is_not_said_is_harmless() -> None:
-    """F-API-8: without an era's word, nothing is cancelled, resumed or named a session's opening."""
+    """F-API-8: without an era's word, nothing is cancelled or resumed, and no session begins."""
     outgoing = Outgoing({"method": "m"})
     assert outgoing.cancel is Cancel.NOT_ALLOWED
     assert not outgoing.resumable

@@ -5,7 +5,7 @@ Options: ``--era ERA``; ``--log FILE`` (what happens, one line each); ``--on-pro
 
 Tools: ``die`` writes ``stderr`` and exits with ``code``; ``raw`` writes the bytes ``hex`` before it
 answers, ``instead`` of answering, or as its answer with ``{id}`` replaced; ``deaf`` never reads
-again; ``mute`` closes the output.
+again; ``pause`` does not until the file ``until`` exists; ``mute`` closes the output.
 """
 
 from __future__ import annotations
@@ -81,6 +81,10 @@ class StdioServer:
                 send({"jsonrpc": "2.0", "id": message["id"], "result": text})
         elif name == "deaf":
             time.sleep(3600)
+        elif name == "pause":
+            send({"jsonrpc": "2.0", "method": "paused"})
+            while not os.path.exists(arguments["until"]):
+                time.sleep(0.01)
         elif name == "mute":
             os.close(1)
             time.sleep(3600)

@@ -51,7 +51,9 @@ class Answer:
         self._writer = writer
 
     def raw(self, data: bytes) -> None:
-        """Send bytes as they are."""
+        """Send bytes as they are. Raises `ConnectionError` when the client is known to be gone."""
+        if self._writer.is_closing():
+            raise ConnectionResetError
         self._writer.write(data)
 
     def full(

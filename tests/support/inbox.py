@@ -19,25 +19,29 @@ class Inbox:
         self.rejected: list[tuple[ProtocolViolation, RequestId | None]] = []
         self.failures: list[tuple[RequestId | None, McpError]] = []
         self.lost: list[McpError] = []
-        self._news = asyncio.Event()
+        self._news: asyncio.Future[None] | None = None
+
+    def _arrived(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
 
     # transports.base.Receiver
 
     def message_received(self, message: Message) -> None:
         self.messages.append(message)
-        self._news.set()
+        self._arrived()
 
     def message_rejected(self, error: ProtocolViolation, request_id: RequestId | None) -> None:
         self.rejected.append((error, request_id))
-        self._news.set()
+        self._arrived()
 
     def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
         self.failures.append((request_id, error))
-        self._news.set()
+        self._arrived()
 
     def connection_lost(self, error: McpError) -> None:
         self.lost.append(error)
-        self._news.set()
+        self._arrived()
 
     # For tests
 
@@ -46,8 +50,8 @@ class Inbox:
 
         async def wait() -> None:
             while not condition():
-                self._news.clear()
-                await self._news.wait()
+                self._news = asyncio.get_running_loop().create_future()
+                await self._news
 
         try:
             await asyncio.wait_for(wait(), seconds)

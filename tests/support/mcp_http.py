@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from tests.support.http_server import Answer, Handler, Request
 from tests.support.mcp_server import Json, McpServer
@@ -70,35 +71,20 @@ class StreamableEndpoint:
                 self.channel.event(reply)
 
         self.server.receive(message, send)
-        if answered.done():
+        if await _comes_before_the_client_goes(answered, answer):
             answer.json(answered.result(), headers=self._headers(message))
-            return
-        # The client may go away meanwhile, and that must end this handler.
-        gone = asyncio.ensure_future(answer.stall())
-        await asyncio.wait({gone, answered}, return_when=asyncio.FIRST_COMPLETED)
-        if not gone.done():
-            gone.cancel()
-            await asyncio.wait({gone})
-            answer.json(answered.result())
 
     async def _answer_with_stream(self, message: Json, answer: Answer) -> None:
-        answered = asyncio.Event()
+        answered: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
 
         def send(reply: Json) -> None:
             answer.event(reply)
             if reply.get("id") == message["id"] and "method" not in reply:
-                answered.set()
+                answered.set_result(reply)
 
         answer.stream(self._headers(message))
         self.server.receive(message, send)
-        if not answered.is_set():
-            gone = asyncio.ensure_future(answer.stall())
-            waiting = asyncio.ensure_future(answered.wait())
-            await asyncio.wait({gone, waiting}, return_when=asyncio.FIRST_COMPLETED)
-            gone.cancel()
-            waiting.cancel()
-            await asyncio.wait({gone, waiting})
-        if answered.is_set():
+        if await _comes_before_the_client_goes(answered, answer):
             answer.end()
 
     async def get(self, request: Request, answer: Answer) -> None:
@@ -140,3 +126,15 @@ class LegacyEndpoint:
 
     async def refuse(self, request: Request, answer: Answer) -> None:
         answer.full(405)
+
+
+async def _comes_before_the_client_goes(answered: asyncio.Future[Json], answer: Answer) -> bool:
+    if not answered.done():
+        gone = asyncio.ensure_future(answer.stall())
+        both: set[asyncio.Future[Any]] = {gone, answered}
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+        await asyncio.wait({gone})
+    return answered.done()

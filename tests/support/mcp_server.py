@@ -61,9 +61,9 @@ class McpServer:
             self._take_request(message, send)
 
     def _take_answer(self, message: Json) -> None:
-        call, send = self._asked.pop(message["id"])
-        outcome = message.get("result", message.get("error"))
-        _text(call, send, str(outcome))
+        asked = self._asked.pop(message["id"], None)
+        if asked is not None:
+            _text(*asked, str(message.get("result", message.get("error"))))
 
     def _take_request(self, message: Json, send: Send) -> None:
         method = message["method"]
@@ -77,7 +77,7 @@ class McpServer:
             data = {"supported": [STATELESS]}
             _error(message, send, -32022, "Unsupported protocol version", data)
         elif method == "initialize":
-            result = {
+            result: Json = {
                 "protocolVersion": self.version or params["protocolVersion"],
                 "serverInfo": {"name": "test-server", "version": "1"},
                 "capabilities": {"tools": {}, "logging": {}},

@@ -48,6 +48,7 @@ def test_json_that_is_no_message_is_rejected(text: str) -> None:
         (b'{"id": 4, "result": "\xff"}', "not UTF-8"),
         (b'{"id": 4, "result": ' + b"[" * 100_000, "nested too deeply"),
     ],
+    ids=["half", "not utf-8", "nested"],
 )
 def test_a_broken_message_is_rejected_in_the_name_of_its_request(text: bytes, reason: str) -> None:
     """F-WIRE-7: the id is found in the wreck, or known from elsewhere."""

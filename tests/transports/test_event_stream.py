@@ -77,7 +77,8 @@ def test_forms_of_an_answer(answer: Any) -> None:
 def test_the_servers_own_channel_has_no_answer() -> None:
     """F-HTTP-4: the GET stream goes on, whatever comes over it."""
     events, receiver = stream(None)
-    for message in (NOTE, ANSWER, {"id": None, "result": {}}, "no json", "x" * 2000):
+    sent: list[Any] = [NOTE, ANSWER, {"id": None, "result": {}}, "no json", "x" * 2000]
+    for message in sent:
         events.feed(event(message))
     assert not events.answered
     assert len(receiver.messages) == 3
@@ -88,7 +89,7 @@ def test_other_kinds_of_event_are_no_messages() -> None:
     """F-HTTP-3: only message events, and only those with data."""
     events, receiver = stream()
     events.feed(event(ANSWER, kind="endpoint") + b"data:\n\n" + b"id: 5\n\n")
-    assert receiver.messages == receiver.rejected == []
+    assert (receiver.messages, receiver.rejected) == ([], [])
     assert events.last_event_id == "5"
     events.feed(event(ANSWER, kind="message"))
     assert receiver.messages == [ANSWER]
@@ -219,4 +220,4 @@ def test_any_bytes_are_messages_or_recorded_faults(
     assert repr(receiver.messages) == repr(expected.messages)
     assert repr(receiver.rejected) == repr(expected.rejected)
     assert (events.answered, events.last_event_id) == (whole.answered, whole.last_event_id)
-    assert receiver.lost == receiver.failed == []
+    assert (receiver.lost, receiver.failed) == ([], [])

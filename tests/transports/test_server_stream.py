@@ -24,6 +24,9 @@ EVENTS = {"content-type": "text/event-stream"}
 Step = Union[bytes, float, McpError]
 """Bytes of the body, seconds of silence, or the failure of the connection."""
 
+Script = tuple[int, dict[str, str], Iterable[Step]]
+"""Status, headers, and what follows them."""
+
 
 class FakeExchange:
     """What a GET gives back; only its end is of interest."""
@@ -38,7 +41,7 @@ class FakeExchange:
 class Server:
     """Answers one GET after another by a script: status, headers, then the steps."""
 
-    def __init__(self, *scripts: tuple[int, dict[str, str], Iterable[Step]]) -> None:
+    def __init__(self, *scripts: Script) -> None:
         self._scripts = list(scripts)
         self.asked: list[tuple[float, str]] = []
         self.tasks: list[asyncio.Task[None]] = []
@@ -50,9 +53,7 @@ class Server:
         self.tasks.append(task)
         return FakeExchange(task)  # type: ignore[return-value]
 
-    async def _play(
-        self, script: tuple[int, dict[str, str], Iterable[Step]], sink: ResponseSink
-    ) -> None:
+    async def _play(self, script: Script, sink: ResponseSink) -> None:
         status, headers, steps = script
         from_mapping: Any = headers
         sink.head_received(ResponseHead(status, "", from_mapping, "1.1"))
@@ -131,16 +132,14 @@ def test_five_tries_without_progress_and_no_more() -> None:
 )
 def test_the_last_reason_is_given(failure: McpError | None) -> None:
     """F-HTTP-4"""
-    script: tuple[int, dict[str, str], list[Step]] = (
-        (200, EVENTS, [failure]) if failure is not None else (500, {}, [])
-    )
+    script: Script = (200, EVENTS, [failure]) if failure is not None else (500, {}, [])
     error, _, _ = follow(Server(script))
     assert isinstance(error, HttpError) if failure is None else error is failure
 
 
 def test_progress_resets_the_count() -> None:
     """F-HTTP-4, F-HTTP-5"""
-    nothing: tuple[int, dict[str, str], list[Step]] = (200, EVENTS, [])
+    nothing: Script = (200, EVENTS, [])
     server = Server(
         nothing, nothing, nothing, (200, EVENTS, [event(NOTE, id="7")]), nothing
     )  # fmt: skip
@@ -159,7 +158,7 @@ def test_retry_is_honoured() -> None:
 
 def test_silence_counts_as_death_only_when_asked_for() -> None:
     """F-HTTP-13"""
-    slow = (200, EVENTS, [event(NOTE), 50.0, b": alive\n", 50.0, event(NOTE), 100.0])
+    slow: Script = (200, EVENTS, [event(NOTE), 50.0, b": alive\n", 50.0, event(NOTE), 100.0])
     server = Server(slow, (404, {}, []))
     follow(server)
     assert [time for time, _ in server.asked] == [0, 201]
@@ -203,9 +202,7 @@ def test_resuming_waits_as_the_server_asked() -> None:
         ((200, {}, [10.0]), False),
     ],
 )
-def test_whether_it_is_offered_is_known_with_the_head(
-    script: tuple[int, dict[str, str], Iterable[Step]], offered: bool
-) -> None:
+def test_whether_it_is_offered_is_known_with_the_head(script: Script, offered: bool) -> None:
     """F-LIFE-4"""
 
     async def main() -> None:

@@ -1,0 +1,265 @@
+"""Log in to protected servers, with the authorization servers of other projects.
+
+Every row begins with nothing stored. The user who says yes at once is the servers' own; the browser
+is a scripted one, or chromium where it is installed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Awaitable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+import mcpclient
+from conformance import peers
+from conformance.auth_scenarios import redirect_of
+from conformance.live import free_port, wait_until_it_listens
+from conformance.results import FAILED, NOT_RUN, PASSED, Row
+from mcpclient.net.terminal import Terminal
+
+SERVERS = ("mcp2-authorized", "fastmcp-authorized")
+
+# How long tokens live, in seconds, and when they are due to be refreshed for certain.
+TOKEN_SECONDS = 4
+EXPIRED_AFTER = 3
+
+# Real seconds for one row.
+LIMIT = 90
+
+PROCESSES = 4
+CALLS = 10
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A protected server that runs, its authorization server, and where credentials are kept."""
+
+    url: str
+    issuer: str
+    file: Path
+
+    def auth(self, provider: mcpclient.AuthProvider) -> mcpclient.OAuth:
+        return mcpclient.OAuth(local_development=True, provider=provider)
+
+    @property
+    def store(self) -> mcpclient.FileStore:
+        return mcpclient.FileStore(self.file)
+
+    def counts(self) -> dict[str, int]:
+        """How often the authorization server was asked for what."""
+        with urllib.request.urlopen(f"{self.issuer}/counts", timeout=10) as answer:
+            counts: dict[str, int] = json.load(answer)
+            return counts
+
+
+def run() -> Iterator[Row]:
+    """Log in to every server in every way, and yield one row for each."""
+    for server in SERVERS:
+        command = peers.command(server)
+        for name, work in WAYS.items():
+            if command is None:
+                environment = peers.SERVERS[server].environment
+                reason = f"python -m conformance.peers install {environment}"
+                yield Row("authorized", f"{server}: {name}", NOT_RUN, reason)
+            elif work is log_in_with_chromium and CHROMIUM is None:
+                yield Row("authorized", f"{server}: {name}", NOT_RUN, "chromium is not on PATH")
+            else:
+                yield _row(f"{server}: {name}", command, work)
+
+
+def _row(name: str, command: list[str], work: Callable[[Place], Awaitable[str]]) -> Row:
+    try:
+        with _place(command) as place:
+            detail = asyncio.run(asyncio.wait_for(work(place), LIMIT))
+    except Exception as error:
+        return Row("authorized", name, FAILED, f"{type(error).__name__}: {error}")
+    return Row("authorized", name, PASSED, detail)
+
+
+@contextlib.contextmanager
+def _place(command: list[str]) -> Iterator[Place]:
+    port, auth_port = free_port(), free_port()
+    environment = {"PORT": port, "AUTH_PORT": auth_port, "TOKEN_SECONDS": TOKEN_SECONDS}
+    with tempfile.TemporaryDirectory() as folder:
+        process = subprocess.Popen(
+            command,
+            cwd=peers.TOP,
+            env={**os.environ, **{name: str(value) for name, value in environment.items()}},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            wait_until_it_listens(process, port)
+            is_apart = command[-2].endswith("authorized_mcp2")
+            if is_apart:
+                wait_until_it_listens(process, auth_port)
+            issuer = f"http://127.0.0.1:{auth_port if is_apart else port}"
+            yield Place(f"http://127.0.0.1:{port}/mcp", issuer, Path(folder, "credentials.json"))
+        finally:
+            process.kill()
+            process.wait()
+
+
+async def _call(place: Place, provider: mcpclient.AuthProvider) -> None:
+    async with mcpclient.connect(place.url, auth=place.auth(provider)) as client:
+        _expect((await client.call_tool("echo", {"text": "hello"})).text, "hello")
+
+
+def _expect(actual: object, expected: object) -> None:
+    if actual != expected:
+        raise AssertionError(f"{actual!r} where {expected!r} is expected")
+
+
+async def no_browser(url: str) -> bool:
+    raise AssertionError("a browser was opened")
+
+
+# The ways to log in
+
+
+async def log_in_with_browser(place: Place) -> str:
+    """A browser that comes back to the listener, and sees its page."""
+    pages: list[str] = []
+
+    def visit(url: str) -> None:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            pages.append(answer.read().decode())
+
+    async def browse(url: str) -> bool:
+        visits.append(asyncio.get_running_loop().run_in_executor(None, visit, url))
+        return True
+
+    visits: list[asyncio.Future[None]] = []
+    await _call(place, mcpclient.BrowserLogin(place.store, open_browser=browse, terminal=_quiet()))
+    await asyncio.gather(*visits)
+    _expect("You are logged in" in pages[0], True)
+    counts = place.counts()
+    _expect((counts["authorize"], counts["authorization_code"]), (1, 1))
+    if os.name == "posix":
+        _expect(oct(place.file.stat().st_mode & 0o777), "0o600")
+    return "one page, one code"
+
+
+async def log_in_with_chromium(place: Place) -> str:
+    """A real browser that renders the page it comes back to."""
+    browsers: list[asyncio.subprocess.Process] = []
+
+    async def browse(url: str) -> bool:
+        browsers.append(
+            await asyncio.create_subprocess_exec(
+                *(CHROMIUM or "", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"),
+                f"--user-data-dir={place.file.parent / 'browser'}",
+                url,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        )
+        return True
+
+    await _call(place, mcpclient.BrowserLogin(place.store, open_browser=browse, terminal=_quiet()))
+    page, _ = await browsers[0].communicate()
+    _expect(b"<h1>You are logged in</h1>" in page, True)
+    return "the browser shows the page"
+
+
+async def log_in_by_pasting(place: Place) -> str:
+    """No browser: the address is shown, and where it leads is pasted."""
+
+    class Pasting(Terminal):
+        is_interactive = True
+
+        def say(self, text: str) -> None:
+            self.shown = text
+
+        async def read_line(self) -> str:
+            url = next(line.strip() for line in self.shown.splitlines() if "://" in line)
+            return await asyncio.get_running_loop().run_in_executor(None, redirect_of, url)
+
+    async def none(url: str) -> bool:
+        return False
+
+    await _call(place, mcpclient.BrowserLogin(place.store, open_browser=none, terminal=Pasting()))
+    return "the pasted address is taken"
+
+
+async def log_in_in_two_steps(place: Place) -> str:
+    """Nobody waits; another object with the same store goes on, and only once."""
+    auth = place.auth(mcpclient.TwoStepLogin(place.store))
+    try:
+        await _call(place, mcpclient.TwoStepLogin(place.store))
+        raise AssertionError("no login was asked for")
+    except mcpclient.AuthorizationRequired as required:
+        loop = asyncio.get_running_loop()
+        callback = await loop.run_in_executor(None, redirect_of, required.url)
+    await mcpclient.finish_auth(place.url, callback, auth=auth)
+    await _call(place, mcpclient.BrowserLogin(place.store, open_browser=no_browser))
+    try:
+        await mcpclient.finish_auth(place.url, callback, auth=auth)
+    except mcpclient.AuthError:
+        return "the second step works once"
+    raise AssertionError("a code was taken twice")
+
+
+async def refresh_once(place: Place) -> str:
+    """Several processes with many calls each, when the token has expired: one refresh."""
+    await log_in_with_browser(place)
+    await asyncio.sleep(EXPIRED_AFTER)
+    begun = time.time()
+    processes = [
+        await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", __name__, place.url, str(place.file)),
+            cwd=peers.TOP,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        for _ in range(PROCESSES)
+    ]
+    for process in processes:
+        output, _ = await process.communicate()
+        _expect(output.decode().strip(), f"{CALLS} answers")
+    counts = place.counts()
+    _expect((counts["authorize"], counts.get("refresh_token")), (1, 1))
+    return f"{PROCESSES} processes, {PROCESSES * CALLS} calls, {time.time() - begun:.1f} s"
+
+
+async def _worker(url: str, file: str) -> None:
+    """What each of the processes does, without a browser."""
+    provider = mcpclient.BrowserLogin(mcpclient.FileStore(file), open_browser=no_browser)
+    auth = mcpclient.OAuth(local_development=True, provider=provider)
+    async with mcpclient.connect(url, auth=auth) as client:
+        calls = (client.call_tool("echo", {"text": str(number)}) for number in range(CALLS))
+        answers = [result.text for result in await asyncio.gather(*calls)]
+    _expect(answers, [str(number) for number in range(CALLS)])
+    print(f"{len(answers)} answers")
+
+
+def _quiet() -> Terminal:
+    """A terminal that nobody sits at."""
+    return Terminal(open(os.devnull), open(os.devnull, "w"))
+
+
+WAYS: dict[str, Callable[[Place], Awaitable[str]]] = {
+    "browser": log_in_with_browser,
+    "chromium": log_in_with_chromium,
+    "pasted address": log_in_by_pasting,
+    "two steps": log_in_in_two_steps,
+    "one refresh for all": refresh_once,
+}
+
+
+if __name__ == "__main__":
+    asyncio.run(_worker(*sys.argv[1:3]))

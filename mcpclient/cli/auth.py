@@ -1,0 +1,187 @@
+"""``mcpclient auth``: log in to a protected server, log out, see where one is logged in."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..auth.grants import Grant, store_name
+from ..auth.url_guard import LOOPBACK_HOSTS, host_of
+from ..client.authentication import OAuth, default_store, log_in, log_out
+from ..client.options import Authentication
+from ..errors import AuthError, UsageError
+from ..framing.uri import parse_url
+from ..net.logins import BrowserLogin, TwoStepLogin
+from ..net.terminal import Terminal
+from ..transports.authorized import http_url
+from .command import Answer, LocalCommand, LocalWork
+from .render import one_line, table
+from .screen import Screen
+
+__all__ = ["COMMAND", "auth_for"]
+
+_KEY = "grant OAuth "
+
+
+def auth_for(
+    target: str | list[str], headers: Sequence[str], screen: Screen
+) -> Authentication | None:
+    """How any command logs in: on a terminal by asking, elsewhere with what ``auth login`` left.
+
+    None where there is nothing to log in to, or a header says already who the user is.
+    """
+    is_url = isinstance(target, str) and target.startswith(("http://", "https://", "ws"))
+    named = {header.partition(":")[0].strip().lower() for header in headers}
+    if not is_url or not isinstance(target, str) or "authorization" in named:
+        return None
+    terminal = ScreenTerminal(screen)
+    store = default_store()
+    if terminal.is_interactive:
+        return _oauth(target, BrowserLogin(store, terminal=terminal))
+    return _oauth(target, TwoStepLogin(store))
+
+
+def _oauth(url: str, provider: BrowserLogin | TwoStepLogin, **options: Any) -> OAuth:
+    # A server on this machine has its authorization server here as well.
+    is_local = host_of(http_url(parse_url(url))) in LOOPBACK_HOSTS
+    return OAuth(local_development=is_local, provider=provider, **options)
+
+
+class ScreenTerminal(Terminal):
+    """The terminal, without disturbing what else is shown there."""
+
+    def __init__(self, screen: Screen) -> None:
+        super().__init__()
+        self._screen = screen
+
+    def say(self, text: str) -> None:
+        """Show text in lines."""
+        for line in text.splitlines():
+            self._screen.say(line)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--client-id", metavar="ID", help="for servers that register no clients")
+    parser.add_argument(
+        "--scope", action="append", metavar="SCOPE", help="instead of those it names (repeatable)"
+    )
+    parser.add_argument("--redirect-uri", metavar="URI", help="where the browser comes back to")
+    parser.add_argument(
+        "--device", action="store_true", help="log in with a code, where the server offers that"
+    )
+    parser.add_argument(
+        "--no-browser", action="store_true", help="only show the address to be visited"
+    )
+
+
+def _prepare(options: argparse.Namespace) -> LocalWork:
+    words: Sequence[str] = options.words
+    action, *urls = words or ["status"]
+    if action not in ("login", "logout", "status") or len(urls) > 1:
+        raise UsageError("auth login URL, auth logout URL, or auth status [URL]")
+    if action == "status":
+        return lambda screen: _status(urls, screen)
+    if not urls:
+        raise UsageError(f"auth {action} needs a URL")
+    url = http_url(parse_url(urls[0]))
+    if action == "logout":
+        return lambda screen: _log_out(url)
+    return lambda screen: _log_in(url, options, screen)
+
+
+async def _log_in(url: str, options: argparse.Namespace, screen: Screen) -> Answer:
+    async def no_browser(url: str) -> bool:
+        return False
+
+    terminal = ScreenTerminal(screen)
+    store = default_store()
+    if options.no_browser:
+        provider = BrowserLogin(store, terminal=terminal, open_browser=no_browser)
+    else:
+        provider = BrowserLogin(store, terminal=terminal)
+    auth = _oauth(
+        url,
+        provider,
+        client_id=options.client_id,
+        scopes=options.scope,
+        redirect_uri=options.redirect_uri,
+        device=options.device,
+    )
+    await log_in(url, auth)
+    return Answer({"loggedIn": True, "server": url}, f"logged in to {one_line(url)}")
+
+
+async def _log_out(url: str) -> Answer:
+    await log_out(url, OAuth(provider=TwoStepLogin(default_store())))
+    return Answer({"loggedIn": False, "server": url}, f"logged out of {one_line(url)}")
+
+
+async def _status(urls: Sequence[str], screen: Screen) -> Answer:
+    wanted = {store_name(http_url(parse_url(url))) for url in urls}
+    logins = [
+        _described(name, grant)
+        for name, grant in (await _grants()).items()
+        if not wanted or name in wanted
+    ]
+    if wanted and not logins:
+        raise AuthError(f"not logged in to {urls[0]}; mcpclient auth login does that")
+    rows = [
+        (one_line(login.server), login.state, one_line(" ".join(login.scopes))) for login in logins
+    ]
+    text = table((), rows, screen.style) if rows else "not logged in anywhere"
+    return Answer({"logins": [login.raw for login in logins]}, text)
+
+
+async def _grants() -> dict[str, Grant]:
+    store = default_store()
+    found = {}
+    for key in sorted(await store.keys()):
+        grant = Grant.from_record(await store.load(key) or {}) if key.startswith(_KEY) else None
+        if grant is not None:
+            found[key[len(_KEY) :]] = grant
+    return found
+
+
+@dataclass(frozen=True)
+class _Login:
+    """What is told about a login: nothing secret."""
+
+    server: str
+    state: str
+    scopes: Sequence[str]
+    raw: Mapping[str, Any]
+
+
+def _described(server: str, grant: Grant) -> _Login:
+    tokens = grant.tokens
+    if tokens.refresh_token is not None:
+        state = "logged in, renewed as needed"
+    else:
+        state = "expired" if tokens.has_expired(time.time()) else "logged in"
+    scopes = list(tokens.scopes or grant.requested_scopes)
+    raw = {
+        "server": server,
+        "issuer": grant.client.issuer,
+        "clientId": grant.client.client_id,
+        "state": state,
+        "expiresAt": tokens.expires_at,
+        "renewable": tokens.refresh_token is not None,
+        "scopes": scopes,
+    }
+    return _Login(server, state, scopes, raw)
+
+
+COMMAND = LocalCommand(
+    "auth",
+    "log in to a server, log out, or see where you are logged in",
+    _prepare,
+    usage="login URL | logout URL | status [URL]",
+    add_options=_add_options,
+    details=(
+        "Other commands use the login by themselves, and ask for one on a terminal. Credentials "
+        "are kept in a file that only you may read; MCPCLIENT_CREDENTIALS names another one."
+    ),
+)

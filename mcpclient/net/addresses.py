@@ -1,0 +1,102 @@
+"""Connecting a TCP socket to a host that may have several addresses.
+
+asyncio can do that as well. But cancelling its `create_connection` while addresses are tried side
+by side can leave a connected socket behind, on every Python up to 3.13 at least.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+from contextlib import suppress
+from typing import NamedTuple
+
+__all__ = ["connect_socket"]
+
+# How long the first address of a host is tried before the next is tried beside it (RFC 8305).
+_NEXT_ADDRESS_AFTER = 0.25
+
+
+class _Address(NamedTuple):
+    family: int
+    name: tuple[object, ...]
+
+
+async def connect_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that is connected to ``host``, a name or an IP address.
+
+    Raises `OSError`: what the first address met with, when none can be reached. Safe to cancel.
+    """
+    addresses = await _addresses_of(host, port)
+    if len(addresses) == 1:
+        return await _connect(addresses[0])
+    return await _race(deque(addresses))
+
+
+async def _addresses_of(host: str, port: int) -> list[_Address]:
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with suppress(OSError):
+            socket.inet_pton(family, host)
+            return [_Address(family, (host, port))]
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:
+        raise socket.gaierror(socket.EAI_NONAME, f"not a host name: {error}") from None
+    return _alternating([_Address(family, name) for family, _, _, _, name in found])
+
+
+def _alternating(addresses: list[_Address]) -> list[_Address]:
+    """Order addresses so that both families have their turn early (RFC 8305, section 4)."""
+    preferred = [address for address in addresses if address.family == addresses[0].family]
+    others = [address for address in addresses if address.family != addresses[0].family]
+    ordered = []
+    for index in range(max(len(preferred), len(others))):
+        ordered += preferred[index : index + 1] + others[index : index + 1]
+    return ordered
+
+
+async def _connect(address: _Address) -> socket.socket:
+    connecting = socket.socket(address.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        connecting.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(connecting, address.name)
+    except BaseException:
+        connecting.close()
+        raise
+    return connecting
+
+
+async def _race(waiting: deque[_Address]) -> socket.socket:
+    """Try one address after another, each a moment after the one before; the first wins."""
+    loop = asyncio.get_running_loop()
+    attempts: set[asyncio.Task[socket.socket]] = set()
+    errors: list[BaseException] = []
+    try:
+        while waiting or attempts:
+            if waiting:
+                attempts.add(loop.create_task(_connect(waiting.popleft())))
+            patience = _NEXT_ADDRESS_AFTER if waiting else None
+            done, _ = await asyncio.wait(
+                attempts, timeout=patience, return_when=asyncio.FIRST_COMPLETED
+            )
+            for attempt in done:
+                attempts.remove(attempt)
+                error = attempt.exception()
+                if error is None:
+                    return attempt.result()
+                errors.append(error)
+    finally:
+        for attempt in attempts:
+            attempt.cancel()
+            if attempt.done():
+                _close_result(attempt)
+            else:
+                attempt.add_done_callback(_close_result)
+    raise errors[0]
+
+
+def _close_result(attempt: asyncio.Task[socket.socket]) -> None:
+    if not attempt.cancelled() and attempt.exception() is None:
+        attempt.result().close()

@@ -1,0 +1,331 @@
+"""Calls that need more than one request, each repeated only as often as is safe."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from typing import Any, Callable
+
+import pytest
+
+from mcpclient.client.client import Client
+from mcpclient.errors import HttpError, McpError, PeerError, ProtocolViolation
+from mcpclient.protocol.mrtr import MAX_ROUNDS
+from tests.client.scripted_server import ScriptedServer
+from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
+from tests.support.mcp_http import StreamableEndpoint
+from tests.support.mcp_server import Json, McpServer
+from tests.support.virtual_time import run
+
+Work = Callable[[Client, HttpServer], Awaitable[None]]
+
+
+def over_http(work: Work, *calls: Handler, era: str = "handshake", **options: Any) -> None:
+    """Run ``work`` with a client whose calls are answered by ``calls`` in turn, then properly."""
+    service = StreamableEndpoint(McpServer(era))
+    answer_call = in_turn(*calls, service.post)
+
+    async def serve(request: Request, answer: Answer) -> None:
+        if request.message.get("method") == "tools/call":
+            await answer_call(request, answer)
+        else:
+            await service.post(request, answer)
+
+    async def main() -> None:
+        routes = {**service.routes, "POST /mcp": serve}
+        async with HttpServer(routes) as server, Client(str(server.url()), **options) as client:
+            server.requests.clear()
+            await work(client, server)
+
+    run(main())
+
+
+def methods(server: HttpServer) -> list[str]:
+    return [request.message["method"] for request in server.requests]
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def echo(client: Client, **options: Any) -> str:
+    return (await client.call_tool("echo", {"text": "x"}, **options)).text
+
+
+def test_a_call_is_one_request() -> None:
+    """F-API-19, pain 40"""
+
+    async def work(client: Client, server: HttpServer) -> None:
+        for _ in range(3):
+            assert await echo(client) == "x"
+        assert methods(server) == ["tools/call"] * 3
+
+    over_http(work)
+    over_http(work, era="stateless")
+
+
+# Busy servers
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_server_is_an_error_unless_repeating_was_asked_for(status: int) -> None:
+    """F-HTTP-7, pain 42"""
+
+    async def work(client: Client, server: HttpServer) -> None:
+        with pytest.raises(HttpError) as caught:
+            await echo(client)
+        assert caught.value.status == status
+        assert len(server.requests) == 1
+
+    over_http(work, answer_with(status, {"Retry-After": "1"}))
+
+
+@pytest.mark.parametrize(("headers", "seconds"), [({"Retry-After": "7"}, 14), ({}, 2)])
+def test_a_busy_server_is_asked_again_when_it_says(
+    headers: Mapping[str, str], seconds: float
+) -> None:
+    """F-HTTP-7, pain 42"""
+
+    async def work(client: Client, server: HttpServer) -> None:
+        began = now()
+        assert await echo(client) == "x"
+        assert now() - began == seconds
+        assert len(server.requests) == 3
+
+    busy = answer_with(503, headers)
+    over_http(work, busy, busy, retry_busy=True)
+
+
+@pytest.mark.parametrize(
+    ("limits", "tries"),
+    [({"timeout": 5}, 1), ({"max_timeout": 5}, 1), ({"timeout": 25}, 3), ({"timeout": None}, 31)],
+)
+def test_a_busy_server_is_asked_within_the_limit_of_the_call(
+    limits: dict[str, Any], tries: int
+) -> None:
+    """F-HTTP-7, pain 42: a wait beyond it is no use."""
+
+    async def work(client: Client, server: HttpServer) -> None:
+        if tries == 31:
+            assert await echo(client, max_timeout=None, **limits) == "x"
+        else:
+            with pytest.raises(HttpError):
+                await echo(client, **limits)
+        assert len(server.requests) == tries
+
+    busy = answer_with(429, {"Retry-After": "10"})
+    over_http(work, *([busy] * 30), retry_busy=True)
+
+
+def test_another_error_ends_the_asking() -> None:
+    """F-HTTP-7"""
+
+    async def work(client: Client, server: HttpServer) -> None:
+        with pytest.raises(HttpError) as caught:
+            await echo(client)
+        assert caught.value.status == 500
+        assert len(server.requests) == 2
+
+    over_http(work, answer_with(503), answer_with(500), retry_busy=True)
+
+
+@pytest.mark.parametrize("status", [400, 403, 500, 502])
+def test_other_statuses_are_never_repeated(status: int) -> None:
+    """F-HTTP-7"""
+
+    async def work(client: Client, server: HttpServer) -> None:
+        with pytest.raises(HttpError):
+            await echo(client)
+        assert len(server.requests) == 1
+
+    over_http(work, answer_with(status), retry_busy=True)
+
+
+# Headers that no longer fit
+
+
+async def mismatch(request: Request, answer: Answer) -> None:
+    error = {"code": -32020, "message": "header mismatch"}
+    answer.json({"jsonrpc": "2.0", "id": request.message["id"], "error": error}, status=400)
+
+
+def test_a_header_mismatch_lists_the_tools_and_repeats_once() -> None:
+    """F-HTTP-9"""
+
+    async def work(client: Client, server: HttpServer) -> None:
+        assert await echo(client) == "x"
+        assert methods(server) == ["tools/call", "tools/list", "tools/call"]
+
+    over_http(work, mismatch, era="stateless")
+
+
+def test_a_second_header_mismatch_is_an_error() -> None:
+    """F-HTTP-9"""
+
+    async def work(client: Client, server: HttpServer) -> None:
+        with pytest.raises(PeerError):
+            await echo(client)
+        assert methods(server) == ["tools/call", "tools/list", "tools/call"]
+
+    over_http(work, mismatch, mismatch, era="stateless")
+
+
+def test_other_errors_of_the_peer_are_raised() -> None:
+    """F-WIRE-2"""
+
+    async def work(client: Client, server: HttpServer) -> None:
+        with pytest.raises(PeerError) as caught:
+            await client.call_tool("no such tool")
+        assert caught.value.code == -32602
+        assert len(server.requests) == 1
+
+    over_http(work)
+
+
+# Rounds of input
+
+
+def scripted(work: Callable[[Client], Awaitable[None]], answer: Any, **options: Any) -> Any:
+    server = ScriptedServer({"tools/call": answer})
+
+    async def main() -> None:
+        async with server.client(**options) as client:
+            await work(client)
+
+    run(main())
+    return server
+
+
+ASK_ROOTS = {"method": "roots/list", "params": {}}
+
+
+def asking(requests: Json, state: str = "s") -> Json:
+    return {"resultType": "input_required", "inputRequests": requests, "requestState": state}
+
+
+def done(text: str = "done") -> Json:
+    content = [{"type": "text", "text": text}]
+    return {"resultType": "complete", "content": content}
+
+
+def test_what_the_server_asks_is_answered_and_the_call_goes_on() -> None:
+    """F-API-10, F-LIFE-2"""
+
+    def answer(params: Json) -> Json:
+        if "inputResponses" not in params:
+            return asking({"a": ASK_ROOTS, "b": ASK_ROOTS})
+        return done()
+
+    async def work(client: Client) -> None:
+        assert (await client.call_tool("x", {"k": 1})).text == "done"
+
+    server = scripted(work, answer, roots=[])
+    first, second = server.sent("tools/call")
+    assert second["requestState"] == "s"
+    assert set(second["inputResponses"]) == {"a", "b"}
+    assert (first["name"], first["arguments"]) == (second["name"], second["arguments"])
+    assert len(set(server.ids("tools/call"))) == 2
+
+
+def test_a_server_that_only_wants_to_be_asked_again_is_given_time() -> None:
+    """F-API-12"""
+
+    left = [1, 2, 3]
+
+    def answer(params: Json) -> Json:
+        return asking({}, str(left.pop())) if left else done()
+
+    async def work(client: Client) -> None:
+        began = now()
+        assert (await client.call_tool("x")).text == "done"
+        assert now() > began
+
+    scripted(work, answer)
+
+
+def test_a_server_that_never_stops_asking_is_stopped() -> None:
+    """F-API-12"""
+
+    async def work(client: Client) -> None:
+        with pytest.raises(ProtocolViolation, match="asked for input"):
+            await client.call_tool("x")
+
+    server = scripted(work, lambda params: asking({"a": ASK_ROOTS}), roots=[])
+    assert len(server.sent("tools/call")) == MAX_ROUNDS + 1
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [None, 5, {}, {"method": 5}, {"method": "vendor/unknown"}, {"method": "roots/list"}],
+)
+def test_what_cannot_be_answered_fails_the_call(request_: Any) -> None:
+    """F-API-10: also what no handler was given for."""
+
+    async def work(client: Client) -> None:
+        with pytest.raises(McpError):
+            await client.call_tool("x")
+
+    server = scripted(work, lambda params: asking({"a": request_}))
+    assert len(server.sent("tools/call")) == 1
+
+
+@pytest.mark.parametrize("kind", ["vendor-type", 5, None])
+def test_an_unknown_type_of_result_is_an_error(kind: Any) -> None:
+    """F-LIFE-2"""
+
+    async def work(client: Client) -> None:
+        with pytest.raises(ProtocolViolation):
+            await client.call_tool("x")
+
+    scripted(work, lambda params: {"resultType": kind, "content": []})
+
+
+def test_a_task_is_no_result_to_those_who_take_part_in_none() -> None:
+    """F-LIFE-2, F-API-13"""
+    task = {"resultType": "task", "taskId": "t", "status": "working"}
+
+    async def refuse(client: Client) -> None:
+        with pytest.raises(ProtocolViolation):
+            await client.request("tools/call", {"name": "x"})
+
+    async def accept(client: Client) -> None:
+        assert (await client.request("tools/call", {"name": "x"}))["taskId"] == "t"
+
+    scripted(refuse, lambda params: task)
+    scripted(accept, lambda params: task, tasks=True)
+
+
+# Answers used again
+
+
+def test_an_answer_that_may_be_used_again_is() -> None:
+    """F-API-15: see tests/client/test_response_cache.py for the rules."""
+    server = ScriptedServer({"tools/list": {"tools": [], "ttlMs": 60_000, "cacheScope": "private"}})
+
+    async def main() -> None:
+        async with server.client() as client:
+            await client.list_tools()
+            await client.list_tools()
+            assert len(server.sent("tools/list")) == 1
+            await client.list_tools(fresh=True)
+            assert len(server.sent("tools/list")) == 2
+        async with server.client(cache=False) as client:
+            await client.list_tools()
+            await client.list_tools()
+            assert len(server.sent("tools/list")) == 4
+
+    run(main())
+
+
+@pytest.mark.parametrize("cache", [True, False])
+def test_an_error_answer_is_raised_with_or_without_a_cache(cache: bool) -> None:
+    """F-API-15"""
+
+    def refuse(params: Json) -> Json:
+        raise PeerError(-32002, "not found")
+
+    async def work(client: Client) -> None:
+        with pytest.raises(PeerError, match="not found"):
+            await client.call_tool("x")
+
+    scripted(work, refuse, cache=cache)

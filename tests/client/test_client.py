@@ -1,0 +1,571 @@
+"""The client as a program uses it: from many tasks, loops and threads, and in any order."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+import threading
+from collections.abc import Awaitable, Mapping
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+import mcpclient
+from mcpclient.client.client import Client, call, list_tools
+from mcpclient.errors import (
+    CallTimeout,
+    ClientClosed,
+    ConnectionLost,
+    McpError,
+    PeerError,
+    ProtocolViolation,
+    ToolError,
+    UsageError,
+)
+from mcpclient.net.process import StopLadder
+from mcpclient.transports.base import Transport
+from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
+from tests.support.http_server import HttpServer
+from tests.support.mcp_http import StreamableEndpoint
+from tests.support.mcp_server import McpServer
+from tests.support.virtual_time import run
+
+STDIO = [
+    sys.executable,
+    "-S",
+    "-E",
+    str(Path(__file__).parent.parent / "servers" / "mcp_stdio.py"),
+]
+QUICK = StopLadder(close_input=0.3, terminate=0.3)
+
+
+def transport_to(server: McpServer) -> Transport:
+    async def serve(end: ServerEnd) -> None:
+        async for message in end:
+            server.receive(message, end.send)
+
+    return InProcessTransport(serve)
+
+
+def with_client(
+    work: Callable[[Client], Awaitable[None]], server: McpServer | None = None, **options: Any
+) -> McpServer:
+    """Run ``work`` with a client of an in-process server; return the server."""
+    server = server or McpServer()
+
+    async def main() -> None:
+        async with Client(transport_to(server), **options) as client:
+            await work(client)
+
+    run(main())
+    return server
+
+
+def stdio(*arguments: str, **options: Any) -> Client:
+    return Client([*STDIO, *arguments], stderr="discard", stop_ladder=QUICK, **options)
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def echo(client: Client, text: str = "x") -> str:
+    return (await client.call_tool("echo", {"text": text})).text
+
+
+# What is known of the server
+
+
+def test_a_client_knows_its_server() -> None:
+    """F-API-20"""
+
+    async def work(client: Client) -> None:
+        assert client.is_connected
+        assert client.server_info.name == "test-server"
+        assert client.capabilities == {"tools": {}, "logging": {}}
+        assert client.instructions == "Be gentle."
+        assert client.protocol_version == "2025-11-25"
+        assert client.transport_name == "in-process"
+        assert "connected" in repr(client)
+
+    with_client(work)
+
+
+def test_a_client_that_was_never_connected_knows_nothing() -> None:
+    """F-API-20"""
+    client = Client(transport_to(McpServer()))
+    assert not client.is_connected
+    assert client.server_info.name == ""
+    assert client.capabilities == {}
+    assert client.instructions is None
+    assert client.protocol_version is None
+    assert "not connected" in repr(client)
+    with pytest.raises(ClientClosed):
+        run(client.ping())
+    run(client.close())
+
+
+def test_it_is_what_connect_is() -> None:
+    """F-API-1"""
+    assert mcpclient.connect is Client
+
+    async def main() -> None:
+        client = await mcpclient.connect(transport_to(McpServer()))
+        assert await echo(client) == "x"
+        await client.close()
+        assert not client.is_connected
+
+    run(main())
+
+
+def test_capabilities_are_a_copy() -> None:
+    async def work(client: Client) -> None:
+        client.capabilities.clear()
+        assert client.capabilities
+
+    with_client(work)
+
+
+def test_options_that_make_no_sense_are_refused_before_anything_runs() -> None:
+    """F-API-1"""
+    with pytest.raises(UsageError):
+        Client(STDIO, timeout=-1)
+    with pytest.raises(UsageError):
+        Client(STDIO, transport="http")
+    gc.collect()  # what is left of the attempts has nothing to clean up
+
+
+# Calls
+
+
+@pytest.mark.parametrize("era", ["handshake", "stateless"])
+def test_the_server_is_asked_whether_it_lives(era: str) -> None:
+    """F-API-20"""
+
+    async def work(client: Client) -> None:
+        await client.ping(timeout=5)
+
+    server = with_client(work, McpServer(era))
+    expected = "ping" if era == "handshake" else "server/discover"
+    assert server.received_methods()[-1] == expected
+
+
+def test_the_log_level_is_the_sessions_or_travels_with_every_request() -> None:
+    """F-API-6"""
+
+    async def work(client: Client) -> None:
+        await client.set_log_level("warning")
+        await echo(client)
+
+    server = with_client(work)
+    assert server.messages("logging/setLevel")[0]["params"] == {"level": "warning"}
+    server = with_client(work, McpServer("stateless"))
+    assert server.messages("logging/setLevel") == []
+    meta = server.messages("tools/call")[0]["params"]["_meta"]
+    assert meta["io.modelcontextprotocol/logLevel"] == "warning"
+
+
+def test_all_pages_are_listed_and_a_repeated_cursor_is_an_error() -> None:
+    """F-API-9, pain 33"""
+
+    async def work(client: Client) -> None:
+        assert len(await client.list_tools()) == 5
+
+    with_client(work, McpServer(pages=5))
+
+    async def endless(client: Client) -> None:
+        with pytest.raises(ProtocolViolation, match="cursor"):
+            await client.list_tools()
+        assert await echo(client) == "x"
+
+    server = McpServer()
+    server.answers["tools/list"] = {"result": {"tools": [], "nextCursor": "again"}}
+    with_client(endless, server)
+    assert len(server.messages("tools/list")) == 2
+
+
+def test_a_tool_that_fails_is_a_result_or_an_exception() -> None:
+    """F-API-2"""
+
+    async def work(client: Client) -> None:
+        result = await client.call_tool("fail")
+        assert result.is_error and result.text == "it failed"
+        with pytest.raises(ToolError, match="it failed"):
+            await client.call_tool("fail", raise_on_error=True)
+
+    with_client(work)
+
+
+def test_a_hundred_calls_at_once_answered_in_any_order() -> None:
+    """F-LIFE-9, pain 39"""
+
+    async def work(client: Client) -> None:
+        calls = (client.call_tool("hold", {"text": str(n), "of": 100}) for n in range(100))
+        results = await asyncio.gather(*calls)
+        assert [result.text for result in results] == [str(n) for n in range(100)]
+
+    with_client(work)
+
+
+def test_progress_comes_in_order_and_before_the_result() -> None:
+    """F-API-7"""
+
+    async def work(client: Client) -> None:
+        seen: list[Any] = []
+        result = await client.call_tool(
+            "progress", {"steps": 5}, on_progress=lambda step: seen.append(step.progress)
+        )
+        assert (result.text, seen) == ("done", [1, 2, 3, 4, 5])
+
+    with_client(work)
+
+
+def test_a_call_that_times_out_is_cancelled_and_its_late_answer_ignored() -> None:
+    """F-API-7, F-API-8, pain 35"""
+
+    async def work(client: Client) -> None:
+        with pytest.raises(CallTimeout):
+            await client.call_tool("hold", {"text": "late"}, timeout=3)
+        assert now() == 3
+        assert (await client.call_tool("release")).text == "released"
+        assert await echo(client) == "x"
+
+    server = with_client(work)
+    (call_message, _, _) = server.messages("tools/call")
+    (cancelled,) = server.messages("notifications/cancelled")
+    assert cancelled["params"]["requestId"] == call_message["id"]
+
+
+def test_a_call_whose_task_is_cancelled_is_cancelled() -> None:
+    """F-API-8, pain 35"""
+
+    async def work(client: Client) -> None:
+        calling = asyncio.ensure_future(client.call_tool("never"))
+        await asyncio.sleep(1)
+        calling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+        assert await echo(client) == "x"
+
+    server = with_client(work)
+    assert len(server.messages("notifications/cancelled")) == 1
+
+
+def test_a_handler_may_call_the_same_client() -> None:
+    """F-API-10, pain 34: without holding up anybody."""
+
+    async def roots() -> list[str]:
+        await asyncio.sleep(5)
+        return ["file:///" + await echo(clients[0], "nested")]
+
+    clients: list[Client] = []
+
+    async def work(client: Client) -> None:
+        clients.append(client)
+        asking = asyncio.ensure_future(client.call_tool("ask", {"method": "roots/list"}))
+        await asyncio.sleep(1)
+        assert await echo(client, "meanwhile") == "meanwhile"
+        assert now() == 1
+        assert "nested" in (await asking).text
+
+    with_client(work, roots=roots)
+
+
+def test_a_callback_may_call_the_same_client() -> None:
+    """F-API-20, pain 34"""
+    heard: list[str] = []
+    clients: list[Client] = []
+
+    async def on_notification(method: str, params: Mapping[str, Any]) -> None:
+        heard.append(await echo(clients[0], method))
+
+    async def work(client: Client) -> None:
+        clients.append(client)
+        messages = [{"method": "vendor/one"}, {"method": "vendor/two"}]
+        await client.call_tool("notify", {"messages": messages})
+        await asyncio.sleep(1)
+
+    with_client(work, on_notification=on_notification)
+    assert heard == ["vendor/one", "vendor/two"]
+
+
+def test_unknown_things_are_kept() -> None:
+    """F-WIRE-8, pain 16"""
+    server = McpServer()
+    content = [{"type": "vendor/hologram", "data": [1]}, {"type": "text", "text": "x", "y": 2}]
+    result = {"content": content, "vendorField": {"z": 3}, "_meta": {"k": 1}}
+    server.answers["tools/call"] = {"result": result, "vendor": True}
+
+    async def work(client: Client) -> None:
+        answer = await client.call_tool("x")
+        assert answer.raw == result
+        assert answer.text == "x"
+        assert answer.content[0].raw == content[0]
+
+    with_client(work, server)
+
+
+def test_any_request_and_any_notification_can_be_sent() -> None:
+    """F-WIRE-8"""
+    server = McpServer()
+    server.answers["vendor/ask"] = {"result": {"ok": 1}}
+
+    async def work(client: Client) -> None:
+        meta = {"traceparent": "00-1"}
+        assert await client.request("vendor/ask", {"a": 1}, meta=meta) == {"ok": 1}
+        await client.notify("vendor/note", {"b": 2})
+        await client.ping()
+
+    with_client(work, server)
+    assert server.messages("vendor/ask")[0]["params"] == {"a": 1, "_meta": {"traceparent": "00-1"}}
+    assert server.messages("vendor/note")[0]["params"] == {"b": 2}
+
+
+def test_headers_of_single_calls_never_mix() -> None:
+    """F-HTTP-1, pain 12"""
+
+    async def main() -> None:
+        service = StreamableEndpoint(McpServer())
+        async with HttpServer(service.routes) as server, Client(str(server.url())) as client:
+            await asyncio.gather(
+                *(
+                    client.call_tool("echo", {"text": str(n)}, headers={"Authorization": f"B {n}"})
+                    for n in range(50)
+                )
+            )
+            for request in server.requests:
+                if request.body and request.message["method"] == "tools/call":
+                    text = request.message["params"]["arguments"]["text"]
+                    assert request.headers["authorization"] == f"B {text}"
+
+    run(main())
+
+
+# One-shot helpers
+
+
+def test_one_call_and_one_list_without_ceremony() -> None:
+    """F-API-21"""
+
+    async def main() -> None:
+        assert (await call(transport_to(McpServer()), "echo", {"text": "x"})).text == "x"
+        with pytest.raises(ToolError):
+            await call(transport_to(McpServer()), "fail", raise_on_error=True)
+        assert [tool.name for tool in await list_tools(transport_to(McpServer()))] == ["echo"]
+
+    run(main())
+
+
+# Tasks, loops and threads
+
+
+def test_one_task_connects_and_another_closes() -> None:
+    """F-LIFE-5, pain 2"""
+
+    async def main() -> None:
+        client = stdio()
+        await asyncio.ensure_future(client.connect())
+        assert await asyncio.ensure_future(echo(client)) == "x"
+        await asyncio.ensure_future(client.close())
+        await client.close()
+
+    asyncio.run(main())
+
+
+def test_clients_close_in_any_order() -> None:
+    """F-LIFE-5, pain 2"""
+
+    async def main() -> None:
+        clients = [await Client(transport_to(McpServer())) for _ in range(5)]
+        for index in (2, 0, 4, 1, 3):
+            await clients[index].close()
+
+    run(main())
+
+
+class LoopThread:
+    """An event loop that runs in a thread of its own."""
+
+    def __enter__(self) -> LoopThread:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever)
+        self._thread.start()
+        return self
+
+    def run(self, work: Awaitable[Any]) -> Any:
+        async def main() -> Any:
+            return await work
+
+        return asyncio.run_coroutine_threadsafe(main(), self.loop).result(30)
+
+    def __exit__(self, *_: object) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+        self.loop.close()
+
+
+def test_calls_from_other_threads_and_loops() -> None:
+    """F-LIFE-5, pain 9: eight threads with loops of their own; another still closes it."""
+    with LoopThread() as home:
+        client: Client = home.run(stdio().connect())
+        texts: list[str] = []
+
+        def work(number: int) -> None:
+            async def main() -> None:
+                for _ in range(5):
+                    texts.append(await echo(client, str(number)))
+
+            asyncio.run(main())
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(texts) == sorted(str(number) for number in range(8) for _ in range(5))
+        asyncio.run(client.close())
+        assert not client.is_connected
+
+
+def test_errors_cross_loops_unchanged() -> None:
+    """Pain 9"""
+    with LoopThread() as home:
+        client: Client = home.run(Client(transport_to(McpServer())).connect())
+        with pytest.raises(PeerError):
+            asyncio.run(client.call_tool("unknown"))
+        asyncio.run(client.notify("vendor/x"))
+        home.run(client.close())
+
+
+def test_the_loop_may_end_before_the_client_is_closed() -> None:
+    """F-LIFE-5, pain 2: nothing is left, and nothing raises."""
+    client = stdio()
+    asyncio.run(client.connect())
+    assert not client.is_connected
+    with pytest.raises(ConnectionLost, match="event loop"):
+        asyncio.run(client.ping())
+    asyncio.run(client.close())
+    asyncio.run(client.close())
+
+
+def test_a_client_can_connect_again_in_another_loop() -> None:
+    """F-LIFE-5, pain 9: also when the first loop ended without a close."""
+    client = stdio()
+
+    async def use() -> None:
+        await client.connect()
+        assert await echo(client) == "x"
+
+    asyncio.run(use())
+    asyncio.run(use())
+
+    async def use_and_close() -> None:
+        await use()
+        await client.close()
+
+    asyncio.run(use_and_close())
+    asyncio.run(use_and_close())
+
+
+def test_an_http_client_can_outlive_its_loop_as_well() -> None:
+    """F-LIFE-5, pain 2: its sockets are closed without it."""
+    service = StreamableEndpoint(McpServer(), json=False, session="s", listens=True)
+    with LoopThread() as home:
+        server = HttpServer(service.routes)
+        home.run(server.__aenter__())
+        client = Client(str(server.url()))
+        for _ in range(2):
+            asyncio.run(client.connect())
+        asyncio.run(client.close())
+        home.run(server.__aexit__(None, None, None))
+
+
+def test_a_loop_that_stands_still_is_not_waited_for() -> None:
+    """F-LIFE-5"""
+    loop = asyncio.new_event_loop()
+    client = loop.run_until_complete(stdio().connect())
+    asyncio.run(client.close())
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.close()
+
+
+@pytest.mark.parametrize("state", ["closed", "standing", "running"])
+def test_a_client_that_is_dropped_leaves_nothing(state: str) -> None:
+    """F-LIFE-5, pain 2, pain 4: the guard of the test suite looks for what is left."""
+    loop = asyncio.new_event_loop()
+    client: Client | None = loop.run_until_complete(stdio().connect())
+    assert client is not None
+    if state == "closed":
+        loop.close()
+
+    async def drop() -> None:
+        nonlocal client
+        client = None
+        gc.collect()
+        await asyncio.sleep(0.01)
+
+    if state == "running":
+        loop.run_until_complete(drop())
+    client = None
+    gc.collect()
+    if state != "closed":
+        loop.run_until_complete(asyncio.sleep(0.01))
+        loop.close()
+
+
+def test_a_client_whose_server_died_leaves_nothing_when_it_is_dropped() -> None:
+    """F-LIFE-5, pain 4: what was lost was never closed."""
+
+    async def main() -> None:
+        client = await stdio()
+        with pytest.raises(ConnectionLost):
+            await client.call_tool("mute")  # the process lives on without its output
+        assert not client.is_connected
+
+    asyncio.run(main())
+    gc.collect()
+
+
+def test_closing_twice_at_once() -> None:
+    """F-LIFE-6"""
+
+    async def main() -> None:
+        client = await stdio()
+        await asyncio.gather(*(client.close() for _ in range(5)))
+
+    asyncio.run(main())
+
+
+def test_an_exception_in_the_block_closes_the_client() -> None:
+    """F-LIFE-5"""
+    closed: list[McpError | None] = []
+
+    async def work(client: Client) -> None:
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError):
+        with_client(work, on_close=closed.append)
+    assert closed == [None]
+
+
+def test_a_client_used_up_in_its_own_callback() -> None:
+    """F-LIFE-5, pain 34: closing from within a callback does not wait for itself."""
+    clients: list[Client] = []
+
+    async def on_notification(method: str, params: Mapping[str, Any]) -> None:
+        await clients[0].close()
+
+    async def main() -> None:
+        clients.append(
+            await Client(transport_to(McpServer()), on_notification=on_notification, timeout=5)
+        )
+        calling = asyncio.ensure_future(clients[0].call_tool("never"))
+        message = {"method": "vendor/go"}
+        assert (await clients[0].call_tool("notify", {"messages": [message]})).text == "notified"
+        with pytest.raises(ClientClosed):
+            await calling
+        assert now() <= 1
+
+    run(main())

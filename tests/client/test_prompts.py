@@ -1,0 +1,76 @@
+"""Listing prompts, filling them in, and completing arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+import mcpclient
+from tests.client.inside import Server, use
+
+PROMPT = {"name": "greet", "arguments": [{"name": "who", "required": True}]}
+
+
+def test_prompts_are_listed_and_filled_in() -> None:
+    """F-API-5: arguments are left out when there are none."""
+    message = {"role": "user", "content": {"type": "text", "text": "Hello, Ada"}}
+    server = Server(prompts_list={"prompts": [PROMPT]}, prompts_get={"messages": [message]})
+
+    async def work(client: mcpclient.Client) -> None:
+        (prompt,) = await client.list_prompts()
+        assert [argument.name for argument in prompt.arguments] == ["who"]
+        assert (await client.get_prompt("greet", {"who": "Ada"})).text == "Hello, Ada"
+        await client.get_prompt("greet")
+        assert server.asked[1:] == [
+            ("prompts/get", {"name": "greet", "arguments": {"who": "Ada"}}),
+            ("prompts/get", {"name": "greet"}),
+        ]
+
+    use(server, work)
+
+
+@pytest.mark.parametrize(
+    ("reference", "wire"),
+    [
+        (mcpclient.Prompt(PROMPT), {"type": "ref/prompt", "name": "greet"}),
+        (
+            mcpclient.ResourceTemplate({"uriTemplate": "a:{id}"}),
+            {"type": "ref/resource", "uri": "a:{id}"},
+        ),
+        ({"type": "ref/prompt", "name": "raw"}, {"type": "ref/prompt", "name": "raw"}),
+    ],
+)
+def test_arguments_are_completed(reference: Any, wire: Mapping[str, Any]) -> None:
+    """F-API-5: for prompts, templates and whatever reference is given as it is."""
+    server = Server(
+        completion_complete={"completion": {"values": ["Ada", 7], "total": 2, "hasMore": True}}
+    )
+
+    async def work(client: mcpclient.Client) -> None:
+        found = await client.complete(reference, "who", "A", context={"tone": "kind"})
+        assert found.values == ["Ada"]
+        assert found.total == 2
+        assert found.has_more
+        await client.complete(reference, "who", "A")
+        argument = {"name": "who", "value": "A"}
+        assert server.asked == [
+            (
+                "completion/complete",
+                {"ref": wire, "argument": argument, "context": {"arguments": {"tone": "kind"}}},
+            ),
+            ("completion/complete", {"ref": wire, "argument": argument}),
+        ]
+
+    use(server, work)
+
+
+def test_a_completion_of_the_wrong_shape_is_empty() -> None:
+    """F-WIRE-8."""
+
+    async def work(client: mcpclient.Client) -> None:
+        found = await client.complete({"type": "ref/prompt", "name": "x"}, "a", "")
+        assert found.values == []
+
+    use(Server(completion_complete={"completion": ["odd"]}), work)

@@ -1,0 +1,123 @@
+"""Requests and notifications of any name, from any event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+import mcpclient
+from mcpclient.transports.inprocess import InProcessTransport, ServerEnd, answering
+from tests.client.inside import Server, use
+from tests.support.virtual_time import run
+
+RESULT = {"answer": 42}
+
+
+def test_any_request_and_notification_can_be_sent() -> None:
+    """F-WIRE-8: results come as the server sent them."""
+    noted: list[Any] = []
+
+    def server(method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        if method == "vendor/note":
+            noted.append(params)
+        return Server(vendor_ask=RESULT)(method, params) if method != "vendor/note" else None
+
+    async def session() -> None:
+        transport = InProcessTransport(answering(server))
+        async with mcpclient.connect(transport, protocol_version="2025-11-25") as client:
+            assert await client.request("vendor/ask", {"a": 1}, fresh=True) == RESULT
+            await client.notify("vendor/note", {"b": 2})
+            await client.request("vendor/ask", meta={"c": 3})
+            assert noted == [{"b": 2}]
+
+    run(session())
+
+
+def test_progress_arrives_in_order_and_before_the_result() -> None:
+    """F-API-7: as records; tokens nobody waits for are ignored."""
+
+    async def serve(end: ServerEnd) -> None:
+        async for message in end:
+            if message["method"] == "initialize":
+                about = {"protocolVersion": "2025-11-25", "capabilities": {}}
+                end.send({"jsonrpc": "2.0", "id": message["id"], "result": about})
+            elif message["method"] == "work":
+                token = message["params"]["_meta"]["progressToken"]
+                for step, to in ((1, token), (9, "unknown"), (2, token)):
+                    params = {"progressToken": to, "progress": step, "total": 2}
+                    end.send({"method": "notifications/progress", "params": params})
+                end.send({"jsonrpc": "2.0", "id": message["id"], "result": {}})
+
+    heard: list[Any] = []
+
+    async def slowly(progress: mcpclient.Progress) -> None:
+        await asyncio.sleep(1)
+        heard.append(progress.progress)
+
+    async def session() -> None:
+        async with mcpclient.connect(
+            InProcessTransport(serve), protocol_version="2025-11-25"
+        ) as client:
+            await client.request("work", on_progress=slowly)
+            assert heard == [1, 2]
+
+    run(session())
+
+
+def test_another_event_loop_may_ask() -> None:
+    """F-LIFE-5, pain 9: the work is done where the client lives."""
+    outcome: list[Any] = []
+
+    async def work(client: mcpclient.Client) -> None:
+        def elsewhere() -> None:
+            async def ask() -> Any:
+                await client.notify("notifications/vendor")
+                return await client.request("vendor/ask")
+
+            outcome.append(asyncio.run(ask()))
+
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        while thread.is_alive():
+            await asyncio.sleep(0.01)
+        thread.join()
+
+    async def session() -> None:
+        transport = InProcessTransport(answering(Server(vendor_ask=RESULT)))
+        async with mcpclient.connect(transport, protocol_version="2025-11-25") as client:
+            await work(client)
+
+    asyncio.run(session())
+    assert outcome == [RESULT]
+
+
+def test_a_loop_that_has_ended_is_named() -> None:
+    """F-LIFE-5: instead of waiting for ever."""
+
+    async def connect() -> mcpclient.Client:
+        transport = InProcessTransport(answering(Server()))
+        return await mcpclient.connect(transport, protocol_version="2025-11-25")
+
+    home = asyncio.new_event_loop()
+    client = home.run_until_complete(connect())
+
+    async def ask() -> None:
+        with pytest.raises(mcpclient.ConnectionLost, match="event loop .* has ended"):
+            await client.request("vendor/ask")
+
+    asyncio.run(ask())
+    home.run_until_complete(client.close())
+    home.close()
+
+
+def test_headers_of_one_call_need_no_transport_that_has_them() -> None:
+    """F-HTTP-1: where there are no headers they are not sent."""
+
+    async def work(client: mcpclient.Client) -> None:
+        assert await client.request("vendor/ask", headers={"X-A": "1"}) == RESULT
+
+    use(Server(vendor_ask=RESULT), work)

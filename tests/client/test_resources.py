@@ -1,0 +1,46 @@
+"""Listing and reading resources."""
+
+from __future__ import annotations
+
+import mcpclient
+from tests.client.inside import Server, use
+
+
+def test_resources_and_templates_are_listed() -> None:
+    """F-API-4, F-API-9: all pages of them."""
+    pages = iter(
+        [
+            {"resources": [{"uri": "a:1", "name": "one"}], "nextCursor": "p2"},
+            {"resources": [{"uri": "a:2", "name": "two"}]},
+        ]
+    )
+    server = Server(
+        resources_list=lambda params: next(pages),
+        resources_templates_list={"resourceTemplates": [{"uriTemplate": "a:{id}", "name": "t"}]},
+    )
+
+    async def work(client: mcpclient.Client) -> None:
+        assert [resource.uri for resource in await client.list_resources()] == ["a:1", "a:2"]
+        assert [t.uri_template for t in await client.list_resource_templates()] == ["a:{id}"]
+        assert server.asked == [
+            ("resources/list", {}),
+            ("resources/list", {"cursor": "p2"}),
+            ("resources/templates/list", {}),
+        ]
+
+    use(server, work)
+
+
+def test_reading_gives_text_and_bytes() -> None:
+    """F-API-4: bytes come decoded."""
+    contents = [{"uri": "a:1", "text": "hello"}, {"uri": "a:1", "blob": "AAEC"}]
+    server = Server(resources_read={"contents": contents})
+
+    async def work(client: mcpclient.Client) -> None:
+        result = await client.read_resource("a:1")
+        assert result.text == "hello"
+        assert result.contents[1].data == b"\x00\x01\x02"
+        assert result.data == b"hello\x00\x01\x02"
+        assert server.asked == [("resources/read", {"uri": "a:1"})]
+
+    use(server, work)

@@ -1,0 +1,287 @@
+"""The response cache of a client, over an in-process server."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mcpclient.errors import PeerError
+from tests.client.scripted_server import HANDSHAKE, ScriptedServer
+from tests.support import virtual_time
+
+TOOLS_CHANGED = "notifications/tools/list_changed"
+
+
+def caching_server(ttl: int = 60_000, scope: str = "private", **options: Any) -> ScriptedServer:
+    """A server whose cacheable answers carry a number, so that a new one is told from an old."""
+    numbers = iter(range(1000))
+
+    def numbered(params: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "resultType": "complete",
+            "ttlMs": ttl,
+            "cacheScope": scope,
+            "tools": [{"name": f"tool{next(numbers)}", "inputSchema": {}}],
+            "contents": [{"uri": params.get("uri"), "text": str(next(numbers))}],
+        }
+
+    methods = ("tools/list", "resources/read", "prompts/list", "resources/list")
+    answers = dict.fromkeys((*methods, "resources/templates/list"), numbered)
+    return ScriptedServer(answers, **options)
+
+
+def test_a_fresh_answer_is_used_again_until_its_time_is_over() -> None:
+    """F-API-15: ttlMs, by the event loop's clock."""
+    server = caching_server()
+
+    async def main() -> None:
+        async with server.client() as client:
+            first = await client.list_tools()
+            await asyncio.sleep(59)
+            assert await client.list_tools() == first
+            await asyncio.sleep(1)
+            assert await client.list_tools() != first
+
+    virtual_time.run(main())
+    assert len(server.sent("tools/list")) == 2
+
+
+def test_every_cacheable_listing_and_reading_is_kept() -> None:
+    """F-API-15: lists and reads; each resource by itself."""
+    server = caching_server()
+
+    async def main() -> None:
+        async with server.client() as client:
+            for _ in range(2):
+                await client.list_prompts()
+                await client.list_resources()
+                await client.list_resource_templates()
+                await client.read_resource("a")
+                await client.read_resource("b")
+
+    virtual_time.run(main())
+    assert len(server.sent("prompts/list")) == 1
+    assert len(server.sent("resources/list")) == 1
+    assert len(server.sent("resources/templates/list")) == 1
+    assert [params["uri"] for params in server.sent("resources/read")] == ["a", "b"]
+
+
+def test_a_caller_can_insist_on_asking() -> None:
+    """F-API-15: fresh=True asks the server, and its answer is kept."""
+    server = caching_server()
+
+    async def main() -> None:
+        async with server.client() as client:
+            await client.list_tools()
+            new = await client.list_tools(fresh=True)
+            assert await client.list_tools() == new
+            await client.read_resource("a")
+            await client.read_resource("a", fresh=True)
+            await client.request("tools/list", fresh=True)
+
+    virtual_time.run(main())
+    assert len(server.sent("tools/list")) == 3
+    assert len(server.sent("resources/read")) == 2
+
+
+def test_the_cache_can_be_switched_off() -> None:
+    """F-API-15: cache=False; and errors then pass by it."""
+    server = caching_server()
+
+    async def main() -> None:
+        async with server.client(cache=False) as client:
+            await client.list_tools()
+            await client.list_tools()
+            with pytest.raises(PeerError):
+                await client.call_tool("x")
+
+    virtual_time.run(main())
+    assert len(server.sent("tools/list")) == 2
+
+
+@pytest.mark.parametrize("ttl", [0, -1])
+def test_by_default_nothing_is_kept_that_the_server_does_not_allow(ttl: int) -> None:
+    """F-API-15, F-API-19: without a time, one request per call."""
+    server = caching_server(ttl=ttl)
+
+    async def main() -> None:
+        async with server.client() as client:
+            await client.list_tools()
+            await client.list_tools()
+
+    virtual_time.run(main())
+    assert len(server.sent("tools/list")) == 2
+
+
+def test_the_handshake_era_has_no_cache() -> None:
+    """F-API-15: its results carry no hints; what looks like one means something else."""
+    server = caching_server(version=HANDSHAKE)
+
+    async def main() -> None:
+        async with server.client() as client:
+            await client.list_tools()
+            await client.list_tools()
+
+    virtual_time.run(main())
+    assert len(server.sent("tools/list")) == 2
+
+
+def test_a_change_of_the_list_makes_it_stale() -> None:
+    """F-API-15: list_changed invalidates at once."""
+    server = caching_server()
+
+    async def main() -> None:
+        async with server.client() as client:
+            await client.list_tools()
+            await client.read_resource("a")
+            server.notify(TOOLS_CHANGED)
+            server.notify("notifications/resources/updated", uri="b")
+            await asyncio.sleep(0.1)
+            await client.list_tools()
+            await client.read_resource("a")
+
+    virtual_time.run(main())
+    assert len(server.sent("tools/list")) == 2
+    assert len(server.sent("resources/read")) == 1
+
+
+def test_an_answer_overtaken_by_a_change_is_not_kept() -> None:
+    """F-API-15: what was asked before the change may be from before the change."""
+    server = caching_server()
+    numbered = server.answers["resources/read"]
+    assert callable(numbered)
+
+    async def slow(params: dict[str, Any]) -> dict[str, Any]:
+        await asyncio.sleep(5)
+        answer = numbered(params)
+        assert isinstance(answer, dict)
+        return answer
+
+    server.answers["resources/read"] = slow
+
+    async def main() -> None:
+        async with server.client() as client:
+            reading = asyncio.ensure_future(client.read_resource("a"))
+            await asyncio.sleep(1)
+            server.notify("notifications/resources/updated", uri="a")
+            await reading
+            await client.read_resource("a")
+            await client.read_resource("a")
+
+    virtual_time.run(main())
+    assert len(server.sent("resources/read")) == 2
+
+
+def test_headers_of_a_single_call_make_a_context_of_their_own() -> None:
+    """F-API-15: never across authorization contexts."""
+    server = caching_server()
+
+    async def main() -> None:
+        async with server.client() as client:
+            me, you = {"Authorization": "Bearer me"}, {"Authorization": "Bearer you"}
+            texts = []
+            for headers in (me, you, me, {"authorization": "Bearer you"}, None):
+                result = await client.request("resources/read", {"uri": "a"}, headers=headers)
+                texts.append(result["contents"][0]["text"])
+            assert texts[0] == texts[2] and texts[1] == texts[3]
+            assert len(set(texts)) == 3
+
+    virtual_time.run(main())
+
+
+def test_a_provider_of_headers_keeps_private_results_out() -> None:
+    """F-API-15: headers that may differ each time are no context to share in."""
+    private, public = caching_server(), caching_server(scope="public")
+
+    async def main() -> None:
+        for server in (private, public):
+            async with server.client(headers=lambda: {}) as client:
+                await client.list_tools()
+                await client.list_tools()
+
+    virtual_time.run(main())
+    assert len(private.sent("tools/list")) == 2
+    assert len(public.sent("tools/list")) == 1
+
+
+def test_a_result_that_took_input_is_not_kept() -> None:
+    """F-API-15: what the server answers to a retry depends on more than the request."""
+    server = caching_server()
+    numbered = server.answers["resources/read"]
+    assert callable(numbered)
+
+    def rounds(params: dict[str, Any]) -> Any:
+        if "requestState" in params:
+            return numbered(params)
+        return {"resultType": "input_required", "requestState": "s", "ttlMs": 60_000}
+
+    server.answers["resources/read"] = rounds
+
+    async def main() -> None:
+        async with server.client() as client:
+            await client.read_resource("a")
+            await client.read_resource("a")
+
+    virtual_time.run(main())
+    assert len(server.sent("resources/read")) == 4
+
+
+def test_a_tool_that_is_not_there_casts_doubt_on_the_list() -> None:
+    """F-API-15: an error that suggests a change makes the list stale."""
+    server = caching_server()
+
+    async def main() -> None:
+        async with server.client() as client:
+            await client.list_tools()
+            with pytest.raises(PeerError):
+                await client.call_tool("gone")
+            await client.list_tools()
+
+    virtual_time.run(main())
+    assert len(server.sent("tools/list")) == 2
+
+
+def test_a_new_connection_begins_with_nothing() -> None:
+    """F-API-15: another server may answer there, and changes in between were not told."""
+    server = caching_server()
+
+    async def main() -> None:
+        async with server.client() as client:
+            await client.list_tools()
+            server.lose()
+            await asyncio.sleep(1)
+            await client.connect()
+            await client.list_tools()
+
+    virtual_time.run(main())
+    assert server.connections == 2
+    assert len(server.sent("tools/list")) == 2
+
+
+def test_a_ping_always_reaches_the_server() -> None:
+    """F-API-15: asking whether the server is there is not answered from memory."""
+    server = caching_server()
+    discovered = {"supportedVersions": ["2026-07-28"], "capabilities": {}, "ttlMs": 60_000}
+    server.answers["server/discover"] = {"resultType": "complete", **discovered}
+
+    async def main() -> None:
+        async with server.client() as client:
+            await client.ping()
+            await client.ping()
+
+    virtual_time.run(main())
+    assert len(server.sent("server/discover")) == 3
+
+
+def test_params_that_are_no_json_reach_the_one_who_says_so() -> None:
+    """F-WIRE-7: the cache leaves it to the encoder to refuse."""
+    server = caching_server()
+
+    async def main() -> None:
+        async with server.client() as client:
+            with pytest.raises(Exception, match="JSON"):
+                await client.request("resources/read", {"uri": object()})
+
+    virtual_time.run(main())

@@ -1,0 +1,98 @@
+"""Listing and calling tools."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+import mcpclient
+from tests.client.inside import VERSIONS, Server, use
+from tests.support.virtual_time import run
+
+ECHO = {"name": "echo", "inputSchema": {"type": "object"}, "vendor": {"kept": True}}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_tools_are_listed_with_all_they_have(version: str) -> None:
+    """F-API-2, F-WIRE-8: fields this library does not know are kept."""
+    server = Server(tools_list={"tools": [ECHO, {"name": "other"}, "no tool"]})
+
+    async def work(client: mcpclient.Client) -> None:
+        tools = await client.list_tools()
+        assert [tool.name for tool in tools] == ["echo", "other"]
+        assert tools[0].raw == ECHO
+        assert server.asked == [("tools/list", {})]
+
+    use(server, work, version)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_call_is_exactly_one_request(version: str) -> None:
+    """F-API-19: nothing is listed behind the caller's back."""
+    server = Server(tools_call={"content": [{"type": "text", "text": "hi"}]})
+
+    async def work(client: mcpclient.Client) -> None:
+        assert (await client.call_tool("echo", {"message": "hi"})).text == "hi"
+        assert (await client.call_tool("echo")).text == "hi"
+        assert server.asked == [
+            ("tools/call", {"name": "echo", "arguments": {"message": "hi"}}),
+            ("tools/call", {"name": "echo", "arguments": {}}),
+        ]
+
+    use(server, work, version)
+
+
+def test_a_failing_tool_is_a_result_or_an_exception_as_asked() -> None:
+    """F-API-2: both carry what the tool said."""
+    server = Server(tools_call={"content": [{"type": "text", "text": "broken"}], "isError": True})
+
+    async def work(client: mcpclient.Client) -> None:
+        assert (await client.call_tool("bad")).is_error
+        with pytest.raises(mcpclient.ToolError, match="tool 'bad' failed: broken") as raised:
+            await client.call_tool("bad", raise_on_error=True)
+        assert raised.value.tool == "bad"
+        assert raised.value.result.is_error
+
+    use(server, work)
+
+
+def test_meta_travels_with_the_call() -> None:
+    """F-API-22."""
+    seen: list[Any] = []
+
+    def call(params: Mapping[str, Any]) -> dict[str, Any]:
+        seen.append(params["_meta"])
+        return {"content": []}
+
+    async def work(client: mcpclient.Client) -> None:
+        await client.call_tool("x", meta={"traceparent": "00-1-2-01"})
+        assert seen == [{"traceparent": "00-1-2-01"}]
+
+    use(Server(tools_call=call), work)
+
+
+class HeaderTransport(mcpclient.InProcessTransport):
+    """An in-process transport that claims to have headers."""
+
+    carries_headers = True
+
+
+def test_tools_with_invalid_header_annotations_are_left_out(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """F-HTTP-9: the tool, never the list, and only where there are headers."""
+    bad = {"properties": {"a": {"type": "number", "x-mcp-header": "A"}}}
+    server = Server(tools_list={"tools": [ECHO, {"name": "bad", "inputSchema": bad}]})
+
+    async def listed(transport: mcpclient.Transport) -> list[str]:
+        async with mcpclient.connect(transport, protocol_version="2026-07-28") as client:
+            return [tool.name for tool in await client.list_tools()]
+
+    serve = mcpclient.answering(server)
+    with caplog.at_level(logging.WARNING):
+        assert run(listed(HeaderTransport(serve))) == ["echo"]
+    assert "left out tool 'bad'" in caplog.text
+    assert run(listed(mcpclient.InProcessTransport(serve))) == ["echo", "bad"]

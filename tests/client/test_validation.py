@@ -1,0 +1,157 @@
+"""Tools that keep to their output schemas, and tools that do not."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from mcpclient.client.validation import OutputSchemas, compile_schema
+from mcpclient.errors import ProtocolViolation, ToolError, UsageError
+from mcpclient.protocol.types import CallToolResult, Tool
+from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer, turns
+from tests.support.virtual_time import run
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"n": {"type": "integer"}, "when": {"type": "string", "format": "date"}},
+    "required": ["n"],
+}
+
+
+def tool(name: str = "t", **fields: Any) -> Tool:
+    return Tool({"name": name, "inputSchema": {}, **fields})
+
+
+def schemas(mode: str = "warn", **fields: Any) -> OutputSchemas:
+    made = OutputSchemas(mode)
+    made.learn([tool(**fields)])
+    return made
+
+
+def checked(made: OutputSchemas, **raw: Any) -> list[str]:
+    result = CallToolResult(raw)
+    made.check("t", result)
+    return result.warnings
+
+
+def test_structured_content_that_fits() -> None:
+    """F-API-17."""
+    made = schemas(outputSchema=SCHEMA)
+    assert checked(made, structuredContent={"n": 1, "when": "someday"}) == []
+
+
+@pytest.mark.parametrize(
+    ("raw", "problem"),
+    [
+        ({"structuredContent": {"n": "x"}}, "at /n: "),
+        ({"structuredContent": None}, "at the top: "),
+        ({"content": []}, "there is no structured content"),
+        ({"structuredContent": {"n": float("nan")}}, "broke its output schema"),
+    ],
+)
+def test_structured_content_that_does_not_fit(
+    raw: dict[str, Any], problem: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """F-API-17: a warning on the result, an error in strict mode."""
+    with caplog.at_level(logging.DEBUG, "mcpclient.client"):
+        (warning,) = checked(schemas(outputSchema=SCHEMA), **raw)
+    assert problem in warning and warning.startswith("tool 't' broke its output schema")
+    assert len(caplog.records) == 1
+    with pytest.raises(ProtocolViolation, match="broke its output schema"):
+        checked(schemas("strict", outputSchema=SCHEMA), **raw)
+
+
+def test_a_long_list_of_problems_is_cut() -> None:
+    made = schemas(outputSchema={"items": {"type": "string"}})
+    (warning,) = checked(made, structuredContent=[1, 2, 3, 4, 5])
+    assert warning.endswith("; and 2 more")
+
+
+def test_what_is_not_checked() -> None:
+    """F-API-17, F-API-19: a failure, a tool without a schema, one that was not listed, off."""
+    bad = {"structuredContent": {"n": "x"}}
+    assert checked(schemas("strict", outputSchema=SCHEMA), isError=True, **bad) == []
+    assert checked(schemas("strict"), **bad) == []
+    assert checked(schemas("strict", name="other", outputSchema=SCHEMA), **bad) == []
+    assert checked(schemas("off", outputSchema=SCHEMA), **bad) == []
+
+
+@pytest.mark.parametrize(
+    "schema", [{"type": "nonsense"}, {"$ref": "https://example.com/x"}, {"$ref": "#/nowhere"}]
+)
+def test_a_schema_that_cannot_be_used(schema: dict[str, Any]) -> None:
+    """F-API-17: a warning, never an error; nothing is fetched."""
+    made = schemas("strict", outputSchema=schema)
+    for _ in range(2):
+        (warning,) = checked(made, structuredContent={})
+        assert "was not checked" in warning
+
+
+def test_a_schema_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-17: and again only when it has changed."""
+    compiled: list[object] = []
+
+    def counting(schema: object) -> Any:
+        compiled.append(schema)
+        return compile_schema(schema)
+
+    monkeypatch.setattr("mcpclient.client.validation.compile_schema", counting)
+    made = schemas(outputSchema=SCHEMA)
+    assert compiled == []
+    for _ in range(2):
+        checked(made, structuredContent={"n": 1})
+        made.learn([tool(outputSchema=dict(SCHEMA)), tool("other", outputSchema=True)])
+    assert len(compiled) == 1
+    made.learn([tool(outputSchema={"type": "array"})])
+    assert checked(made, structuredContent={"n": 1})
+    assert len(compiled) == 2
+
+
+def test_a_changed_list_is_no_longer_known() -> None:
+    """F-API-17: what a stale schema says is no fault of the server's."""
+    made = schemas("strict", outputSchema=SCHEMA)
+    made.notified("notifications/resources/list_changed", {})
+    with pytest.raises(ProtocolViolation):
+        checked(made, structuredContent={})
+    made.notified("notifications/tools/list_changed", {})
+    assert checked(made, structuredContent={}) == []
+
+
+def test_formats_can_be_asserted() -> None:
+    """F-API-10: forms assert them, output schemas do not."""
+    assert not compile_schema(SCHEMA).validate({"n": 1, "when": "someday"})
+    assert compile_schema(SCHEMA, assert_formats=True).validate({"n": 1, "when": "someday"})
+
+
+def test_a_mode_there_is_not() -> None:
+    with pytest.raises(UsageError, match="validate is"):
+        OutputSchemas("loud")
+
+
+@pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
+def test_calls_of_a_client(version: str) -> None:
+    """F-API-17, F-API-19: checked once the caller has listed the tools, never listed for that."""
+    listed = {"tools": [{"name": "t", "inputSchema": {}, "outputSchema": SCHEMA}]}
+    wrong = {"content": [], "structuredContent": {"n": "x"}}
+    server = ScriptedServer({"tools/list": listed, "tools/call": wrong}, version=version)
+
+    async def session() -> None:
+        async with server.client() as client:
+            assert (await client.call_tool("t")).warnings == []
+            assert not server.sent("tools/list")
+            await client.list_tools()
+            assert len((await client.call_tool("t")).warnings) == 1
+            server.notify("notifications/tools/list_changed")
+            await turns()
+            assert (await client.call_tool("t")).warnings == []
+        async with server.client(validate="strict") as client:
+            await client.list_tools()
+            with pytest.raises(ProtocolViolation, match="broke its output schema"):
+                await client.call_tool("t")
+            server.answers["tools/call"] = {"content": [], "isError": True}
+            with pytest.raises(ToolError):
+                await client.call_tool("t", raise_on_error=True)
+
+    run(session())

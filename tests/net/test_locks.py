@@ -1,0 +1,233 @@
+"""Locks between tasks and between processes, on every kind of system."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mcpclient.net import locks
+from mcpclient.net.locks import FileLock, LockFolder, TaskLocks
+from tests.support.subprocesses import run_python
+
+
+async def hold(lock: FileLock, events: list[str], name: str) -> None:
+    async with lock:
+        events.append(f"{name} in")
+        await asyncio.sleep(0.01)
+        events.append(f"{name} out")
+
+
+def test_tasks_take_turns(tmp_path: Path) -> None:
+    """F-AUTH-9: whether they share the folder object or not."""
+    events: list[str] = []
+
+    async def main() -> None:
+        one, other = LockFolder(tmp_path), LockFolder(tmp_path)
+        await asyncio.gather(
+            hold(one.lock("name"), events, "a"),
+            hold(one.lock("name"), events, "b"),
+            hold(other.lock("name"), events, "c"),
+        )
+
+    asyncio.run(main())
+    assert sorted(events[::2]) == ["a in", "b in", "c in"]
+    assert [event[:1] for event in events[::2]] == [event[:1] for event in events[1::2]]
+
+
+def test_names_do_not_disturb_each_other(tmp_path: Path) -> None:
+    async def main() -> None:
+        folder = LockFolder(tmp_path)
+        async with folder.lock("one"), folder.lock("another"):
+            pass
+
+    asyncio.run(main())
+
+
+def test_processes_take_turns(tmp_path: Path) -> None:
+    """F-AUTH-9: a lock held here keeps another process out, and is free again afterwards."""
+    code = f"""
+        import asyncio
+        from pathlib import Path
+        from mcpclient.net.locks import LockFolder
+
+        async def main():
+            try:
+                async with LockFolder(Path({str(tmp_path)!r})).lock("name"):
+                    print("locked")
+            except asyncio.CancelledError:
+                print("kept out")
+
+        async def hurry():
+            task = asyncio.ensure_future(main())
+            await asyncio.wait({{task}}, timeout=0.1)
+            task.cancel()
+            await asyncio.wait({{task}})
+
+        asyncio.run(hurry())
+        """
+
+    async def main() -> None:
+        async with LockFolder(tmp_path).lock("name"):
+            assert run_python(code).strip() == "kept out"
+        assert run_python(code).strip() == "locked"
+
+    asyncio.run(main())
+
+
+def test_a_wait_can_be_cancelled(tmp_path: Path) -> None:
+    async def main() -> None:
+        folder = LockFolder(tmp_path)
+        async with LockFolder(tmp_path).lock("name"):
+            waiting = asyncio.ensure_future(hold(folder.lock("name"), [], "a"))
+            await asyncio.sleep(0.02)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+        async with folder.lock("name"):
+            pass
+
+    asyncio.run(main())
+
+
+def test_a_folder_that_cannot_be_made_still_locks_tasks(tmp_path: Path) -> None:
+    """F-AUTH-9: nobody else could share it."""
+    (tmp_path / "file").write_text("")
+    events: list[str] = []
+
+    async def main() -> None:
+        folder = LockFolder(tmp_path / "file" / "locks")
+        await asyncio.gather(
+            hold(folder.lock("name"), events, "a"), hold(folder.lock("name"), events, "b")
+        )
+
+    asyncio.run(main())
+    assert events == ["a in", "a out", "b in", "b out"]
+
+
+class Unsupported:
+    """`fcntl` on a file system that knows no locks."""
+
+    LOCK_EX = LOCK_NB = 0
+
+    def flock(self, descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "no locks available")
+
+
+class Msvcrt:
+    """`msvcrt`, with `fcntl` underneath."""
+
+    LK_NBLCK, LK_UNLCK = 1, 0
+
+    def __init__(self) -> None:
+        self.held: set[int] = set()
+
+    def locking(self, descriptor: int, mode: int, count: int) -> None:
+        inode = os.fstat(descriptor).st_ino
+        if mode == self.LK_UNLCK:
+            self.held.discard(inode)
+        elif inode in self.held:
+            raise OSError(errno.EACCES, "permission denied")
+        else:
+            self.held.add(inode)
+
+
+def test_windows_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-9: unlocked explicitly, since closing the file may unlock it only later."""
+    windows = Msvcrt()
+    monkeypatch.setattr(locks, "fcntl", None)
+    monkeypatch.setattr(locks, "msvcrt", windows)
+    test_tasks_take_turns(tmp_path)
+    assert not windows.held
+
+
+@pytest.mark.parametrize("neither", [False, True])
+def test_locks_by_existence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, neither: bool) -> None:
+    """F-AUTH-9: where the system has no locks on files, or the file system has not."""
+    monkeypatch.setattr(locks, "fcntl", None if neither else Unsupported())
+    monkeypatch.setattr(locks, "msvcrt", None)
+    test_tasks_take_turns(tmp_path)
+    assert not list(tmp_path.glob("*.held"))
+
+
+def test_a_lock_by_existence_is_kept_alive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-9: and not taken away while its owner lives."""
+    monkeypatch.setattr(locks, "fcntl", Unsupported())
+    monkeypatch.setattr(locks, "_TOUCH_EVERY", 0.001)
+
+    async def main() -> None:
+        async with LockFolder(tmp_path).lock("name"):
+            (held,) = held_in(tmp_path)
+            os.utime(held, (0, 0))
+            while not held.stat().st_mtime:  # noqa: ASYNC110 - a timer of the lock's own
+                await asyncio.sleep(0)
+
+    asyncio.run(main())
+
+
+def test_a_lock_by_existence_that_was_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-AUTH-9: its owner was killed."""
+    monkeypatch.setattr(locks, "fcntl", Unsupported())
+
+    async def main() -> None:
+        lock = LockFolder(tmp_path).lock("name")
+        held = lock._path.with_suffix(".held")
+        held.write_text("")
+        os.utime(held, (time.time() - 3600,) * 2)
+        async with lock:
+            assert time.time() - held.stat().st_mtime < 60
+
+    asyncio.run(main())
+
+
+def test_a_lock_by_existence_that_cannot_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "fcntl", Unsupported())
+
+    async def main() -> None:
+        lock = LockFolder(tmp_path).lock("name")
+        monkeypatch.setattr(os, "open", refusing_to_create(os.open))
+        async with lock:
+            assert not held_in(tmp_path)
+
+    asyncio.run(main())
+
+
+def held_in(folder: Path) -> list[Path]:
+    return list(folder.glob("*.held"))
+
+
+def refusing_to_create(real: object) -> object:
+    def opening(path: Path, flags: int, mode: int = 0o777) -> int:
+        if flags & os.O_EXCL:
+            raise OSError(errno.EACCES, "permission denied")
+        return real(path, flags, mode)  # type: ignore[operator, no-any-return]
+
+    return opening
+
+
+def test_task_locks_belong_to_their_loop() -> None:
+    """One object may serve several loops, one after the other."""
+    task_locks = TaskLocks()
+
+    async def main() -> None:
+        assert task_locks.lock("a") is task_locks.lock("a")
+        assert task_locks.lock("a") is not task_locks.lock("b")
+        async with task_locks.lock("a"):
+            pass
+
+    for _ in range(2):
+        asyncio.run(main())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has its own")
+def test_this_system_locks_files() -> None:
+    assert locks.fcntl is not None

@@ -1,0 +1,350 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, Callable
+
+import pytest
+
+from mcpclient.errors import ConnectionLost, McpError, MessageTooLarge, ProtocolViolation
+from mcpclient.framing.uri import parse_url
+from mcpclient.net.websocket import WebSocketConnection, WebSocketSettings
+from mcpclient.net.websocket_opening import open_websocket
+from tests.net.peers import dialer_with
+from tests.net.websocket_peer import (
+    BINARY,
+    CLOSE,
+    PING,
+    PONG,
+    TEXT,
+    Messages,
+    Peer,
+    frame,
+    websocket_server,
+)
+from tests.support import virtual_time
+
+Client = Callable[[WebSocketConnection, Messages], Awaitable[None]]
+Script = Callable[[Peer], Awaitable[None]]
+
+QUIET = WebSocketSettings(ping_interval=None)
+
+
+def converse(client: Client, server: Script, settings: WebSocketSettings = QUIET) -> None:
+    """Connect a client to a server, each following its script, in virtual time."""
+
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await server(peer)
+
+    async def scenario() -> None:
+        messages = Messages()
+        async with websocket_server(script) as url:
+            target = parse_url(url)
+            connection = await open_websocket(dialer_with(), target, [], messages, settings)
+            try:
+                await client(connection, messages)
+            finally:
+                connection.abort()
+
+    virtual_time.run(scenario())
+
+
+async def hold(peer: Peer) -> None:
+    """Keep the connection open and silent."""
+    await peer.reader.read()
+
+
+def ending(server: Script, settings: WebSocketSettings = QUIET) -> McpError:
+    """Return why the connection ended when the server follows its script."""
+    found: list[McpError] = []
+
+    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+        found.append(await messages.error())
+        assert connection.ended is found[0]
+        with pytest.raises(ConnectionLost):
+            connection.frame_text(b"{}")
+        await connection.close()
+        assert len(messages.lost) == 1
+
+    converse(client, server, settings)
+    return found[0]
+
+
+def test_messages_go_both_ways() -> None:
+    """F-WS-1: text and binary, in order, also when many come at once."""
+
+    async def server(peer: Peer) -> None:
+        assert await peer.receive() == (TEXT, b"one")
+        assert await peer.receive() == (BINARY, b"two")
+        peer.writer.write(frame(TEXT, "drei é".encode()) + frame(BINARY, b"four"))
+        await hold(peer)
+
+    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+        connection.write(connection.frame_text(b"one") + connection.frame_binary(b"two"))
+        await messages.until(lambda: messages.taken == ["drei é", b"four"])
+        assert connection.ended is None
+
+    converse(client, server)
+
+
+def test_a_ping_of_the_server_is_answered() -> None:
+    """F-WIRE-6: at once, with its data."""
+
+    async def server(peer: Peer) -> None:
+        peer.send(PING, b"there?")
+        assert await peer.receive() == (PONG, b"there?")
+        peer.send(TEXT, b"good")
+        await hold(peer)
+
+    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+        await messages.until(lambda: messages.taken == ["good"])
+
+    converse(client, server)
+
+
+# Closing
+
+
+def test_closing_is_a_handshake() -> None:
+    """F-WIRE-6, F-LIFE-6: code 1000, the server's answer, the end; once, however often asked."""
+    seen: list[Any] = []
+
+    async def server(peer: Peer) -> None:
+        seen.append(await peer.receive())
+        peer.send(TEXT, b"too late")
+        peer.send(CLOSE, seen[0][1])
+
+    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+        await connection.close()
+        await connection.close()
+        assert str(connection.ended) == "the connection was closed"
+        assert asyncio.get_running_loop().time() < 0.1
+        assert not messages.taken
+        assert not messages.lost
+
+    converse(client, server)
+    assert seen == [(CLOSE, b"\x03\xe8")]
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_closing_is_bounded(answers: bool) -> None:
+    """F-LIFE-6: a server that does not answer, or answers and does not close."""
+
+    async def server(peer: Peer) -> None:
+        opcode, payload = await peer.receive()
+        if answers:
+            peer.send(opcode, payload)
+        await hold(peer)
+
+    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+        await connection.close()
+        assert asyncio.get_running_loop().time() == pytest.approx(1.0 if answers else 2.0)
+
+    converse(client, server)
+
+
+def test_giving_up_on_closing_drops_the_connection() -> None:
+    """F-LIFE-6: cancelling leaves nothing open."""
+
+    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+        closing = asyncio.ensure_future(connection.close())
+        await asyncio.sleep(0.1)
+        closing.cancel()
+        await asyncio.wait({closing})
+        await connection.close()
+        assert asyncio.get_running_loop().time() < 0.2
+
+    converse(client, hold)
+
+
+@pytest.mark.parametrize(
+    ("payload", "reason"),
+    [
+        (b"\x03\xe8", "closed the WebSocket connection with code 1000 (normal closure)"),
+        (b"\x03\xe9restart", "with code 1001 (going away): restart"),
+        (b"\x03\xf0no token", "with code 1008 (policy violation): no token"),
+        (b"\x03\xf1", "code 1009 (message too big); a message sent to it was larger than it takes"),
+        (b"\x03\xf3boom", "with code 1011 (internal error): boom"),
+        (b"\x0f\xa1", "with code 4001 (private code)"),
+        (b"", "with code 1005 (no code given)"),
+    ],
+)
+def test_close_codes_become_reasons(payload: bytes, reason: str) -> None:
+    """F-WS-2, F-LIFE-7: the code by name, and the server's own words; the close is answered."""
+
+    async def server(peer: Peer) -> None:
+        peer.send(CLOSE, payload)
+        assert await peer.receive() == (CLOSE, payload[:2])
+
+    error = ending(server)
+    assert isinstance(error, ConnectionLost)
+    assert reason in str(error)
+    assert str(error).startswith("ws://127.0.0.1:")
+
+
+def test_a_server_that_closes_but_keeps_the_connection() -> None:
+    """F-WIRE-6: the client closes then, after a second."""
+    closed_at: list[float] = []
+
+    async def server(peer: Peer) -> None:
+        peer.send(CLOSE, b"\x03\xe8")
+        await hold(peer)
+        closed_at.append(asyncio.get_running_loop().time())
+
+    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+        await messages.error()
+        await asyncio.sleep(1.5)
+        assert closed_at == [pytest.approx(1.0)]
+
+    converse(client, server)
+
+
+def test_the_end_without_a_close_frame() -> None:
+    """F-WS-2, F-LIFE-7: it is told from an orderly one."""
+
+    async def server(peer: Peer) -> None:
+        await asyncio.sleep(0)
+
+    error = ending(server)
+    assert isinstance(error, ConnectionLost)
+    assert "was lost: closed by the server without a WebSocket close frame" in str(error)
+
+
+FAULTS = {
+    "masked": (b"\x81\x81abcde", "masked a frame", 1002),
+    "reserved bits": (b"\xf1\x00", "reserved bits", 1002),
+    "reserved opcode": (b"\x83\x00", "reserved opcode", 1002),
+    "fragmented ping": (b"\x09\x00", "fragmented a control frame", 1002),
+    "no UTF-8": (b"\x81\x01\xff", "not UTF-8", 1007),
+    "illegal close": (b"\x88\x02\x03\xed", "illegal code 1005", 1002),
+}
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_server_that_breaks_the_protocol_is_told_so(kind: str) -> None:
+    """F-WIRE-6: one clear error, the right code to the server, and the end."""
+    data, reason, code = FAULTS[kind]
+    seen: list[Any] = []
+
+    async def server(peer: Peer) -> None:
+        peer.writer.write(data)
+        seen.append(await peer.receive())
+        assert await peer.reader.read() == b""
+
+    error = ending(server)
+    assert isinstance(error, ProtocolViolation)
+    assert reason in str(error)
+    assert seen[0][1][:2] == code.to_bytes(2, "big")
+
+
+def test_a_message_over_the_limit() -> None:
+    """F-WIRE-6: known by its announced size, before it has come; it says which option to raise."""
+
+    async def server(peer: Peer) -> None:
+        peer.writer.write(frame(TEXT, b"x" * 1001)[:10])
+        opcode, payload = await peer.receive()
+        assert (opcode, payload[:2]) == (CLOSE, b"\x03\xf1")
+
+    error = ending(server, QUIET._replace(max_message_size=1000))
+    assert isinstance(error, MessageTooLarge)
+    assert error.limit == 1000
+    assert "max_message_size" in str(error)
+
+
+# Signs of life
+
+
+def test_a_connection_without_signs_of_life_is_given_up() -> None:
+    """F-WS-2: after ping_interval and ping_timeout, naming the option."""
+    seen: list[Any] = []
+
+    async def server(peer: Peer) -> None:
+        seen.append(await peer.receive())
+        await hold(peer)
+
+    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+        error = await messages.error()
+        assert isinstance(error, ConnectionLost)
+        assert "no answer to a ping within 10 s (ping_timeout)" in str(error)
+        assert asyncio.get_running_loop().time() == pytest.approx(40.0)
+
+    converse(client, server, WebSocketSettings(ping_interval=30.0, ping_timeout=10.0))
+    assert seen == [(PING, b"")]
+
+
+@pytest.mark.parametrize("opcode", [PONG, TEXT])
+def test_any_sign_of_life_will_do(opcode: int) -> None:
+    """F-WS-2: a pong, or a message that is under way instead of it; pings keep their interval."""
+    times: list[float] = []
+
+    async def server(peer: Peer) -> None:
+        while len(times) < 3:
+            assert (await peer.receive())[0] == PING
+            times.append(asyncio.get_running_loop().time())
+            peer.send(opcode)
+        peer.send(CLOSE, b"\x03\xe8")
+        await hold(peer)
+
+    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+        await messages.error()
+
+    converse(client, server, WebSocketSettings(ping_interval=30.0, ping_timeout=10.0))
+    assert times == pytest.approx([30.0, 60.0, 90.0])
+
+
+def test_pings_without_a_limit() -> None:
+    """F-WS-2: ping_timeout None keeps the connection busy and never gives it up."""
+    times: list[float] = []
+
+    async def server(peer: Peer) -> None:
+        while True:
+            await peer.receive()
+            times.append(asyncio.get_running_loop().time())
+
+    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+        await asyncio.sleep(35.0)
+        assert connection.ended is None
+
+    converse(client, server, WebSocketSettings(ping_interval=10.0, ping_timeout=None))
+    assert times == pytest.approx([10.0, 20.0, 30.0])
+
+
+def test_no_pings_when_they_are_switched_off() -> None:
+    """F-WS-2: ping_interval 0 or None."""
+
+    async def server(peer: Peer) -> None:
+        assert await peer.reader.read() == b""
+
+    async def client(connection: WebSocketConnection, messages: Messages) -> None:
+        await asyncio.sleep(1000.0)
+        assert connection.ended is None
+
+    converse(client, server, WebSocketSettings(ping_interval=0.0))
+
+
+def test_a_server_that_does_not_read() -> None:
+    """F-STD-5: what is written waits in memory, which is told, and goes on when it reads."""
+
+    async def scenario() -> None:
+        may_read = asyncio.Event()
+
+        async def script(peer: Peer) -> None:
+            await peer.accept()
+            await may_read.wait()
+            while await peer.reader.read(1 << 20):
+                pass
+
+        messages = Messages()
+        async with websocket_server(script) as url:
+            connection = await open_websocket(dialer_with(), parse_url(url), [], messages, QUIET)
+            while not connection.paused:
+                connection.write(connection.frame_binary(b"x" * 4_000_000))
+            may_read.set()
+            await messages.until(lambda: messages.resumed > 0)
+            assert not connection.paused
+            connection.abort()
+            connection.writing_resumed()  # after the end nobody is told
+            assert messages.resumed == 1
+
+    asyncio.run(scenario())

@@ -1,0 +1,175 @@
+"""What a server may ask of a language model, and which answers it can be sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpclient.errors import ProtocolViolation
+from mcpclient.protocol.sampling import SamplingRequest, check_request, result_of
+from mcpclient.protocol.types import (
+    AudioContent,
+    ImageContent,
+    TextContent,
+    ToolResultContent,
+    ToolUseContent,
+)
+
+TOOL_USE = {"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Paris"}}
+TOOL_RESULT = {
+    "type": "tool_result",
+    "toolUseId": "c1",
+    "content": [{"type": "text", "text": "18 degrees"}],
+}
+
+
+def user(*content: Any) -> dict[str, Any]:
+    return {"role": "user", "content": content[0] if len(content) == 1 else list(content)}
+
+
+def assistant(*content: Any) -> dict[str, Any]:
+    return {**user(*content), "role": "assistant"}
+
+
+def text(value: str) -> dict[str, Any]:
+    return {"type": "text", "text": value}
+
+
+def test_everything_a_request_can_hold() -> None:
+    """F-API-10: both shapes of content, preferences, tools."""
+    request = SamplingRequest(
+        {
+            "messages": [user(text("hi")), assistant(TOOL_USE), user(TOOL_RESULT, TOOL_RESULT)],
+            "systemPrompt": "Be brief.",
+            "maxTokens": 100.0,
+            "temperature": 0.5,
+            "stopSequences": ["END", 3],
+            "includeContext": "thisServer",
+            "metadata": {"a": 1},
+            "modelPreferences": {"hints": [{"name": "big"}, {}, 5], "costPriority": 0.3},
+            "tools": [{"name": "weather", "inputSchema": {"type": "object"}}],
+            "toolChoice": {"mode": "required"},
+        },
+        "a server",
+    )
+    assert request.server == "a server"
+    assert [message.role for message in request.messages] == ["user", "assistant", "user"]
+    assert request.messages[0].text == "hi"
+    assert isinstance(request.messages[1].content[0], ToolUseContent)
+    assert request.messages[1].content[0].input == {"city": "Paris"}
+    results = request.messages[2].content
+    assert isinstance(results[1], ToolResultContent) and results[1].text == "18 degrees"
+    assert (request.system_prompt, request.max_tokens) == ("Be brief.", 100)
+    assert (request.temperature, request.stop_sequences) == (0.5, ["END"])
+    assert (request.include_context, request.metadata) == ("thisServer", {"a": 1})
+    assert request.model_hints == ["big"]
+    assert request.model_preferences["costPriority"] == 0.3
+    assert [tool.name for tool in request.tools] == ["weather"]
+    assert request.tool_choice == "required"
+
+
+def test_a_request_that_holds_next_to_nothing() -> None:
+    request = SamplingRequest({"messages": [], "toolChoice": 1, "modelPreferences": []})
+    assert (request.max_tokens, request.stop_sequences, request.model_hints) == (None, [], [])
+    assert (request.tool_choice, request.model_preferences) == ("auto", {})
+
+
+def test_content_by_type() -> None:
+    """F-API-10: text, image and audio."""
+    image = {"type": "image", "data": "AAEC", "mimeType": "image/png"}
+    audio = {"type": "audio", "data": "AAEC", "mimeType": "audio/wav"}
+    request = SamplingRequest({"messages": [user(text("x"), image, audio, 7)]})
+    kinds = [type(block) for block in request.messages[0].content]
+    assert kinds == [TextContent, ImageContent, AudioContent]
+
+
+@pytest.mark.parametrize(
+    ("messages", "reason"),
+    [
+        (None, "without messages"),
+        ([{"role": "system", "content": text("x")}], "without messages"),
+        ([assistant(TOOL_USE), user(TOOL_RESULT, text("x"))], "mixed with other content"),
+        ([assistant(TOOL_USE), user(text("x"))], "tool result missing"),
+        ([assistant(TOOL_USE)], "tool result missing"),
+        ([assistant(TOOL_USE, {**TOOL_USE, "id": "c2"}), user(TOOL_RESULT)], "missing"),
+    ],
+)
+def test_messages_that_break_the_rules(messages: object, reason: str) -> None:
+    """F-API-10: "Message Content Constraints"."""
+    with pytest.raises(ProtocolViolation, match=reason):
+        check_request(SamplingRequest({"messages": messages}), tools=True)
+
+
+def test_tools_need_to_be_declared() -> None:
+    """F-API-10: 2025-11-25, ``CreateMessageRequestParams.tools``."""
+    messages = [assistant(TOOL_USE), user(TOOL_RESULT), assistant(text("18"))]
+    both: list[dict[str, Any]] = [{"tools": []}, {"toolChoice": {"mode": "none"}}]
+    for params in both:
+        request = SamplingRequest({"messages": messages, **params})
+        check_request(request, tools=True)
+        with pytest.raises(ProtocolViolation, match="was not declared"):
+            check_request(request, tools=False)
+
+
+def test_text_is_an_answer() -> None:
+    """F-API-11."""
+    assert result_of("hello") == {
+        "role": "assistant",
+        "content": text("hello"),
+        "model": "unknown",
+        "stopReason": "endTurn",
+    }
+
+
+@pytest.mark.parametrize(
+    ("reason", "stop_reason"),
+    [
+        ("stop", "endTurn"),
+        ("length", "maxTokens"),
+        ("tool_calls", "toolUse"),
+        ("end_turn", "endTurn"),
+        ("max_tokens", "maxTokens"),
+        ("stop_sequence", "stopSequence"),
+        ("maxTokens", "maxTokens"),
+        ("content_filter", "content_filter"),
+    ],
+)
+@pytest.mark.parametrize("key", ["stopReason", "stop_reason", "finish_reason"])
+def test_stop_reasons(key: str, reason: str, stop_reason: str) -> None:
+    """F-API-11: the words of models' own interfaces are translated, unknown ones kept."""
+    result = result_of({"content": "x", key: reason, "model": "m"}, "other")
+    assert (result["stopReason"], result["model"]) == (stop_reason, "m")
+
+
+def test_content_of_every_kind() -> None:
+    """F-API-10: one block goes alone, several as a list; using tools is a reason to stop."""
+    image = {"type": "image", "data": "AA==", "mimeType": "image/png"}
+    assert result_of({"content": image})["content"] == image
+    assert result_of({"content": [TextContent(text("x"))]})["content"] == text("x")
+    result = result_of({"content": [text("x"), TOOL_USE], "_meta": {"a": 1}, "extra": 1})
+    assert result["content"] == [text("x"), TOOL_USE]
+    assert (result["stopReason"], result["_meta"]) == ("toolUse", {"a": 1})
+    assert "extra" not in result
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (7, "neither text nor a mapping but int"),
+        ({}, "neither text, a block"),
+        ({"content": []}, "no content"),
+        ({"content": [7]}, "neither text, a block"),
+        ({"content": {"type": "video"}}, "no content of type 'video'"),
+        ({"content": {"type": ["text"]}}, "no content of type"),
+        ({"content": {"type": "text"}}, "its text content has no text"),
+        ({"content": {"type": "image", "data": b"", "mimeType": "x"}}, "has no data"),
+        ({"content": {**TOOL_USE, "input": "{}"}}, "has no input"),
+        ({"content": "x", "model": 5}, "its model is no text"),
+        ({"content": "x", "stopReason": 5}, "its stopReason is no text"),
+    ],
+)
+def test_answers_of_the_wrong_shape(answer: object, problem: str) -> None:
+    """F-API-10: what the protocol has no place for is never sent."""
+    with pytest.raises(ValueError, match=problem):
+        result_of(answer)

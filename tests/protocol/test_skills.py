@@ -1,0 +1,145 @@
+"""Skills: entries, and whether what is read agrees with them."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+
+from mcpclient.errors import SkillVerificationError
+from mcpclient.protocol.skills import Skill, listed_file, load_skill, verify_file
+
+ROOT = "skill://acme/pdf"
+URI = f"{ROOT}/SKILL.md"
+TEXT = b"---\nname: pdf\ndescription: PDFs\nmetadata: {v: 1}\n---\n# Use it\n"
+FORMS = b"forms"
+FRONT_MATTER = {"name": "pdf", "description": "PDFs", "metadata": {"v": 1}}
+
+
+def file_entry(uri: str, data: bytes) -> dict[str, Any]:
+    digest = "sha256:" + hashlib.sha256(data).hexdigest()
+    return {"uri": uri, "digest": digest, "size": len(data)}
+
+
+def skill(**changes: Any) -> Skill:
+    entry = {
+        "uri": URI,
+        "frontmatter": FRONT_MATTER,
+        "resources": [file_entry(URI, TEXT), file_entry(f"{ROOT}/ref/FORMS.md", FORMS)],
+    }
+    return Skill({**entry, **changes})
+
+
+def refused(check: str, reason: str) -> Any:
+    return pytest.raises(SkillVerificationError, match=rf"{check} check: .*{reason}")
+
+
+def test_an_entry() -> None:
+    """F-API-16."""
+    entry = skill()
+    assert (entry.name, entry.description, entry.root) == ("pdf", "PDFs", ROOT)
+    assert [file.size for file in entry.files] == [len(TEXT), len(FORMS)]
+    assert entry.files[1].uri == f"{ROOT}/ref/FORMS.md"
+    assert not entry.is_dynamic
+    assert skill(resources="dynamic").is_dynamic
+    assert skill(resources="dynamic").files == []
+    entry.check_entry()
+    skill(resources="dynamic").check_entry()
+    empty = Skill({"uri": "x", "frontmatter": {"name": 1}})
+    assert (empty.name, empty.description, empty.root) == ("", "", "x")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"uri": f"{ROOT}/README.md"}, "does not end with /SKILL.md"),
+        ({"frontmatter": None}, "no name"),
+        ({"frontmatter": {"name": "pdf"}}, "no description"),
+        ({"frontmatter": {"name": "doc", "description": "d"}}, "not called 'doc'"),
+        ({"resources": None}, "neither a list nor"),
+        ({"resources": "live"}, "neither a list nor"),
+        ({"resources": [1]}, "is no object"),
+        ({"resources": []}, "does not list its SKILL.md"),
+        ({"resources": [file_entry("skill://other/x", b"")]}, "outside of its directory"),
+        ({"resources": [file_entry(URI, TEXT)] * 2}, "twice"),
+        ({"resources": [{"uri": URI, "digest": "sha256:00", "size": 1}]}, "no digest"),
+        ({"resources": [{**file_entry(URI, TEXT), "size": None}]}, "no digest or no size"),
+    ],
+)
+def test_entries_that_break_a_rule(changes: dict[str, Any], reason: str) -> None:
+    """F-API-16: nothing of such a skill may be loaded."""
+    with refused("entry", reason) as caught:
+        skill(**changes).check_entry()
+    assert caught.value.check == "entry"
+
+
+def test_loading() -> None:
+    """F-API-16: size, digest and front matter agree."""
+    loaded = load_skill(skill(), TEXT)
+    assert loaded.front_matter == FRONT_MATTER
+    assert loaded.body == "# Use it\n"
+    assert loaded.text == TEXT.decode()
+    assert loaded.skill.uri == URI
+    assert repr(loaded) == f"LoadedSkill({URI!r})"
+
+
+def test_a_wrong_size() -> None:
+    """F-API-16: a read of another length fails, whatever its digest."""
+    with refused("size", f"has {len(TEXT) + 1} bytes") as caught:
+        load_skill(skill(), TEXT + b"!")
+    assert (caught.value.uri, caught.value.check) == (URI, "size")
+
+
+def test_a_wrong_digest() -> None:
+    with refused("digest", "it is sha256:"):
+        load_skill(skill(), TEXT.replace(b"Use", b"Abu"))
+
+
+@pytest.mark.parametrize(
+    ("front_matter", "reason"),
+    [
+        ({**FRONT_MATTER, "description": "Harmless"}, "differ in 'description'"),
+        ({**FRONT_MATTER, "metadata": {"v": 2}}, "differ in 'metadata'"),
+        ({**FRONT_MATTER, "license": "MIT"}, "only the entry has a field 'license'"),
+        ({"name": "pdf", "description": "PDFs"}, "only the file has a field 'metadata'"),
+    ],
+)
+def test_front_matter_that_differs(front_matter: dict[str, Any], reason: str) -> None:
+    """F-API-16: compared field by field, dynamic or not."""
+    for resources in (skill().raw["resources"], "dynamic"):
+        with refused("front matter", reason):
+            load_skill(skill(frontmatter=front_matter, resources=resources), TEXT)
+
+
+@pytest.mark.parametrize("text", [b"# no front matter", b"---\na: *b\n---\n", b"---\n\xff\n---\n"])
+def test_front_matter_that_cannot_be_read(text: bytes) -> None:
+    with refused("front matter", ""):
+        load_skill(skill(resources="dynamic"), text)
+
+
+def test_other_files() -> None:
+    """F-API-16: verified likewise, and a file that is not listed is a changed skill."""
+    verify_file(skill(), f"{ROOT}/ref/FORMS.md", FORMS)
+    with refused("digest", ""):
+        verify_file(skill(), f"{ROOT}/ref/FORMS.md", b"f0rms")
+    with refused("unlisted", "does not list it"):
+        verify_file(skill(), f"{ROOT}/new.md", b"")
+    assert listed_file(skill(), URI).size == len(TEXT)
+
+
+def test_files_of_a_dynamic_skill() -> None:
+    """F-API-16: nothing can be verified but where the file lies."""
+    verify_file(skill(resources="dynamic"), f"{ROOT}/any.md", b"any")
+    with refused("unlisted", "outside"):
+        verify_file(skill(resources="dynamic"), "skill://acme/other/x.md", b"")
+
+
+def test_relative_references() -> None:
+    """F-API-16: against the directory of the skill, and never out of it."""
+    assert skill().resolve("ref/FORMS.md") == f"{ROOT}/ref/FORMS.md"
+    assert skill().resolve("./a/../b.md") == f"{ROOT}/b.md"
+    assert skill().resolve("skill://x/y.md") == "skill://x/y.md"
+    for path in ("../x", "/etc/passwd", "a/../../x", "."):
+        with refused("unlisted", "no file"):
+            skill().resolve(path)
