@@ -16,6 +16,7 @@ The house, from the ground up; a module imports only from lower floors:
 - ``framing/``    bytes to events and back: NDJSON, SSE, HTTP/1.1, URLs
 - ``jsonrpc/``    messages, their JSON text, the requests in flight
 - ``protocol/``   what MCP means, still without I/O: revisions, eras, negotiation, types
+- ``auth/``       authorization as flows that say what to do
 - ``net/``        the only place that touches sockets, processes and the clock
 - ``transports/`` an outgoing message goes in, messages come out
 - ``client/``     one server: connecting, calling, closing
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from .client.elicitation import Elicitation as Elicitation
     from .client.elicitation import accept_defaults as accept_defaults
     from .client.hooks import Hooks as Hooks
+    from .client.listen import Subscription as Subscription
     from .client.sampling import Sampling as Sampling
     from .client.sampling import SamplingModel as SamplingModel
     from .errors import AuthError as AuthError
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
     from .errors import SessionExpired as SessionExpired
     from .errors import SkillVerificationError as SkillVerificationError
     from .errors import SsrfError as SsrfError
+    from .errors import TaskFailed as TaskFailed
     from .errors import TokenRequestFailed as TokenRequestFailed
     from .errors import ToolError as ToolError
     from .errors import UrlElicitationRequired as UrlElicitationRequired
@@ -89,11 +92,20 @@ if TYPE_CHECKING:
     from .net.storage import FileStore as FileStore
     from .net.storage import MemoryStore as MemoryStore
     from .protocol.elicitation import ElicitationRequest as ElicitationRequest
+    from .protocol.listen import EventsMissed as EventsMissed
+    from .protocol.listen import ListenEvent as ListenEvent
+    from .protocol.listen import ListenFilter as ListenFilter
+    from .protocol.listen import PromptsChanged as PromptsChanged
+    from .protocol.listen import ResourcesChanged as ResourcesChanged
+    from .protocol.listen import ResourceUpdated as ResourceUpdated
+    from .protocol.listen import TaskChanged as TaskChanged
+    from .protocol.listen import ToolsChanged as ToolsChanged
     from .protocol.sampling import SamplingMessage as SamplingMessage
     from .protocol.sampling import SamplingRequest as SamplingRequest
     from .protocol.skills import LoadedSkill as LoadedSkill
     from .protocol.skills import Skill as Skill
     from .protocol.skills import SkillFile as SkillFile
+    from .protocol.tasks import Task as Task
     from .protocol.types import AudioContent as AudioContent
     from .protocol.types import CallToolResult as CallToolResult
     from .protocol.types import Completion as Completion
@@ -159,6 +171,7 @@ _EXPORTS = {
     "EnterpriseManaged": ".client.authentication",
     "ErrorCode": ".jsonrpc.messages",
     "Es256Key": ".auth.signing",
+    "EventsMissed": ".protocol.listen",
     "FileStore": ".net.storage",
     "GetPromptResult": ".protocol.types",
     "HandlerFailed": ".errors",
@@ -170,6 +183,8 @@ _EXPORTS = {
     "InProcessTransport": ".transports.inprocess",
     "InsufficientScope": ".errors",
     "LegacySseTransport": ".transports.legacy_sse",
+    "ListenEvent": ".protocol.listen",
+    "ListenFilter": ".protocol.listen",
     "LoadedSkill": ".protocol.skills",
     "LogMessage": ".protocol.types",
     "McpError": ".errors",
@@ -183,6 +198,7 @@ _EXPORTS = {
     "Prompt": ".protocol.types",
     "PromptArgument": ".protocol.types",
     "PromptMessage": ".protocol.types",
+    "PromptsChanged": ".protocol.listen",
     "ProtocolViolation": ".errors",
     "ReadResourceResult": ".protocol.types",
     "Receiver": ".transports.base",
@@ -191,6 +207,8 @@ _EXPORTS = {
     "ResourceContents": ".protocol.types",
     "ResourceLink": ".protocol.types",
     "ResourceTemplate": ".protocol.types",
+    "ResourceUpdated": ".protocol.listen",
+    "ResourcesChanged": ".protocol.listen",
     "Sampling": ".client.sampling",
     "SamplingMessage": ".protocol.sampling",
     "SamplingModel": ".client.sampling",
@@ -207,12 +225,17 @@ _EXPORTS = {
     "StdioTransport": ".transports.stdio",
     "StopLadder": ".net.process",
     "StreamableHttpTransport": ".transports.streamable_http",
+    "Subscription": ".client.listen",
+    "Task": ".protocol.tasks",
+    "TaskChanged": ".protocol.listen",
+    "TaskFailed": ".errors",
     "TextContent": ".protocol.types",
     "TokenRequestFailed": ".errors",
     "Tool": ".protocol.types",
     "ToolError": ".errors",
     "ToolResultContent": ".protocol.types",
     "ToolUseContent": ".protocol.types",
+    "ToolsChanged": ".protocol.listen",
     "Transport": ".transports.base",
     "TwoStepLogin": ".net.logins",
     "UrlElicitationRequired": ".errors",

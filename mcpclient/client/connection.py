@@ -163,6 +163,7 @@ class Connection:
             on_lost=callbacks.lost,
         )
         callbacks.wire(session, events)
+        self.receiver.patience = session
         if self.route.authorizer is not None:
             self.route.authorizer.patience = session
         return session

@@ -213,8 +213,8 @@ class _Feed(Observer):
 
     async def close(self) -> None:
         """End the subscription and wait until that is done."""
-        runner, self._ended = self._runner, True
-        if runner is None or runner is asyncio.current_task():
+        runner, self._runner, self._ended = self._runner, None, True
+        if runner is None:
             return
         runner.cancel()
         await asyncio.wait({runner})

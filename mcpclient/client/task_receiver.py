@@ -16,6 +16,7 @@ from typing import Any
 from ..errors import McpError, PeerError
 from ..jsonrpc.messages import ErrorCode
 from ..protocol.tasks import AUGMENTABLE, related_task_of, with_related_task
+from ..transports.authorized import Patience
 from .callbacks import TaskGroup
 from .handlers import Handlers, error_answer
 from .observer import Observer
@@ -44,6 +45,8 @@ class TaskReceiver(Observer):
         }
         self._tasks: dict[str, _ReceivedTask] = {}
         self._running = TaskGroup()
+        self.patience: Patience | None = None
+        """The clocks to stop while a human may be busy with a task."""
         self._answering: Counter[str] = Counter()
 
     def is_answering(self, task_id: str) -> bool:
@@ -80,6 +83,9 @@ class TaskReceiver(Observer):
         return {"task": task.described()}
 
     async def _work(self, task: _ReceivedTask, method: str, params: Mapping[str, Any]) -> None:
+        patience = self.patience
+        if patience is not None:
+            patience.hold_deadlines()
         try:
             task.result = await self._handlers.answer(method, params)
             task.become("completed")
@@ -89,6 +95,9 @@ class TaskReceiver(Observer):
         except asyncio.CancelledError:
             task.become("cancelled")
             raise
+        finally:
+            if patience is not None:
+                patience.release_deadlines()
 
     def _find(self, params: Mapping[str, Any]) -> _ReceivedTask:
         task_id = params.get("taskId")

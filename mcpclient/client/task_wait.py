@@ -214,22 +214,24 @@ class TaskWait:
             requests = self._inputs.take(self._task.input_requests)
             if requests:
                 self._job = asyncio.ensure_future(self._give_input(requests))
+                self._job.add_done_callback(lambda job: self._give_back(job, requests))
 
     async def _fetch_result(self) -> Mapping[str, Any]:
         unlimited = CallOptions(None, None, self._limits.headers)
         return await self._caller.call("tasks/result", {"taskId": self._id}, unlimited)
 
     async def _give_input(self, requests: Mapping[str, Any]) -> None:
-        inputs = self._inputs
-        try:
-            new = {key: each for key, each in requests.items() if key not in inputs.answers}
-            inputs.answers.update(await self._caller.answers(new))
-            responses = {key: inputs.answers[key] for key in requests}
-            params = {"taskId": self._id, "inputResponses": responses}
-            await self._caller.call("tasks/update", params, self._limits)
-        except BaseException:
-            inputs.give_back(requests)
-            raise
+        answers = self._inputs.answers
+        new = {key: each for key, each in requests.items() if key not in answers}
+        answers.update(await self._caller.answers(new))
+        params = {"taskId": self._id, "inputResponses": {key: answers[key] for key in requests}}
+        await self._caller.call("tasks/update", params, self._limits)
+
+    def _give_back(
+        self, job: asyncio.Task[Mapping[str, Any] | None], requests: Mapping[str, Any]
+    ) -> None:
+        if job.cancelled() or job.exception() is not None:
+            self._inputs.give_back(requests)
 
     async def _outcome_of_job(self) -> Mapping[str, Any] | None:
         """Return the result, where the job has brought it."""

@@ -9,6 +9,7 @@ import asyncio
 import itertools
 from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any, Callable
 
 from ..errors import CallTimeout, McpError, ProtocolViolation, UsageError
@@ -29,6 +30,7 @@ from .options import DEFAULT, Default, Seconds
 from .requests import ProgressHandler, Requests
 from .session import CallOptions
 from .task_wait import TaskInputs, TaskWait
+from .validation import OutputSchemas
 
 __all__ = ["TaskNews", "Tasks"]
 
@@ -41,6 +43,7 @@ _tokens = itertools.count(1)
 class Tasks(Requests):
     """Calling tools as tasks, and coming back for the results."""
 
+    _outputs: OutputSchemas
     _task_news: TaskNews
 
     async def call_tool_task(
@@ -87,14 +90,21 @@ class Tasks(Requests):
             meta=meta,
             headers=headers,
         )
-        return created_task(result) or answered_task(result)
+        return created_task(result, name) or answered_task(result, name)
 
-    async def get_task(self, task: Task | str, *, timeout: Seconds = DEFAULT) -> Task:
+    async def get_task(
+        self,
+        task: Task | str,
+        *,
+        timeout: Seconds = DEFAULT,
+        headers: Mapping[str, str] | None = None,
+    ) -> Task:
         """Return what the server says of a task now. Takes the task or its id.
 
         Raises `PeerError` (-32602) for a task the server does not know, or no more.
         """
-        return Task(await self.request("tasks/get", {"taskId": _id_of(task)}, timeout=timeout))
+        params = {"taskId": _id_of(task)}
+        return Task(await self.request("tasks/get", params, timeout=timeout, headers=headers))
 
     async def list_tasks(self, *, timeout: Seconds = DEFAULT) -> list[Task]:
         """Return the tasks the server has for this client (2025-11-25 only).
@@ -113,29 +123,40 @@ class Tasks(Requests):
         on_status: Callable[[Task], Any] | None = None,
         timeout: Seconds = DEFAULT,
         max_timeout: Seconds = DEFAULT,
+        headers: Mapping[str, str] | None = None,
     ) -> CallToolResult:
         """Wait until a task is over and return the result of the call it was made of.
 
         Takes the task or its id, from this connection or an earlier one. Asks as often as the
         server wants to be asked, gives the input it wants through the handlers, and goes on over a
-        new connection when this one is lost. ``on_status`` takes the `Task` whenever its status or
+        new connection when this one is lost. The result of a task that `call_tool_task` returned is
+        checked as that of `call_tool` is. ``on_status`` takes the `Task` whenever its status or
         message has changed. ``timeout``: seconds for each request; ``max_timeout``: seconds in all,
-        by default those of the client, or the task's time to live where it has one.
+        by default those of the client, or the task's time to live where it has one. ``headers`` go
+        with each request.
 
         Raises `PeerError` with the error the call ended with or when the server does not know the
         task, `TaskFailed` when it was cancelled or outlived its time, `CallTimeout`. The task goes
         on when this wait is cancelled or times out; see `cancel_task`.
         """
         known = task if isinstance(task, Task) else Task({"taskId": task})
-        if known.result is not None:
-            return CallToolResult(known.result)
-        limits = self._connection.options.timeouts.for_call("tasks/get", timeout, max_timeout)
-        by_default = isinstance(max_timeout, Default)
-        return CallToolResult(
-            await self._at_home(self._wait_for, known, on_status, limits, by_default)
-        )
+        found: Mapping[str, Any] | None = known.result
+        if found is None:
+            limits = self._connection.options.timeouts.for_call("tasks/get", timeout, max_timeout)
+            limits = replace(limits, headers=headers or {})
+            by_default = isinstance(max_timeout, Default)
+            found = await self._at_home(self._wait_for, known, on_status, limits, by_default)
+        result = CallToolResult(found)
+        self._outputs.check(known.tool, result)
+        return result
 
-    async def cancel_task(self, task: Task | str, *, timeout: Seconds = DEFAULT) -> None:
+    async def cancel_task(
+        self,
+        task: Task | str,
+        *,
+        timeout: Seconds = DEFAULT,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         """Ask the server to stop a task. Takes the task or its id.
 
         With the extension this is a wish: the task may still come to another end. Raises
@@ -143,7 +164,8 @@ class Tasks(Requests):
         """
         if not self._has_stateless_tasks:
             self._require("tasks", "cancel")
-        await self.request("tasks/cancel", {"taskId": _id_of(task)}, timeout=timeout)
+        params = {"taskId": _id_of(task)}
+        await self.request("tasks/cancel", params, timeout=timeout, headers=headers)
 
     # What both designs need
 
@@ -181,7 +203,11 @@ class Tasks(Requests):
             return await wait.run()
 
     async def _without_task(
-        self, call: Coroutine[Any, Any, dict[str, Any]], timeout: Seconds, max_timeout: Seconds
+        self,
+        call: Coroutine[Any, Any, dict[str, Any]],
+        timeout: Seconds,
+        max_timeout: Seconds,
+        headers: Mapping[str, str] | None,
     ) -> dict[str, Any]:
         """Return the result of a plain call, also where the server has made a task of it."""
         result = await call
@@ -191,6 +217,7 @@ class Tasks(Requests):
         if task is None:
             raise ProtocolViolation("tools/call: the server answered with a task without id")
         limits = self._connection.options.timeouts.for_call("tools/call", timeout, max_timeout)
+        limits = replace(limits, headers=headers or {})
         return await self._at_home(self._finish, task, limits)
 
     async def _finish(self, task: Task, limits: CallOptions) -> dict[str, Any]:
@@ -199,12 +226,9 @@ class Tasks(Requests):
             return dict(await self._wait_for(task, None, limits, False))
         except (CallTimeout, asyncio.CancelledError):
             if self._connection.is_open:
-                self._connection.session.tasks.start(self._give_up(task))
+                giving_up = self.cancel_task(task, headers=limits.headers)
+                self._connection.session.tasks.start(_quietly(giving_up))
             raise
-
-    async def _give_up(self, task: Task) -> None:
-        with suppress(McpError):
-            await self.cancel_task(task)
 
 
 class TaskNews(Observer):
@@ -262,6 +286,11 @@ class TaskNews(Observer):
         """Let nothing go on."""
         self._callbacks.cancel()
         self._progress.clear()
+
+
+async def _quietly(work: Coroutine[Any, Any, None]) -> None:
+    with suppress(McpError):
+        await work
 
 
 def _forget_oldest(memory: dict[str, Any]) -> None:

@@ -13,7 +13,6 @@ from ..protocol.types import CallToolResult, Tool
 from .options import DEFAULT, Seconds
 from .requests import ProgressHandler
 from .tasks import Tasks
-from .validation import OutputSchemas
 
 __all__ = ["Tools"]
 
@@ -22,8 +21,6 @@ logger = logging.getLogger("mcpclient.client")
 
 class Tools(Tasks):
     """Listing and calling tools."""
-
-    _outputs: OutputSchemas
 
     async def list_tools(
         self,
@@ -75,7 +72,7 @@ class Tools(Tasks):
             headers=headers,
         )
         if self._connection.options.tasks:
-            request = self._without_task(request, timeout, max_timeout)
+            request = self._without_task(request, timeout, max_timeout, headers)
         if self._connection.options.hooks.watches_calls:
             request = self._reported(name, request, trace)
         result = CallToolResult(await request)

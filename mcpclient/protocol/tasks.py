@@ -46,15 +46,20 @@ class Task(Record):
     """A task as the server last described it, in either design.
 
     ``status`` is ``working``, ``input_required``, ``completed``, ``failed``, ``cancelled``, or
-    whatever else the server said. Only ``id`` is needed to come back to a task later.
+    whatever else the server said. Only ``id`` is needed to come back to a task later. ``tool``:
+    what was called, where this is the task of a call just made; otherwise empty.
     """
 
-    __slots__ = ()
+    __slots__ = ("tool",)
     id = Field("taskId", _STRING, "", "Names the task; empty when the server answered at once.")
     status = Field("status", _STRING, "")
     status_message = Field("statusMessage", _STRING, _NO_STRING)
     created_at = Field("createdAt", _STRING, _NO_STRING, "ISO 8601, by the server's clock.")
     last_updated_at = Field("lastUpdatedAt", _STRING, _NO_STRING, "ISO 8601.")
+
+    def __init__(self, raw: Mapping[str, Any], tool: str = "") -> None:
+        super().__init__(raw)
+        self.tool = tool
 
     @property
     def ttl(self) -> float | None:
@@ -103,19 +108,19 @@ class Task(Record):
         return value if isinstance(value, dict) and self.status == "input_required" else {}
 
 
-def created_task(result: Mapping[str, Any]) -> Task | None:
+def created_task(result: Mapping[str, Any], tool: str = "") -> Task | None:
     """Return the task a call was answered with; None when it was answered with its result."""
     task = result.get("task")
     if isinstance(task, dict) and isinstance(task.get("taskId"), str):
-        return Task({"_meta": result.get("_meta", {}), **task})
+        return Task({"_meta": result.get("_meta", {}), **task}, tool)
     if result.get("resultType") == "task" and isinstance(result.get("taskId"), str):
-        return Task(result)
+        return Task(result, tool)
     return None
 
 
-def answered_task(result: Mapping[str, Any]) -> Task:
+def answered_task(result: Mapping[str, Any], tool: str = "") -> Task:
     """Return a call that was answered at once as a task that is over; it has no id."""
-    return Task({"taskId": "", "status": "completed", "result": dict(result)})
+    return Task({"taskId": "", "status": "completed", "result": dict(result)}, tool)
 
 
 def declares(capabilities: Mapping[str, Any], *path: str) -> bool:

@@ -9,14 +9,20 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 FLOOR = "floor"
 OFFICIAL = "mcp"
-DEFAULT_KEYS = (FLOOR, "mcpclient", OFFICIAL, "fastmcp", "typescript")
+DEFAULT_KEYS = (FLOOR, "mcpclient", OFFICIAL, "fastmcp", "typescript", "websockets")
 COLUMN_KEYS = (*DEFAULT_KEYS, "lean")
+
+# The transports of rows: what a client of MCP is expected to have, and one that few have.
+USUAL = ("stdio", "json", "stream", "none")
+ALL = (*USUAL, "ws")
 
 IMPORT_PYTHON = """
 import time
@@ -49,6 +55,7 @@ class Column:
     worker: list[str] = field(default_factory=list)
     importer: list[str] = field(default_factory=list)
     absent: str = ""
+    transports: tuple[str, ...] = USUAL
 
 
 def peers_folder() -> Path:
@@ -59,16 +66,15 @@ def peers_folder() -> Path:
 def find_columns(keys: list[str], peers: Path) -> list[Column]:
     """The columns of these keys in their order; one that is not installed says so in `absent`."""
     finders: dict[str, Callable[[], Column]] = {
-        FLOOR: lambda: _python_column(FLOOR, "asyncio floor", sys.executable, "asyncio, json"),
+        FLOOR: _floor,
         "lean": _lean,
-        "mcpclient": lambda: _python_column(
-            "mcpclient", "mcpclient", sys.executable, statement="from mcpclient import connect"
-        ),
+        "mcpclient": _library,
         OFFICIAL: lambda: _installed(peers, OFFICIAL, "mcp", "2", "from mcp.client import Client"),
         "fastmcp": lambda: _installed(
             peers, "fastmcp", "fastmcp", "4", "from fastmcp import Client"
         ),
         "typescript": lambda: _typescript(peers),
+        "websockets": _websockets,
     }
     return [finders[key]() for key in keys]
 
@@ -85,10 +91,29 @@ def _python_column(
     )
 
 
+def _floor() -> Column:
+    floor = _python_column(FLOOR, "asyncio floor", sys.executable, "asyncio, json")
+    return replace(floor, transports=ALL)
+
+
 def _lean() -> Column:
     """The floor with smaller reads, which asyncio does not offer but a client can do."""
-    floor = _python_column(FLOOR, "lean floor", sys.executable, "asyncio, json")
-    return replace(floor, key="lean", worker=[*floor.worker, "lean"])
+    floor = _floor()
+    return replace(floor, key="lean", title="lean floor", worker=[*floor.worker, "lean"])
+
+
+def _library() -> Column:
+    statement = "from mcpclient import connect"
+    column = _python_column("mcpclient", "mcpclient", sys.executable, statement=statement)
+    return replace(column, transports=ALL)
+
+
+def _websockets() -> Column:
+    """The calls of the floor through the package of that name, one of the tools of the tests."""
+    if find_spec("websockets") is None:
+        return Column("websockets", "websockets", absent="not installed beside the benchmark")
+    title = f"websockets {version('websockets')}"
+    return replace(_python_column("websockets", title, sys.executable), transports=("ws",))
 
 
 def _installed(peers: Path, key: str, package: str, major: str, statement: str) -> Column:
@@ -104,8 +129,8 @@ def _installed(peers: Path, key: str, package: str, major: str, statement: str) 
     ]
     if not found:
         return Column(key, package, absent=f"no environment with {package} {major}.x in {peers}")
-    *_, python, version = max(found)
-    return _python_column(key, f"{package} {version}", python, statement=statement)
+    *_, python, release = max(found)
+    return _python_column(key, f"{package} {release}", python, statement=statement)
 
 
 def _environments(peers: Path) -> Iterator[tuple[str, dict[str, str]]]:

@@ -147,5 +147,6 @@ class HttpServer:
         self.process.stdout.close()
 
     def url(self, path: str) -> str:
-        """The endpoint that answers as the path says: `json` or `stream`."""
-        return f"http://127.0.0.1:{self.port}/{path}"
+        """The endpoint that answers as the path says: `json`, `stream` or `ws`."""
+        scheme = "ws" if path == "ws" else "http"
+        return f"{scheme}://127.0.0.1:{self.port}/{path}"

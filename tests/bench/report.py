@@ -138,7 +138,8 @@ def _absolute_cell(line: Line, key: str) -> str:
 
 
 def _notes(report: Report, columns: Sequence[Column]) -> list[str]:
-    notes = [f"{column.title}: {report['columns'][column.key]}" for column in columns]
+    runtimes = report["columns"]
+    notes = [f"{column.title}: {runtimes[column.key] or 'not in these rows'}" for column in columns]
     notes += [f"not measured: {key}: {reason}" for key, reason in report["absent"].items()]
     capacity = report["environment"].get("capacity")
     if capacity:

@@ -71,19 +71,20 @@ class Runner:
         cells = {column.key: Cell() for column in self.columns}
         counts: dict[str, int] = {}
         baselines: dict[str, float] = {}
-        for column in self.columns:
+        columns = [column for column in self.columns if row.transport in column.transports]
+        for column in columns:
             with _Recorded(cells[column.key]):
                 baselines[column.key] = self._open(column, row)
                 counts[column.key] = self._count(column, row)
         for _ in range(self.settings.rounds):
-            for column in self.columns:
+            for column in columns:
                 cell = cells[column.key]
                 if cell.error or (cell.answers and cell.spent > self.settings.budget):
                     continue
                 with _Recorded(cell):
                     answer = self._round(column, row, counts[column.key])
                     cell.answers.append({**answer, "baseline": baselines[column.key]})
-        for column in self.columns:
+        for column in columns:
             self._close_row(column, row)
         return cells
 

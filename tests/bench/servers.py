@@ -11,11 +11,14 @@ Started as a file, which works with every Python from 3.9 on::
 
 Over HTTP the path chooses the shape of the answer: a POST to a path that holds ``stream`` is
 answered with an event stream in chunks, any other with JSON; a path that holds ``handshake`` knows
-nothing of the stateless era, just as the option of that name says it for the whole server.
+nothing of the stateless era, just as the option of that name says it for the whole server. A
+request to upgrade makes the connection a WebSocket.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import re
 import selectors
@@ -30,6 +33,8 @@ TOOL = re.compile(rb'"name"\s*:\s*"(echo|blob|notify)"')
 MESSAGE = re.compile(rb'"message"\s*:\s*"((?:[^"\\]|\\.)*)"')
 COUNT = re.compile(rb'"n"\s*:\s*(\d+)')
 INITIALIZE_VERSION = re.compile(rb'"protocolVersion"\s*:\s*"([^"]*)"')
+WEBSOCKET_KEY = re.compile(rb"\r\nsec-websocket-key:[ \t]*([^\r]*)", re.IGNORECASE)
+WEBSOCKET_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 CONTENT_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)", re.IGNORECASE)
 
 STATELESS_VERSION = b"2026-07-28"
@@ -38,6 +43,7 @@ STATELESS_MARK = b'"io.modelcontextprotocol/protocolVersion"'
 CACHEABLE = b'"ttlMs":0,"cacheScope":"public",'
 BLOB_LINE = b"The quick brown fox jumps over the lazy dog, again and again.\\n"
 READ_SIZE = 1 << 18
+UNMASK_BLOCK = 1 << 16
 
 
 class Answers:
@@ -167,8 +173,9 @@ class HttpConnection:
     def __init__(self, connection: socket.socket, answers: Answers) -> None:
         self.socket = connection
         self.answers = answers
-        self.waiting = b""
+        self.waiting = bytearray()
         self.unsent = memoryview(b"")
+        self.is_websocket = False
 
     def read(self) -> bool:
         """Take what has arrived and answer every whole request in it; False at the end."""
@@ -181,7 +188,7 @@ class HttpConnection:
         self.waiting += data
         replies = []
         while True:
-            reply = self._next_reply()
+            reply = self._next_frame_reply() if self.is_websocket else self._next_reply()
             if reply is None:
                 break
             replies.append(reply)
@@ -204,16 +211,42 @@ class HttpConnection:
         head_end = self.waiting.find(b"\r\n\r\n")
         if head_end < 0:
             return None
-        head = self.waiting[:head_end]
+        head = bytes(self.waiting[:head_end])
+        key_match = WEBSOCKET_KEY.search(head)
+        if key_match is not None:
+            self.is_websocket = True
+            del self.waiting[: head_end + 4]
+            return _upgrade(head, key_match[1])
         length_match = CONTENT_LENGTH.search(head)
         end = head_end + 4 + (int(length_match[1]) if length_match else 0)
         if len(self.waiting) < end:
             return None
-        body = self.waiting[head_end + 4 : end]
-        self.waiting = self.waiting[end:]
+        body = bytes(self.waiting[head_end + 4 : end])
+        del self.waiting[:end]
         if not head.startswith(b"POST "):
             return b"HTTP/1.1 405 Method Not Allowed\r\nallow: POST\r\ncontent-length: 0\r\n\r\n"
         return self._post(head[: head.find(b"\r\n")], body)
+
+    def _next_frame_reply(self) -> bytes | None:
+        """The answer to the next frame, which is a whole message or a control frame."""
+        if len(self.waiting) < 2:
+            return None
+        length, start = self.waiting[1] & 0x7F, 2
+        if length > 125:
+            start = 4 if length == 126 else 10
+            length = int.from_bytes(self.waiting[2:start], "big")
+        end = start + 4 + length
+        if len(self.waiting) < end:
+            return None
+        opcode = self.waiting[0] & 15
+        with memoryview(self.waiting) as view:
+            key, masked = bytes(view[start : start + 4]), view[start + 4 : end]
+            payload = _unmask(key, masked)
+            masked.release()
+        del self.waiting[:end]
+        if opcode == 8:
+            return _frame(8, payload)
+        return b"".join(_frame(1, reply) for reply in self.answers.reply(payload))
 
     def _post(self, request_line: bytes, body: bytes) -> bytes:
         replies = self.answers.reply(body, handshake_only=b"handshake" in request_line)
@@ -236,6 +269,36 @@ def _event_stream(replies: list[bytes]) -> bytes:
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\n"
         b"transfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(events), events)
     )
+
+
+def _upgrade(head: bytes, key: bytes) -> bytes:
+    accept = base64.b64encode(hashlib.sha1(key + WEBSOCKET_GUID).digest())
+    protocol = b"sec-websocket-protocol: mcp\r\n" if b"mcp" in head else b""
+    return (
+        b"HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
+        b"sec-websocket-accept: %b\r\n%b\r\n" % (accept, protocol)
+    )
+
+
+def _unmask(key: bytes, masked: memoryview) -> bytes:
+    """The payload of a frame; block by block, which for large ones is much faster."""
+    parts = []
+    for start in range(0, len(masked), UNMASK_BLOCK):
+        block = masked[start : start + UNMASK_BLOCK]
+        mask = (key * (len(block) // 4 + 1))[: len(block)]
+        number = int.from_bytes(block, "little") ^ int.from_bytes(mask, "little")
+        parts.append(number.to_bytes(len(block), "little"))
+        block.release()
+    return b"".join(parts)
+
+
+def _frame(opcode: int, payload: bytes) -> bytes:
+    length = len(payload)
+    if length < 126:
+        return bytes((0x80 | opcode, length)) + payload
+    if length < 0x10000:
+        return bytes((0x80 | opcode, 126)) + length.to_bytes(2, "big") + payload
+    return bytes((0x80 | opcode, 127)) + length.to_bytes(8, "big") + payload
 
 
 def serve_http(answers: Answers) -> None:

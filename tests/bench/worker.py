@@ -130,6 +130,7 @@ class Worker:
             "sequence": self._sequence,
             "together": self._together,
             "payload": self._payload,
+            "argument": self._argument,
             "notifications": self._notifications,
             "connect": self._connections,
             "late": self._late,
@@ -201,6 +202,17 @@ class Worker:
             if len(self.adapter.text(result)) < 0.9 * size:
                 raise RuntimeError("the result is too short")
             del result
+        return {}
+
+    async def _argument(self, watch: Stopwatch, count: int, size: int) -> dict[str, int | float]:
+        """Calls that send much and get nothing back."""
+        client = self._connected()
+        arguments = {"n": 1, "message": "x" * size}
+        for _ in range(count):
+            with watch:
+                result = await client.call_tool("blob", arguments)
+            if self.adapter.text(result) != ".":
+                raise RuntimeError("wrong answer")
         return {}
 
     async def _notifications(

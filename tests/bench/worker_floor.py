@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from abc import ABC, abstractmethod
@@ -166,6 +167,90 @@ class StdioFloor(FloorClient, asyncio.Protocol):
         return await asyncio.gather(*answers)
 
 
+class WebSocketFloor(StdioFloor):
+    """The same, with messages in frames; what is sent is masked, as it has to be."""
+
+    def __init__(self, era: str, url: str, on_notification: Callable[[], None]) -> None:
+        FloorClient.__init__(self, era)
+        self.on_notification = on_notification
+        self.address = urlsplit(url)
+        self.waiting = {}
+        self.chunks = []
+        self.missing = 0
+
+    async def open(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.upgraded: asyncio.Future[None] = loop.create_future()
+        host, port = self.address.hostname or "", self.address.port or 80
+        self.socket, _ = await loop.create_connection(lambda: self, host, port)
+        tune(self.socket)
+        self.socket.write(
+            f"GET {self.address.path} HTTP/1.1\r\nhost: {self.address.netloc}\r\n"
+            "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\n"
+            "sec-websocket-key: Zmxvb3IgZmxvb3IgZmxvbw==\r\n\r\n".encode()
+        )
+        await self.upgraded
+        await FloorClient.open(self)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        self.socket.close()
+        await asyncio.sleep(0)
+
+    def data_received(self, data: bytes) -> None:
+        if not self.upgraded.done():
+            self.upgraded.set_result(None)
+            return
+        self.chunks.append(data)
+        self.missing -= len(data)
+        if self.missing > 0:
+            return
+        received = b"".join(self.chunks) if len(self.chunks) > 1 else data
+        position, size = 0, len(received)
+        self.missing = 0
+        while size - position >= 2:
+            length, start = received[position + 1], position + 2
+            if length > 125:
+                start += 2 if length == 126 else 8
+                length = int.from_bytes(received[position + 2 : start], "big")
+            if size - start < length:
+                self.missing = start + length - size
+                break
+            self.message_received(received[start : start + length])
+            position = start + length
+        self.chunks = [received[position:]] if position < size else []
+
+    def send(self, message: bytes) -> asyncio.Future[Any]:
+        self.socket.write(masked_frame(message))
+        return self.answer()
+
+    async def initialized(self) -> None:
+        self.socket.write(masked_frame(INITIALIZED))
+
+    async def call_together(self, width: int) -> list[Any]:
+        """So many echo calls in one write."""
+        frames, answers = [], []
+        for _ in range(width):
+            params = {"name": "echo", "arguments": ECHO_ARGUMENTS}
+            frames.append(masked_frame(self.encode("tools/call", params)))
+            answers.append(self.answer())
+        self.socket.write(b"".join(frames))
+        return await asyncio.gather(*answers)
+
+
+def masked_frame(payload: bytes) -> bytes:
+    """A text frame, masked by one operation on two large numbers."""
+    length, key = len(payload), os.urandom(4)
+    if length < 126:
+        head = bytes((0x81, 0x80 | length)) + key
+    elif length < 0x10000:
+        head = b"\x81\xfe" + length.to_bytes(2, "big") + key
+    else:
+        head = b"\x81\xff" + length.to_bytes(8, "big") + key
+    mask = int.from_bytes((key * (length // 4 + 1))[:length], "little")
+    return head + (int.from_bytes(payload, "little") ^ mask).to_bytes(length, "little")
+
+
 class HttpConnection(asyncio.Protocol):
     """One exchange at a time: a body by its length, or in chunks holding one event."""
 
@@ -267,6 +352,12 @@ class FloorAdapter(Adapter):
     async def connect(
         self, target: Target, era: str, on_notification: Callable[[], None]
     ) -> AsyncIterator[Client]:
+        if target.get("url", "").startswith("ws:"):
+            websocket = WebSocketFloor(era, target["url"], on_notification)
+            await websocket.open()
+            yield websocket
+            await websocket.close()
+            return
         if "url" in target:
             http = HttpFloor(era, target["url"])
             await http.open()

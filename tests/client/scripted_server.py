@@ -9,7 +9,8 @@ from typing import Any, Union
 
 from mcpclient import Client
 from mcpclient.errors import PeerError
-from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
+from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports.inprocess import InProcessTransport, Serve, ServerEnd
 
 Json = dict[str, Any]
 Answer = Union[Json, Callable[[Any], Any]]
@@ -22,7 +23,8 @@ class ScriptedServer:
     """Answers requests as ``answers`` says: by method, with a result or a function of the params.
 
     A function may be a coroutine function, may raise `PeerError`, and when it returns None there is
-    no answer; `reply` gives one later. ``received`` holds the messages of all connections.
+    no answer; `reply` gives one later. ``received`` holds the messages of all connections, and
+    ``headers`` what the caller wanted sent along with each method.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class ScriptedServer:
         self.version = version
         self.capabilities = capabilities or {}
         self.received: list[Json] = []
+        self.headers: dict[str, Json] = {}
         self.connections = 0
         self.client_answers: dict[object, asyncio.Future[Json]] = {}
         self._end: ServerEnd | None = None
@@ -44,7 +47,7 @@ class ScriptedServer:
     def client(self, **options: Any) -> Client:
         """Return a client of this server, not yet connected."""
         options.setdefault("protocol_version", self.version)
-        return Client(InProcessTransport(self._serve), **options)
+        return Client(_NotingTransport(self._serve, self.headers), **options)
 
     # What the test looks at and does
 
@@ -133,6 +136,19 @@ class ScriptedServer:
         if method == "server/discover":
             return {"supportedVersions": [STATELESS], "capabilities": self.capabilities}
         raise PeerError(-32601, f"Method not found: {method}")
+
+
+class _NotingTransport(InProcessTransport):
+    """Notes the caller's headers, which go no further here."""
+
+    def __init__(self, serve: Serve, headers: dict[str, Json]) -> None:
+        super().__init__(serve)
+        self._headers = headers
+
+    def send(self, outgoing: Outgoing) -> None:
+        if "method" in outgoing.message:
+            self._headers[outgoing.message["method"]] = dict(outgoing.caller_headers)
+        super().send(outgoing)
 
 
 async def turns(count: int = 10) -> None:

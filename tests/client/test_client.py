@@ -120,6 +120,32 @@ def test_it_is_what_connect_is() -> None:
     run(main())
 
 
+def test_extensions_are_those_the_server_declared() -> None:
+    """F-API-16"""
+    server = McpServer()
+    capabilities = {"extensions": {"vendor/x": {"a": 1}}}
+    result = {"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": {}}
+    server.answers["initialize"] = {"result": result}
+
+    async def work(client: Client) -> None:
+        assert client.extensions == {"vendor/x": {"a": 1}}
+
+    with_client(work, server)
+
+
+@pytest.mark.parametrize(("era", "told"), [("handshake", 1), ("stateless", 0)])
+def test_roots_may_change(era: str, told: int) -> None:
+    """F-API-10"""
+
+    async def work(client: Client) -> None:
+        await client.set_roots(["file:///new"])
+        if told:
+            assert "new" in (await client.call_tool("ask", {"method": "roots/list"})).text
+
+    server = with_client(work, McpServer(era), roots=[])
+    assert len(server.messages("notifications/roots/list_changed")) == told
+
+
 def test_capabilities_are_a_copy() -> None:
     async def work(client: Client) -> None:
         client.capabilities.clear()

@@ -80,10 +80,16 @@ def test_another_event_loop_may_ask() -> None:
 
             outcome.append(asyncio.run(ask()))
 
-        thread = threading.Thread(target=elsewhere)
+        done = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def ask_and_tell() -> None:
+            elsewhere()
+            loop.call_soon_threadsafe(done.set)
+
+        thread = threading.Thread(target=ask_and_tell)
         thread.start()
-        while thread.is_alive():
-            await asyncio.sleep(0.01)
+        await done.wait()
         thread.join()
 
     async def session() -> None:
@@ -106,7 +112,7 @@ def test_a_loop_that_has_ended_is_named() -> None:
     client = home.run_until_complete(connect())
 
     async def ask() -> None:
-        with pytest.raises(mcpclient.ConnectionLost, match="event loop .* has ended"):
+        with pytest.raises(mcpclient.ConnectionLost, match=r"event loop .* has ended"):
             await client.request("vendor/ask")
 
     asyncio.run(ask())

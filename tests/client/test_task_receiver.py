@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Client
+from mcpclient.errors import CallTimeout
 from mcpclient.protocol.tasks import RELATED_TASK
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer, turns
 from tests.support import virtual_time
@@ -231,6 +232,28 @@ def test_an_answer_says_which_task_it_belongs_to() -> None:
             answer = await server.ask("a", "sampling/createMessage", **SAMPLE, _meta=meta)
             assert answer["result"]["_meta"] == meta
             assert not client._connection.receiver.is_answering("t1")
+
+    virtual_time.run(main())
+
+
+def test_a_humans_time_is_not_the_callers() -> None:
+    """F-API-7: while the handler works on a task, the call that led to it does not time out."""
+
+    async def main() -> None:
+        server, client = connected()
+
+        async def call(_: object) -> dict[str, Any]:
+            task = await create(server)
+            answer = await server.ask("result", "tasks/result", taskId=task["taskId"])
+            return dict(answer["result"])
+
+        server.answers["tools/call"] = call
+        async with client:
+            result = await client.call_tool("ask", timeout=2, max_timeout=3)
+            assert result.raw["model"] == "m"
+            server.answers["tools/call"] = lambda _: None
+            with pytest.raises(CallTimeout):
+                await client.call_tool("ask", timeout=2)
 
     virtual_time.run(main())
 

@@ -89,6 +89,29 @@ def test_it_is_asked_as_often_as_the_server_wants() -> None:
     assert len(server.sent("tasks/get")) == 9
 
 
+def test_a_handle_that_is_new_is_not_asked_about_at_once() -> None:
+    """F-API-13: what the call said is the first status; news may come before the first question."""
+    seen: list[str] = []
+    server = StatelessServer((0, task("completed", result=DONE)))
+
+    async def main() -> None:
+        async with server.client(tasks=True) as client:
+            handle = Task(task("working"))
+            note = seen.append
+            waiting = asyncio.ensure_future(
+                client.await_task(handle, on_status=lambda each: note(each.status))
+            )
+            await asyncio.sleep(0.5)
+            server.notify("notifications/tasks", **task("paused"))
+            server.notify("notifications/tasks", **task("completed", result=DONE))
+            server.notify("notifications/tasks", **task("working"))
+            assert (await waiting).text == "done"
+
+    virtual_time.run(main())
+    assert seen == ["working", "paused", "completed"]
+    assert server.sent("tasks/get") == []
+
+
 def test_an_unknown_status_is_kept_and_waited_through() -> None:
     """F-API-13: the next revision's states do no harm."""
     seen: list[str] = []

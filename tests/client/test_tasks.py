@@ -217,6 +217,41 @@ def test_a_listed_tool_says_whether_it_can_be_a_task() -> None:
     assert len(server.sent("tools/call")) == 1
 
 
+@pytest.mark.parametrize("make", [handshake_server, stateless_server])
+def test_headers_go_with_every_request_about_a_task(make: Any) -> None:
+    """F-HTTP-1: who has credentials for a single call needs them to come back to it."""
+    server, mine = make(), {"Authorization": "Bearer mine"}
+
+    async def main() -> None:
+        async with server.client(tasks=True) as client:
+            task = await client.call_tool_task("slow", headers=mine)
+            await client.get_task(task, headers=mine)
+            await client.await_task(task, headers=mine)
+            await client.cancel_task(task, headers=mine)
+
+    virtual_time.run(main())
+    sent = {method: headers for method, headers in server.headers.items() if "/" in method[:6]}
+    assert {"tools/call", "tasks/get", "tasks/cancel"} <= sent.keys()
+    assert all(headers == mine for headers in sent.values())
+
+
+def test_results_of_tasks_are_checked_like_those_of_calls() -> None:
+    """F-API-17: against the output schema of a tool that was listed."""
+    server = handshake_server()
+    schema = {"type": "object", "required": ["answer"]}
+    server.answers["tools/list"] = {"tools": [{"name": "slow", "outputSchema": schema}]}
+
+    async def main() -> None:
+        async with server.client() as client:
+            await client.list_tools()
+            task = await client.call_tool_task("slow")
+            assert task.tool == "slow"
+            assert (await client.await_task(task)).warnings
+            assert not (await client.await_task(task.id)).warnings
+
+    virtual_time.run(main())
+
+
 # Tasks the caller did not ask for
 
 

@@ -411,6 +411,28 @@ def test_a_sink_that_has_had_enough_of_a_bomb_gets_no_more_of_it() -> None:
     with_server(answer_with(200, {"Content-Encoding": "gzip"}, bomb), work)
 
 
+# Cookies
+
+
+def test_cookies_go_back_to_their_origin_beside_those_of_the_caller() -> None:
+    """F-HTTP-14, pain 51"""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        await fetch(client, server.url())
+        await fetch(client, server.url())
+        await fetch(client, server.url(), headers=(("Cookie", "own=1"), ("X-One", "1")))
+        async with HttpServer({"GET": hello}) as other:
+            await fetch(client, other.url())
+            assert "cookie" not in other.requests[0].headers
+        first, second, third = server.requests
+        assert "cookie" not in first.headers
+        assert second.headers["cookie"] == "node=b7"
+        assert set(third.headers["cookie"].split("; ")) == {"own=1", "node=b7"}
+        assert third.headers["x-one"] == "1"
+
+    with_server(answer_with(200, {"Set-Cookie": "node=b7; Path=/"}), work)
+
+
 # Redirects
 
 

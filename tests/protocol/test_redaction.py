@@ -9,8 +9,10 @@ from mcpclient.protocol.redaction import REDACTED, redact_headers, redact_messag
 
 @pytest.mark.parametrize(
     "name",
-    ["Authorization", "authorization", "Cookie", "Set-Cookie", "Mcp-Session-Id", "DPoP"]
-    + ["X-Api-Key", "Proxy-Authorization", "X-Auth-Token", "My-Secret"],
+    [
+        *("Authorization", "authorization", "Cookie", "Set-Cookie", "Mcp-Session-Id", "DPoP"),
+        *("X-Api-Key", "Proxy-Authorization", "X-Auth-Token", "My-Secret"),
+    ],
 )
 def test_secret_headers_lose_their_value(name: str) -> None:
     assert redact_headers([(name, "s3cret"), ("Accept", "text/html")]) == [

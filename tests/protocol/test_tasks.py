@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from mcpclient.protocol.era import ClientIdentity
+from mcpclient.protocol.era_stateless import StatelessEra
 from mcpclient.protocol.tasks import (
     RELATED_TASK,
     Polling,
@@ -159,6 +161,14 @@ def test_messages_are_marked_with_their_task() -> None:
 @pytest.mark.parametrize("meta", [None, {}, {RELATED_TASK: "t"}, {RELATED_TASK: {"taskId": 1}}])
 def test_a_message_without_a_task(meta: object) -> None:
     assert related_task_of({"_meta": meta}) is None
+
+
+@pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
+def test_requests_about_a_task_can_be_routed_to_it(method: str) -> None:
+    """F-API-13: over HTTP the Mcp-Name header is the id of the task."""
+    era = StatelessEra("2026-07-28", ClientIdentity({"name": "test", "version": "1"}))
+    outgoing = era.request(1, method, {"taskId": "t1"}, None)
+    assert outgoing.headers["Mcp-Name"] == "t1" and outgoing.headers["Mcp-Method"] == method
 
 
 def test_the_servers_interval_is_respected_within_reason() -> None:

@@ -40,7 +40,7 @@ class Protected:
         self.secrets: set[str] = set()
         self.headers_seen: list[str | None] = []
         self.before_token: Callable[[], Awaitable[None]] | None = None
-        self.error: dict[str, str] | None = None
+        self.error: str | None = None
         self._mcp = mcp
         self._expires_in = expires_in
         self._refreshes = refreshes
@@ -122,7 +122,9 @@ class Protected:
         if self.before_token is not None:
             await self.before_token()
         if self.error is not None:
-            answer.json(self.error, 400)
+            # A careless server repeats all it was sent.
+            description = " ".join(form.values())
+            answer.json({"error": self.error, "error_description": description}, 400)
             return
         scope, lifetime = "", self._expires_in
         if form["grant_type"] == "authorization_code":

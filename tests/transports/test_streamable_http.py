@@ -1039,3 +1039,31 @@ def test_it_can_be_dropped_when_its_loop_is_gone() -> None:
     loop.close()
     transport.abort()
     transport.abort()
+
+
+@pytest.mark.parametrize(("liveness", "dies_at"), [(10, 23), (None, None)])
+def test_a_subscription_that_falls_silent_is_dead_where_that_was_asked_for(
+    liveness: float | None, dies_at: float | None
+) -> None:
+    """F-HTTP-13, F-API-14"""
+
+    async def stream(request: Request, answer: Answer) -> None:
+        answer.stream()
+        for _ in range(2):
+            await asyncio.sleep(6.5)
+            answer.chunk(b": alive\n\n")
+        await answer.stall()
+
+    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+        await post(transport, STATELESS.request(1, "subscriptions/listen", {}, None))
+        if dies_at is None:
+            await asyncio.sleep(3600)
+            assert not inbox.failures
+        else:
+            await inbox.until(lambda: inbox.failures)
+            assert asyncio.get_running_loop().time() == dies_at
+            assert isinstance(inbox.failures[0][1], ConnectionLost)
+            await asyncio.sleep(1)
+            assert server.open_connections == 0
+
+    run_with({"POST /mcp": stream}, work, liveness=liveness)

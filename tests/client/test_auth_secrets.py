@@ -1,0 +1,212 @@
+"""Whole logins with everything shown that can be shown: no secret is among it."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mcpclient.client.authentication import ClientCredentials, OAuth, finish_auth
+from mcpclient.client.client import Client
+from mcpclient.client.hooks import Hooks
+from mcpclient.errors import AuthorizationRequired, McpError
+from mcpclient.net.logins import BrowserLogin, TwoStepLogin
+from mcpclient.net.storage import FileStore
+from mcpclient.net.terminal import Terminal
+from tests.support.http_server import Answer, HttpServer, Request
+from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
+from tests.support.mcp_server import McpServer
+from tests.support.protected import Protected, User
+
+
+class Everything:
+    """What was shown: log, trace, hooks, representations, and exceptions with their causes."""
+
+    def __init__(self) -> None:
+        self.text = io.StringIO()
+
+    def show(self, thing: object) -> None:
+        print(thing, repr(thing), file=self.text)
+
+    def show_error(self, error: BaseException) -> None:
+        self.show(error)
+        traceback.print_exception(type(error), error, error.__traceback__, file=self.text)
+        self.show(error.__cause__)
+        self.show(getattr(error.__cause__, "headers", None))
+
+    def hold_no_secret(self, protected: Protected) -> None:
+        shown = self.text.getvalue()
+        assert "mcpclient" in shown
+        secrets = {secret for secret in protected.secrets if len(secret) > 8}
+        found = [line for line in shown.splitlines() if "SECRET" in line]
+        found += [secret for secret in secrets if secret in shown]
+        assert not found, found
+
+
+@pytest.fixture
+def everything() -> Iterator[Everything]:
+    shown = Everything()
+    handler = logging.StreamHandler(shown.text)
+    handler.setFormatter(logging.Formatter("%(name)s %(message)s"))
+    logger = logging.getLogger()
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    yield shown
+    logger.setLevel(level)
+    logger.removeHandler(handler)
+
+
+def connect(url: str, auth: object, everything: Everything, **options: object) -> Client:
+    def hook(**facts: object) -> None:
+        everything.show(facts)
+
+    if not isinstance(auth, str):
+        everything.show(auth)
+    return Client(
+        url,
+        auth=auth,  # type: ignore[arg-type]
+        trace=everything.text.write,
+        on_error=everything.show_error,
+        hooks=Hooks(hook, hook, hook),
+        **options,  # type: ignore[arg-type]
+    )
+
+
+async def use(client: Client, everything: Everything) -> None:
+    try:
+        await client.connect()
+        everything.show(client)
+        await client.call_tool("echo", {"text": "hello"})
+    except McpError as error:
+        everything.show_error(error)
+    finally:
+        await client.close()
+
+
+@pytest.mark.parametrize("kind", ["http", "sse"])
+def test_a_whole_life_with_a_server(kind: str, everything: Everything, tmp_path: Path) -> None:
+    """F-AUTH-12: login, refresh, a refused refresh, and a login that fails."""
+    server = McpServer()
+    endpoint = StreamableEndpoint(server, session="s") if kind == "http" else LegacyEndpoint(server)
+    protected = Protected(endpoint.routes)
+
+    async def main() -> None:
+        async with HttpServer(protected.routes) as http:
+            url = f"{http.url()}?api_key=SECRET-in-url"
+            user = User(protected)
+            auth = OAuth(local_development=True, provider=user)
+            await use(connect(url, auth, everything, transport=kind), everything)
+            protected.revoke()
+            await use(connect(url, auth, everything, transport=kind), everything)
+            protected.revoke()
+            protected.refresh_tokens.clear()
+            protected.error = "invalid_grant"
+            await use(connect(url, auth, everything, transport=kind), everything)
+
+    asyncio.run(main())
+    assert protected.counts["refresh_token"] >= 2
+    everything.hold_no_secret(protected)
+
+
+def test_two_steps_and_a_file(everything: Everything, tmp_path: Path) -> None:
+    """F-AUTH-12: the error carries the address in a field, and shows none of its query."""
+    protected = Protected(StreamableEndpoint(McpServer()).routes)
+
+    async def main() -> None:
+        async with HttpServer(protected.routes) as http:
+            url = str(http.url())
+            store = FileStore(tmp_path / "credentials.json")
+            auth = OAuth(local_development=True, provider=TwoStepLogin(store))
+            everything.show(store)
+            try:
+                await connect(url, auth, everything)
+            except AuthorizationRequired as required:
+                everything.show_error(required)
+                callback = protected.authorize(required.url)
+            for _ in range(2):
+                try:
+                    await finish_auth(url, callback, auth=auth)
+                except McpError as error:
+                    everything.show_error(error)
+            store.path.write_text("damaged SECRET")
+            await use(connect(url, auth, everything), everything)
+
+    asyncio.run(main())
+    everything.hold_no_secret(protected)
+
+
+def test_credentials_of_a_program(everything: Everything) -> None:
+    """F-AUTH-12: a configured secret."""
+    protected = Protected(StreamableEndpoint(McpServer()).routes)
+    routes = protected.routes
+
+    async def refuse(request: Request, answer: Answer) -> None:
+        error = {"error": "invalid_client", "error_description": "SECRET-configured is wrong"}
+        answer.json(error, 401)
+
+    routes["POST /token"] = refuse
+
+    async def main() -> None:
+        async with HttpServer(routes) as http:
+            auth = ClientCredentials(
+                client_id="id",
+                client_secret="SECRET-configured",
+                local_development=True,
+                store=User(protected),
+            )
+            await use(connect(str(http.url()), auth, everything), everything)
+
+    asyncio.run(main())
+    everything.hold_no_secret(protected)
+
+
+@pytest.mark.parametrize("auth", ["SECRET-bearer", "SECRET\nbearer", "SECRET-é\u2028"])
+def test_a_bearer_token(auth: str, everything: Everything) -> None:
+    """F-AUTH-12: also one that cannot be sent."""
+    protected = Protected(StreamableEndpoint(McpServer()).routes)
+
+    async def main() -> None:
+        async with HttpServer(protected.routes) as http:
+            try:
+                await use(connect(str(http.url()), auth, everything), everything)
+            except McpError as error:
+                everything.show_error(error)
+            logging.getLogger("mcpclient").debug("the end")
+
+    asyncio.run(main())
+    everything.hold_no_secret(protected)
+
+
+def test_a_browser_login_shows_only_the_address(everything: Everything, tmp_path: Path) -> None:
+    """F-AUTH-12: to the user, whom it is for, and to nobody else."""
+    protected = Protected(StreamableEndpoint(McpServer()).routes)
+    said = io.StringIO()
+
+    class Pasting(Terminal):
+        is_interactive = True  # type: ignore[assignment]
+
+        async def read_line(self) -> str:
+            line = next(text for text in said.getvalue().split() if "authorize?" in text)
+            return protected.authorize(line)
+
+    async def none(url: str) -> bool:
+        return False
+
+    async def main() -> None:
+        async with HttpServer(protected.routes) as http:
+            login = BrowserLogin(
+                FileStore(tmp_path / "c.json"), open_browser=none, terminal=Pasting(None, said)
+            )
+            auth = OAuth(local_development=True, provider=login)
+            await use(connect(str(http.url()), auth, everything), everything)
+
+    asyncio.run(main())
+    assert protected.counts["authorization_code"] == 1
+    assert "SECRET" not in said.getvalue()
+    everything.hold_no_secret(protected)

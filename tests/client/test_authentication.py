@@ -1,0 +1,304 @@
+"""The values of ``auth=``, and logging in and out by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient.auth.options import IdentityProvider
+from mcpclient.client.authentication import (
+    ApiKey,
+    BearerToken,
+    ClientCredentials,
+    EnterpriseManaged,
+    OAuth,
+    WorkloadIdentity,
+    default_store,
+    finish_auth,
+    log_in,
+    log_out,
+)
+from mcpclient.client.authorize import OAuthAuthorizer, StaticAuthorizer
+from mcpclient.client.client import Client
+from mcpclient.errors import AuthError, AuthorizationRequired, HttpError, UsageError
+from mcpclient.net.logins import BrowserLogin, TwoStepLogin
+from mcpclient.net.network_options import NetworkOptions
+from mcpclient.net.storage import MemoryStore
+from tests.net.peers import serve
+from tests.support.http_server import HttpServer
+from tests.support.mcp_http import StreamableEndpoint
+from tests.support.mcp_server import McpServer
+from tests.support.protected import Protected, User
+
+URL = "https://mcp.example/mcp"
+
+
+@pytest.fixture(autouse=True)
+def _credentials_of_the_test(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(tmp_path / "credentials.json"))
+
+
+@pytest.mark.parametrize(
+    ("auth", "expected"),
+    [
+        (BearerToken("abc"), {"Authorization": "Bearer abc"}),
+        (ApiKey("abc"), {"X-API-Key": "abc"}),
+        (ApiKey("abc", "X-Mine"), {"X-Mine": "abc"}),
+    ],
+)
+def test_a_fixed_token_is_a_header_like_others(auth: Any, expected: dict[str, str]) -> None:
+    """F-AUTH-13: nothing is awaited for it."""
+    assert auth.credentials(URL, NetworkOptions()) == expected
+
+
+@pytest.mark.parametrize("auth", [BearerToken("a\nb"), ApiKey("é")])
+def test_a_token_that_no_header_can_carry(auth: Any) -> None:
+    """F-AUTH-12: the error does not show it."""
+    with pytest.raises(UsageError, match="characters that a header cannot carry"):
+        auth.credentials(URL, NetworkOptions())
+
+
+@pytest.mark.parametrize("auth", [BearerToken(lambda: "a"), ApiKey(lambda: "a")])
+def test_a_token_from_a_function(auth: Any) -> None:
+    """F-AUTH-13"""
+    assert isinstance(auth.credentials(URL, NetworkOptions()), StaticAuthorizer)
+
+
+PROVIDER = IdentityProvider("https://idp.example/token", "id", "assertion")
+
+
+@pytest.mark.parametrize(
+    "auth",
+    [
+        OAuth(),
+        ClientCredentials(client_id="id", client_secret="SECRET"),
+        EnterpriseManaged(identity_provider=PROVIDER, client_id="id", client_secret="SECRET"),
+        WorkloadIdentity(assertion="SECRET"),
+    ],
+)
+def test_the_default_store_is_one_file_for_all(auth: Any) -> None:
+    """F-AUTH-9, F-AUTH-12"""
+    credentials = auth.credentials(URL, NetworkOptions())
+    assert isinstance(credentials, OAuthAuthorizer)
+    provider = credentials._provider
+    store = provider.store if isinstance(provider, BrowserLogin) else provider
+    assert store is default_store()
+    assert "SECRET" not in repr(auth)
+
+
+def test_the_store_may_be_the_callers() -> None:
+    """F-AUTH-9"""
+    store, provider = MemoryStore(), TwoStepLogin(MemoryStore())
+    for auth, expected in (
+        (ClientCredentials(client_id="id", client_secret="s", store=store), store),
+        (OAuth(provider=provider), provider),
+    ):
+        credentials = auth.credentials(URL, NetworkOptions())  # type: ignore[attr-defined]
+        assert credentials._provider is expected
+        assert dataclasses.replace(auth) == auth  # type: ignore[type-var]
+
+
+def test_a_missing_option_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="client_id"):
+        ClientCredentials()
+    with pytest.raises(UsageError, match="identity_provider"):
+        EnterpriseManaged(client_id="id")
+
+
+@pytest.mark.parametrize(
+    "auth", ["SECRET", BearerToken("SECRET"), ApiKey("SECRET", "Authorization")]
+)
+def test_a_token_goes_with_every_request(auth: Any) -> None:
+    """F-AUTH-13: a string is a bearer token; it goes before a header of the same name."""
+    endpoint = StreamableEndpoint(McpServer(), session="s", listens=True)
+    protected = Protected(endpoint.routes)
+    protected.tokens.update({"SECRET": "", "": ""})
+
+    async def main() -> None:
+        async with HttpServer(protected.routes) as server:
+            options = {"headers": {"authorization": "Basic x"}, "auth": auth}
+            async with Client(str(server.url()), **options) as client:
+                await client.list_tools()
+            provider = {"headers": lambda: {"Authorization": "Basic x"}, "auth": auth}
+            async with Client(str(server.url()), **provider) as client:
+                await client.list_tools()
+
+    asyncio.run(main())
+    assert len(protected.headers_seen) > 8
+    assert len(set(protected.headers_seen)) == 1
+    assert "SECRET" in str(protected.headers_seen[0])
+
+
+def test_a_wrong_token_is_an_http_error() -> None:
+    """F-AUTH-13, F-HTTP-7"""
+    protected = Protected(StreamableEndpoint(McpServer()).routes)
+
+    async def main() -> None:
+        async with HttpServer(protected.routes) as server:
+            with pytest.raises(HttpError, match="401"):
+                await Client(str(server.url()), auth="SECRET")
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("target", "match"),
+    [
+        (["server"], "not a command"),
+        ("tcp://localhost:1", "not a tcp socket"),
+    ],
+)
+def test_auth_where_there_is_nothing_to_authorize(target: Any, match: str) -> None:
+    with pytest.raises(UsageError, match=match):
+        Client(target, auth="token")
+
+
+def test_an_empty_token_is_a_mistake() -> None:
+    """F-AUTH-13: a variable that is not set."""
+    with pytest.raises(UsageError, match="empty token"):
+        Client(URL, auth=" ")
+
+
+def protected_server(**options: Any) -> Protected:
+    return Protected(StreamableEndpoint(McpServer()).routes, **options)
+
+
+def test_logging_in_and_out_by_hand() -> None:
+    """F-SHOW-1, F-AUTH-5: before a client exists; out again, and it has to be done anew."""
+    protected = protected_server()
+
+    async def main() -> None:
+        async with HttpServer(protected.routes) as server:
+            url = str(server.url())
+            user = User(protected)
+            auth = OAuth(local_development=True, provider=user)
+            await log_in(url, auth)
+            assert await auth.authorizer(url).stored_grant() is not None
+            async with Client(url, auth=auth) as client:
+                await client.list_tools()
+            assert len(user.asked) == 1
+            await log_in(url, auth)
+            assert len(user.asked) == 2
+            await log_out(url, auth)
+            assert await auth.authorizer(url).stored_grant() is None
+            async with Client(url, auth=auth):
+                assert len(user.asked) == 3
+
+    asyncio.run(main())
+
+
+def test_logging_in_by_hand_asks_again_after_a_refusal() -> None:
+    """F-AUTH-11: that is what it is for."""
+    protected = protected_server()
+
+    async def nobody(request: object) -> None:
+        return None
+
+    async def main() -> None:
+        async with HttpServer(protected.routes) as server:
+            user = User(protected, nobody)
+            auth = OAuth(local_development=True, provider=user)
+            for _ in range(2):
+                with pytest.raises(AuthorizationRequired):
+                    await log_in(str(server.url()), auth)
+            assert len(user.asked) == 2
+
+    asyncio.run(main())
+
+
+def test_logging_in_where_nothing_is_refused() -> None:
+    """F-SHOW-1: a server may want a login later; where, its metadata tells."""
+    endpoint = StreamableEndpoint(McpServer())
+    protected = protected_server()
+
+    async def main() -> None:
+        async with HttpServer({**protected.routes, **endpoint.routes}) as server:
+            auth = OAuth(local_development=True, provider=User(protected))
+            await log_in(str(server.url()), auth)
+            assert await auth.authorizer(str(server.url())).stored_grant() is not None
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_two_steps(whole: bool) -> None:
+    """F-AUTH-8: the error carries the address; another object with the same store goes on."""
+    protected = protected_server()
+
+    async def main() -> None:
+        async with HttpServer(protected.routes) as server:
+            url = str(server.url())
+            store = MemoryStore()
+            with pytest.raises(AuthorizationRequired) as caught:
+                await Client(url, auth=OAuth(local_development=True, provider=TwoStepLogin(store)))
+            callback = protected.authorize(caught.value.url)
+            again = OAuth(local_development=True, provider=TwoStepLogin(store))
+            if whole:
+                await finish_auth(url, callback, auth=again)
+            else:
+                query = dict(pair.split("=") for pair in callback.partition("?")[2].split("&"))
+                await finish_auth(url, query["code"], query["state"], auth=again)
+            async with Client(url, auth=again) as client:
+                await client.list_tools()
+            with pytest.raises(AuthError, match="not that of an authorization begun here"):
+                await finish_auth(url, callback, auth=again)
+
+    asyncio.run(main())
+
+
+def test_finishing_with_the_answer_of_another_issuer() -> None:
+    """F-AUTH-3: mix-up."""
+    protected = protected_server()
+
+    async def main() -> None:
+        async with HttpServer(protected.routes) as server:
+            url = str(server.url())
+            auth = OAuth(local_development=True, provider=TwoStepLogin(MemoryStore()))
+            with pytest.raises(AuthorizationRequired) as caught:
+                await Client(url, auth=auth)
+            state = protected.authorize(caught.value.url).partition("state=")[2]
+            with pytest.raises(AuthError, match="another issuer"):
+                await finish_auth(url, "code", state, iss="https://evil.example", auth=auth)
+            assert protected.counts["authorization_code"] == 0
+
+    asyncio.run(main())
+
+
+def test_a_login_for_a_websocket(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-5: the opening request is refused, authorized, and sent again."""
+    protected = protected_server()
+    seen: list[bytes] = []
+
+    async def main() -> None:
+        async with HttpServer(protected.routes) as server:
+
+            async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                head = await reader.readuntil(b"\r\n\r\n")
+                seen.append(head)
+                if b"GET /mcp" in head:
+                    status = b"401 No" if b"SECRET-token" not in head else b"418 Teapot"
+                    writer.write(b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\n\r\n")
+                    await writer.drain()
+                    return
+                other, back = await asyncio.open_connection("127.0.0.1", server.url().port)
+                back.write(head)
+                length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
+                back.write(await reader.readexactly(int(length or b"0")))
+                writer.write(await other.read(65536))
+                await writer.drain()
+                back.close()
+
+            async with serve(relay) as port:
+                user = User(protected)
+                auth = OAuth(local_development=True, provider=user)
+                with pytest.raises(HttpError, match="418"):
+                    await Client(f"ws://127.0.0.1:{port}/mcp", auth=auth)
+                assert len(user.asked) == 1
+
+    asyncio.run(main())
+    assert sum(b"GET /mcp" in head for head in seen) == 2
+    assert any(b"Authorization: Bearer SECRET-token-1" in head for head in seen)

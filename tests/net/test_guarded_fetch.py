@@ -1,0 +1,333 @@
+"""Requests to places a server named: which address is really connected to, and what comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient.auth.effects import Fetch, Response
+from mcpclient.auth.url_guard import UrlPolicy
+from mcpclient.errors import (
+    AuthError,
+    CallTimeout,
+    ConnectFailed,
+    ConnectionLost,
+    McpError,
+    SsrfError,
+)
+from mcpclient.net import guarded_fetch
+from mcpclient.net.guarded_fetch import GuardedFetcher
+from mcpclient.net.network_options import NetworkOptions
+from tests.net.certificates import Authority
+from tests.net.peers import serve
+from tests.support.http_server import Answer, HttpServer, Request, answer_with
+
+LOCAL = UrlPolicy(allow_insecure_http=True, allow_loopback=True)
+PUBLIC = UrlPolicy(allow_insecure_http=True)
+
+
+def fetch(
+    url: str,
+    policy: UrlPolicy = LOCAL,
+    *,
+    method: str = "GET",
+    headers: dict[str, str] | None = None,
+    body: bytes | None = None,
+    max_body: int = 1000,
+) -> Fetch:
+    return Fetch(method, url, headers or {}, body, policy, max_body)
+
+
+async def get(request: Fetch, options: NetworkOptions | None = None) -> Response:
+    return await GuardedFetcher(options).fetch(request)
+
+
+def resolving(monkeypatch: pytest.MonkeyPatch, *addresses: str, then: Sequence[str] = ()) -> None:
+    """Let every name mean these addresses; the second time it is asked for, those of ``then``."""
+    answers = [addresses, then or addresses]
+
+    async def getaddrinfo(self: Any, host: str, port: int, **kwargs: Any) -> Any:
+        found = answers.pop(0) if len(answers) > 1 else answers[0]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (name, port)) for name in found]
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", getaddrinfo)
+
+
+def connecting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Record which hosts are connected to, and let nothing through."""
+    hosts: list[str] = []
+
+    async def create_connection(self: Any, factory: Any, host: str, port: int, **kw: Any) -> Any:
+        hosts.append(host)
+        raise OSError("not in a test")
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", create_connection)
+    return hosts
+
+
+def test_a_request_and_its_answer() -> None:
+    """F-AUTH-10: repeated headers stay apart; a redirect is an answer like any other."""
+
+    async def main() -> None:
+        async def handler(request: Request, answer: Answer) -> None:
+            answer.raw(
+                b"HTTP/1.1 302 Found\r\nLocation: http://10.0.0.1/\r\nX-A: 1\r\nx-a: 2\r\n"
+                b"Content-Length: 4\r\n\r\nbody"
+            )
+
+        async with HttpServer({"/t": handler}) as server:
+            response = await get(
+                fetch(str(server.url("/t?q=1")), method="POST", headers={"X-B": "b"}, body=b"sent")
+            )
+            assert (response.status, response.body) == (302, b"body")
+            assert response.header("location") == "http://10.0.0.1/"
+            assert response.header_values("X-A") == ["1", "2"]
+            (request,) = server.requests
+            assert (request.target, request.body) == ("/t?q=1", b"sent")
+            assert request.headers["x-b"] == "b"
+            assert request.headers["host"] == f"127.0.0.1:{server.url().port}"
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+def test_a_body_is_read_only_so_far(chunked: bool) -> None:
+    """F-AUTH-10: one byte more than allowed tells that there is more, even of an endless one."""
+
+    async def main() -> None:
+        async def handler(request: Request, answer: Answer) -> None:
+            answer.head(200, {"Transfer-Encoding": "chunked"} if chunked else {})
+            while True:
+                answer.chunk(b"x" * 10_000) if chunked else answer.raw(b"x" * 10_000)
+                await asyncio.sleep(0)
+
+        async with HttpServer({"/": handler}) as server:
+            response = await get(fetch(str(server.url("/")), max_body=100))
+            assert response.body == b"x" * 101
+
+    asyncio.run(main())
+
+
+def test_an_answer_without_a_length_ends_with_the_connection() -> None:
+    async def main() -> None:
+        async def handler(request: Request, answer: Answer) -> None:
+            answer.raw(b"HTTP/1.0 200 OK\r\n\r\nbody")
+            answer.cut()
+
+        async with HttpServer({"/": handler}) as server:
+            assert (await get(fetch(str(server.url("/"))))).body == b"body"
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1", "10.1.2.3", "169.254.169.254", "100.64.0.1", "::1", "::ffff:10.0.0.1", "fc00::1"],
+)
+def test_a_name_that_means_a_private_address(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    """F-AUTH-10: nothing is connected to."""
+    resolving(monkeypatch, address)
+    hosts = connecting(monkeypatch)
+    with pytest.raises(SsrfError, match="resolves to a"):
+        asyncio.run(get(fetch("http://harmless.example/", PUBLIC)))
+    assert not hosts
+
+
+def test_what_was_checked_is_what_is_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-10: a name that changes its mind (DNS rebinding) is asked once."""
+    resolving(monkeypatch, "93.184.216.34", then=["127.0.0.1"])
+    hosts = connecting(monkeypatch)
+    with pytest.raises(ConnectFailed):
+        asyncio.run(get(fetch("http://harmless.example/", PUBLIC)))
+    assert hosts == ["93.184.216.34"]
+
+
+def test_of_several_addresses_the_public_ones_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-10: one after the other, and no private one."""
+    resolving(monkeypatch, "10.0.0.1", "93.184.216.34", "127.0.0.1", "93.184.216.35")
+    hosts = connecting(monkeypatch)
+    with pytest.raises(ConnectFailed):
+        asyncio.run(get(fetch("http://harmless.example/", PUBLIC)))
+    assert hosts == ["93.184.216.34", "93.184.216.35"]
+
+
+def test_the_users_own_server_may_be_private() -> None:
+    """F-AUTH-10: what the user named himself."""
+
+    async def main() -> None:
+        async with HttpServer({"/": answer_with(200, body=b"ok")}) as server:
+            url = str(server.url("/"))
+            origin = f"http://127.0.0.1:{server.url().port}"
+            own = UrlPolicy(allow_insecure_http=True, trusted_origins=frozenset({origin}))
+            assert (await get(fetch(url, own))).body == b"ok"
+            with pytest.raises(SsrfError):
+                await get(fetch(url, PUBLIC))
+
+    asyncio.run(main())
+
+
+def test_a_name_that_does_not_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def getaddrinfo(self: Any, host: str, port: int, **kwargs: Any) -> Any:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", getaddrinfo)
+    with pytest.raises(ConnectFailed, match="cannot be resolved: Name or service not known"):
+        asyncio.run(get(fetch("http://nowhere.example/")))
+
+
+def test_nothing_listens() -> None:
+    async def main() -> None:
+        async with HttpServer() as server:
+            url = str(server.url("/"))
+        with pytest.raises(ConnectFailed):
+            await get(fetch(url))
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("raw", "error", "match"),
+    [
+        (b"", ConnectionLost, "without answering"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", ConnectionLost, "during its answer"),
+        (b"SSH-2.0-OpenSSH\r\n\r\n", AuthError, "does not answer in HTTP"),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx",
+            AuthError,
+            "content coding",
+        ),
+    ],
+)
+def test_an_answer_that_is_none(raw: bytes, error: type[McpError], match: str) -> None:
+    """F-AUTH-10: and none of these is taken for the MCP server's fault."""
+
+    async def main() -> None:
+        async def handler(request: Request, answer: Answer) -> None:
+            answer.raw(raw)
+            answer.cut()
+
+        async with HttpServer({"/": handler}) as server:
+            with pytest.raises(error, match=match):
+                await get(fetch(str(server.url("/?secret=SECRET"))))
+
+    asyncio.run(main())
+
+
+def test_a_reset_connection() -> None:
+    async def main() -> None:
+        async def handler(request: Request, answer: Answer) -> None:
+            answer.reset()
+
+        async with HttpServer({"/": handler}) as server:
+            with pytest.raises(ConnectionLost):
+                await get(fetch(str(server.url("/"))))
+
+    asyncio.run(main())
+
+
+def test_a_server_that_speaks_first_or_leaves_at_once() -> None:
+    async def main() -> None:
+        fetcher = guarded_fetch._Exchange(
+            guarded_fetch.parse_url("http://auth.example/"),
+            10,
+            asyncio.get_running_loop().create_future(),
+        )
+        fetcher.send("GET", b"")
+        with pytest.raises(ConnectionLost, match="ended the connection at once"):
+            await fetcher.response
+        fetcher.send("GET", b"")
+        fetcher.close()
+
+    asyncio.run(main())
+
+
+def test_silence_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-10: bounded in time."""
+    monkeypatch.setattr(guarded_fetch, "FETCH_TIMEOUT", 0.01)
+
+    async def main() -> None:
+        async def handler(request: Request, answer: Answer) -> None:
+            await answer.stall()
+
+        async with HttpServer({"/": handler}) as server:
+            with pytest.raises(CallTimeout) as caught:
+                await get(fetch(str(server.url("/?secret=SECRET"))))
+            assert "SECRET" not in str(caught.value)
+
+    asyncio.run(main())
+
+
+async def tls_answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    await writer.drain()
+    await reader.read()
+
+
+def test_tls_is_checked_for_the_name(tmp_path: Path) -> None:
+    """F-AUTH-10: though the connection goes to an address; with the caller's authorities."""
+    authority = Authority(tmp_path)
+    options = NetworkOptions(ca_file=authority.file)
+
+    async def main() -> None:
+        async with serve(tls_answer, tls=authority.server_context("localhost")) as port:
+            url = f"https://localhost:{port}/"
+            assert (await get(fetch(url), options)).body == b"ok"
+            with pytest.raises(ConnectFailed, match="certificate"):
+                await get(fetch(url))
+        async with serve(tls_answer, tls=authority.server_context("other.example")) as port:
+            with pytest.raises(ConnectFailed, match="certificate"):
+                await get(fetch(f"https://localhost:{port}/"), options)
+
+    asyncio.run(main())
+
+
+def test_the_client_certificate_is_for_the_users_server_only(tmp_path: Path) -> None:
+    """F-AUTH-13: and not for whomever it names."""
+    authority = Authority(tmp_path)
+    options = NetworkOptions(ca_file=authority.file, client_cert=authority.client_file())
+    context = authority.server_context("localhost", client_authority=authority)
+
+    async def main() -> None:
+        async with serve(tls_answer, tls=context) as port:
+            url = f"https://localhost:{port}/"
+            own = UrlPolicy(trusted_origins=frozenset({f"https://localhost:{port}"}))
+            assert (await get(fetch(url, own), options)).body == b"ok"
+            with pytest.raises((ConnectFailed, ConnectionLost)):
+                await get(fetch(url), options)
+
+    asyncio.run(main())
+
+
+def test_the_callers_proxy_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-HTTP-12: where it leads on to is its own business."""
+
+    async def main() -> None:
+        async with HttpServer({"GET": answer_with(200, body=b"proxied")}) as proxy:
+            options = NetworkOptions.of(proxy=str(proxy.url("/")), environ={})
+            response = await get(fetch("http://intranet.example/x", PUBLIC), options)
+            assert response.body == b"proxied"
+            assert proxy.requests[0].target == "http://intranet.example/x"
+
+    asyncio.run(main())
+
+
+@pytest.mark.needs_posix
+def test_the_servers_unix_socket_is_for_its_own_urls(tmp_path: Path) -> None:
+    """F-HTTP-12"""
+    path = tmp_path / "socket"
+    options = NetworkOptions(unix_socket=path)
+    own = UrlPolicy(allow_insecure_http=True, trusted_origins=frozenset({"http://mcp.example:80"}))
+
+    async def main() -> None:
+        async with serve(tls_answer, path=path):
+            assert (await get(fetch("http://mcp.example/", own), options)).body == b"ok"
+            with pytest.raises(ConnectFailed):
+                await get(fetch("http://127.0.0.1:9/"), options)
+
+    asyncio.run(main())

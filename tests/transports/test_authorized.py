@@ -1,0 +1,271 @@
+"""One request with authorization: what the sink sees, however often it was sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mcpclient.errors import AuthError, HttpError, McpError, UsageError
+from mcpclient.framing.http1 import ResponseHead
+from mcpclient.framing.uri import parse_url
+from mcpclient.net.dialing import Dialer
+from mcpclient.net.http import HttpClient, HttpRequest
+from mcpclient.transports.authorized import (
+    AuthorizedExchange,
+    Patience,
+    authorizer_in,
+    http_url,
+    start_request,
+)
+from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
+
+
+class Script:
+    """An authorizer and its request: hands out headers in turn, and answers `recover` in turn."""
+
+    patience: Patience | None = None
+
+    def __init__(self, headers: list[Any], recoveries: list[Any] | None = None) -> None:
+        self._headers = headers
+        self._recoveries = recoveries or []
+        self.asked: list[tuple[str, str, bool]] = []
+        self.noted: list[int] = []
+        self.refused: list[int] = []
+
+    def request(self, method: str, url: str, *, passive: bool = False) -> Script:
+        self.asked.append((method, url, passive))
+        return self
+
+    async def headers(self) -> Mapping[str, str]:
+        return _said(self._headers.pop(0))  # type: ignore[no-any-return]
+
+    def note(self, head: ResponseHead) -> None:
+        self.noted.append(head.status)
+
+    async def recover(self, head: ResponseHead) -> bool:
+        self.refused.append(head.status)
+        return _said(self._recoveries.pop(0))  # type: ignore[no-any-return]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def abort(self) -> None:
+        """Nothing is held."""
+
+
+def _said(value: Any) -> Any:
+    if isinstance(value, BaseException):
+        raise value
+    return value
+
+
+class Sink:
+    """Keeps one response."""
+
+    def __init__(self) -> None:
+        self.heads: list[int] = []
+        self.body = b""
+        self.over: asyncio.Future[McpError | None] = asyncio.get_running_loop().create_future()
+
+    def head_received(self, head: ResponseHead) -> None:
+        self.heads.append(head.status)
+
+    def body_received(self, data: bytes) -> None:
+        self.body += data
+
+    def response_ended(self) -> None:
+        self.over.set_result(None)
+
+    def response_failed(self, error: McpError) -> None:
+        self.over.set_result(error)
+
+
+def send(
+    script: Script, *handlers: Handler, headers: list[tuple[str, str]] | None = None
+) -> tuple[Sink, list[Request], McpError | None]:
+    async def main() -> tuple[Sink, list[Request], McpError | None]:
+        async with HttpServer({"/mcp": in_turn(*handlers)}) as server:
+            client = HttpClient(Dialer())
+            sink = Sink()
+            request = HttpRequest("POST", server.url(), headers or [], b"{}")
+            sending = start_request(client, request, sink, script)
+            error = await asyncio.wait_for(sink.over, 10)
+            assert sending.url == server.url()
+            await client.close()
+            return sink, server.requests, error
+
+    return asyncio.run(main())
+
+
+REFUSED = answer_with(401, {"WWW-Authenticate": "Bearer"}, b"who are you?")
+
+
+def test_the_headers_are_sent() -> None:
+    """F-AUTH-5: and replace those of the same names."""
+    script = Script([{"Authorization": "Bearer a", "DPoP": "proof"}])
+    sink, (request,), error = send(
+        script, answer_with(200, body=b"ok"), headers=[("authorization", "mine"), ("X-A", "b")]
+    )
+    assert (sink.heads, sink.body, error) == ([200], b"ok", None)
+    assert request.headers["authorization"] == "Bearer a"
+    assert request.headers["dpop"] == "proof"
+    assert request.headers["x-a"] == "b"
+    assert script.noted == [200]
+    assert script.asked[0][0] == "POST"
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_request_is_sent_again(status: int) -> None:
+    """F-AUTH-5: with new headers; the sink sees one response."""
+    script = Script([{}, {"Authorization": "Bearer a"}], [True])
+    refused = answer_with(status, body=b"no")
+    sink, requests, error = send(script, refused, answer_with(200, body=b"ok"))
+    assert (sink.heads, sink.body, error) == ([200], b"ok", None)
+    assert [request.headers.get("authorization") for request in requests] == [None, "Bearer a"]
+    assert [request.body for request in requests] == [b"{}", b"{}"]
+    assert script.refused == [status]
+
+
+def test_a_refusal_that_stands_is_passed_on() -> None:
+    """F-HTTP-7: as it came, with its body."""
+    sink, requests, error = send(Script([{}], [False]), REFUSED)
+    assert (sink.heads, sink.body, error) == ([401], b"who are you?", None)
+    assert len(requests) == 1
+    sink, _, error = send(Script([{}], [False]), answer_with(403))
+    assert (sink.heads, sink.body, error) == ([403], b"", None)
+
+
+def test_a_refusal_is_kept_only_so_far() -> None:
+    sink, _, _ = send(Script([{}], [False]), answer_with(401, body=b"x" * 200_000))
+    assert sink.body == b"x" * 65536
+
+
+def test_what_recovering_fails_with_is_the_failure() -> None:
+    """F-HTTP-7: and the refusal that began it is its cause."""
+    failure = AuthError("no way")
+    sink, _, error = send(Script([{}], [failure]), REFUSED)
+    assert error is failure
+    assert isinstance(error.__cause__, HttpError)
+    assert (error.__cause__.status, error.__cause__.body) == (401, b"who are you?")
+    assert not sink.heads
+
+
+def test_a_failure_that_has_a_cause_keeps_it() -> None:
+    failure = AuthError("no way")
+    failure.__cause__ = ValueError("the cause")
+    _, _, error = send(Script([{}], [failure]), REFUSED)
+    assert isinstance(error, AuthError)
+    assert isinstance(error.__cause__, ValueError)
+
+
+def test_an_authorizer_with_a_fault_does_not_leave_the_caller_waiting() -> None:
+    """F-AUTH-9: a host's own code may raise anything."""
+    _, _, error = send(Script([ValueError("SECRET")]), REFUSED)
+    assert isinstance(error, AuthError)
+    assert "SECRET" not in str(error)
+    assert isinstance(error.__cause__, ValueError)
+    _, _, error = send(Script([{}], [ValueError("SECRET")]), REFUSED)
+    assert isinstance(error, AuthError)
+
+
+def test_headers_that_cannot_be_sent() -> None:
+    _, _, error = send(Script([{"Authorization": "a\nb"}]), REFUSED)
+    assert isinstance(error, UsageError)
+
+
+def test_a_refusal_cut_short_is_still_one() -> None:
+    """F-AUTH-5: its head tells everything."""
+
+    async def cut(request: Request, answer: Answer) -> None:
+        answer.raw(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 10\r\n\r\nhalf")
+        answer.cut()
+
+    sink, _, _ = send(Script([{}, {}], [True]), cut, answer_with(200))
+    assert sink.heads == [200]
+
+
+def test_a_lost_connection_is_passed_on() -> None:
+    async def cut(request: Request, answer: Answer) -> None:
+        answer.cut()
+
+    _, _, error = send(Script([{}]), cut)
+    assert error is not None
+    assert not isinstance(error, AuthError)
+
+
+def test_giving_up_at_every_stage() -> None:
+    """F-AUTH-8: the sink hears no more."""
+
+    async def main() -> None:
+        never: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        class Slow(Script):
+            def __init__(self, where: str) -> None:
+                super().__init__([{}], [True])
+                self.where = where
+                self.reached = asyncio.Event()
+
+            async def headers(self) -> Mapping[str, str]:
+                if self.where == "headers":
+                    self.reached.set()
+                    await never
+                return await super().headers()
+
+            async def recover(self, head: ResponseHead) -> bool:
+                self.reached.set()
+                await never
+                return True
+
+        async def stall(request: Request, answer: Answer) -> None:
+            slow.reached.set()
+            await answer.stall()
+
+        for where, handler in (("headers", REFUSED), ("recover", REFUSED), ("answer", stall)):
+            slow = Slow(where)
+            async with HttpServer({"/mcp": handler}) as server:
+                client, sink = HttpClient(Dialer()), Sink()
+                request = HttpRequest("POST", server.url(), [], b"{}")
+                sending = start_request(client, request, sink, slow)
+                assert isinstance(sending, AuthorizedExchange)
+                assert sending.url == server.url()
+                await slow.reached.wait()
+                sending.abort()
+                sending.abort()
+                await asyncio.sleep(0)
+                assert not sink.over.done()
+                await client.close()
+
+    asyncio.run(main())
+
+
+def test_without_an_authorizer_there_is_nothing_in_between() -> None:
+    """F-AUTH-13: fixed headers are headers like others."""
+    assert authorizer_in(None) == (None, None)
+    assert authorizer_in({"Authorization": "Bearer a"}) == (None, {"Authorization": "Bearer a"})
+    script = Script([])
+    assert authorizer_in(script) == (script, None)
+
+    async def main() -> None:
+        async with HttpServer({"/mcp": answer_with(200)}) as server:
+            client, sink = HttpClient(Dialer()), Sink()
+            sending = start_request(client, HttpRequest("GET", server.url(), []), sink, None)
+            assert not isinstance(sending, AuthorizedExchange)
+            await sink.over
+            await client.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://a.example/mcp?q=1", "https://a.example/mcp?q=1"),
+        ("wss://a.example/mcp", "https://a.example/mcp"),
+        ("ws://a.example:81/mcp", "http://a.example:81/mcp"),
+    ],
+)
+def test_the_url_for_authorization(url: str, expected: str) -> None:
+    assert http_url(parse_url(url)) == expected
