@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from .errors import UrlElicitationRequired as UrlElicitationRequired
     from .errors import UsageError as UsageError
     from .jsonrpc.messages import ErrorCode as ErrorCode
+    from .net.keychain import KeychainStore as KeychainStore
     from .net.logins import BrowserLogin as BrowserLogin
     from .net.logins import TwoStepLogin as TwoStepLogin
     from .net.process import StopLadder as StopLadder
@@ -182,6 +183,7 @@ _EXPORTS = {
     "Implementation": ".protocol.types",
     "InProcessTransport": ".transports.inprocess",
     "InsufficientScope": ".errors",
+    "KeychainStore": ".net.keychain",
     "LegacySseTransport": ".transports.legacy_sse",
     "ListenEvent": ".protocol.listen",
     "ListenFilter": ".protocol.listen",

@@ -94,6 +94,8 @@ def _understand(words: Sequence[str], server_command: list[str] | None) -> _Unde
     command = _command_of(words)
     options = _parser_of(command).parse_intermixed_args(words[1:])
     if isinstance(command, LocalCommand):
+        if server_command is not None:
+            raise UsageError(f"{command.name} takes no server command")
         return _LocalRequest(command.prepare(options), options)
     if server_command is not None:
         return _Request(server_command, command.work(options.words), options)

@@ -39,7 +39,7 @@ def test_an_answer_for_people(capsys: Capture) -> None:
     assert capsys.readouterr() == ("hi\n", "")
 
 
-@pytest.mark.parametrize("name", sorted({*COMMANDS} - {"call", "read", "prompt", "complete"}))
+@pytest.mark.parametrize("name", sorted({*COMMANDS} - {"call", "read", "prompt", "complete", "auth"}))
 def test_every_plain_command_prints_one_json_document(name: str, capsys: Capture) -> None:
     """F-SHOW-1, F-SHOW-2"""
     assert main([name, "--json", *SERVER]) == 0
@@ -155,7 +155,7 @@ def refusing(status: int) -> Iterator[str]:
 def test_refusals_over_http(status: int, code: int, capsys: Capture) -> None:
     """F-SHOW-2"""
     with refusing(status) as url:
-        assert main(["tools", url]) == code
+        assert main(["tools", url, "--header", "Authorization: Bearer mine"]) == code
     assert f"error: HTTP {status}" in capsys.readouterr().err
 
 

@@ -25,6 +25,19 @@ class Thing(Record):
     items = RecordList("items", Item, "What is in it.")
 
 
+def test_a_field_says_what_it_is() -> None:
+    """For help(), whether the class was made long ago or just now."""
+
+    class Late(Record):
+        __slots__ = ()
+        name = Field("name", (str,), "", "What it is called.")
+        items = RecordList("items", Item, "What is in it.")
+
+    assert Late.name.__doc__ == Thing.name.__doc__ == "What it is called."
+    assert Late.items.__doc__ == "What is in it."
+    assert Late({"name": "x", "items": [{"name": "y"}]}).items[0].name == "y"
+
+
 @pytest.mark.parametrize(
     ("raw", "name", "size", "on"),
     [

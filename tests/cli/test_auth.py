@@ -1,0 +1,212 @@
+"""``mcpclient auth``, and how other commands log in."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient.cli import auth
+from mcpclient.cli.auth import ScreenTerminal, auth_for
+from mcpclient.cli.main import main
+from mcpclient.cli.screen import Screen
+from mcpclient.client.authentication import OAuth, default_store
+from mcpclient.net.logins import BrowserLogin, TwoStepLogin
+from mcpclient.net.terminal import Terminal
+from tests.support.http_server import HttpServer
+from tests.support.mcp_http import StreamableEndpoint
+from tests.support.mcp_server import McpServer
+from tests.support.protected import Protected
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def _credentials_of_the_test(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(tmp_path / "credentials.json"))
+
+
+@contextmanager
+def protected_server(**options: Any) -> Iterator[tuple[str, Protected]]:
+    """A server in a thread of its own, since a command has an event loop of its own."""
+    protected = Protected(StreamableEndpoint(McpServer("both")).routes, **options)
+    started: list[Any] = []
+    ready = threading.Event()
+
+    async def run() -> None:
+        over = asyncio.Event()
+        async with HttpServer(protected.routes) as server:
+            started.extend([str(server.url()), asyncio.get_running_loop(), over])
+            ready.set()
+            await over.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()))
+    thread.start()
+    ready.wait()
+    url, loop, over = started
+    try:
+        yield url, protected
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join()
+
+
+@pytest.fixture
+def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Somebody sits there, and pastes where the shown address leads. Returns what was shown."""
+    shown: list[str] = []
+
+    async def read_line(self: Terminal) -> str:
+        page = next(line.strip() for line in reversed(shown) if "authorize?" in line)
+        return servers[0].authorize(page)
+
+    def say(self: Terminal, text: str) -> None:
+        shown.extend(text.splitlines())
+
+    monkeypatch.setattr(ScreenTerminal, "is_interactive", True)
+    monkeypatch.setattr(ScreenTerminal, "read_line", read_line)
+    monkeypatch.setattr(ScreenTerminal, "say", say)
+    for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    return shown
+
+
+servers: list[Protected] = []
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, Protected]]:
+    with protected_server() as (url, protected):
+        servers[:] = [protected]
+        yield url, protected
+
+
+def test_login_status_and_logout(
+    server: tuple[str, Protected], at_a_terminal: list[str], capsys: Capture
+) -> None:
+    """F-SHOW-1: and what other commands make of it."""
+    url, protected = server
+    assert main(["auth", "login", url, "--scope", "a", "--scope", "b", "--no-browser"]) == 0
+    assert capsys.readouterr().out == f"logged in to {url}\n"
+    assert "scope=a+b" in "".join(at_a_terminal)
+    assert main(["auth"]) == 0
+    assert " ".join(capsys.readouterr().out.split()) == f"{url} logged in, renewed as needed a b"
+    assert main(["auth", "status", url, "--json"]) == 0
+    (login,) = json.loads(capsys.readouterr().out)["logins"]
+    assert (login["server"], login["renewable"], login["scopes"]) == (url, True, ["a", "b"])
+    assert "SECRET" not in str(login)
+    assert main(["call", url, "echo", "text=hi"]) == 0
+    assert protected.counts["authorize"] == 1
+    assert main(["auth", "logout", url, "--json"]) == 0
+    capsys.readouterr()
+    assert main(["auth", "status"]) == 0
+    assert capsys.readouterr().out == "not logged in anywhere\n"
+    assert main(["auth", "status", url]) == 4
+    assert "not logged in" in capsys.readouterr().err
+
+
+def test_any_command_asks_at_a_terminal(
+    server: tuple[str, Protected], at_a_terminal: list[str], capsys: Capture
+) -> None:
+    """F-AUTH-8: and the call goes on."""
+    url, protected = server
+    assert main(["call", url, "echo", "text=hi"]) == 0
+    assert capsys.readouterr().out == "hi\n"
+    assert protected.counts["authorize"] == 1
+
+
+def test_without_a_terminal_nobody_is_asked(server: tuple[str, Protected], capsys: Capture) -> None:
+    """F-AUTH-8: the exit code and the text say what to do."""
+    url, _ = server
+    assert main(["call", url, "echo", "text=hi"]) == 4
+    error = capsys.readouterr().err
+    assert "authorization is required at" in error
+    assert "mcpclient auth login URL" in error
+    assert main(["call", url, "echo", "text=hi", "--json"]) == 4
+    document = json.loads(capsys.readouterr().out)["error"]
+    assert document["type"] == "AuthorizationRequired"
+    assert "state=" in document["url"]
+
+
+def test_a_server_without_any_oauth(server: tuple[str, Protected], capsys: Capture) -> None:
+    """F-SHOW-2, F-HTTP-7: what it said itself is not hidden by what was tried then."""
+    url, protected = server
+    assert main(["tools", f"{url.removesuffix('/mcp')}/mcp", "--header", "Authorization: x"]) == 4
+    assert "HTTP 401" in capsys.readouterr().err
+    protected._mcp.clear()
+
+
+def test_tokens_that_end(
+    monkeypatch: pytest.MonkeyPatch, at_a_terminal: list[str], capsys: Capture
+) -> None:
+    """F-SHOW-1: without a refresh token a login has an end."""
+    with protected_server(refreshes=False) as (url, protected):
+        servers[:] = [protected]
+        assert main(["auth", "login", url]) == 0
+        main(["auth", "status"])
+        assert "logged in\n" in capsys.readouterr().out.replace("  ", "") + "\n"
+        monkeypatch.setattr(auth.time, "time", lambda: 1e12)
+        main(["auth", "status"])
+        assert "expired" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["auth", "login"],
+        ["auth", "logout"],
+        ["auth", "enter", "https://a.example"],
+        ["auth", "login", "https://a.example", "https://b.example"],
+        ["auth", "login", "not a url"],
+        ["auth", "status", "--", "server"],
+    ],
+)
+def test_words_that_make_no_sense(words: list[str]) -> None:
+    """F-SHOW-2"""
+    assert main(words) == 2
+
+
+def test_the_help_names_the_words(capsys: Capture) -> None:
+    """F-SHOW-1"""
+    with pytest.raises(SystemExit):
+        main(["auth", "--help"])
+    text = capsys.readouterr().out
+    assert "login URL | logout URL | status [URL]" in text
+    assert "--client-id" in text
+    assert "SERVER-COMMAND" not in text
+
+
+def screen() -> Screen:
+    return Screen(io.StringIO(), io.StringIO(), {})
+
+
+def test_how_other_commands_log_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-8"""
+    assert auth_for(["server"], (), screen()) is None
+    assert auth_for("https://a.example", ("authorization: Basic x",), screen()) is None
+    assert auth_for("unix:///socket", (), screen()) is None
+    silent = auth_for("https://a.example/mcp", ("X-A: b",), screen())
+    assert isinstance(silent, OAuth)
+    assert isinstance(silent.provider, TwoStepLogin)
+    assert silent.provider.store is default_store()
+    assert not silent.local_development
+    monkeypatch.setattr(ScreenTerminal, "is_interactive", True)
+    asking = auth_for("ws://localhost:1/mcp", (), screen())
+    assert isinstance(asking, OAuth)
+    assert isinstance(asking.provider, BrowserLogin)
+    assert asking.local_development
+
+
+def test_what_is_shown_is_escaped() -> None:
+    """F-SHOW-5"""
+    errors = io.StringIO()
+    ScreenTerminal(Screen(io.StringIO(), errors, {})).say("one\n\x1b[31mtwo")
+    assert errors.getvalue().splitlines()[0] == "one"
+    assert "\x1b" not in errors.getvalue()
