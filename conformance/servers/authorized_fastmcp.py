@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse
 from conformance.servers import features
 
 
-class Provider(in_memory.InMemoryOAuthProvider):
+class Provider(in_memory.InMemoryOAuthProvider):  # type: ignore[misc]
     """Counts what it is asked for, and issues tokens of two lifetimes."""
 
     def __init__(self, base_url: str, token_seconds: int) -> None:
@@ -33,7 +33,8 @@ class Provider(in_memory.InMemoryOAuthProvider):
 
     async def authorize(self, client: Any, params: Any) -> str:
         self.counts["authorize"] += 1
-        return await super().authorize(client, params)
+        location: str = await super().authorize(client, params)
+        return location
 
     async def exchange_authorization_code(self, client: Any, authorization_code: Any) -> Any:
         self.counts["authorization_code"] += 1
@@ -53,7 +54,7 @@ def main() -> None:
     server = FastMCP(features.NAME, version="1.0", auth=provider)
     features.offer(server)
 
-    @server.custom_route("/counts", methods=["GET"])
+    @server.custom_route("/counts", methods=["GET"])  # type: ignore[untyped-decorator]
     async def counts(request: Request) -> JSONResponse:
         return JSONResponse(dict(provider.counts))
 

@@ -36,7 +36,9 @@ from conformance.servers import features
 SCOPE = "tools"
 
 
-class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
+class Provider(
+    OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]  # type: ignore[misc]
+):
     """Keeps clients, codes and tokens in memory."""
 
     def __init__(self, token_seconds: int) -> None:
@@ -70,7 +72,10 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
             resource=params.resource,
         )
         self._codes[code.code] = code
-        return construct_redirect_uri(str(params.redirect_uri), code=code.code, state=params.state)
+        location: str = construct_redirect_uri(
+            str(params.redirect_uri), code=code.code, state=params.state
+        )
+        return location
 
     async def load_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Protocol
 
 __all__ = ["Stream", "StreamReceiver", "abort_transport"]
@@ -91,7 +92,11 @@ def abort_transport(transport: asyncio.Transport) -> None:
         transport.abort()
     except RuntimeError:
         # What the closed loop would have called in its next turn closes the socket; else that
-        # would stay open until the garbage collector finds and reports it.
-        finish = getattr(transport, "_call_connection_lost", None)
+        # would stay open until the garbage collector finds and reports it. A TLS transport is a
+        # layer above the one with the socket, and then asks the closed loop once more.
+        tls = getattr(transport, "_ssl_protocol", None)
+        owner = transport if tls is None else tls._transport
+        finish = getattr(owner, "_call_connection_lost", None)
         if finish is not None:
-            finish(None)
+            with suppress(RuntimeError):
+                finish(None)

@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from mcpclient.cli import auth
 from mcpclient.cli.auth import ScreenTerminal, auth_for
 from mcpclient.cli.main import main
 from mcpclient.cli.screen import Screen
@@ -152,7 +152,7 @@ def test_tokens_that_end(
         assert main(["auth", "login", url]) == 0
         main(["auth", "status"])
         assert "logged in\n" in capsys.readouterr().out.replace("  ", "") + "\n"
-        monkeypatch.setattr(auth.time, "time", lambda: 1e12)
+        monkeypatch.setattr(time, "time", lambda: 1e12)
         main(["auth", "status"])
         assert "expired" in capsys.readouterr().out
 

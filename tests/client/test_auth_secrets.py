@@ -189,7 +189,7 @@ def test_a_browser_login_shows_only_the_address(everything: Everything, tmp_path
     said = io.StringIO()
 
     class Pasting(Terminal):
-        is_interactive = True  # type: ignore[assignment]
+        is_interactive = True
 
         async def read_line(self) -> str:
             line = next(text for text in said.getvalue().split() if "authorize?" in text)

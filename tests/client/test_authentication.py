@@ -97,9 +97,10 @@ def test_the_store_may_be_the_callers() -> None:
         (ClientCredentials(client_id="id", client_secret="s", store=store), store),
         (OAuth(provider=provider), provider),
     ):
-        credentials = auth.credentials(URL, NetworkOptions())  # type: ignore[attr-defined]
+        credentials = auth.credentials(URL, NetworkOptions())
+        assert isinstance(credentials, OAuthAuthorizer)
         assert credentials._provider is expected
-        assert dataclasses.replace(auth) == auth  # type: ignore[type-var]
+        assert dataclasses.replace(auth) == auth
 
 
 def test_a_missing_option_is_a_usage_error() -> None:

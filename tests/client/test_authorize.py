@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Callable
 
 import pytest
@@ -41,6 +43,9 @@ from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
 from tests.support.mcp_server import McpServer
 from tests.support.protected import Protected, User
+
+Events = partial(defaultdict[str, asyncio.Event], asyncio.Event)
+"""Events by name, each made when it is first used, in the event loop."""
 
 Scene = Callable[["Client", Protected, User], Awaitable[None]]
 
@@ -204,30 +209,30 @@ def test_the_time_of_the_user_does_not_count() -> None:
 
 def test_cancelling_a_call_gives_up_its_own_waiting_only() -> None:
     """F-AUTH-8: the login goes on for the others, who share it."""
-    go_on, asked = asyncio.Event(), asyncio.Event()
+    events = Events()
 
     async def when_told(request: Authorize) -> Callback:
-        asked.set()
-        await go_on.wait()
+        events["asked"].set()
+        await events["go_on"].wait()
         return await User(servers[0]).yes(request)
 
     servers: list[Protected] = []
 
     async def scene(client: Client, server: Protected, user: User) -> None:
         servers.append(server)
-        go_on.set()
+        events["go_on"].set()
         await client.connect()
-        go_on.clear()
-        asked.clear()
+        events["go_on"].clear()
+        events["asked"].clear()
         server.revoke()
         server.refresh_tokens.clear()
         first = asyncio.ensure_future(echo(client, "first"))
         second = asyncio.ensure_future(echo(client, "second"))
-        await asked.wait()
+        await events["asked"].wait()
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
             await first
-        go_on.set()
+        events["go_on"].set()
         assert await second == "second"
         assert len(user.asked) == 2
 
@@ -238,15 +243,15 @@ def test_closing_gives_up_a_login() -> None:
     """F-AUTH-8: nothing is left running, and the call learns why."""
 
     async def never(request: Authorize) -> Callback:
-        started.set()
+        events["started"].set()
         await asyncio.get_running_loop().create_future()
         raise AssertionError("not reached")
 
-    started = asyncio.Event()
+    events = Events()
 
     async def scene(client: Client, server: Protected, user: User) -> None:
         connecting = asyncio.ensure_future(client.connect())
-        await started.wait()
+        await events["started"].wait()
         await client.close()
         with pytest.raises(UsageError):
             await connecting
@@ -257,24 +262,25 @@ def test_closing_gives_up_a_login() -> None:
 def test_cancelling_connect_gives_up_the_login() -> None:
     """F-AUTH-8"""
 
-    async def never(request: Authorize) -> Callback:
-        started.set()
+    async def stall(request: Authorize) -> Callback:
+        events["started"].set()
         try:
-            return await asyncio.get_running_loop().create_future()
+            await asyncio.get_running_loop().create_future()
+            raise AssertionError("not reached")
         finally:
-            ended.set()
+            events["ended"].set()
 
-    started, ended = asyncio.Event(), asyncio.Event()
+    events = Events()
 
     async def scene(client: Client, server: Protected, user: User) -> None:
         connecting = asyncio.ensure_future(client.connect())
-        await started.wait()
+        await events["started"].wait()
         connecting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await connecting
-        assert ended.is_set()
+        assert events["ended"].is_set()
 
-    play(scene, user=never)
+    play(scene, user=stall)
 
 
 def test_nobody_is_asked_again_for_a_while() -> None:
@@ -553,10 +559,10 @@ def test_a_flow_that_should_ask_for_nothing() -> None:
 def test_an_exclusive_flow_that_fails_for_nobody_is_only_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    go_on = asyncio.Event()
+    events = Events()
 
     def failing() -> Flow[None]:
-        yield Ask(go_on.wait)
+        yield Ask(events["go_on"].wait)
         raise AuthError("too late")
 
     async def main() -> None:
@@ -565,7 +571,7 @@ def test_an_exclusive_flow_that_fails_for_nobody_is_only_logged(
             await asyncio.sleep(0)
             await asyncio.sleep(0)
             task.cancel()
-            go_on.set()
+            events["go_on"].set()
             await asyncio.wait(set(made._tasks))
 
     with caplog.at_level("DEBUG", "mcpclient.auth"):

@@ -220,6 +220,22 @@ def test_client_certificates(version: ssl.TLSVersion, tmp_path: Path) -> None:
         asyncio.run(scenario(f"https://localhost:{port}"))
 
 
+def test_an_encrypted_connection_can_be_dropped_after_its_loop_is_closed(tmp_path: Path) -> None:
+    """F-LIFE-5: a finalizer may come late; the socket is released all the same."""
+    authority = Authority(tmp_path)
+    dialer = dialer_with(ca_file=authority.file)
+
+    async def connect(port: int) -> Stream:
+        return await dialer.dial(parse_url(f"https://localhost:{port}"), lambda: Stream(Recorder()))
+
+    with blocking_server(authority.server_context(), 1) as port:
+        loop = asyncio.new_event_loop()
+        stream = loop.run_until_complete(connect(port))
+        loop.close()
+        stream.abort()
+        stream.abort()
+
+
 def test_a_server_without_tls_is_noticed() -> None:
     """F-HTTP-12: https where http is spoken."""
 

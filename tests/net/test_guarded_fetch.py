@@ -20,6 +20,7 @@ from mcpclient.errors import (
     McpError,
     SsrfError,
 )
+from mcpclient.framing.uri import parse_url
 from mcpclient.net import guarded_fetch
 from mcpclient.net.guarded_fetch import GuardedFetcher
 from mcpclient.net.network_options import NetworkOptions
@@ -233,7 +234,7 @@ def test_a_reset_connection() -> None:
 def test_a_server_that_speaks_first_or_leaves_at_once() -> None:
     async def main() -> None:
         fetcher = guarded_fetch._Exchange(
-            guarded_fetch.parse_url("http://auth.example/"),
+            parse_url("http://auth.example/"),
             10,
             asyncio.get_running_loop().create_future(),
         )

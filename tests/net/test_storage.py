@@ -185,7 +185,7 @@ def test_elsewhere_than_on_posix_modes_mean_nothing(
     put(FileStore(path), "a", RECORD)
     store = FileStore(path)
     path.chmod(0o666)
-    monkeypatch.setattr(storage.os, "name", "nt")
+    monkeypatch.setattr(os, "name", "nt")
     records = store._read()
     monkeypatch.undo()
     assert records == {"a": RECORD}
