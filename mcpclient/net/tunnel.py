@@ -98,13 +98,13 @@ class Tunnel(asyncio.Protocol):
             self._transport.pause_reading()
             if not self._established.done():
                 self._established.set_result(None)
-        elif head.status == 407 and self._proxy.credentials is None:
+        elif head.status in (401, 407) and self._proxy.credentials is None:
             self._fail(
-                f"{self._shown} asks for credentials (407): write them into its URL, "
+                f"{self._shown} asks for credentials ({head.status}): write them into its URL, "
                 "http://user:password@host:port"
             )
-        elif head.status == 407:
-            self._fail(f"{self._shown} does not accept the credentials in its URL (407)")
+        elif head.status in (401, 407):  # 401 is wrong here, but what tinyproxy answers
+            self._fail(f"{self._shown} does not accept the credentials in its URL ({head.status})")
         else:
             where = f"{self._url.host} port {self._url.port}"
             answer = f"{head.status} {head.reason}".strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
@@ -67,7 +68,7 @@ def play(scene: Scene, *, user: Any = None, client: Any = None, **options: Any) 
             finally:
                 await made.close()
 
-    asyncio.run(asyncio.wait_for(main(), 30))
+    asyncio.run(asyncio.wait_for(main(), 10_000))
     return protected
 
 
@@ -185,11 +186,14 @@ def test_a_scope_that_never_suffices_is_an_error_of_its_own() -> None:
     assert play(scene).counts["authorize"] == 2
 
 
-def test_the_time_of_the_user_does_not_count() -> None:
+def test_the_time_of_the_user_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-8: neither as the connect timeout nor as a call's."""
 
     async def slowly(request: Authorize) -> Callback:
-        await asyncio.sleep(0.3)  # longer than every limit below
+        loop = asyncio.get_running_loop()
+        later = loop.time() + 1000 - time.monotonic()
+        monkeypatch.setattr(loop, "time", lambda: time.monotonic() + later)
+        await asyncio.sleep(0.001)  # every timer that is due goes off
         return await User(servers[0]).yes(request)
 
     servers: list[Protected] = []
@@ -199,11 +203,11 @@ def test_the_time_of_the_user_does_not_count() -> None:
         await client.connect()
         server.revoke()
         server.refresh_tokens.clear()
-        assert await client.call_tool("echo", {"text": "hi"}, timeout=0.2, max_timeout=0.2)
+        assert await client.call_tool("echo", {"text": "hi"}, timeout=30, max_timeout=30)
         with pytest.raises(CallTimeout):
-            await client.call_tool("never", {}, timeout=0.05)
+            await client.call_tool("never", {}, timeout=0.01)
 
-    server = play(scene, user=slowly, client={"connect_timeout": 0.2})
+    server = play(scene, user=slowly, client={"connect_timeout": 30})
     assert server.counts["authorize"] == 2
 
 

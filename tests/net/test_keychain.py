@@ -115,7 +115,7 @@ def test_a_record_is_kept_and_removed(folder: Path) -> None:
 
 def test_a_long_record(folder: Path) -> None:
     """F-AUTH-9: longer than a line may be that is piped to `security`; nothing is left of it."""
-    record = {"token": "x" * 20_000}
+    record = {"token": "x" * 5_000}
     store = KeychainStore()
     run(store.save(KEY, record))
     assert run(store.load(KEY)) == record

@@ -126,6 +126,7 @@ def test_credentials_are_sent_to_the_proxy() -> None:
     ("answer", "reason"),
     [
         (b"HTTP/1.1 403 Forbidden\r\n\r\n", "refused to connect to server.test port 81: 403 Forb"),
+        (b"HTTP/1.1 401 No\r\n\r\n", "does not accept the credentials in its URL (401)"),
         (b"HTTP/1.1 502\r\n\r\n", "refused to connect to server.test port 81: 502"),
         (b"", "closed the connection without answering"),
         (b"HTTP/1.1 20", "closed the connection without answering"),
