@@ -32,7 +32,8 @@ class Server:
         public = {name: value for name, value in params.items() if name != "_meta"}
         self.asked.append((method, public))
         result = self._results[method]
-        return result(params) if callable(result) else result
+        answer: Mapping[str, Any] = result(params) if callable(result) else result
+        return answer
 
 
 def use(server: Server, work: Work, version: str = "2025-11-25", **options: Any) -> None:

@@ -52,7 +52,8 @@ def test_a_plain_function_is_a_server_too() -> None:
     def plain(method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         if method == "server/discover":
             raise mcpclient.PeerError(-32601, "Method not found")
-        return INITIALIZED if method == "initialize" else {"tools": [{"name": "one"}]}
+        listed: Mapping[str, Any] = {"tools": [{"name": "one"}]}
+        return INITIALIZED if method == "initialize" else listed
 
     async def session() -> None:
         async with mcpclient.connect(InProcessTransport(answering(plain))) as client:
@@ -79,7 +80,7 @@ def test_exceptions_of_the_server_function_are_error_answers() -> None:
 
 def test_messages_are_copies_as_json_has_them() -> None:
     """F-MEM-1: what one side changes later, the other does not see."""
-    sent = {"message": "before", "list": [1, (2, 3)]}
+    sent: dict[str, Any] = {"message": "before", "list": [1, (2, 3)]}
     received: list[Any] = []
 
     async def serve(end: ServerEnd) -> None:
