@@ -9,10 +9,10 @@ python := $(VENV)/bin/python
 stamp := $(VENV)/.installed-by-$(subst /,-,$(PYTHON))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-all conformance bench
+.PHONY: help demo test check test-all conformance conformance-websocket bench
 
 help: ## list the targets
-	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-22s %s\n", $$1, $$2 }'
 
 demo: ## run a real session with an embedded server (needs nothing but Python)
 	$(PYTHON) -m conformance.demo
@@ -36,6 +36,9 @@ test-all: ## run the tests on every supported Python of this machine
 
 conformance: $(stamp) ## meet recorded, live and official peers (STRICT=1: what cannot run fails)
 	STRICT=$(STRICT) $(python) -m conformance
+
+conformance-websocket: $(stamp) ## meet the Autobahn testsuite (needs Python 2.7 for its server)
+	$(python) -m conformance.websocket
 
 bench: $(stamp) ## measure against the asyncio floor and the clients that are installed
 	$(python) -m tests.bench

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator
 
 from conformance import authorized, live, official
 from conformance.results import FAILED, NOT_RUN, Row, exit_code, summary
+from conformance.websocket import meetings
 
 PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "live": live.run,
+    "websocket": meetings.run,
     "authorized": authorized.run,
     "official": official.run,
 }

@@ -42,7 +42,9 @@ class Stream(asyncio.BufferedProtocol):
     def write(self, data: bytes) -> None:
         """Write, unless the connection has ended."""
         if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(data)
+            # Before Python 3.12 a transport slices what the socket does not take at once; a slice
+            # of a view is no copy.
+            self._transport.write(data if len(data) < _READ_SIZE else memoryview(data))
 
     def close(self) -> None:
         """Close the connection once everything is written."""
