@@ -2,7 +2,7 @@
 
 On macOS that is ``security``, elsewhere ``secret-tool`` for a Secret Service (GNOME Keyring,
 KWallet, KeePassXC). Secrets go through pipes, never through arguments, which every user of a
-machine may read. Windows brings no tool that gives a secret back, so there `FileStore` is the store.
+machine may read. Windows brings no tool that gives a secret back; there `FileStore` serves.
 """
 
 from __future__ import annotations

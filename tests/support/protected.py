@@ -22,8 +22,8 @@ class Protected:
     """Puts authorization in front of the handler of an MCP endpoint.
 
     ``expires_in``: the lifetime of the first tokens; refreshed ones live for an hour.
-    ``refreshes``: whether there are refresh tokens. ``scopes``: what the methods of MCP need beyond any token.
-    ``counts``: how often each endpoint and each grant was used.
+    ``refreshes``: whether there are refresh tokens. ``scopes``: what the methods of MCP need beyond
+    any token. ``counts``: how often each endpoint and each grant was used.
     """
 
     def __init__(
