@@ -204,7 +204,7 @@ class Connection:
             if self.generation != generation:
                 return
             session = self.session
-            plan = _plan_for(self.route, self.options, None)
+            plan = _plan_for(self.route, self.options, session.transport, None)
             version = session.era.version if session.era is not None else LATEST_HANDSHAKE
             if era_of(version) is None:  # accepted from the server, but not to be offered to it
                 version = LATEST_HANDSHAKE
@@ -327,7 +327,9 @@ def _traced(transport: Transport, options: Options) -> Transport:
     return transport if options.trace is None else TracingTransport(transport, options.trace)
 
 
-def _plan_for(route: Route, options: Options, remembered: Era | None) -> Plan:
+def _plan_for(
+    route: Route, options: Options, transport: Transport, remembered: Era | None
+) -> Plan:
     return Plan(
         _identity(options),
         route.shown,
@@ -335,6 +337,7 @@ def _plan_for(route: Route, options: Options, remembered: Era | None) -> Plan:
         remembered=remembered,
         strict=options.strict_version,
         may_switch=route.open_legacy is not None,
+        answers_all=transport.carries_headers,
     )
 
 
@@ -373,7 +376,9 @@ class _Opening:
     async def run(self, remembered: Era | None) -> Agreement:
         """Open the transport and negotiate."""
         await self._open_transport(self._session.transport)
-        return await self._negotiate(_plan_for(self._route, self._options, remembered))
+        transport = self._session.transport
+        plan = _plan_for(self._route, self._options, transport, remembered)
+        return await self._negotiate(plan)
 
     async def follow(self, plan: Plan, version: str) -> Agreement:
         """Negotiate again on an open transport, in the revision agreed on before."""

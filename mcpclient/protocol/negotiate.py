@@ -53,6 +53,7 @@ __all__ = [
 # How long a server may take to answer the probe before it counts as one that ignores it. A server
 # that merely starts slowly loses nothing: see `_fall_back`.
 PROBE_TIMEOUT = 5.0
+PATIENT_PROBE_TIMEOUT = 15.0
 
 logger = logging.getLogger("mcpclient.negotiate")
 
@@ -115,8 +116,9 @@ class Plan:
     """What to try. ``version``: a pinned revision, None for the newest both sides speak.
 
     ``remembered``: the era this server was found in before. ``strict``: an unknown revision is an
-    error. ``may_switch``: the URL may turn out to be a legacy HTTP+SSE server. ``target``: what is
-    connected to, for messages.
+    error. ``may_switch``: the URL may turn out to be a legacy HTTP+SSE server. ``answers_all``: on
+    this transport, HTTP, every request is answered, so that silence tells of a slow server and not
+    of its era. ``target``: what is connected to, for messages.
     """
 
     identity: ClientIdentity
@@ -125,6 +127,7 @@ class Plan:
     remembered: Era | None = None
     strict: bool = False
     may_switch: bool = False
+    answers_all: bool = False
 
 
 def negotiate(plan: Plan) -> Steps:
@@ -273,8 +276,9 @@ def _is_plain(error: Exception) -> bool:
 def _probe(plan: Plan) -> Steps:
     """Ask in the stateless era; unless the answer shows a server of that era, fall back."""
     silent = False
+    patience = PATIENT_PROBE_TIMEOUT if plan.answers_all else PROBE_TIMEOUT
     try:
-        era, result = yield from _discover(plan, LATEST_STATELESS, PROBE_TIMEOUT)
+        era, result = yield from _discover(plan, LATEST_STATELESS, patience)
     except CallTimeout:
         silent = True
     except ConnectionLost:

@@ -28,6 +28,7 @@ from mcpclient.protocol.era import ClientIdentity
 from mcpclient.protocol.era_handshake import HandshakeEra
 from mcpclient.protocol.era_stateless import StatelessEra
 from mcpclient.protocol.negotiate import (
+    PATIENT_PROBE_TIMEOUT,
     PROBE_TIMEOUT,
     Agreement,
     Ask,
@@ -498,3 +499,13 @@ def test_a_memory_is_not_doubted_without_reason(failure: McpError) -> None:
     with pytest.raises(type(failure)) as caught:
         converse(plan(remembered=Era.HANDSHAKE), [("initialize 2025-11-25", failure)])
     assert caught.value is failure
+
+
+def test_where_every_request_is_answered_the_probe_waits_longer() -> None:
+    """F-LIFE-3: over HTTP silence tells of a slow server, not of an old one."""
+    waits = []
+    for answers_all in (False, True):
+        first = next(negotiate(Plan(IDENTITY, "here", answers_all=answers_all)))
+        assert isinstance(first, Ask)
+        waits.append(first.timeout)
+    assert waits == [PROBE_TIMEOUT, PATIENT_PROBE_TIMEOUT]
