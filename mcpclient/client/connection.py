@@ -327,9 +327,7 @@ def _traced(transport: Transport, options: Options) -> Transport:
     return transport if options.trace is None else TracingTransport(transport, options.trace)
 
 
-def _plan_for(
-    route: Route, options: Options, transport: Transport, remembered: Era | None
-) -> Plan:
+def _plan_for(route: Route, options: Options, transport: Transport, remembered: Era | None) -> Plan:
     return Plan(
         _identity(options),
         route.shown,
