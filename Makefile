@@ -18,7 +18,7 @@ demo: ## run a real session with an embedded server (needs nothing but Python)
 	$(PYTHON) -m conformance.demo
 
 test: $(stamp) ## run the tests
-	$(python) -m pytest
+	$(python) -m pytest -n auto
 
 check: $(stamp) ## lint, types, floors, tests, and the coverage gates
 	$(VENV)/bin/ruff check
