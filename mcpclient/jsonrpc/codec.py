@@ -18,6 +18,7 @@ from .messages import RequestId
 
 __all__ = ["MalformedMessage", "decode", "encode", "find_response_id"]
 
+_decode = json.JSONDecoder().decode
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
@@ -52,7 +53,7 @@ def decode(text: bytes | str) -> Any:
     """
     try:
         string = str(text, "utf-8") if isinstance(text, bytes) else text
-        return json.loads(string[1:] if string.startswith("\ufeff") else string)
+        return _decode(string[1:] if string.startswith("\ufeff") else string)
     except (ValueError, RecursionError) as error:
         raise MalformedMessage(_explain(error), find_response_id(text)) from None
 

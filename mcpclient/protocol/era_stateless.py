@@ -7,6 +7,7 @@ revision 2026-07-28.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ..jsonrpc import messages
@@ -41,6 +42,7 @@ class StatelessEra:
         self.header_parameters = HeaderParameters()
         self._identity = identity
         self._meta: dict[str, Any] = {
+            _PREFIX + "protocolVersion": version,
             _PREFIX + "clientInfo": identity.info,
             _PREFIX + "clientCapabilities": identity.capabilities,
         }
@@ -54,18 +56,20 @@ class StatelessEra:
     ) -> Outgoing:
         """Return a request with its metadata, and the headers that mirror it."""
         full = {**(params or {})}
-        # The revision is this era's to say: the header below repeats it.
-        version = {_PREFIX + "protocolVersion": self.version}
-        full["_meta"] = {**self._meta, **full.get("_meta", {}), **version}
+        full["_meta"] = self._meta_with(full["_meta"]) if "_meta" in full else {**self._meta}
         if log_level is not None:
             full["_meta"].setdefault(_PREFIX + "logLevel", log_level)
         return Outgoing(
             messages.request(request_id, method, full),
-            headers=self._mirror(method, full),
+            headers=partial(self._mirror, method, full),
             cancel=(Cancel.NOT_ALLOWED if method == "server/discover" else Cancel.CLOSE_STREAM),
             repeatable=is_repeatable(method),
             stays_open=method == "subscriptions/listen",
         )
+
+    def _meta_with(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        # The revision is this era's to say: a header repeats it.
+        return {**self._meta, **given, _PREFIX + "protocolVersion": self.version}
 
     def _mirror(self, method: str, params: Mapping[str, Any]) -> dict[str, str]:
         headers = {"MCP-Protocol-Version": self.version, "Mcp-Method": method}

@@ -6,7 +6,7 @@ An era writes the envelope; a transport obeys it and never looks at method names
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ..jsonrpc.messages import Message, RequestId
 
@@ -27,7 +27,7 @@ class Outgoing:
     """A message and its rules.
 
     ``message``: the JSON-RPC message. ``headers``: what the protocol has a transport with headers
-    send along; ``caller_headers``: what the caller wants sent with this message only.
+    send along, or a function that says so when asked; ``caller_headers``: what the caller wants sent with this message only.
     ``cancel``: see `Cancel`. ``resumable``: a response stream that breaks may be continued by
     event id. ``repeatable``: sending it twice does no harm, so a connection that turns out to be
     stale may be replaced without asking. ``opens_session``: it belongs to no session yet, and its
@@ -36,9 +36,9 @@ class Outgoing:
     """
 
     __slots__ = (
+        "_headers",
         "caller_headers",
         "cancel",
-        "headers",
         "message",
         "opens_session",
         "repeatable",
@@ -50,7 +50,7 @@ class Outgoing:
         self,
         message: Message,
         *,
-        headers: Mapping[str, str] = _NO_HEADERS,
+        headers: Mapping[str, str] | Callable[[], Mapping[str, str]] = _NO_HEADERS,
         cancel: Cancel = Cancel.NOT_ALLOWED,
         resumable: bool = False,
         repeatable: bool = True,
@@ -58,13 +58,20 @@ class Outgoing:
         stays_open: bool = False,
     ) -> None:
         self.message = message
-        self.headers = headers
+        self._headers = headers
         self.caller_headers = _NO_HEADERS
         self.cancel = cancel
         self.resumable = resumable
         self.repeatable = repeatable
         self.opens_session = opens_session
         self.stays_open = stays_open
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The protocol's headers. Most transports have none, and then they are never made."""
+        if callable(self._headers):
+            self._headers = self._headers()
+        return self._headers
 
     @property
     def request_id(self) -> RequestId | None:
