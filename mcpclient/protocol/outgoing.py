@@ -27,7 +27,8 @@ class Outgoing:
     """A message and its rules.
 
     ``message``: the JSON-RPC message. ``headers``: what the protocol has a transport with headers
-    send along, or a function that says so when asked; ``caller_headers``: what the caller wants sent with this message only.
+    send along, or a function that says so when asked; ``caller_headers``: what the caller wants
+    sent with this message only.
     ``cancel``: see `Cancel`. ``resumable``: a response stream that breaks may be continued by
     event id. ``repeatable``: sending it twice does no harm, so a connection that turns out to be
     stale may be replaced without asking. ``opens_session``: it belongs to no session yet, and its
