@@ -34,7 +34,7 @@ test-all: ## run the tests on every supported Python of this machine
 		$(MAKE) --no-print-directory test PYTHON="$$interpreter" VENV=".venv-$$version" </dev/null; \
 	done
 
-conformance: $(stamp) ## meet recorded, live and official peers (STRICT=1: what cannot run fails)
+conformance: $(stamp) ## meet reference servers and the official suite (STRICT=1: what cannot run fails)
 	STRICT=$(STRICT) $(python) -m conformance
 
 conformance-websocket: $(stamp) ## meet the Autobahn testsuite (needs Python 2.7 for its server)

@@ -9,6 +9,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable
 
+from .. import __version__
 from ..errors import McpError
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
 from ..net.network_options import ClientCertificate, NetworkOptions
@@ -25,7 +26,7 @@ from .elicitation import ElicitationOption
 from .handlers import Handlers
 from .hooks import Hooks
 from .listen import Listening, Subscription
-from .options import DEFAULT, VERSION, Authentication, Events, Options, Seconds, Timeouts
+from .options import DEFAULT, Authentication, Events, Options, Seconds, Timeouts
 from .prompts import Prompts
 from .resources import Resources
 from .response_cache import ClientCache
@@ -153,7 +154,7 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
     ) -> None:
         options = Options(
             timeouts=Timeouts.of(timeout, max_timeout, connect_timeout, close_timeout, os.environ),
-            client_info=client_info or {"name": "mcpclient", "version": VERSION},
+            client_info=client_info or {"name": "mcpclient", "version": __version__},
             handlers=Handlers(sampling, elicitation, roots),
             extensions=checked_extensions(extensions or {}),
             events=Events(on_notification, on_log, on_error, on_close),

@@ -22,8 +22,6 @@ from .session import CallOptions
 
 __all__ = ["DEFAULT", "Authentication", "Default", "Events", "Options", "Seconds", "Timeouts"]
 
-VERSION = "0.1.0"
-
 
 class Default(enum.Enum):
     """Stands for "not given" where None means something else."""
