@@ -1,0 +1,231 @@
+"""The transcript of a session: what was sent and received, as JSON lines, readable by eye.
+
+One format serves the wire trace, ``mcpclient record`` and ``replay``, and the conformance suite. It
+is version 1; a reader refuses a version it does not know and ignores members it does not know.
+
+A connection begins with a header, ``{"transcript": 1, "transport": "stdio", "target": …}``, which may
+say more: when it was recorded, by what, how. Every other line is a record::
+
+    {"time": 0.0142, "direction": "sent", "channel": "stdio", "message": {"jsonrpc": "2.0", …}}
+
+- ``time``: seconds since the header.
+- ``direction``: ``sent`` and ``received`` as the client sees it; ``note`` is what never crossed the
+  wire, such as the reason why a message was rejected.
+- ``channel``: what carried it, one ordered stream of bytes: ``stdio``, ``stderr``, ``websocket``,
+  ``socket``, ``in-process``, and for HTTP one per request, numbered: ``http-1``, ``http-2`` …
+
+What crossed the wire stands in one of these members; the first that says it exactly is used:
+
+- ``message``: a JSON text, compact and in UTF-8, given as the value: one line of a line transport, a
+  body of HTTP, a text message of WebSocket.
+- ``event``: one server-sent event as the fields it was sent with, in their order; ``data`` is the
+  value where it is such a JSON object. A comment is the field with the empty name.
+- ``text``: any other bytes that are UTF-8, whole. ``base64``: any bytes.
+
+With them, or alone, stand:
+
+- ``line_end``: how a line or the lines of an event ended, where that was not ``"\\n"``.
+- ``http``: the head of a request (``method``, ``target``, ``headers``) or of a response (``status``,
+  ``reason``, ``headers``); headers are pairs, in order. A body that is no event stream stands in the
+  record of its head.
+- ``frame``: of a WebSocket, what is no text message: ``binary``, ``ping``, ``pong`` or ``close``,
+  the last with ``code`` and ``reason``.
+- ``end``: the channel has ended: ``complete``, ``closed``, or what went wrong.
+
+Secrets are replaced by names, the same secret always by the same: see `Redactor`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import UsageError
+
+__all__ = [
+    "TRANSCRIPT_VERSION",
+    "Record",
+    "Transcript",
+    "bytes_of_event",
+    "bytes_of_payload",
+    "event_blocks",
+    "event_facts",
+    "line_facts",
+    "payload_facts",
+    "read_transcripts",
+    "write_line",
+]
+
+TRANSCRIPT_VERSION = 1
+
+Record = dict[str, Any]
+"""One line of a transcript after the header."""
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_DIRECTIONS = frozenset({"sent", "received", "note"})
+_BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_NUMBER = re.compile(r"[0-9]+")
+
+
+@dataclass
+class Transcript:
+    """One connection: its header and its records, in the order of time."""
+
+    header: dict[str, Any]
+    records: list[Record] = field(default_factory=list)
+
+    @property
+    def transport(self) -> str:
+        """The name of the transport, as `Client.transport_name` has it."""
+        return str(self.header.get("transport", ""))
+
+
+def write_line(value: Mapping[str, Any]) -> str:
+    """Return a header or a record as one line, with its line end."""
+    return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+def read_transcripts(lines: Iterable[str]) -> list[Transcript]:
+    """Read all connections of a file.
+
+    Raises `UsageError` that names the line for what is no transcript, or one of another version. A
+    last line that was cut off, as by a crash while recording, is left out.
+    """
+    transcripts: list[Transcript] = []
+    for number, (line, is_last) in enumerate(_with_last(lines), 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            if is_last and transcripts and not line.endswith("\n"):
+                break
+            raise UsageError(f"the transcript is broken: line {number} is no JSON") from None
+        if isinstance(value, dict) and "transcript" in value:
+            if value["transcript"] != TRANSCRIPT_VERSION:
+                raise UsageError(
+                    f"the transcript has version {value['transcript']!r}; "
+                    f"this reader knows version {TRANSCRIPT_VERSION}"
+                )
+            transcripts.append(Transcript(value))
+        elif not transcripts:
+            raise UsageError(f"line {number} should be the header of a transcript, and is not")
+        elif not _is_record(value):
+            raise UsageError(f"the transcript is broken: line {number} is no record")
+        else:
+            transcripts[-1].records.append(value)
+    if not transcripts:
+        raise UsageError("the transcript is empty")
+    return transcripts
+
+
+def _with_last(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    previous: str | None = None
+    for line in lines:
+        if previous is not None:
+            yield previous, False
+        previous = line
+    if previous is not None:
+        yield previous, True
+
+
+def _is_record(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.get("direction") in _DIRECTIONS
+        and isinstance(value.get("channel"), str)
+        and isinstance(value.get("time"), (int, float))
+    )
+
+
+# Bytes to facts: the members of a record that say what crossed the wire
+
+
+def payload_facts(data: bytes) -> Record:
+    """Return the member that says ``data`` exactly: ``message``, ``text`` or ``base64``."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode("ascii")}
+    found, value = _exact_value(text)
+    return {"message": value} if found else {"text": text}
+
+
+def line_facts(line: bytes) -> Record:
+    """Return the members for one line of a line transport, its line end included if it has one."""
+    for end in (b"\r\n", b"\n"):
+        if line.endswith(end):
+            facts = payload_facts(line[: -len(end)])
+            return facts if end == b"\n" else {**facts, "line_end": "\r\n"}
+    return {**payload_facts(line), "line_end": ""}
+
+
+def event_blocks(buffer: bytearray) -> Iterator[bytes]:
+    """Take every complete event, with its blank line, off the front of ``buffer``."""
+    while (match := _BLANK_LINE.search(buffer)) is not None:
+        block = bytes(buffer[: match.end()])
+        del buffer[: match.end()]
+        yield block
+
+
+def event_facts(block: bytes) -> Record:
+    """Return the members for one block of an event stream, blank line included, or any part of it.
+
+    They are ``event``, with ``line_end`` where that is not ``"\\n"``, when it gives back these bytes,
+    else ``text`` or ``base64``.
+    """
+    line_end = "\r\n" if b"\r\n" in block else "\n"
+    fields: dict[str, Any] = {}
+    try:
+        lines = block.decode().split(line_end)
+    except UnicodeDecodeError:
+        return payload_facts(block)
+    for line in filter(None, lines):
+        name, _, value = line.partition(": ")
+        found, parsed = _exact_value(value) if name == "data" else (False, None)
+        number = name == "retry" and _NUMBER.fullmatch(value)
+        fields[name] = parsed if found else int(value) if number else value
+    facts: Record = {"event": fields}
+    if line_end != "\n":
+        facts["line_end"] = line_end
+    return facts if fields and bytes_of_event(facts) == block else {"text": block.decode()}
+
+
+def _exact_value(text: str) -> tuple[bool, Any]:
+    """Return a JSON object or array, if writing it again gives the same text."""
+    if text[:1] not in ("{", "["):
+        return False, None
+    try:
+        value = json.loads(text)
+        return _encode(value) == text, value
+    except (ValueError, RecursionError):
+        return False, None
+
+
+# Facts to bytes
+
+
+def bytes_of_payload(record: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a body, a line without its end, or a text message."""
+    if "message" in record:
+        return _encode(record["message"]).encode("utf-8", "surrogatepass")
+    if "text" in record:
+        return str(record["text"]).encode("utf-8", "surrogatepass")
+    return base64.b64decode(record.get("base64", ""))
+
+
+def bytes_of_event(record: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a piece of an event stream."""
+    fields = record.get("event")
+    if not isinstance(fields, dict):
+        return bytes_of_payload(record)
+    end = record.get("line_end", "\n")
+    lines = [
+        f"{name}: {value if isinstance(value, str) else _encode(value)}"
+        for name, value in fields.items()
+    ]
+    return (end.join(lines) + end + end).encode("utf-8", "surrogatepass")
