@@ -9,7 +9,7 @@ python := $(VENV)/bin/python
 stamp := $(VENV)/.installed-by-$(subst /,-,$(PYTHON))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-all conformance conformance-websocket bench
+.PHONY: help demo test check test-all conformance conformance-websocket capture bench soak fuzz
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-22s %s\n", $$1, $$2 }'
@@ -34,14 +34,36 @@ test-all: ## run the tests on every supported Python of this machine
 		$(MAKE) --no-print-directory test PYTHON="$$interpreter" VENV=".venv-$$version" </dev/null; \
 	done
 
-conformance: $(stamp) ## meet reference servers and the official suite (STRICT=1: what cannot run fails)
-	STRICT=$(STRICT) $(python) -m conformance
+# Needs nothing but Python, so that it runs, as far as it can, on a machine that has nothing else.
+conformance: ## transcripts, reference servers, the official suite (STRICT=1: what cannot run fails)
+	STRICT=$(STRICT) $(PYTHON) -m conformance
 
-conformance-websocket: $(stamp) ## meet the Autobahn testsuite (needs Python 2.7 for its server)
-	$(python) -m conformance.websocket
+conformance-websocket: ## meet all of the Autobahn testsuite (needs Python 2.7 for its server)
+	$(PYTHON) -m conformance.websocket
+
+capture: $(stamp) ## make the transcripts again (NAMES="stdio/everything tasks": those only)
+	$(python) -m conformance.capture $(NAMES)
 
 bench: $(stamp) ## measure against the asyncio floor and the clients that are installed
 	$(python) -m tests.bench
+
+SECONDS ?= 300
+SEED ?=
+
+soak: $(stamp) ## random calls, kills and reconnects over every transport (SECONDS=300, SEED=a number)
+	$(python) -m tests.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+fuzz: SECONDS = 60
+fuzz: .venv-fuzz/.installed ## look for inputs that break a parser (SECONDS=60 for each, TARGETS="sse uri")
+	.venv-fuzz/bin/python -m tests.fuzz --seconds $(SECONDS) $(TARGETS)
+
+# The fuzzer has wheels for some Pythons only; the first of them that is on this machine will do.
+.venv-fuzz/.installed: tests/fuzz/requirements.txt
+	@interpreter=$$($(PYTHON) -m tests.tooling.pythons | sed -n 's/^3\.1[234] //p' | head -n 1); \
+	test -n "$$interpreter" || { echo "make fuzz needs Python 3.12, 3.13 or 3.14" >&2; exit 1; }; \
+	"$$interpreter" -m venv --clear .venv-fuzz
+	.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check -r tests/fuzz/requirements.txt
+	touch $@
 
 $(stamp): tests/requirements.txt
 	$(PYTHON) -m venv --clear $(VENV)

@@ -1,6 +1,10 @@
-"""``python -m conformance [PART ...] [--strict]`` runs what this machine can, and says what not.
+"""``python -m conformance [PART ...]`` runs what this machine can, and says what not.
+
+Nothing but Python is needed for the replay, which comes first. What the other parts need is
+installed before each, once and into `.peers`, if there are Node.js, newer Pythons and a network.
 
 ``--strict``, or STRICT=1 in the environment, makes everything that could not run a failure.
+``--offline`` installs nothing. ``--write-readme`` shows the table in the README when all is well.
 """
 
 from __future__ import annotations
@@ -8,41 +12,100 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from conformance import authorized, live, official
-from conformance.results import FAILED, NOT_RUN, Row, exit_code, summary
-from conformance.websocket import meetings
+from conformance import authorized, live, official, peers, readme, replay
+from conformance.peers.install import install_all
+from conformance.results import FAILED, NOT_RUN, PASSED, Row, exit_code
+from conformance.summary import groups, table, what_went_wrong
+from conformance.websocket import autobahn, meetings
 
-PARTS: dict[str, Callable[[], Iterator[Row]]] = {
-    "live": live.run,
-    "websocket": meetings.run,
-    "authorized": authorized.run,
-    "official": official.run,
+
+@dataclass(frozen=True)
+class Part:
+    """Something that reports rows, and the environments of `conformance.peers` it needs."""
+
+    run: Callable[[], Iterator[Row]]
+    environments: Sequence[str] = ()
+    provide: Callable[[], None] | None = None
+    """Installs what it needs beyond these."""
+
+
+PARTS = {
+    "replay": Part(replay.run),
+    "live": Part(live.run, live.ENVIRONMENTS),
+    "websocket": Part(meetings.run, meetings.ENVIRONMENTS, autobahn.provide),
+    "authorized": Part(authorized.run, authorized.ENVIRONMENTS),
+    "official": Part(official.run, official.ENVIRONMENTS),
 }
 
 
 def main() -> int:
     """Run the parts that were asked for, all of them by default."""
+    arguments = parse()
+    begun = time.monotonic()
+    rows: list[Row] = []
+    for name in arguments.parts:
+        if not arguments.offline:
+            provide(PARTS[name])
+        for row in rows_of(name):
+            rows.append(row)
+            if row.outcome != NOT_RUN:  # those are named in the end, by their reasons
+                print(row, flush=True)
+    print("", *report(rows), sep="\n\n")
+    print(f"\n{time.monotonic() - begun:.0f} s")
+    if arguments.write_readme and exit_code(rows, strict=True) == 0:
+        readme.write(rows)
+    return exit_code(rows, arguments.strict)
+
+
+def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m conformance", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--strict", action="store_true", default=os.environ.get("STRICT") == "1")
+    parser.add_argument("--offline", action="store_true")
+    parser.add_argument("--write-readme", action="store_true")
     arguments = parser.parse_args()
     unknown = set(arguments.parts) - set(PARTS)
     if unknown:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    if arguments.write_readme and arguments.parts:
+        parser.error("the README shows a run of all parts")
+    arguments.parts = arguments.parts or list(PARTS)
+    return arguments
 
-    rows: list[Row] = []
-    for part in arguments.parts or PARTS:
-        for row in PARTS[part]():
-            print(row, flush=True)
-            rows.append(row)
-    for outcome in (FAILED, NOT_RUN):
-        listed = [row for row in rows if row.outcome == outcome]
-        if listed:
-            print(f"\n{outcome}:", *listed, sep="\n  ")
-    print("", summary(rows), sep="\n")
-    return exit_code(rows, arguments.strict)
+
+def provide(part: Part) -> None:
+    """Install what a part lacks, unless that has failed before."""
+    missing = {
+        name
+        for name in part.environments
+        if not peers.is_installed(name) and name not in peers.problems
+    }
+    if missing:
+        print(f"installing {', '.join(sorted(missing))}", flush=True)
+        install_all(missing)
+    if part.provide:
+        part.provide()
+
+
+def rows_of(part: str) -> Iterator[Row]:
+    """Run a part; an exception that it did not expect is a row like any other failure."""
+    try:
+        yield from PARTS[part].run()
+    except Exception as error:
+        yield Row(part, "the part itself", FAILED, f"{type(error).__name__}: {error}", checks=1)
+
+
+def report(rows: Sequence[Row]) -> list[str]:
+    """Return the paragraphs that sum everything up."""
+    checks, held = sum(row.checks for row in rows), sum(row.held for row in rows)
+    met = sum(row.outcome == PASSED for row in rows)
+    total = f"{held} of {checks} checks held; {met} of {len(rows)} meetings passed"
+    return [part for part in (table(rows), groups(rows), what_went_wrong(rows), total) if part]
 
 
 if __name__ == "__main__":

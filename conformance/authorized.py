@@ -1,4 +1,4 @@
-"""Log in to protected servers, with the authorization servers of other projects.
+"""Log in to protected servers, with the authorization servers of other projects, in both eras.
 
 Every row begins with nothing stored. The user who says yes at once is the servers' own; the browser
 is a scripted one, or chromium where it is installed.
@@ -18,17 +18,23 @@ import time
 import urllib.request
 from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Callable
 
 import mcpclient
 from conformance import peers
 from conformance.auth_scenarios import redirect_of
-from conformance.live import free_port, wait_until_it_listens
-from conformance.results import FAILED, NOT_RUN, PASSED, Row
+from conformance.results import FAILED, LEFT_OUT, NOT_RUN, PASSED, STREAMABLE_HTTP, Row
+from conformance.workspace import free_port, wait_until_it_listens
 from mcpclient.net.terminal import Terminal
+from mcpclient.protocol.versions import LATEST_HANDSHAKE, LATEST_STATELESS
 
+ENVIRONMENTS = ("mcp2", "fastmcp")
 SERVERS = ("mcp2-authorized", "fastmcp-authorized")
+
+# The newest of each era.
+REVISIONS = (LATEST_HANDSHAKE, LATEST_STATELESS)
 
 # How long tokens live, in seconds, and when they are due to be refreshed for certain.
 TOKEN_SECONDS = 4
@@ -50,6 +56,7 @@ class Place:
     url: str
     issuer: str
     file: Path
+    revision: str
 
     def auth(self, provider: mcpclient.AuthProvider) -> mcpclient.OAuth:
         return mcpclient.OAuth(local_development=True, provider=provider)
@@ -69,28 +76,36 @@ def run() -> Iterator[Row]:
     """Log in to every server in every way, and yield one row for each."""
     for server in SERVERS:
         command = peers.command(server)
-        for name, work in WAYS.items():
-            if command is None:
-                environment = peers.SERVERS[server].environment
-                reason = f"python -m conformance.peers install {environment}"
-                yield Row("authorized", f"{server}: {name}", NOT_RUN, reason)
-            elif work is log_in_with_chromium and CHROMIUM is None:
-                yield Row("authorized", f"{server}: {name}", NOT_RUN, "chromium is not on PATH")
-            else:
-                yield _row(f"{server}: {name}", command, work)
+        for revision in REVISIONS:
+            for name, work in WAYS.items():
+                row = partial(
+                    Row,
+                    "authorized",
+                    f"{server} {revision}: {name}",
+                    revision=revision,
+                    transport=STREAMABLE_HTTP,
+                )
+                if command is None:
+                    yield row(NOT_RUN, peers.why_not(peers.SERVERS[server].environment))
+                elif work is log_in_with_chromium and CHROMIUM is None:
+                    yield row(LEFT_OUT, "chromium is not on PATH; a scripted browser did the same")
+                else:
+                    yield _met(row, command, revision, work)
 
 
-def _row(name: str, command: list[str], work: Callable[[Place], Awaitable[str]]) -> Row:
+def _met(
+    row: partial[Row], command: list[str], revision: str, work: Callable[[Place], Awaitable[str]]
+) -> Row:
     try:
-        with _place(command) as place:
+        with _place(command, revision) as place:
             detail = asyncio.run(asyncio.wait_for(work(place), LIMIT))
     except Exception as error:
-        return Row("authorized", name, FAILED, f"{type(error).__name__}: {error}")
-    return Row("authorized", name, PASSED, detail)
+        return row(FAILED, f"{type(error).__name__}: {error}", checks=1)
+    return row(PASSED, detail, checks=1, held=1)
 
 
 @contextlib.contextmanager
-def _place(command: list[str]) -> Iterator[Place]:
+def _place(command: list[str], revision: str) -> Iterator[Place]:
     port, auth_port = free_port(), free_port()
     environment = {"PORT": port, "AUTH_PORT": auth_port, "TOKEN_SECONDS": TOKEN_SECONDS}
     with tempfile.TemporaryDirectory() as folder:
@@ -108,14 +123,17 @@ def _place(command: list[str]) -> Iterator[Place]:
             if is_apart:
                 wait_until_it_listens(process, auth_port)
             issuer = f"http://127.0.0.1:{auth_port if is_apart else port}"
-            yield Place(f"http://127.0.0.1:{port}/mcp", issuer, Path(folder, "credentials.json"))
+            file = Path(folder, "credentials.json")
+            yield Place(f"http://127.0.0.1:{port}/mcp", issuer, file, revision)
         finally:
             process.kill()
             process.wait()
 
 
 async def _call(place: Place, provider: mcpclient.AuthProvider) -> None:
-    async with mcpclient.connect(place.url, auth=place.auth(provider)) as client:
+    auth = place.auth(provider)
+    async with mcpclient.connect(place.url, auth=auth, protocol_version=place.revision) as client:
+        _expect(client.protocol_version, place.revision)
         _expect((await client.call_tool("echo", {"text": "hello"})).text, "hello")
 
 
@@ -221,7 +239,7 @@ async def refresh_once(place: Place) -> str:
     begun = time.time()
     processes = [
         await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", __name__, place.url, str(place.file)),
+            *(sys.executable, "-m", __name__, place.url, str(place.file), place.revision),
             cwd=peers.TOP,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -236,11 +254,11 @@ async def refresh_once(place: Place) -> str:
     return f"{PROCESSES} processes, {PROCESSES * CALLS} calls, {time.time() - begun:.1f} s"
 
 
-async def _worker(url: str, file: str) -> None:
+async def _worker(url: str, file: str, revision: str) -> None:
     """What each of the processes does, without a browser."""
     provider = mcpclient.BrowserLogin(mcpclient.FileStore(file), open_browser=no_browser)
     auth = mcpclient.OAuth(local_development=True, provider=provider)
-    async with mcpclient.connect(url, auth=auth) as client:
+    async with mcpclient.connect(url, auth=auth, protocol_version=revision) as client:
         calls = (client.call_tool("echo", {"text": str(number)}) for number in range(CALLS))
         answers = [result.text for result in await asyncio.gather(*calls)]
     _expect(answers, [str(number) for number in range(CALLS)])
@@ -262,4 +280,4 @@ WAYS: dict[str, Callable[[Place], Awaitable[str]]] = {
 
 
 if __name__ == "__main__":
-    asyncio.run(_worker(*sys.argv[1:3]))
+    asyncio.run(_worker(*sys.argv[1:4]))

@@ -2,6 +2,7 @@
 
 ``python -m conformance.client_driver URL``, with the scenario's name in the variable
 MCP_CONFORMANCE_SCENARIO and, for some, what it needs to know as JSON in MCP_CONFORMANCE_CONTEXT.
+It prints the revision that the server speaks, from MCP_CONFORMANCE_PROTOCOL_VERSION, for the suite.
 Each scenario is a coroutine that does what a user of the library would do, and exits promptly.
 """
 
@@ -154,6 +155,7 @@ def main() -> None:
     name = os.environ["MCP_CONFORMANCE_SCENARIO"]
     if name not in SCENARIOS:
         sys.exit(f"there is no such scenario: {name}")
+    print(os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION", ""), flush=True)
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     asyncio.run(SCENARIOS[name](sys.argv[-1], context))
 

@@ -1,75 +1,138 @@
-"""Meet the reference servers for real, and compare with what the reference client got.
+"""Meet the reference servers for real, and compare with what the reference clients got.
 
-Both clients ask the same (see `conformance.live_plans`), each of a server of its own where the
-server is a child process. This library connects as a user would, with nothing but the target.
+All clients ask the same (see `conformance.live_plans`), each of a server of its own where the
+server is a child process. In the newest revision that a server speaks, this library connects as a
+user would, with nothing but the target; for the older ones its version is pinned.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
-import http.server
 import json
-import os
 import shutil
-import socket
 import subprocess
-import tempfile
-import threading
-import time
 from collections.abc import Awaitable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import mcpclient
 from conformance import peers
-from conformance.live_plans import Plan, plans
-from conformance.results import FAILED, NOT_RUN, PASSED, Row
+from conformance.comparing import Report, compare
+from conformance.live_plans import ALLOWANCES, STATELESS, Plan, plans
+from conformance.results import (
+    FAILED,
+    LEGACY_SSE,
+    NOT_RUN,
+    PASSED,
+    STDIO,
+    STREAMABLE_HTTP,
+    WEBSOCKET,
+    Row,
+)
+from conformance.workspace import listening, workspace
 
-REFERENCE = "mcp2"
-
-# Real seconds for a server to listen, and for one client to ask everything.
-START_LIMIT = 60
+# Real seconds for one client to ask everything.
 ASK_LIMIT = 120
 
-Report = dict[str, Any]
+# Meetings at the same time: most of one is waiting for programs to start.
+WORKERS = 2
+
+TRANSPORTS = {"stdio": STDIO, "http": STREAMABLE_HTTP, "sse": LEGACY_SSE, "ws": WEBSOCKET}
+
+# The reference clients, and the environment of each.
+PYTHON_SDK = "the Python SDK"
+TYPESCRIPT_SDK = "the TypeScript SDK"
+REFERENCES = {PYTHON_SDK: "mcp2", TYPESCRIPT_SDK: "node-sdks"}
+
+ENVIRONMENTS = (
+    *REFERENCES.values(),
+    *dict.fromkeys(server.environment for server in peers.SERVERS.values()),
+    "node-websocket",
+)
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """One server in one revision."""
+
+    plan: Plan
+    revision: str
+
+    @property
+    def row(self) -> partial[Row]:
+        """A row about this meeting; its outcome and what was found are to be filled in."""
+        transport = TRANSPORTS[peers.SERVERS[self.plan.server].transport]
+        return partial(Row, "live", revision=self.revision, transport=transport)
+
+    @property
+    def name(self) -> str:
+        return f"{self.plan.server} {self.revision}"
+
+    @property
+    def references(self) -> list[str]:
+        """The reference clients with this transport: the Python SDK 2.x has no WebSocket."""
+        is_websocket = peers.SERVERS[self.plan.server].transport == "ws"
+        return [TYPESCRIPT_SDK] if is_websocket else list(REFERENCES)
+
+    @property
+    def pinned_version(self) -> str | None:
+        return None if self.revision == self.plan.revisions[0] else self.revision
 
 
 def run() -> Iterator[Row]:
-    """Meet every server, and yield one row for each."""
-    with _workspace() as (folder, page):
-        for plan in plans(folder, page):
-            yield _meet(plan)
+    """Meet every server, and yield a row for each revision and reference client."""
+    with workspace() as (folder, page), ThreadPoolExecutor(WORKERS) as workers:
+        meetings = [
+            Meeting(plan, revision) for plan in plans(folder, page) for revision in plan.revisions
+        ]
+        for rows in workers.map(_meet, meetings):
+            yield from rows
 
 
-def _meet(plan: Plan) -> Row:
+def _meet(meeting: Meeting) -> list[Row]:
+    plan = meeting.plan
     command = peers.command(plan.server)
-    reference = peers.python(REFERENCE)
-    if command is None or reference is None:
-        missing = REFERENCE if command else peers.SERVERS[plan.server].environment
-        return Row("live", plan.server, NOT_RUN, f"python -m conformance.peers install {missing}")
+    for environment in (peers.SERVERS[plan.server].environment, *plan.also):
+        if command is None or not peers.is_installed(environment):
+            missing = peers.why_not(environment)
+            return [meeting.row(name=meeting.name, outcome=NOT_RUN, detail=missing)]
     if plan.needs and shutil.which(plan.needs) is None:
-        return Row("live", plan.server, NOT_RUN, f"{plan.needs} is not on PATH")
+        detail = f"{plan.needs} is not on PATH"
+        return [meeting.row(name=meeting.name, outcome=NOT_RUN, detail=detail)]
     try:
         with _target(plan, [*command, *plan.arguments]) as target:
-            ours = asyncio.run(asyncio.wait_for(_ask(plan, target), ASK_LIMIT))
-            theirs = _ask_reference(reference, plan, target)
+            ours = asyncio.run(asyncio.wait_for(_ask(meeting, target), ASK_LIMIT))
+            return [_beside(name, meeting, target, ours) for name in meeting.references]
     except Exception as error:
-        return Row("live", plan.server, FAILED, f"{type(error).__name__}: {error}")
-    wrong = [*_wrong_version(plan, ours), *differences(theirs, ours)]
-    if wrong:
-        return Row("live", plan.server, FAILED, "; ".join(wrong[:5]))
-    asked = sum(map(len, (plan.calls, plan.reads, plan.gets, plan.completions)))
-    return Row("live", plan.server, PASSED, f"{ours['protocol_version']}, {asked} answers alike")
+        detail = f"{type(error).__name__}: {error}"
+        return [meeting.row(name=meeting.name, outcome=FAILED, detail=detail, checks=1)]
 
 
-async def _ask(plan: Plan, target: Report) -> Report:
+@contextlib.contextmanager
+def _target(plan: Plan, command: list[str]) -> Iterator[Report]:
+    """Start a server that listens, or tell how a client starts it."""
+    server = peers.SERVERS[plan.server]
+    if server.transport == "stdio":
+        yield {"command": command, "transport": "stdio"}
+        return
+    with listening(command, plan.environment) as port:
+        scheme = "ws" if server.transport == "ws" else "http"
+        url = f"{scheme}://127.0.0.1:{port}{server.path}"
+        yield {"url": url, "transport": server.transport}
+
+
+async def _ask(meeting: Meeting, target: Report) -> Report:
     """Ask a server everything through this library."""
+    plan = meeting.plan
+    connect = partial(mcpclient.connect, protocol_version=meeting.pinned_version)
     if "url" in target:
-        connecting = mcpclient.connect(target["url"])
+        connecting = connect(target["url"])
     else:
-        connecting = mcpclient.connect(
+        connecting = connect(
             target["command"], env=plan.environment, cwd=peers.TOP, stderr="discard"
         )
     async with connecting as client:
@@ -116,23 +179,54 @@ async def _answer(asking: Awaitable[Any]) -> Any:
     try:
         return (await asking).raw
     except mcpclient.PeerError as error:
-        return {"error": error.code}
+        return {"error": {"code": error.code, "message": error.message, "data": error.data}}
 
 
-def _ask_reference(python: str, plan: Plan, target: Report) -> Report:
-    """Ask the same through the reference client, in its own environment."""
+def _beside(reference: str, meeting: Meeting, target: Report, ours: Report) -> Row:
+    """Compare with what a reference client gets from the same server."""
+    row = partial(meeting.row, name=f"{meeting.name} beside {reference}")
+    command = _command(reference)
+    if command is None:
+        return row(outcome=NOT_RUN, detail=peers.why_not(REFERENCES[reference]))
+    if ours["protocol_version"] != meeting.revision:
+        detail = f"negotiated {ours['protocol_version']}"
+        return row(outcome=FAILED, detail=detail, checks=1)
+    theirs = _ask_reference(command, meeting, target)
+    compared = compare(reference, theirs, ours, ALLOWANCES)
+    row = partial(row, checks=compared.checks, held=compared.held)
+    if compared.differences:
+        detail = "; ".join(text for _, text in compared.differences[:5])
+        return row(outcome=FAILED, detail=detail)
+    return row(outcome=PASSED, detail=f"{compared.checks} answers alike")
+
+
+def _command(reference: str) -> list[str] | None:
+    """Return the command of a reference client, or None if it is not installed."""
+    here = Path(__file__).parent
+    if reference == PYTHON_SDK:
+        python = peers.python(REFERENCES[reference])
+        return [python, str(here / "reference_client.py")] if python else None
+    node = peers.node() if peers.is_installed(REFERENCES[reference]) else None
+    modules = str(peers.node_module("", REFERENCES[reference]))
+    return [node, str(here / "reference_client.mjs"), modules] if node else None
+
+
+def _ask_reference(command: list[str], meeting: Meeting, target: Report) -> Report:
+    """Ask the same through a reference client, in its own environment."""
+    plan = meeting.plan
     request = {
         **target,
         "environment": plan.environment,
         "folder": str(peers.TOP),
-        "mode": plan.reference_mode,
+        "revision": meeting.revision,
+        "is_stateless": meeting.revision == STATELESS,
         "calls": plan.calls,
         "reads": plan.reads,
         "gets": plan.gets,
         "completions": plan.completions,
     }
     finished = subprocess.run(
-        [python, str(Path(__file__).with_name("reference_client.py"))],
+        command,
         input=json.dumps(request),
         capture_output=True,
         text=True,
@@ -143,114 +237,3 @@ def _ask_reference(python: str, plan: Plan, target: Report) -> Report:
         raise RuntimeError(f"the reference client failed: {finished.stderr.strip()[-500:]}")
     report: Report = json.loads(finished.stdout)
     return report
-
-
-def _wrong_version(plan: Plan, ours: Report) -> Iterator[str]:
-    if ours["protocol_version"] != plan.version:
-        yield f"negotiated {ours['protocol_version']} where {plan.version} is possible"
-
-
-def differences(theirs: Any, ours: Any, path: str = "") -> Iterator[str]:
-    """Name what the reference client got and this library did not.
-
-    This library hands on fields that the models of the SDK do not know; those are no difference.
-    """
-    if isinstance(theirs, dict) and isinstance(ours, dict):
-        for key, value in theirs.items():
-            if key in ours:
-                yield from differences(value, ours[key], f"{path}.{key}")
-            else:
-                yield f"{path}.{key} is missing"
-    elif isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
-        for index, pair in enumerate(zip(theirs, ours)):
-            yield from differences(*pair, f"{path}[{index}]")
-    elif theirs != ours:
-        yield f"{path} is {str(ours)[:100]} where the reference got {str(theirs)[:100]}"
-
-
-@contextlib.contextmanager
-def _target(plan: Plan, command: list[str]) -> Iterator[Report]:
-    """Start a server that listens, or tell how a client starts it."""
-    server = peers.SERVERS[plan.server]
-    if server.transport == "stdio":
-        yield {"command": command, "transport": "stdio"}
-        return
-    port = free_port()
-    with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(
-            command,
-            cwd=peers.TOP,
-            env={**os.environ, "PORT": str(port), **plan.environment},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-        )
-        try:
-            wait_until_it_listens(process, port)
-            url = f"http://127.0.0.1:{port}{server.path}"
-            yield {"url": url, "transport": server.transport}
-        finally:
-            process.kill()
-            process.wait()
-
-
-def free_port() -> int:
-    """Return a port of the loopback interface that nobody listens on now."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
-
-
-def wait_until_it_listens(process: subprocess.Popen[bytes], port: int) -> None:
-    """Wait for a server that was started; raises RuntimeError when it does not come up."""
-    deadline = time.monotonic() + START_LIMIT
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            raise RuntimeError(f"the server exited with code {process.returncode}")
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
-        time.sleep(0.05)
-    raise RuntimeError(f"the server does not listen after {START_LIMIT} s")
-
-
-@contextlib.contextmanager
-def _workspace() -> Iterator[tuple[Path, str]]:
-    """Make a folder with files and a git repository, and serve one page of HTML."""
-    with tempfile.TemporaryDirectory() as name, _page_server(Path(name, "files")) as page:
-        folder = Path(name).resolve()
-        (folder / "files").mkdir()
-        (folder / "files" / "text.txt").write_text("Grüße\nzwei Zeilen\n", "utf-8")
-        (folder / "files" / "index.html").write_text("<h1>A page</h1><p>of text</p>", "utf-8")
-        _make_repository(folder / "repository")
-        yield folder, page
-
-
-def _make_repository(folder: Path) -> None:
-    """Make a repository with one commit, if git is there; its server does not run without."""
-    git = shutil.which("git")
-    if git is None:
-        return
-    folder.mkdir()
-    (folder / "file.txt").write_text("one\n", "utf-8")
-    author = ["-c", "user.name=A. Author", "-c", "user.email=author@example.com"]
-    for arguments in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "First"]):
-        subprocess.run([git, *author, *arguments], cwd=folder, check=True, capture_output=True)
-
-
-@contextlib.contextmanager
-def _page_server(folder: Path) -> Iterator[str]:
-    handler = functools.partial(_QuietHandler, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        serving = threading.Thread(target=server.serve_forever)
-        serving.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/"
-        finally:
-            server.shutdown()
-            serving.join()
-
-
-class _QuietHandler(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *arguments: object) -> None:
-        """Say nothing: the page is only there to be fetched."""

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from conformance import peers
+from conformance.comparing import Allowance
+from mcpclient.protocol.versions import HANDSHAKE_VERSIONS, LATEST_STATELESS
 
 Call = tuple[str, dict[str, Any]]
 Completion = tuple[str, str, str]
@@ -16,10 +18,10 @@ Completion = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Plan:
-    """One server, what it is asked, and the protocol version that both sides speak at best."""
+    """One server, what it is asked, and the revisions in which it is met, newest first."""
 
     server: str
-    version: str
+    revisions: tuple[str, ...]
     arguments: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     calls: tuple[Call, ...] = ()
@@ -28,15 +30,26 @@ class Plan:
     completions: tuple[Completion, ...] = ()
     needs: str = ""
     """A program that the server runs, and that has to be on PATH."""
-    reference_mode: str = "auto"
-    """``legacy`` where the reference client is to make the handshake without a probe before it."""
+    also: tuple[str, ...] = ()
+    """Environments the server needs beside its own."""
 
 
-HANDSHAKE = "2025-11-25"
-STATELESS = "2026-07-28"
+STATELESS = LATEST_STATELESS
+NEWEST_FIRST = tuple(reversed(HANDSHAKE_VERSIONS))
+HANDSHAKE = NEWEST_FIRST[:1]
 
 THOUGHT = {"thought": "one", "nextThoughtNeeded": False, "thoughtNumber": 1, "totalThoughts": 1}
 NOON = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}
+TYPESCRIPT_CALLS: tuple[Call, ...] = (
+    ("echo", {"text": "Grüße, 世界, 👋, \u2028"}),
+    ("add", {"a": 1.5, "b": -3}),
+    ("fail", {}),
+    ("refuse", {}),
+    ("crash", {}),
+    ("count", {"steps": 3}),
+    ("no-such-tool", {}),
+)
+WS = "node-websocket"
 CAT = {"name": "cat", "entityType": "animal", "observations": ["purrs", "schläft"]}
 
 
@@ -68,22 +81,17 @@ def plans(folder: Path, page: str) -> Iterator[Plan]:
         reads=("memory://knowledge-graph",),
     )
     yield Plan("sequential-thinking", HANDSHAKE, calls=(("sequentialthinking", THOUGHT),))
-    for name, version in (
-        ("time", STATELESS),
-        ("time-mcp-1.8", "2024-11-05"),
-        ("time-mcp-1.9", "2025-03-26"),
+    for name, revisions in (
+        ("time", (STATELESS, *HANDSHAKE)),
+        ("time-mcp-1.8", ("2024-11-05",)),
+        ("time-mcp-1.9", ("2025-03-26", "2024-11-05")),
     ):
-        yield Plan(
-            name,
-            version,
-            calls=(("convert_time", NOON), ("convert_time", {**NOON, "time": "noon"})),
-            # This server exits on the probe, and the reference client does not start it again.
-            reference_mode="legacy" if name == "time-mcp-1.8" else "auto",
-        )
+        calls = (("convert_time", NOON), ("convert_time", {**NOON, "time": "noon"}))
+        yield Plan(name, revisions, calls=calls)
     repository = {"repo_path": str(folder / "repository")}
     yield Plan(
         "git",
-        STATELESS,
+        (STATELESS, *HANDSHAKE),
         needs="git",
         calls=(
             ("git_status", repository),
@@ -94,11 +102,15 @@ def plans(folder: Path, page: str) -> Iterator[Plan]:
     )
     yield Plan(
         "fetch",
-        STATELESS,
+        (STATELESS, *HANDSHAKE),
         arguments=("--allow-private-ips",),
         calls=(("fetch", {"url": page}), ("fetch", {"url": f"{page}missing"})),
         gets=(("fetch", {"url": page}),),
     )
+    for transport in ("stdio", "http", "sse", "ws"):
+        yield _typescript1(f"sdk1-{transport}")
+    for transport in ("stdio", "http"):
+        yield _typescript2(f"sdk2-{transport}")
     for name, server in peers.SERVERS.items():
         # Those that want a login are met in `conformance.authorized`.
         if "conformance.servers." in " ".join(server.arguments) and "-authorized" not in name:
@@ -108,7 +120,7 @@ def plans(folder: Path, page: str) -> Iterator[Plan]:
 def _everything(name: str) -> Plan:
     return Plan(
         name,
-        HANDSHAKE,
+        NEWEST_FIRST,
         calls=(
             ("echo", {"message": "Grüße, 世界, 👋, \u2028"}),
             ("get-sum", {"a": 1.5, "b": 2}),
@@ -133,14 +145,44 @@ def _everything(name: str) -> Plan:
     )
 
 
-def _ours(name: str, server: peers.Server) -> Plan:
-    # HTTP+SSE is a transport of 2024-11-05. The SDK 2.x would speak the stateless era over it,
-    # which the specification does not know; this library makes the handshake there.
-    has_stateless_era = server.environment != "mcp1" and server.transport != "sse"
+def _typescript1(name: str) -> Plan:
+    """Ask the server on the TypeScript SDK 1.x, whose lists have several pages."""
+    is_websocket = name.endswith("-ws")
     return Plan(
         name,
-        STATELESS if has_stateless_era else HANDSHAKE,
-        reference_mode="auto" if has_stateless_era else "legacy",
+        NEWEST_FIRST if is_websocket else HANDSHAKE,
+        environment={"WS": str(peers.node_module("ws", WS))} if is_websocket else {},
+        also=(WS,) if is_websocket else (),
+        calls=(*TYPESCRIPT_CALLS, ("contents", {}), ("nothing", {})),
+        reads=("test://texts/one", "test://pixel", "test://both", "test://no/such"),
+        gets=(
+            ("plain", {}),
+            ("letter", {"to": "Zoë", "tone": "curt"}),
+            ("picture", {}),
+            ("empty", {}),
+            ("no-such-prompt", {}),
+        ),
+        completions=(("letter", "tone", ""), ("letter", "tone", "f")),
+    )
+
+
+def _typescript2(name: str) -> Plan:
+    """Ask the server on the TypeScript SDK 2.x; some of its tools want arguments in headers."""
+    query = {"region": "Zürich", "limit": 3, "dry": True, "place": {"city": "Oz"}, "sql": "a b"}
+    return Plan(
+        name,
+        (STATELESS, *HANDSHAKE),
+        calls=(*TYPESCRIPT_CALLS, ("numbers", {}), ("query", query)),
+        reads=("test://texts/one", "test://no/such"),
+        gets=(("letter", {"to": "Zoë"}), ("no-such-prompt", {})),
+        completions=(("letter", "to", ""), ("letter", "to", "f")),
+    )
+
+
+def _ours(name: str, server: peers.Server) -> Plan:
+    return Plan(
+        name,
+        _revisions(name, server),
         calls=(
             ("echo", {"text": "Grüße, 世界, 👋, \u2028"}),
             ("add", {"a": 2**53 - 1, "b": 1}),
@@ -158,3 +200,38 @@ def _ours(name: str, server: peers.Server) -> Plan:
         ),
         gets=(("greet", {"name": "Zoë"}), ("no-such-prompt", {})),
     )
+
+
+def _revisions(name: str, server: peers.Server) -> tuple[str, ...]:
+    """Choose the revisions for one of our servers: each SDK speaks all of them on each transport.
+
+    The newest of each era will do for fastmcp, which stands on the SDK that is met anyway, and for
+    a transport in another configuration.
+    """
+    is_variation = server.environment == "fastmcp" or name.endswith(("-stateless", "-json"))
+    handshake = HANDSHAKE if is_variation else NEWEST_FIRST
+    # HTTP+SSE is a transport of 2024-11-05. The SDK 2.x would speak the stateless era over it,
+    # which the specification does not know; this library makes the handshake there.
+    if server.environment == "mcp1" or server.transport == "sse":
+        return handshake
+    return (STATELESS, *handshake)
+
+
+ALLOWANCES = (
+    Allowance(
+        "the TypeScript SDK",
+        r"prompts\[\w+\]\.arguments\[\d+\]\.title is new",
+        "the schema of 1.x for the arguments of prompts drops what it does not know, titles, too",
+    ),
+    Allowance(
+        "the Python SDK",
+        r"tools\[ill_described\] is .* where the reference got None",
+        "it leaves out tools with a header that has no valid name on stdio as well; only clients of"
+        " Streamable HTTP have to, and the TypeScript SDK does as we do",
+    ),
+    Allowance(
+        "the TypeScript SDK",
+        r"(calls|reads|gets)\[\d+\](\.result)?\.resultType is new",
+        "2.x takes the type of a stateless result off before it hands the result on",
+    ),
+)

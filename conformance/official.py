@@ -15,15 +15,18 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from conformance import peers
 from conformance.client_driver import SCENARIOS
-from conformance.results import FAILED, NOT_RUN, PASSED, Row
+from conformance.results import FAILED, NOT_RUN, PASSED, STREAMABLE_HTTP, Row
+
+ENVIRONMENTS = ("node-servers",)
 
 MODES = {
-    "all": ("--suite", "all"),
+    "all scenarios": ("--suite", "all"),
     "required by 2025-11-25": ("--requirements", "2025-11-25"),
     "required by 2026-07-28": ("--requirements", "2026-07-28"),
 }
@@ -42,10 +45,7 @@ def run() -> Iterator[Row]:
     program = peers.node_module("@modelcontextprotocol/conformance/dist/index.js")
     node = peers.node()
     if node is None or not peers.is_installed("node-servers"):
-        reason = "python -m conformance.peers install node-servers"
-        if peers.is_installed("node-servers"):
-            reason = f"needs Node.js {peers.NODE_MAJOR} or newer"
-        yield Row("official", "every scenario", NOT_RUN, reason)
+        yield Row("official", "every scenario", NOT_RUN, peers.why_not("node-servers"))
         return
     for mode, options in MODES.items():
         with tempfile.TemporaryDirectory() as folder:
@@ -56,7 +56,8 @@ def run() -> Iterator[Row]:
             results = sorted(Path(folder).rglob("checks.json"))
             if not results:
                 problem = (suite.stderr or suite.stdout).strip()[-500:]
-                yield Row("official", mode, FAILED, f"the suite ran nothing: {problem}")
+                detail = f"the suite ran nothing: {problem}"
+                yield Row("official", mode, FAILED, detail, checks=1)
             for checks in results:
                 yield judge(mode, checks, Path(folder))
 
@@ -66,19 +67,29 @@ def judge(mode: str, checks_file: Path, folder: Path) -> Row:
     directory = checks_file.parent.relative_to(folder).as_posix()
     named = RESULTS_NAME.fullmatch(directory)
     scenario = named.group(1) if named else directory
-    name = f"{scenario} ({mode})"
+    row = partial(Row, "official", f"{scenario} ({mode})", group=mode)
     if scenario not in SCENARIOS:
-        return Row("official", name, NOT_RUN, "the driver does not know this scenario")
+        return row(NOT_RUN, "the driver does not know this scenario")
     checks: list[dict[str, Any]] = json.loads(checks_file.read_text("utf-8"))
     counts = Counter(check["status"] for check in checks)
-    passed = counts["SUCCESS"]
+    passed, warnings = counts["SUCCESS"], counts["WARNING"]
+    row = partial(
+        row,
+        revision=_printed(checks_file, "stdout.txt"),
+        transport=STREAMABLE_HTTP,
+        checks=passed + counts["FAILURE"] + warnings or 1,
+        held=passed,
+        warnings=warnings,
+        skipped=counts["SKIPPED"],
+    )
     bad = [check for check in checks if check["status"] in ("FAILURE", "WARNING")]
     if bad:
         problems = "; ".join(_problem(check) for check in bad[:3])
-        return Row("official", name, FAILED, f"{passed} passed, {len(bad)} did not: {problems}")
+        return row(FAILED, f"{passed} passed, {len(bad)} did not: {problems}")
     if not passed:
-        return Row("official", name, FAILED, f"no check passed{_last_words(checks_file)}")
-    return Row("official", name, PASSED, f"{passed} checks")
+        last_words = _printed(checks_file, "stderr.txt")
+        return row(FAILED, f"no check passed: {last_words}".removesuffix(": "))
+    return row(PASSED, f"{passed} checks")
 
 
 def _problem(check: dict[str, Any]) -> str:
@@ -86,8 +97,8 @@ def _problem(check: dict[str, Any]) -> str:
     return f"{check['status']} {check['id']} {reason}".strip()
 
 
-def _last_words(checks_file: Path) -> str:
-    """Return the last line our driver wrote to stderr, if it wrote any."""
-    errors = checks_file.with_name("stderr.txt")
-    lines = errors.read_text("utf-8").strip().splitlines() if errors.exists() else []
-    return f": {lines[-1]}" if lines else ""
+def _printed(checks_file: Path, stream: str) -> str:
+    """Return the last line that our driver printed; to stdout, it prints the revision."""
+    file = checks_file.with_name(stream)
+    lines = file.read_text("utf-8").strip().splitlines() if file.exists() else []
+    return lines[-1] if lines else ""

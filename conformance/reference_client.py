@@ -10,7 +10,7 @@ import sys
 from contextlib import AsyncExitStack
 from typing import Any
 
-from mcp.client import Client
+from mcp.client import Client, session
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
@@ -63,7 +63,8 @@ async def answer(call: Any) -> Any:
     try:
         return wire(await call)
     except MCPError as error:
-        return {"error": error.error.code}
+        told = error.error
+        return {"error": {"code": told.code, "message": told.message, "data": told.data}}
 
 
 async def report(client: Client, request: dict[str, Any]) -> dict[str, Any]:
@@ -91,8 +92,12 @@ async def report(client: Client, request: dict[str, Any]) -> dict[str, Any]:
 
 async def main() -> None:
     request = json.load(sys.stdin)
+    if not request["is_stateless"]:
+        # The SDK itself only offers its newest revision in a handshake.
+        session.LATEST_HANDSHAKE_VERSION = request["revision"]
+    mode = "auto" if request["is_stateless"] else "legacy"
     async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(Client(target_of(request), mode=request["mode"]))
+        client = await stack.enter_async_context(Client(target_of(request), mode=mode))
         json.dump(await report(client, request), sys.stdout)
 
 

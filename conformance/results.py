@@ -1,4 +1,4 @@
-"""What the parts of the suite report, and how it is summed up."""
+"""What the parts of the suite report, and how it is judged."""
 
 from __future__ import annotations
 
@@ -8,36 +8,51 @@ from dataclasses import dataclass
 PASSED = "passed"
 FAILED = "failed"
 NOT_RUN = "could not run"
+LEFT_OUT = "left out"
+"""For what needs a program that few machines have: named, but no failure of a strict run."""
+
+STDIO = "stdio"
+STREAMABLE_HTTP = "Streamable HTTP"
+LEGACY_SSE = "legacy SSE"
+WEBSOCKET = "WebSocket"
+TRANSPORTS = (STDIO, STREAMABLE_HTTP, LEGACY_SSE, WEBSOCKET)
 
 
 @dataclass(frozen=True)
 class Row:
-    """The outcome of one meeting of the library with a peer."""
+    """The outcome of one meeting of the library with a peer.
+
+    A row has passed when something was checked and all of it held; ValueError says that it was not.
+    """
 
     part: str
     name: str
     outcome: str
     detail: str = ""
+    revision: str = ""
+    """The revision of the protocol that was spoken, or would have been."""
+    transport: str = ""
+    """One of `TRANSPORTS`."""
+    checks: int = 0
+    held: int = 0
+    group: str = ""
+    """What rows are counted together in a table of their own, such as a set of requirements."""
+    warnings: int = 0
+    """How many of the checks that did not hold are only warnings."""
+    skipped: int = 0
+    """What was left out by the peer, and is no check."""
+
+    def __post_init__(self) -> None:
+        if self.outcome == PASSED and not 0 < self.held == self.checks:
+            raise ValueError(f"{self.name}: {self.held} of {self.checks} checks is no pass")
 
     def __str__(self) -> str:
-        text = f"{self.part:9} {self.outcome:13} {self.name}"
+        text = f"{self.part:10} {self.outcome:13} {self.name}"
         return f"{text}: {self.detail}" if self.detail else text
 
 
-def summary(rows: Iterable[Row]) -> str:
-    """Return a table of how many rows of each part had which outcome."""
-    rows = list(rows)
-    lines = [f"{'part':16} {PASSED:>8} {FAILED:>8} {NOT_RUN:>14}"]
-    for part in dict.fromkeys(row.part for row in rows):
-        counts = [
-            sum(row.part == part and row.outcome == outcome for row in rows)
-            for outcome in (PASSED, FAILED, NOT_RUN)
-        ]
-        lines.append("{:16} {:8} {:8} {:14}".format(part, *counts))
-    return "\n".join(lines)
-
-
 def exit_code(rows: Iterable[Row], strict: bool) -> int:
-    """Return 1 if anything failed or, when ``strict``, could not run."""
+    """Return 1 if anything failed or, when ``strict``, could not run; also if nothing passed."""
+    outcomes = {row.outcome for row in rows}
     bad = {FAILED, NOT_RUN} if strict else {FAILED}
-    return int(any(row.outcome in bad for row in rows))
+    return int(bool(outcomes & bad) or PASSED not in outcomes)

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from .errors import McpError as McpError
     from .errors import MessageTooLarge as MessageTooLarge
     from .errors import NetworkError as NetworkError
+    from .errors import NotRecorded as NotRecorded
     from .errors import PeerError as PeerError
     from .errors import ProcessExited as ProcessExited
     from .errors import ProtocolViolation as ProtocolViolation
@@ -137,6 +138,7 @@ if TYPE_CHECKING:
     from .transports.inprocess import ServerEnd as ServerEnd
     from .transports.inprocess import answering as answering
     from .transports.legacy_sse import LegacySseTransport as LegacySseTransport
+    from .transports.replaying import Recording as Recording
     from .transports.stdio import StdioTransport as StdioTransport
     from .transports.streamable_http import StreamableHttpTransport as StreamableHttpTransport
 
@@ -193,6 +195,7 @@ _EXPORTS = {
     "MemoryStore": ".net.storage",
     "MessageTooLarge": ".errors",
     "NetworkError": ".errors",
+    "NotRecorded": ".errors",
     "OAuth": ".client.authentication",
     "PeerError": ".errors",
     "ProcessExited": ".errors",
@@ -204,6 +207,7 @@ _EXPORTS = {
     "ProtocolViolation": ".errors",
     "ReadResourceResult": ".protocol.types",
     "Receiver": ".transports.base",
+    "Recording": ".transports.replaying",
     "RegistrationRequired": ".errors",
     "Resource": ".protocol.types",
     "ResourceContents": ".protocol.types",

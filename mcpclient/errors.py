@@ -5,7 +5,8 @@
     McpError
     ├── UsageError                 ours: the caller asked for something that cannot be done
     │   ├── ClientClosed             the client was closed, or closed while the call waited
-    │   └── HandlerFailed            what the server asked for was not given by its handler
+    │   ├── HandlerFailed            what the server asked for was not given by its handler
+    │   └── NotRecorded              a replay was asked for what its recording does not hold
     ├── ServerError                theirs: the server answered, but not with a result
     │   ├── PeerError                a JSON-RPC error object
     │   │   └── UrlElicitationRequired   someone has to visit a URL before the call can be made
@@ -37,6 +38,7 @@ parse a message. A refused call (`ServerError`) leaves the connection usable.
 from __future__ import annotations
 
 import copy
+import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -57,6 +59,7 @@ __all__ = [
     "McpError",
     "MessageTooLarge",
     "NetworkError",
+    "NotRecorded",
     "PeerError",
     "ProcessExited",
     "ProtocolViolation",
@@ -76,6 +79,8 @@ E = TypeVar("E", bound="McpError")
 
 # How much of an answer's body an exception's text shows; the field holds all that was kept.
 _SHOWN_BODY = 500
+# How many recorded requests the text of `NotRecorded` shows.
+_SHOWN_PARAMS = 3
 
 
 class McpError(Exception):
@@ -115,6 +120,41 @@ class HandlerFailed(UsageError):
 
     def __str__(self) -> str:
         return f"the server's {self.method} was not answered: {self.reason}"
+
+
+class NotRecorded(UsageError):
+    """A replay was asked for what its recording does not hold.
+
+    Fields: ``recording`` (its name), ``method``, ``params`` as they were looked for, secrets
+    replaced, and ``recorded``: the params of the recorded requests of this method, the most similar
+    first.
+    """
+
+    def __init__(
+        self, recording: str, method: str, params: Any, recorded: Sequence[Any] = ()
+    ) -> None:
+        super().__init__(recording, method, params, recorded)
+        self.recording = recording
+        self.method = method
+        self.params = params
+        self.recorded = tuple(recorded)
+
+    def __str__(self) -> str:
+        asked = f" {_shown_json(self.params)}" if self.params is not None else ""
+        text = f"{self.method}{asked} is not in the recording {self.recording}"
+        nearest = "; ".join(map(_shown_json, self.recorded[:_SHOWN_PARAMS]))
+        if not self.recorded:
+            text += f", nor is any other {self.method}"
+        elif len(self.recorded) > _SHOWN_PARAMS:
+            text += f"; the nearest of {len(self.recorded)} recorded there: {nearest}"
+        else:
+            text += f"; recorded there: {nearest}"
+        return f"{text}; record the session again, with this call"
+
+
+def _shown_json(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN_BODY else f"{text[:_SHOWN_BODY]}…"
 
 
 class ServerError(McpError):

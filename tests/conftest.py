@@ -14,8 +14,16 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.leaks import Resources, left_behind
+
+# How fast a machine is decides no test, and in CI chance does not either.
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "ci", settings.get_profile("default"), derandomize=True, database=None, print_blob=True
+)
+settings.load_profile("ci" if os.environ.get("CI") == "true" else "default")
 
 
 @dataclass(frozen=True)

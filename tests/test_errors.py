@@ -24,6 +24,7 @@ from mcpclient.errors import (
     McpError,
     MessageTooLarge,
     NetworkError,
+    NotRecorded,
     PeerError,
     ProcessExited,
     ProtocolViolation,
@@ -53,6 +54,21 @@ EXAMPLES: list[tuple[McpError, str]] = [
     (
         HandlerFailed("roots/list", "it said no", -1),
         "the server's roots/list was not answered: it said no",
+    ),
+    (
+        NotRecorded("s.jsonl", "ping", None),
+        "ping is not in the recording s.jsonl, nor is any other ping; "
+        "record the session again, with this call",
+    ),
+    (
+        NotRecorded("s.jsonl", "tools/call", {"name": "é"}, [{"name": "f"}, None]),
+        'tools/call {"name": "é"} is not in the recording s.jsonl; recorded there: {"name": "f"}; '
+        "null; record the session again, with this call",
+    ),
+    (
+        NotRecorded("s.jsonl", "m", {}, [1, 2, 3, 4]),
+        "m {} is not in the recording s.jsonl; the nearest of 4 recorded there: 1; 2; 3; "
+        "record the session again, with this call",
     ),
     (ServerError("odd"), "odd"),
     (PeerError(-32601, "no", {"a": 1}), "the server answered with error -32601: no"),
@@ -236,6 +252,9 @@ def test_fields() -> None:
     assert (timeout.method, timeout.seconds, timeout.limit) == ("m", 1.5, "total")
     handler = HandlerFailed("m", "r")
     assert (handler.method, handler.reason, handler.code) == ("m", "r", -32603)
+    missing = NotRecorded("s.jsonl", "m", {"a": 1}, [{"a": 2}])
+    assert (missing.recording, missing.method) == ("s.jsonl", "m")
+    assert (missing.params, missing.recorded) == ({"a": 1}, ({"a": 2},))
     assert MessageTooLarge(5).limit == 5
 
 

@@ -18,6 +18,9 @@ PINS = Path(__file__).parent
 TOP = PINS.parent.parent
 INSTALLED = TOP / ".peers"
 
+problems: dict[str, str] = {}
+"""Why an environment could not be installed, by its name, for those that were tried."""
+
 # The SDKs ask for 3.10. 3.12 comes first because every pinned release has wheels for it.
 PYTHONS = ("3.12", "3.13", "3.11", "3.10", "3.14")
 
@@ -32,12 +35,12 @@ class Server:
     environment: str
     arguments: tuple[str, ...]
     transport: str = "stdio"
-    """``stdio``, ``http`` or ``sse``; the last two listen on the port in the variable PORT."""
+    """``stdio``, or what listens on the port in the variable PORT: ``http``, ``sse`` or ``ws``."""
 
     @property
     def path(self) -> str:
         """The path of the endpoint, for a server that listens."""
-        return {"stdio": "", "http": "/mcp", "sse": "/sse"}[self.transport]
+        return {"stdio": "", "http": "/mcp", "sse": "/sse", "ws": "/"}[self.transport]
 
 
 def node_module(path: str, environment: str = "node-servers") -> Path:
@@ -55,7 +58,16 @@ def _own_server(environment: str, module: str, variant: str) -> Server:
     return Server(environment, arguments, variant.partition("-")[0])
 
 
-# Some take more arguments: `filesystem` the folders it serves. Our own are `conformance.servers`.
+def _typescript_server(name: str, transport: str) -> Server:
+    script = TOP / "conformance" / "capture" / "servers" / f"{name}.mjs"
+    # The file that modules are looked up from need not exist.
+    modules = INSTALLED / "node-sdks" / "package.json"
+    return Server("node-sdks", (str(script), str(modules), transport), transport)
+
+
+# Some take more arguments: `filesystem` the folders it serves. Our own are `conformance.servers` on
+# the Python SDKs and `conformance/capture/servers` on the TypeScript SDKs. `sdk1-ws` takes the path
+# of the npm package ws in the variable WS.
 SERVERS = {
     "everything-stdio": _node_server("everything", "stdio"),
     "everything-http": _node_server("everything", "streamableHttp", transport="http"),
@@ -72,6 +84,11 @@ SERVERS = {
         f"{environment}-{variant}": _own_server(environment, module, variant)
         for environment, module in (("mcp1", "mcp1"), ("mcp2", "mcp2"), ("fastmcp", "fastmcp4"))
         for variant in ("stdio", "http", "http-stateless", "http-json", "sse")
+    },
+    **{
+        f"{name}-{transport}": _typescript_server(name, transport)
+        for name, transports in (("sdk1", "stdio http sse ws"), ("sdk2", "stdio http"))
+        for transport in transports.split()
     },
     "mcp2-authorized": _own_server("mcp2", "authorized_mcp2", "http"),
     "fastmcp-authorized": _own_server("fastmcp", "authorized_fastmcp", "http"),
@@ -100,6 +117,14 @@ def is_installed(environment: str) -> bool:
     """Say whether an environment is there, in full and from the pins as they are now."""
     path = stamp(environment)
     return path.exists() and path.read_text("utf-8") == pins(environment)
+
+
+def why_not(environment: str) -> str:
+    """Say why nothing of an environment can be started."""
+    if is_installed(environment):
+        return f"needs Node.js {NODE_MAJOR} or newer"
+    command = f"python -m conformance.peers install {environment}"
+    return problems.get(environment, f"not installed ({command})")
 
 
 def command(name: str) -> list[str] | None:

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from conformance import peers
-from conformance.peers.install import CannotInstall, install
+from conformance.peers.install import install_all
 
 
 def main() -> int:
@@ -22,7 +22,8 @@ def main() -> int:
     unknown = set(arguments.names) - set(peers.environments())
     if unknown:
         parser.error(f"no such peer: {', '.join(sorted(unknown))}")
-    return install_all(arguments.names)
+    install_all(arguments.names)
+    return int(any(name in peers.problems for name in arguments.names))
 
 
 def show() -> int:
@@ -30,18 +31,6 @@ def show() -> int:
         state = "installed" if peers.is_installed(environment) else "not installed"
         print(f"{environment:14} {state}")
     return 0
-
-
-def install_all(names: list[str]) -> int:
-    failures = 0
-    for environment in names:
-        try:
-            outcome = "installed" if install(environment) else "is up to date"
-        except CannotInstall as reason:
-            failures += 1
-            outcome = f"could not be installed: {reason}"
-        print(f"{environment:14} {outcome}", flush=True)
-    return 1 if failures else 0
 
 
 if __name__ == "__main__":

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 
 from conformance import peers
 from tests.tooling import pythons
@@ -11,6 +14,44 @@ from tests.tooling import pythons
 
 class CannotInstall(Exception):
     """Something that the machine lacks; the text says what."""
+
+    @property
+    def gist(self) -> str:
+        """One line of the text, the first that pip or npm calls an error if there is one."""
+        lines = str(self).splitlines()
+        return next((line for line in lines if line.startswith(("ERROR", "npm err"))), lines[0])
+
+
+def install_all(environments: Iterable[str]) -> None:
+    """Install environments and print what becomes of each, Node's beside Python's.
+
+    The one with the fewest pins goes first: when it cannot be installed, maybe for want of a
+    network, the others of its kind are not tried. `peers.problems` holds the reasons.
+    """
+    kinds: dict[bool, list[str]] = {}
+    for environment in sorted(environments, key=lambda name: len(peers.pins(name))):
+        kinds.setdefault(environment.startswith("node-"), []).append(environment)
+    with ThreadPoolExecutor() as workers:
+        list(workers.map(_install_until_one_fails, kinds.values()))
+
+
+def _install_until_one_fails(environments: list[str]) -> None:
+    reason = ""
+    for environment in environments:
+        if reason:
+            peers.problems[environment] = reason
+            print(f"{environment:14} was not tried", flush=True)
+            continue
+        begun = time.monotonic()
+        try:
+            is_new = install(environment)
+        except CannotInstall as problem:
+            peers.problems[environment] = reason = problem.gist
+            print(f"{environment:14} could not be installed: {problem}", flush=True)
+        else:
+            peers.problems.pop(environment, None)
+            took = f"installed in {time.monotonic() - begun:.0f} s"
+            print(f"{environment:14} {took if is_new else 'is up to date'}", flush=True)
 
 
 def install(environment: str) -> bool:
@@ -39,7 +80,9 @@ def _install_node(environment: str) -> None:
     folder = peers.INSTALLED / environment
     for name in ("package.json", "package-lock.json"):
         shutil.copy(peers.PINS / environment / name, folder / name)
-    _run(npm, "ci", "--no-fund", "--no-audit", "--ignore-scripts", "--prefix", str(folder))
+    quickly = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000")
+    options = ("--no-fund", "--no-audit", "--ignore-scripts", *quickly)
+    _run(npm, "ci", *options, "--prefix", str(folder))
 
 
 def _install_python(environment: str) -> None:
@@ -49,7 +92,8 @@ def _install_python(environment: str) -> None:
     requirements = peers.PINS / "python" / f"{environment}.txt"
     _run(base, "-m", "venv", str(peers.INSTALLED / environment))
     own = str(peers.interpreter(environment))
-    _run(own, "-m", "pip", "install", "--quiet", "-r", str(requirements))
+    quickly = ("--retries", "2", "--disable-pip-version-check")
+    _run(own, "-m", "pip", "install", "--quiet", *quickly, "-r", str(requirements))
 
 
 def _run(*command: str) -> None:

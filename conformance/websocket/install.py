@@ -18,28 +18,35 @@ ENVIRONMENT = INSTALLED / "autobahn"
 VIRTUALENV = "virtualenv==20.15.1"
 
 
-def install() -> Path:
-    """Return the program ``wstest``, installed if need be.
+PROGRAM = ENVIRONMENT / "bin" / "wstest"
+
+_STAMP = ENVIRONMENT / ".installed"
+_QUIETLY = ("--quiet", "--retries", "2", "--disable-pip-version-check")
+
+
+def is_installed() -> bool:
+    """Say whether the suite is there, from the pins as they are now."""
+    return _STAMP.exists() and _STAMP.read_text("utf-8") == REQUIREMENTS.read_text("utf-8")
+
+
+def install() -> None:
+    """Install the program ``wstest`` as `PROGRAM`, if need be.
 
     Raises `CannotInstall` if there is no Python 2.7, or when pip fails.
     """
-    program = ENVIRONMENT / "bin" / "wstest"
-    stamp = ENVIRONMENT / ".installed"
-    pins = REQUIREMENTS.read_text("utf-8")
-    if stamp.exists() and stamp.read_text("utf-8") == pins:
-        return program
+    if is_installed():
+        return
     base = pythons.find("2.7")
     if base is None:
         raise CannotInstall("Python 2.7 was not found, neither on PATH nor in pyenv")
     tools = INSTALLED / "virtualenv-2.7"
     for folder in (ENVIRONMENT, tools):
         shutil.rmtree(folder, ignore_errors=True)
-    _run(base, "-m", "pip", "install", "--quiet", "--target", str(tools), VIRTUALENV)
+    _run(base, "-m", "pip", "install", *_QUIETLY, "--target", str(tools), VIRTUALENV)
     _run(base, "-m", "virtualenv", "--quiet", str(ENVIRONMENT), PYTHONPATH=str(tools))
     pip = str(ENVIRONMENT / "bin" / "pip")
-    _run(pip, "install", "--quiet", "--requirement", str(REQUIREMENTS))
-    stamp.write_text(pins, "utf-8")
-    return program
+    _run(pip, "install", *_QUIETLY, "--requirement", str(REQUIREMENTS))
+    _STAMP.write_text(REQUIREMENTS.read_text("utf-8"), "utf-8")
 
 
 def _run(*command: str, **variables: str) -> None:

@@ -1,66 +1,74 @@
-"""Meet the WebSocket servers of other libraries for real, each in a process of its own."""
+"""Meet the WebSocket servers of other libraries for real, each in a process of its own.
+
+Our servers on plain WebSocket libraries speak whatever revision they are asked for; the Python SDK
+has this transport in the handshake era only.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import mcpclient
 from conformance import peers
-from conformance.results import FAILED, NOT_RUN, PASSED, Row
+from conformance.results import FAILED, NOT_RUN, PASSED, WEBSOCKET, Row
+from conformance.summary import REVISIONS
+from conformance.websocket import autobahn
+from mcpclient.protocol.versions import HANDSHAKE_VERSIONS
 
+ENVIRONMENTS = ("mcp1", "node-websocket")
+
+MCP1 = "mcp 1.x under uvicorn"
 SERVERS = Path(__file__).with_name("servers")
 
 # Real seconds for a server to listen, and for the client to ask everything.
 PATIENCE = 60.0
 
 CALLS = 100
+CHECKS = ("the revision", f"{CALLS} calls at once", "a large message both ways", "a ping")
 LARGE = "a large message, é 👋 " * 100_000
 
 
 def run() -> Iterator[Row]:
-    """Meet every server, and yield one row for each."""
+    """Meet every server in every revision, and yield a row for each; then comes Autobahn."""
     for name, command in _commands().items():
-        if isinstance(command, str):
-            yield Row("websocket", name, NOT_RUN, command)
-            continue
-        try:
-            with _running(command) as port:
-                detail = asyncio.run(asyncio.wait_for(_meet(port), PATIENCE))
-        except Exception as error:
-            yield Row("websocket", name, FAILED, f"{type(error).__name__}: {error}")
-        else:
-            yield Row("websocket", name, PASSED, detail)
+        for revision in HANDSHAKE_VERSIONS if name == MCP1 else REVISIONS:
+            row = partial(
+                Row, "websocket", f"{name} {revision}", revision=revision, transport=WEBSOCKET
+            )
+            if isinstance(command, str):
+                yield row(NOT_RUN, command)
+                continue
+            try:
+                with _running(command) as port:
+                    asyncio.run(asyncio.wait_for(_meet(port, revision), PATIENCE))
+            except Exception as error:
+                yield row(FAILED, f"{type(error).__name__}: {error}", checks=1)
+            else:
+                yield row(PASSED, ", ".join(CHECKS), checks=len(CHECKS), held=len(CHECKS))
+    yield from autobahn.run()
 
 
 def _commands() -> dict[str, list[str] | str]:
     """How each server is started, or why it cannot be."""
     commands: dict[str, list[str] | str] = {}
-    commands["websockets"] = (
-        [sys.executable, str(SERVERS / "websockets_server.py")]
-        if importlib.util.find_spec("websockets")
-        else "pip install -r tests/requirements.txt"
-    )
     python = peers.python("mcp1")
-    commands["mcp 1.x under uvicorn"] = (
-        [python, str(SERVERS / "mcp1_uvicorn.py")] if python else _install("mcp1")
-    )
+    for name, script in (
+        ("websockets", "websockets_server.py"),
+        (MCP1, "mcp1_uvicorn.py"),
+    ):
+        commands[name] = [python, str(SERVERS / script)] if python else peers.why_not("mcp1")
     node = peers.node() if peers.is_installed("node-websocket") else None
     package = peers.node_module("ws", "node-websocket")
     commands["npm ws"] = (
-        [node, str(SERVERS / "ws.mjs"), str(package)] if node else _install("node-websocket")
+        [node, str(SERVERS / "ws.mjs"), str(package)] if node else peers.why_not("node-websocket")
     )
     return commands
-
-
-def _install(environment: str) -> str:
-    return f"python -m conformance.peers install {environment}"
 
 
 @contextmanager
@@ -81,9 +89,12 @@ def _running(command: list[str]) -> Iterator[int]:
             process.kill()
 
 
-async def _meet(port: int) -> str:
-    """Connect as a user would: many calls at once, a large one both ways, a ping, a close."""
-    async with mcpclient.connect(f"ws://127.0.0.1:{port}/mcp", proxy=False) as client:
+async def _meet(port: int, revision: str) -> None:
+    """Connect as a user would; raises AssertionError when one of `CHECKS` does not hold."""
+    url = f"ws://127.0.0.1:{port}/mcp"
+    async with mcpclient.connect(url, proxy=False, protocol_version=revision) as client:
+        if client.protocol_version != revision:
+            raise AssertionError(f"negotiated {client.protocol_version}")
         texts = [f"number {number} é" for number in range(CALLS)]
         calls = (client.call_tool("echo", {"message": text}) for text in texts)
         if [result.text for result in await asyncio.gather(*calls)] != texts:
@@ -91,7 +102,6 @@ async def _meet(port: int) -> str:
         if (await client.call_tool("echo", {"message": LARGE})).text != LARGE:
             raise AssertionError("a large message came back changed")
         await client.ping()
-        return f"{client.protocol_version}, {CALLS} calls at once, {len(LARGE)} characters"
 
 
 if __name__ == "__main__":

@@ -7,14 +7,14 @@ servers that publish no metadata.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from ..errors import AuthError
 from .effects import Flow, Record
 from .exchanges import get_document
 from .metadata import AuthorizationServer, ProtectedResource, parse_object
 from .options import Endpoints
-from .url_guard import UrlPolicy, assert_safe_url, origin_of, without_query
+from .url_guard import UrlPolicy, assert_safe_url, origin_of, resolve, without_query
 
 __all__ = [
     "Discovery",
@@ -63,10 +63,13 @@ def authorization_server_urls(issuer: str) -> list[str]:
 def resource_covers(resource: str, server_url: str) -> bool:
     """Whether metadata for ``resource`` may speak for ``server_url``.
 
-    Same origin, and the same path or a parent of it; a query must be the same one.
+    Same origin, and the same path or a parent of it; a query must be the same one. Raises
+    `SsrfError` for a resource that is no URL.
     """
+    if origin_of(resource) != origin_of(server_url):
+        return False
     named, actual = urlsplit(resource), urlsplit(server_url)
-    if named.fragment or origin_of(resource) != origin_of(server_url):
+    if named.fragment:
         return False
     if named.query and (named.path, named.query) != (actual.path, actual.query):
         return False
@@ -136,7 +139,7 @@ class _Finder:
     def protected_resource(self, named_url: str | None) -> Flow[ProtectedResource | None]:
         if named_url is not None:
             # A relative reference is against the grammar, yet only one reading of it is possible.
-            urls = [urljoin(self.server_url, named_url)]
+            urls = [resolve(self.server_url, named_url)]
         else:
             urls = protected_resource_urls(self.server_url)
         document = yield from self._first_document(urls, self.server_url)
@@ -155,6 +158,7 @@ class _Finder:
     def listed_server(self, resource: ProtectedResource) -> Flow[AuthorizationServer]:
         listed = resource.authorization_servers
         chosen = next((issuer for issuer in listed if issuer == self.issuer), listed[0])
+        assert_safe_url(chosen, None, self.policy)
         server = yield from self._server(chosen, {chosen})
         if server is None:
             raise AuthError(f"the authorization server {without_query(chosen)} has no metadata")

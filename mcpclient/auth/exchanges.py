@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlencode, urljoin
+from urllib.parse import urlencode
 
 from ..errors import AuthError
 from .effects import Fetch, Flow, Response, fetch
-from .url_guard import UrlPolicy, assert_safe_url, without_query
+from .url_guard import UrlPolicy, assert_safe_url, resolve, without_query
 
 __all__ = ["get_document", "post"]
 
@@ -35,7 +35,7 @@ def get_document(
         location = response.header("location")
         if response.status not in _REDIRECTS or location is None:
             return response
-        url = urljoin(url, location)
+        url = resolve(url, location)
     raise AuthError(f"{without_query(url)}: too many redirects")
 
 

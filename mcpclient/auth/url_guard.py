@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from ..errors import SsrfError
 from .addresses import forbidden_reason, parse_canonical_ipv4
@@ -22,6 +22,7 @@ __all__ = [
     "host_of",
     "origin_of",
     "parse_canonical_ipv4",
+    "resolve",
     "without_query",
 ]
 
@@ -108,6 +109,17 @@ def origin_of(url: str) -> str:
 def host_of(url: str) -> str:
     """The host of ``url`` in lower case, without brackets or trailing dot."""
     return _normal_host(url, _split(url))
+
+
+def resolve(base: str, reference: str) -> str:
+    """``reference``, as a server named it, seen from ``base``. It may point anywhere.
+
+    Raises `SsrfError` when it is no reference at all.
+    """
+    try:
+        return urljoin(base, reference)
+    except ValueError:
+        raise SsrfError(reference, "it is not a URL") from None
 
 
 def without_query(url: str) -> str:

@@ -12,6 +12,7 @@ from ..auth.grants import Grant, store_name
 from ..auth.url_guard import LOOPBACK_HOSTS, host_of
 from ..client.authentication import OAuth, default_store, log_in, log_out
 from ..client.options import Authentication
+from ..client.targets import Target
 from ..errors import AuthError, UsageError
 from ..framing.uri import parse_url
 from ..net.logins import BrowserLogin, TwoStepLogin
@@ -27,14 +28,14 @@ _KEY = "grant OAuth "
 
 
 def auth_for(
-    target: str | list[str], headers: Sequence[str], screen: Screen
+    target: Target, headers: Sequence[str] | None, screen: Screen
 ) -> Authentication | None:
     """How any command logs in: on a terminal by asking, elsewhere with what ``auth login`` left.
 
     None where there is nothing to log in to, or a header says already who the user is.
     """
     is_url = isinstance(target, str) and target.startswith(("http://", "https://", "ws"))
-    named = {header.partition(":")[0].strip().lower() for header in headers}
+    named = {header.partition(":")[0].strip().lower() for header in headers or ()}
     if not is_url or not isinstance(target, str) or "authorization" in named:
         return None
     terminal = ScreenTerminal(screen)

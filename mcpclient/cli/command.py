@@ -8,10 +8,20 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from ..client.client import Client
+from ..client.targets import Target
 from ..errors import UsageError
 from .screen import Screen
 
-__all__ = ["Answer", "Command", "LocalCommand", "LocalWork", "Work"]
+__all__ = [
+    "Answer",
+    "Command",
+    "LocalCommand",
+    "LocalRequest",
+    "LocalWork",
+    "OuterCommand",
+    "Request",
+    "Work",
+]
 
 
 @dataclass(frozen=True)
@@ -75,4 +85,42 @@ class LocalCommand:
     prepare: Callable[[argparse.Namespace], LocalWork]
     usage: str
     add_options: Callable[[argparse.ArgumentParser], None]
+    details: str = ""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be done with a server, understood and checked, with nothing started yet."""
+
+    target: Target
+    work: Work
+    options: argparse.Namespace
+
+
+@dataclass(frozen=True)
+class LocalRequest:
+    """The same for a command that is connected to no server."""
+
+    work: LocalWork
+    options: argparse.Namespace
+
+
+def _no_options(parser: argparse.ArgumentParser) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class OuterCommand:
+    """A command around another one, and a file: ``NAME FILE [--] COMMAND …``.
+
+    ``prepare`` takes its own options, with ``file``, and what the inner command is to do, None
+    without one. ``needs_server`` False: the inner command need not say which server.
+    """
+
+    name: str
+    summary: str
+    prepare: Callable[[argparse.Namespace, Request | None], Request | LocalRequest]
+    usage: str
+    add_options: Callable[[argparse.ArgumentParser], None] = _no_options
+    needs_server: bool = True
     details: str = ""

@@ -9,27 +9,42 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import NoReturn, Union
 
 from .. import __version__
 from ..errors import McpError, UsageError
-from . import auth, call, complete, info, ping, prompt, prompts, read, resources, tools
+from ..net.process_interrupt import cancel_on_ctrl_c
+from . import (
+    auth,
+    call,
+    complete,
+    info,
+    ping,
+    prompt,
+    prompts,
+    read,
+    record,
+    replay,
+    resources,
+    tools,
+)
 from .auth import auth_for
-from .command import Answer, Command, LocalCommand, LocalWork, Work
+from .command import Answer, Command, LocalCommand, LocalRequest, OuterCommand, Request
 from .failures import CANCELLED, TOOL_ERROR, error_as_json, error_text, exit_code
 from .render import escape
 from .screen import LogLines, Screen
-from .target import add_options, client_for, split_at_command, take_url
+from .target import add_options, client_for, split_after_file, split_at_command, take_url
 
 __all__ = ["main"]
 
-COMMANDS: dict[str, Command | LocalCommand] = {
+AnyCommand = Union[Command, LocalCommand, OuterCommand]
+
+COMMANDS: dict[str, AnyCommand] = {
     **{
         module.COMMAND.name: module.COMMAND
         for module in (info, tools, call, resources, read, prompts, prompt, complete, ping)
     },
-    auth.COMMAND.name: auth.COMMAND,
+    **{module.COMMAND.name: module.COMMAND for module in (record, replay, auth)},
 }
 
 _SERVER = "The server is a URL, or the command line that starts it, after --"
@@ -50,62 +65,84 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     ``--help`` and ``--version`` leave by SystemExit.
     """
-    words, command = split_at_command(sys.argv[1:] if argv is None else argv)
+    words = list(sys.argv[1:] if argv is None else argv)
     screen = Screen(sys.stdout, sys.stderr, os.environ)
-    as_json = "--json" in words
+    flags = _before_the_server(words)
+    as_json = "--json" in flags
     try:
-        request = _understand(words, command)
+        request = _understand(words)
         with _log_lines(screen, request.options, os.environ):
             return asyncio.run(_perform(request, screen))
     except McpError as error:
         if as_json:
             screen.show_json({"error": error_as_json(error)})
         else:
-            text = escape(error_text(error, stderr_was_shown="--quiet" not in words))
+            text = escape(error_text(error, stderr_was_shown="--quiet" not in flags))
             screen.say_safely(f"{screen.error_style.bold('error:')} {text}")
         return exit_code(error)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
         if as_json:
             screen.show_json({"error": {"type": "KeyboardInterrupt", "text": "cancelled"}})
         return CANCELLED
 
 
-@dataclass(frozen=True)
-class _Request:
-    """What is to be done, understood and checked, with nothing started yet."""
-
-    target: str | list[str]
-    work: Work
-    options: argparse.Namespace
-
-
-@dataclass(frozen=True)
-class _LocalRequest:
-    """The same for a command that is connected to no server."""
-
-    work: LocalWork
-    options: argparse.Namespace
+def _before_the_server(words: Sequence[str]) -> list[str]:
+    """Return the words that are not those of a server's command line."""
+    if not isinstance(COMMANDS.get(words[0]) if words else None, OuterCommand):
+        return split_at_command(words)[0]
+    outer, inner = split_after_file(words[1:])
+    return outer + split_at_command(inner)[0]
 
 
-_Understood = Union[_Request, _LocalRequest]
-
-
-def _understand(words: Sequence[str], server_command: list[str] | None) -> _Understood:
-    command = _command_of(words)
-    options = _parser_of(command).parse_intermixed_args(words[1:])
-    if isinstance(command, LocalCommand):
-        if server_command is not None:
-            raise UsageError(f"{command.name} takes no server command")
-        return _LocalRequest(command.prepare(options), options)
+def _understand(words: Sequence[str]) -> Request | LocalRequest:
+    """Return what is to be done. Raises `UsageError`."""
+    own_words, server_command = split_at_command(words)
+    command = _command_of(own_words)
+    if isinstance(command, OuterCommand):
+        return _understand_outer(command, words[1:])
+    options = _parser_of(command).parse_intermixed_args(own_words[1:])
+    if isinstance(command, Command):
+        return _understand_plain(command, options, server_command)
     if server_command is not None:
-        return _Request(server_command, command.work(options.words), options)
-    url, own_words = take_url(options.words)
-    return _Request(url, command.work(own_words), options)
+        raise UsageError(f"{command.name} takes no server command")
+    return LocalRequest(command.prepare(options), options)
 
 
-async def _perform(request: _Understood, screen: Screen) -> int:
+def _understand_plain(
+    command: Command,
+    options: argparse.Namespace,
+    server_command: list[str] | None,
+    *,
+    needs_server: bool = True,
+) -> Request:
+    if server_command is not None:
+        return Request(server_command, command.work(options.words), options)
+    url, own_words = take_url(options.words, needed=needs_server)
+    return Request(url, command.work(own_words), options)
+
+
+def _understand_outer(command: OuterCommand, words: Sequence[str]) -> Request | LocalRequest:
+    outer, words = split_after_file(words)
+    options = _parser_of(command).parse_intermixed_args(outer)
+    if not words:
+        return command.prepare(options, None)
+    own_words, server_command = split_at_command(words)
+    inner = _command_of(own_words)
+    if not isinstance(inner, Command):
+        raise UsageError(f"{command.name} takes a command for one server, and not {inner.name}")
+    inner_options = _parser_of(inner).parse_intermixed_args(own_words[1:])
+    inner_options.json |= options.json
+    inner_options.debug |= options.debug
+    request = _understand_plain(
+        inner, inner_options, server_command, needs_server=command.needs_server
+    )
+    return command.prepare(options, request)
+
+
+async def _perform(request: Request | LocalRequest, screen: Screen) -> int:
     """Connect, do the work, and show the answer, which need not wait until all is closed."""
-    if isinstance(request, _LocalRequest):
+    cancel_on_ctrl_c()
+    if isinstance(request, LocalRequest):
         _show(await request.work(screen), screen, as_json=request.options.json)
         return 0
     auth = auth_for(request.target, request.options.header, screen)
@@ -163,7 +200,7 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}\n{self.format_usage().strip()}")
 
 
-def _command_of(words: Sequence[str]) -> Command | LocalCommand:
+def _command_of(words: Sequence[str]) -> AnyCommand:
     listed = "\n".join(f"  {name:10}{command.summary}" for name, command in COMMANDS.items())
     parser = _Parser(
         prog="mcpclient",
@@ -179,12 +216,12 @@ def _command_of(words: Sequence[str]) -> Command | LocalCommand:
     return COMMANDS[name]
 
 
-def _parser_of(command: Command | LocalCommand) -> argparse.ArgumentParser:
-    if isinstance(command, LocalCommand):
-        usage = f"[OPTION ...] {command.usage}"
-    else:
+def _parser_of(command: AnyCommand) -> argparse.ArgumentParser:
+    if isinstance(command, Command):
         own = [*command.required, *([f"[{command.more} ...]"] if command.more else [])]
         usage = " ".join(["[OPTION ...] [URL]", *own, "[-- SERVER-COMMAND ...]"])
+    else:
+        usage = f"[OPTION ...] {command.usage}"
     parser = _Parser(
         prog=f"mcpclient {command.name}",
         usage=f"mcpclient {command.name} {usage}",
@@ -193,17 +230,20 @@ def _parser_of(command: Command | LocalCommand) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("words", nargs="*", metavar="WORD", help=argparse.SUPPRESS)
-    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
-    if isinstance(command, LocalCommand):
-        command.add_options(parser)
+    if isinstance(command, OuterCommand):
+        parser.add_argument("file", metavar="FILE", help=argparse.SUPPRESS)
     else:
+        parser.add_argument("words", nargs="*", metavar="WORD", help=argparse.SUPPRESS)
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+    if isinstance(command, Command):
         add_options(parser)
+    else:
+        command.add_options(parser)
     parser.add_argument("--debug", action="store_true", help="show the library's log on stderr")
     return parser
 
 
-def _epilog(command: Command | LocalCommand) -> str:
-    if isinstance(command, LocalCommand):
-        return command.details
-    return f"{command.details}\n\n{_SERVER}.".strip()
+def _epilog(command: AnyCommand) -> str:
+    if isinstance(command, Command):
+        return f"{command.details}\n\n{_SERVER}.".strip()
+    return command.details

@@ -8,10 +8,11 @@ from typing import Any
 
 from ..client.client import Client
 from ..client.options import Authentication
+from ..client.targets import Target
 from ..errors import UsageError
 from ..net.process import StderrTarget
 
-__all__ = ["add_options", "client_for", "split_at_command", "take_url"]
+__all__ = ["add_options", "client_for", "split_after_file", "split_at_command", "take_url"]
 
 _URL_SCHEMES = ("http://", "https://", "ws://", "wss://")
 
@@ -25,10 +26,25 @@ def split_at_command(words: Sequence[str]) -> tuple[list[str], list[str] | None]
     return words[:index], words[index + 1 :]
 
 
-def take_url(words: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the URL that has to come first, and the words after it. Raises `UsageError`."""
+def split_after_file(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return a file with the options around it, and the command after it or after its ``--``."""
+    words = list(words)
+    files = [index for index, word in enumerate(words) if not word.startswith("-")]
+    end = files[0] + 1 if files else len(words)
+    while end < len(words) and words[end].startswith("-") and words[end] != "--":
+        end += 1
+    return words[:end], words[end + 1 :] if words[end : end + 1] == ["--"] else words[end:]
+
+
+def take_url(words: Sequence[str], *, needed: bool = True) -> tuple[str, list[str]]:
+    """Return the URL that has to come first, and the words after it. Raises `UsageError`.
+
+    Where it is not ``needed``, it may be missing, and is returned empty.
+    """
     if words and words[0].lower().startswith(_URL_SCHEMES):
         return words[0], list(words[1:])
+    if not needed:
+        return "", list(words)
     raise UsageError("which server? Give a URL first, or its command at the end, after --")
 
 
@@ -61,12 +77,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--transport", metavar="NAME", help="http or sse; by default what the server answers to"
     )
     parser.add_argument(
+        "--trace", metavar="FILE", help="append a transcript of the session; secrets are replaced"
+    )
+    parser.add_argument(
         "--quiet", action="store_true", help="do not show what the server process writes to stderr"
     )
 
 
 def client_for(
-    target: str | list[str],
+    target: Target,
     options: argparse.Namespace,
     stderr: StderrTarget,
     auth: Authentication | None = None,
@@ -81,18 +100,25 @@ def client_for(
     return Client(
         target,
         **limits,
-        headers=_pairs(options.header, ":", "--header") or None,
+        headers=_pairs(options.header or (), ":", "--header") or None,
         auth=auth,
-        env=_pairs(options.env, "=", "--env") or None,
+        env=_pairs(options.env or (), "=", "--env") or None,
         cwd=options.cwd,
         protocol_version=options.protocol_version,
         transport=options.transport,
         stderr="discard" if options.quiet else stderr,
+        trace=options.trace,
     )
 
 
-def _check(target: str | list[str], options: argparse.Namespace) -> None:
-    """Refuse an option that could only be ignored."""
+def _check(target: Target, options: argparse.Namespace) -> None:
+    """Refuse an option that could only be ignored, and a trace that cannot be written."""
+    if options.trace is not None:
+        try:
+            with open(options.trace, "a", encoding="utf-8"):
+                pass
+        except OSError as error:
+            raise UsageError(f"cannot write the trace {options.trace!r}: {error}") from None
     given: dict[str, Any] = vars(options)
     useless = ("env", "cwd") if isinstance(target, str) else ("header",)
     for name in useless:

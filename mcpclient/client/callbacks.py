@@ -13,6 +13,8 @@ __all__ = ["OrderedCallback", "TaskGroup"]
 
 logger = logging.getLogger("mcpclient.client")
 
+_MOST_WAITING = 10_000
+
 
 class TaskGroup:
     """Background tasks of one session; they end with it."""
@@ -29,8 +31,9 @@ class TaskGroup:
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            logger.error("a background task failed", exc_info=task.exception())
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception):  # and no Ctrl-C, which ends the program
+            logger.error("a background task failed", exc_info=error)
 
     def cancel(self) -> None:
         """Cancel every task but the one that is asking."""
@@ -53,24 +56,33 @@ class OrderedCallback:
     """One callback. What it is called with arrives in order, one call at a time.
 
     A plain function runs at once. When it returns an awaitable, that is awaited in the background,
-    and later calls wait for it. An exception is logged.
+    and later calls wait for it: 10 000 of them at most, of which the oldest give way to new ones,
+    so that a server which talks faster than the caller listens costs no memory. An exception is
+    logged.
     """
 
     def __init__(self, function: Callable[..., Any], tasks: TaskGroup) -> None:
         self._function = function
         self._tasks = tasks
-        self._waiting: deque[tuple[Any, ...]] = deque()
+        self._waiting: deque[tuple[Any, ...]] = deque(maxlen=_MOST_WAITING)
+        self._overflowed = False
         self._running: asyncio.Task[Any] | None = None
 
     def __call__(self, *arguments: Any) -> None:
         """Call the function now, or as soon as the calls before it have ended."""
         if self._running is not None:
-            self._waiting.append(arguments)
+            self._wait(arguments)
             return
         outcome = self._call(arguments)
         if outcome is not None:
             self._running = self._tasks.start(self._drain(outcome))
             self._running.add_done_callback(lambda task: self._ended(task, outcome))
+
+    def _wait(self, arguments: tuple[Any, ...]) -> None:
+        if len(self._waiting) == _MOST_WAITING and not self._overflowed:
+            self._overflowed = True
+            logger.warning("callback %r is too slow; it misses the oldest calls", self._function)
+        self._waiting.append(arguments)
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         try:

@@ -13,6 +13,7 @@ from typing import Any, Callable
 
 from ..errors import (
     HttpError,
+    McpError,
     PeerError,
     ProtocolViolation,
     SessionExpired,
@@ -35,6 +36,7 @@ __all__ = ["Caller"]
 
 # What a busy server is given when it does not say how long it wants to be left alone.
 _DEFAULT_RETRY_AFTER = 1.0
+_BUSY = (429, 503)
 
 
 class Caller:
@@ -66,54 +68,43 @@ class Caller:
         visit = self._cache.visit(method, params, options) if self._cache is not None else None
         if visit is not None and visit.result is not None:
             return visit.result
-        try:
-            result = await self._request(method, params, options)
-        except PeerError as error:
-            if self._cache is not None:
-                self._cache.refused(method, params, error)
-            raise
-        asked = self._asked(method, result)
-        if asked is not None:
-            return await self._in_rounds(method, params, options, result, asked)
-        if visit is not None:
+        rounds = 0
+        sent = params
+        while True:
+            generation = self._connection.generation
+            try:
+                result = await self._connection.session.request(method, sent, options)
+            except McpError as error:
+                result = await self._recover(error, generation, method, sent, options)
+            asked = self._asked(method, result)
+            if asked is None:
+                break
+            rounds += 1
+            sent = retry_params(params or {}, result, await self._input(method, asked, rounds))
+        if visit is not None and not rounds:
             visit.keep(result)
         return result
 
     def _asked(self, method: str, result: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return the requests for input that a result consists of, None when it is complete."""
-        if "resultType" not in result:
+        kind = result.get("resultType", "complete")
+        if kind == "complete":
             return None
-        if result["resultType"] == "task" and method == "tools/call" and self._takes_tasks:
+        if kind == "task" and method == "tools/call" and self._takes_tasks:
             return None
         return input_requests_of(method, result)
 
-    async def _in_rounds(
-        self,
-        method: str,
-        params: Mapping[str, Any] | None,
-        options: CallOptions,
-        result: Mapping[str, Any],
-        asked: Mapping[str, Any] | None,
-    ) -> dict[str, Any]:
-        """Give the server what it asks for until it gives a result, which is nobody else's.
+    async def _input(self, method: str, asked: Mapping[str, Any], rounds: int) -> dict[str, Any]:
+        """Return what the server asks for; where it only wants to be asked again, wait a little.
 
         Each round has the limits of the call to itself; a handler may take its time between them.
         """
-        rounds = 0
-        while asked is not None:
-            rounds += 1
-            if rounds > MAX_ROUNDS:
-                raise ProtocolViolation(f"{method}: the server asked for input {rounds} times")
-            if asked:
-                responses = await self.answers(asked)
-            else:
-                responses = {}
-                await asyncio.sleep(pause_before_retry(rounds))
-            result = await self._request(
-                method, retry_params(params or {}, result, responses), options
-            )
-            asked = self._asked(method, result)
-        return dict(result)
+        if rounds > MAX_ROUNDS:
+            raise ProtocolViolation(f"{method}: the server asked for input {rounds} times")
+        if asked:
+            return await self.answers(asked)
+        await asyncio.sleep(pause_before_retry(rounds))
+        return {}
 
     async def answers(self, requests: Mapping[str, Any]) -> dict[str, Any]:
         """Let the handlers answer the server's requests for input, side by side.
@@ -138,28 +129,40 @@ class Caller:
         handlers = self._connection.options.handlers
         return await handlers.answer(method, params if isinstance(params, dict) else {})
 
-    async def _request(
-        self, method: str, params: Mapping[str, Any] | None, options: CallOptions
+    async def _recover(
+        self,
+        error: McpError,
+        generation: int,
+        method: str,
+        params: Mapping[str, Any] | None,
+        options: CallOptions,
     ) -> dict[str, Any]:
-        connection = self._connection
-        generation = connection.generation
+        """Remove what a request has failed for and repeat it, or raise the error."""
         try:
-            return await connection.session.request(method, params, options)
-        except SessionExpired:
+            if isinstance(error, HttpError) and error.status in _BUSY:
+                if self._connection.options.retry_busy:
+                    return await self._request_when_ready(method, params, options, error)
+            elif await self._is_mended(error, generation, method):
+                return await self._connection.session.request(method, params, options)
+            raise error
+        except PeerError as refusal:
+            if self._cache is not None:
+                self._cache.refused(method, params, refusal)
+            raise
+
+    async def _is_mended(self, error: McpError, generation: int, method: str) -> bool:
+        connection = self._connection
+        if isinstance(error, SessionExpired):
             await connection.renew(generation)
-        except UrlElicitationRequired as error:
+            return True
+        if isinstance(error, UrlElicitationRequired):
             # The server has not begun with the call, so it is made again after the visit.
-            if not await connection.options.handlers.visit(error.elicitations):
-                raise
-        except PeerError as error:
-            if error.code != ErrorCode.HEADER_MISMATCH or method != "tools/call":
-                raise
+            return await connection.options.handlers.visit(error.elicitations)
+        headers_changed = isinstance(error, PeerError) and error.code == ErrorCode.HEADER_MISMATCH
+        if headers_changed and method == "tools/call":
             await self._refresh_tools()
-        except HttpError as error:
-            if error.status not in (429, 503) or not connection.options.retry_busy:
-                raise
-            return await self._request_when_ready(method, params, options, error)
-        return await connection.session.request(method, params, options)
+            return True
+        return False
 
     async def _request_when_ready(
         self,
@@ -180,6 +183,6 @@ class Caller:
             try:
                 return await self._connection.session.request(method, params, options)
             except HttpError as error:
-                if error.status not in (429, 503):
+                if error.status not in _BUSY:
                     raise
                 busy = error

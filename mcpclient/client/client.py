@@ -10,16 +10,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable
 
 from .. import __version__
-from ..errors import McpError
+from ..errors import ConnectionLost, McpError
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
 from ..net.network_options import ClientCertificate, NetworkOptions
 from ..net.process import StderrTarget, StopLadder
 from ..net.proxies import ProxyChoice
+from ..net.recorder import Recorder, TraceTarget
 from ..protocol.era_stateless import StatelessEra
 from ..protocol.extensions import checked_extensions, extensions_of
 from ..protocol.types import CallToolResult, Implementation, LogMessage, Tool
-from ..transports.http_messages import HeaderSource
-from ..transports.tracing import TraceWriter
 from .caller import Caller
 from .connection import Connection
 from .elicitation import ElicitationOption
@@ -41,6 +40,8 @@ from .validation import OutputSchemas
 if TYPE_CHECKING:
     import ssl
 
+    from ..transports.http_messages import HeaderSource
+
 __all__ = ["Client", "call", "connect", "list_tools"]
 
 
@@ -51,7 +52,8 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
     Client(target, …)`` and ``await client.close()``. `mcpclient.connect` is this class.
 
     A client may be used from many tasks at once, from other event loops than the one it was
-    connected in, and closed from any of them.
+    connected in, and closed from any of them. A forked copy of the program cannot use it, and
+    cannot disturb it either.
 
     ``target``: a URL, a command (string or list), a path to a script, a configuration mapping, or
     a `Transport`.
@@ -101,8 +103,9 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
       adds to `CallToolResult.warnings`, ``"strict"`` raises `ProtocolViolation`, ``"off"``.
     - ``on_notification(method, params)``, ``on_log(message)``, ``on_error(error)`` for failures
       that belong to no call, ``on_close(error)`` with None after `close`.
-    - ``hooks``: telemetry, see `Hooks`. ``trace``: a function that takes the wire trace line by
-      line, such as the ``write`` of an open file; secrets are replaced.
+    - ``hooks``: telemetry, see `Hooks`. ``trace``: a file to which a transcript of everything sent
+      and received is appended, secrets replaced, or a function that takes it line by line; see
+      `Recording` for what can be done with it.
     - ``client_info``: name and version told to the server.
     """
 
@@ -149,7 +152,7 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
         on_error: Callable[[McpError], Any] | None = None,
         on_close: Callable[[McpError | None], Any] | None = None,
         hooks: Hooks | None = None,
-        trace: TraceWriter | None = None,
+        trace: TraceTarget | None = None,
         client_info: Mapping[str, Any] | None = None,
     ) -> None:
         options = Options(
@@ -182,12 +185,12 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
                 verify=verify,
                 proxy=proxy,
                 unix_socket=unix_socket,
+                recorder=None if trace is None else Recorder(trace),
                 environ=os.environ,
             ),
             ping_interval=ping_interval,
             ping_timeout=ping_timeout,
             hooks=hooks or Hooks(),
-            trace=trace,
         )
         self._connection = Connection(route_to(target, options), options)
         self._outputs = OutputSchemas(validate)
@@ -203,10 +206,13 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
     async def connect(self) -> Client:
         """Connect, unless connected already; after a loss, connect anew.
 
+        The client lives in the event loop that connects it, until it is closed or that loop stops.
+
         Raises `ConnectFailed`, `CallTimeout`, `ProcessExited`, or what the server answered. When
         it fails or is cancelled, nothing is left running.
         """
-        await self._connection.open()
+        self._connection.settle()
+        await self._at_home(self._connection.open)
         return self
 
     async def close(self) -> None:
@@ -215,11 +221,14 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
         Idempotent, and callable from any task and any event loop. Calls still waiting raise
         `ClientClosed`. Cancelling it aborts what is left at once.
         """
-        home = self._connection.loop
-        if home is not None and home.is_running():
-            await self._at_home(self._connection.close)
-        else:
-            self._connection.abort()
+        connection = self._connection
+        if connection.is_inherited:
+            return
+        if connection.loop is not None and connection.loop.is_running():
+            with suppress(ConnectionLost):  # its loop has ended meanwhile
+                await self._at_home(connection.close)
+                return
+        connection.abort()
 
     def __await__(self) -> Generator[Any, None, Client]:
         return self.connect().__await__()

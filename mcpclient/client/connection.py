@@ -8,10 +8,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import os
+import threading
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ..errors import CallTimeout, ClientClosed, McpError
+from ..errors import CallTimeout, ClientClosed, McpError, UsageError
+from ..net.futures import disregard
 from ..protocol import tasks
 from ..protocol.era import ClientIdentity, EraRules
 from ..protocol.negotiate import (
@@ -28,12 +31,12 @@ from ..protocol.negotiate import (
 from ..protocol.types import LogMessage
 from ..protocol.versions import LATEST_HANDSHAKE, Era, era_of
 from ..transports.base import Transport
-from ..transports.tracing import TracingTransport
+from ..transports.recording import recorded
 from .callbacks import OrderedCallback
 from .observer import Observer
 from .options import Options
+from .route import Route
 from .session import CallOptions, Session
-from .targets import Route
 from .task_receiver import TaskReceiver
 
 __all__ = ["Connection"]
@@ -42,6 +45,8 @@ logger = logging.getLogger("mcpclient.client")
 server_logger = logging.getLogger("mcpclient.server")
 
 T = TypeVar("T")
+
+_settling = threading.Lock()
 
 # What is known of servers met before in this process: a reconnection need not probe again.
 _eras: dict[str, Era] = {}
@@ -73,6 +78,7 @@ class Connection:
         self.receiver = TaskReceiver(options.handlers, tasks=options.tasks)
         self.observers: list[Observer] = [self.receiver]
         self.loop: asyncio.AbstractEventLoop | None = None
+        self._process_id = 0
         self._session: Session | None = None
         self._connecting: Session | None = None
         self._lock: asyncio.Lock | None = None
@@ -82,14 +88,45 @@ class Connection:
     @property
     def is_open(self) -> bool:
         """Whether calls can be made now."""
-        if self._session is None or self._session.ended is not None or self._closed:
+        session = self._session
+        if session is None or session.ended is not None or self._closed:
             return False
-        return self.loop is not None and not self.loop.is_closed()
+        return session.loop is self.loop and not session.loop.is_closed()
 
     @property
     def is_to_be_closed(self) -> bool:
-        """Whether there may be something to free: it was opened, and nobody has closed it since."""
-        return self.loop is not None and not self._closed
+        """Whether there may be something to free: it was opened, and nobody has closed it since.
+
+        In a forked copy of the program that opened it there is not: it is the parent's. Even its
+        sockets are better left alone, since parent and child share what watches them.
+        """
+        return self.loop is not None and not self._closed and not self.is_inherited
+
+    @property
+    def is_inherited(self) -> bool:
+        """Whether this is a forked copy of the program that connected."""
+        return self.loop is not None and self._process_id != os.getpid()
+
+    def home(self) -> asyncio.AbstractEventLoop | None:
+        """Return the event loop the connection lives in, None where it has none.
+
+        Raises `UsageError` in a forked copy of the program that connected.
+        """
+        if self.is_inherited:
+            raise UsageError("this client was connected before the program forked; make another")
+        return self.loop
+
+    def settle(self) -> None:
+        """Make the running loop the one to live in, unless there is one that runs.
+
+        A connection stays where it is until it is closed, or its loop has stopped.
+        """
+        running = asyncio.get_running_loop()
+        with _settling:  # two threads may want it at once
+            home = self.home()
+            if home is not running and (home is None or self._closed or not home.is_running()):
+                self.loop, self._process_id, self._lock = running, os.getpid(), asyncio.Lock()
+            self._closed = False
 
     @property
     def era(self) -> EraRules | None:
@@ -106,23 +143,23 @@ class Connection:
     async def open(self) -> None:
         """Connect, unless connected. Concurrent callers share one attempt.
 
-        Raises `ConnectFailed`, `CallTimeout`, or what the server answered. When it fails or is
-        cancelled, nothing is left running.
+        To be called where it lives, see `settle`. Raises `ConnectFailed`, `CallTimeout`, or what
+        the server answered. When it fails or is cancelled, nothing is left running.
         """
-        async with self._opening():
+        async with self._opening:
+            if self._closed:  # while this waited for another attempt
+                raise ClientClosed()
             if self.is_open:
                 return
             if self._session is not None:
                 await self._leave(self._session)
-            self.loop = asyncio.get_running_loop()
-            self._closed = False
             self._connecting = session = self._new_session()
             opening = _Opening(self.route, self.options, session)
             try:
                 with self.options.hooks.reporting(self.route.shown, "connect"):
                     agreement = await opening.run(self._remembered_era)
-                if self._closed:
-                    raise ClientClosed()
+                if session.ended is not None:
+                    raise session.ended.again()
             except BaseException:
                 await session.close(self.options.timeouts.close)
                 await self._give_up_logins()
@@ -133,7 +170,7 @@ class Connection:
             self._report(session, agreement)
 
     async def _leave(self, session: Session) -> None:
-        if self.loop is asyncio.get_running_loop():
+        if session.loop is asyncio.get_running_loop():
             await session.close(self.options.timeouts.close)
         else:
             session.abort()  # the event loop it belongs to has ended
@@ -147,16 +184,15 @@ class Connection:
     def _remembered_era(self) -> Era | None:
         return _eras.get(self.route.key) if self.route.key is not None else None
 
+    @property
     def _opening(self) -> asyncio.Lock:
-        # Made here and not in the constructor, which may run outside any event loop.
-        if self._lock is None or self.loop is not asyncio.get_running_loop():
-            self._lock = asyncio.Lock()
+        assert self._lock is not None, "it lives nowhere"
         return self._lock
 
     def _new_session(self) -> Session:
         events, callbacks = self.options.events, _Callbacks(self.route.shown, self.observers)
         session = Session(
-            _traced(self.route.open(), self.options),
+            recorded(self.route.open(), self.options.network.recorder),
             self.receiver,
             on_notification=callbacks.notification,
             on_error=callbacks.error,
@@ -200,7 +236,7 @@ class Connection:
 
         Callers that notice the same expiry share one renewal, and its failure.
         """
-        async with self._opening():
+        async with self._opening:
             if self.generation != generation:
                 return
             session = self.session
@@ -323,10 +359,6 @@ class _Callbacks:
             self._close(error)
 
 
-def _traced(transport: Transport, options: Options) -> Transport:
-    return transport if options.trace is None else TracingTransport(transport, options.trace)
-
-
 def _plan_for(route: Route, options: Options, transport: Transport, remembered: Era | None) -> Plan:
     return Plan(
         _identity(options),
@@ -435,7 +467,9 @@ class _Opening:
 
     async def _replace_transport(self, transport: Transport) -> None:
         await self._session.transport.close()
-        transport = _traced(transport, self._options)
+        if isinstance(self._session.ended, ClientClosed):  # by the caller, who wants no other
+            raise self._session.ended.again()
+        transport = recorded(transport, self._options.network.recorder)
         self._session.revive(transport)
         await self._open_transport(transport)
 
@@ -444,6 +478,7 @@ class _Opening:
 
     async def _within(self, what: str, work: Awaitable[T]) -> T:
         task = asyncio.ensure_future(work)
+        task.add_done_callback(disregard)
         try:
             while not task.done():
                 remaining = self._remaining()

@@ -108,7 +108,8 @@ class Subscription:
         return event
 
     def __del__(self) -> None:
-        self._feed.drop()
+        if "_feed" in self.__dict__:  # else Ctrl-C came before it
+            self._feed.drop()
 
 
 class Listening(Requests):
@@ -256,7 +257,7 @@ class _Feed(Observer):
         error = None if runner.cancelled() else runner.exception()
         if isinstance(error, McpError) and not isinstance(error, ClientClosed):
             self._error = error  # of closing, the caller knows
-        elif error is not None and not isinstance(error, McpError):
+        elif isinstance(error, Exception) and not isinstance(error, McpError):
             logger.error("a subscription failed", exc_info=error)
         self._note_change()
 

@@ -6,19 +6,20 @@ import enum
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Callable, Protocol, Union
+from typing import TYPE_CHECKING, Any, Callable, Protocol, Union
 
 from ..errors import McpError, UsageError
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
 from ..net.network_options import NetworkOptions
 from ..net.process import StderrTarget, StopLadder
 from ..protocol.types import LogMessage
-from ..transports.authorized import Credentials
-from ..transports.http_messages import HeaderSource
-from ..transports.tracing import TraceWriter
 from .handlers import Handlers
 from .hooks import Hooks
 from .session import CallOptions
+
+if TYPE_CHECKING:
+    from ..transports.authorized import Credentials
+    from ..transports.http_messages import HeaderSource
 
 __all__ = ["DEFAULT", "Authentication", "Default", "Events", "Options", "Seconds", "Timeouts"]
 
@@ -80,14 +81,10 @@ class Timeouts:
     def for_call(self, method: str, timeout: Seconds, max_timeout: Seconds) -> CallOptions:
         """Return the limits of one call."""
         idle = self.tool if method == "tools/call" else self.idle
-        if timeout is DEFAULT and max_timeout is DEFAULT:
-            return self._usual(idle)
-        return CallOptions(_resolve(timeout, idle), _resolve(max_timeout, self.total))
-
-    def _usual(self, idle: float | None) -> CallOptions:
-        """Return the limits of a call that sets none of its own, made once for all such calls."""
+        if timeout is not DEFAULT or max_timeout is not DEFAULT:
+            return CallOptions(_resolve(timeout, idle), _resolve(max_timeout, self.total))
         options = self.usual.get(idle)
-        if options is None:
+        if options is None:  # made once for all calls that set no limits of their own
             options = self.usual[idle] = CallOptions(idle, self.total)
         return options
 
@@ -156,4 +153,3 @@ class Options:
     ping_interval: float | None = 20.0
     ping_timeout: float | None = 20.0
     hooks: Hooks = field(default_factory=Hooks)
-    trace: TraceWriter | None = None

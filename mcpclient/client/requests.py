@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Coroutine, Mapping
 from typing import Any, Callable, TypeVar
 
-from ..errors import ConnectionLost
 from ..protocol.types import Progress
 from .caller import Caller
 from .connection import Connection
+from .loops import run_in
 from .options import DEFAULT, Seconds
 from .paging import all_pages
 from .session import CallOptions
@@ -51,6 +51,22 @@ class Requests:
         for a server process), `HttpError`, `ProtocolViolation`, `ClientClosed`. Cancelling tells
         the server and frees everything.
         """
+        return await self._request(
+            method, params, timeout, max_timeout, on_progress, meta, headers, fresh
+        )
+
+    def _request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        timeout: Seconds,
+        max_timeout: Seconds,
+        on_progress: ProgressHandler | None,
+        meta: Mapping[str, Any] | None,
+        headers: Mapping[str, str] | None,
+        fresh: bool = False,
+    ) -> Coroutine[Any, Any, dict[str, Any]]:
+        """Do as `request` does, at the cost of one coroutine less."""
         limits = self._connection.options.timeouts.for_call(method, timeout, max_timeout)
         if on_progress is not None or headers or fresh:
             limits = CallOptions(
@@ -63,8 +79,8 @@ class Requests:
         if meta:
             params = {**(params or {}), "_meta": dict(meta)}
         if self._connection.loop is asyncio.get_running_loop():
-            return await self._caller.call(method, params, limits)
-        return await self._at_home(self._caller.call, method, params, limits)
+            return self._caller.call(method, params, limits)
+        return self._at_home(self._caller.call, method, params, limits)
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send any notification."""
@@ -90,12 +106,10 @@ class Requests:
 
     async def _at_home(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
         """Run in the event loop the client was connected in, whichever loop asks."""
-        home = self._connection.loop
+        home = self._connection.home()
         if home is None or home is asyncio.get_running_loop():
             return await work(*arguments)
-        if not home.is_running():
-            raise ConnectionLost("the event loop this client was connected in has ended")
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(*arguments), home))
+        return await run_in(home, work, *arguments)
 
 
 def _progress_params(handler: ProgressHandler) -> Callable[[Mapping[str, Any]], Any]:

@@ -26,11 +26,13 @@ from ..errors import (
 from ..jsonrpc import messages
 from ..jsonrpc.correlator import Correlator
 from ..jsonrpc.messages import ErrorCode, Message, RequestId
+from ..net.futures import disregard
 from ..protocol.era import EraRules
 from ..protocol.outgoing import Cancel, Outgoing
 from ..transports.base import Abandoned, Transport
 from .callbacks import OrderedCallback, TaskGroup
 from .handlers import TAKES_ITS_TIME, Handlers, error_answer
+from .loop_end import LoopEnd
 from .task_receiver import TaskReceiver
 
 __all__ = ["CallOptions", "Session"]
@@ -40,7 +42,13 @@ logger = logging.getLogger("mcpclient.session")
 # How long closing waits for a message on its way, such as the cancellation of the last call.
 _DEPARTURE_TIMEOUT = 1.0
 
+# What is cancelled or aborted at the end of a loop is gone after at most so many turns of it.
+_LAST_TURNS = 5
+
 _NO_PARAMS: Mapping[str, Any] = {}
+
+# How many requests of the server's are answered at the same time; more get no answer.
+_MAX_ANSWERING = 1000
 
 # How finely deadlines are looked at when very many calls wait: seconds per call waiting.
 _DEADLINE_GRAIN = 1e-5
@@ -92,6 +100,7 @@ class Session:
         self._on_error = on_error
         self._on_lost = on_lost
         self._loop = asyncio.get_running_loop()
+        self._loop_end = LoopEnd(self._cut)
         self._correlator = Correlator()
         self._answering: dict[RequestId, asyncio.Task[Any]] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -100,6 +109,11 @@ class Session:
         self._held_since = 0.0
         self._held_seconds = 0.0
         self._ended: McpError | None = None
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop it lives in."""
+        return self._loop
 
     @property
     def ended(self) -> McpError | None:
@@ -159,6 +173,7 @@ class Session:
                 await self._finish_sending(sending, waiter)
             message = await waiter
         except (CallTimeout, asyncio.CancelledError) as reason:
+            disregard(waiter)
             if outgoing is not None:
                 self._abandon(outgoing, reason)
             raise
@@ -177,8 +192,8 @@ class Session:
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            if not task.done():
-                task.cancel()
+            task.cancel()
+            task.add_done_callback(disregard)
         if task.done() and not task.cancelled():
             error = task.exception()
             if error is not None and not waiter.done():
@@ -313,6 +328,11 @@ class Session:
         elif self.era is not None and not self.era.allows_server_requests:
             reason = f"the server sent request {method}, which this revision does not allow"
             self.message_rejected(ProtocolViolation(reason), None)
+        elif request_id in self._answering or len(self._answering) >= _MAX_ANSWERING:
+            reason = f"the server sent request {method} while it waited for too many answers"
+            if request_id in self._answering:  # a user is asked once
+                reason = f"the server sent request {request_id!r} ({method}) again"
+            self.message_rejected(ProtocolViolation(reason), None)
         else:
             task = self.tasks.start(self._answer(request_id, method, params))
             self._answering[request_id] = task
@@ -392,14 +412,17 @@ class Session:
             self._end(ClientClosed())
         deadline = self._loop.time() + seconds
         closing = self._loop.create_task(self._close())
+        closing.add_done_callback(disregard)
         try:
             await asyncio.wait({closing}, timeout=seconds)
         finally:
-            if not closing.done():
+            failure = closing.exception() if closing.done() and not closing.cancelled() else None
+            if failure is not None or not closing.done():
                 closing.cancel()
                 self.transport.abort()
-        if closing.done() and not closing.cancelled() and closing.exception() is not None:
-            logger.warning("closing failed", exc_info=closing.exception())
+        self._loop_end.forget()
+        if failure is not None:
+            logger.warning("closing failed", exc_info=failure)
         # From this task and no other: it may be one of those, closing from within a callback.
         await self.tasks.wait(min(1.0, max(deadline - self._loop.time(), 0.0)))
 
@@ -408,8 +431,18 @@ class Session:
         self._departures.cancel()
         await self.transport.close()
 
+    async def _cut(self) -> None:
+        """Free everything while the loop still runs, for the last time."""
+        self.abort()
+        for tasks in (self.tasks, self._departures):
+            tasks.cancel()
+            await tasks.wait(_DEPARTURE_TIMEOUT)
+        for _ in range(_LAST_TURNS):
+            await asyncio.sleep(0)
+
     def abort(self) -> None:
         """Free everything without waiting, from a finalizer or when the loop is gone."""
+        self._loop_end.forget()
         self._ended = self._ended or ConnectionLost("the client was dropped")
         self.transport.abort()
 

@@ -7,23 +7,18 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Callable, Union
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, Union
 
 from ..errors import UsageError
-from ..framing.uri import Url, parse_url
-from ..net.dialing import Dialer
-from ..net.websocket import WebSocketSettings
-from ..transports.authorized import Authorizer, Credentials, authorizer_in, http_url
+from ..net.process_stderr import StderrCopy
 from ..transports.base import Transport
-from ..transports.legacy_sse import LegacySseTransport
-from ..transports.line_socket import LineSocketTransport
 from ..transports.stdio import StdioTransport
-from ..transports.streamable_http import StreamableHttpTransport
-from ..transports.websocket import WebSocketTransport
 from .options import Options
+from .route import Route, refuse_auth
 
-__all__ = ["Route", "Target", "route_to"]
+__all__ = ["Target", "route_to"]
 
 Target = Union[str, "os.PathLike[str]", Sequence[str], Mapping[str, Any], Transport]
 """A URL, a command (string or list), a path to a script, a configuration mapping, a transport."""
@@ -39,26 +34,10 @@ _INTERPRETERS = {
 _URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
 
 
-@dataclass(frozen=True)
-class Route:
-    """How to reach a server, as often as necessary.
-
-    ``open`` makes a transport; ``open_legacy`` one for HTTP+SSE at the same URL, None where that
-    is no possibility. ``key`` identifies the server for what is remembered of it; None: nothing
-    can be. ``authorizer`` is what its transports are given, where it is more than fixed headers.
-    """
-
-    shown: str
-    key: str | None
-    open: Callable[[], Transport]
-    open_legacy: Callable[[], Transport] | None = None
-    authorizer: Authorizer | None = None
-
-
 def route_to(target: Target, options: Options) -> Route:
     """Find out what ``target`` names. Raises `UsageError` when that cannot be told."""
     if isinstance(target, Transport):
-        _refuse_auth(options, "a transport of your own")
+        refuse_auth(options, "a transport of your own")
         return Route(target.description, None, lambda: target)
     if isinstance(target, Mapping):
         return _configured(target, options)
@@ -91,15 +70,20 @@ def _to_command(command: list[str], options: Options) -> Route:
         raise UsageError("the command is empty")
     if options.transport not in (None, "stdio"):
         raise UsageError(f"transport={options.transport!r} needs a URL, not a command")
-    _refuse_auth(options, "a command")
+    refuse_auth(options, "a command")
+
+    recorder = options.network.recorder
 
     def open_stdio() -> Transport:
+        stderr = options.stderr
+        if recorder is not None:
+            stderr = StderrCopy(stderr, recorder.stderr_line)
         return StdioTransport(
             command,
             env=options.env,
             inherit_env=options.inherit_env,
             cwd=options.cwd,
-            stderr=options.stderr,
+            stderr=stderr,
             ladder=options.stop_ladder,
             max_message_size=options.max_message_size,
         )
@@ -108,103 +92,10 @@ def _to_command(command: list[str], options: Options) -> Route:
     return Route(shlex.join(command), key, open_stdio)
 
 
-# What ``transport`` may be pinned to for the schemes of URLs.
-_TRANSPORTS = {
-    "http": ("http", "sse"),
-    "https": ("http", "sse"),
-    "ws": ("ws",),
-    "wss": ("ws",),
-    "tcp": ("socket",),
-    "unix": ("socket",),
-}
-
-
 def _to_url(text: str, options: Options) -> Route:
-    url = parse_url(text)
-    if options.transport == "ws" and url.scheme in ("http", "https"):
-        url = url._replace(scheme="ws" + url.scheme[len("http") :])
-    if options.transport not in (None, *_TRANSPORTS[url.scheme]):
-        raise UsageError(f"transport={options.transport!r} does not fit {url.shown}")
-    dialer = Dialer(options.network)
-    if url.scheme in ("tcp", "unix"):
-        _refuse_auth(options, f"a {url.scheme} socket")
-        return _to_socket(url, options, dialer)
-    credentials = _credentials_for(url, options)
-    if url.scheme in ("ws", "wss"):
-        return _to_websocket(url, options, dialer, credentials)
-    authorizer, _ = authorizer_in(credentials)
-
-    def open_http() -> Transport:
-        return StreamableHttpTransport(
-            url,
-            headers=options.headers,
-            credentials=credentials,
-            max_message_size=options.max_message_size,
-            listen_wait=options.listen_wait,
-            liveness=options.liveness,
-            dialer=dialer,
-        )
-
-    def open_sse() -> Transport:
-        return LegacySseTransport(
-            url,
-            headers=options.headers,
-            credentials=credentials,
-            max_message_size=options.max_message_size,
-            dialer=dialer,
-        )
-
-    if options.transport == "sse":
-        return Route(url.shown, f"sse:{url}", open_sse, authorizer=authorizer)
-    legacy = open_sse if options.transport is None else None
-    return Route(url.shown, _key_of(url), open_http, legacy, authorizer)
-
-
-def _credentials_for(url: Url, options: Options) -> Credentials | None:
-    auth = options.auth
-    if auth is None:
-        return None
-    if isinstance(auth, str):
-        if not auth.strip():
-            raise UsageError("auth is an empty token")
-        return {"Authorization": f"Bearer {auth.strip()}"}
-    return auth.credentials(http_url(url), options.network)
-
-
-def _refuse_auth(options: Options, target: str) -> None:
-    if options.auth is not None:
-        raise UsageError(f"auth needs an HTTP or WebSocket URL, not {target}")
-
-
-def _to_websocket(
-    url: Url, options: Options, dialer: Dialer, credentials: Credentials | None
-) -> Route:
-    settings = WebSocketSettings(
-        options.max_message_size, options.ping_interval, options.ping_timeout
-    )
-
-    def open_websocket() -> Transport:
-        return WebSocketTransport(
-            url,
-            headers=options.headers,
-            credentials=credentials,
-            settings=settings,
-            dialer=dialer,
-        )
-
-    authorizer, _ = authorizer_in(credentials)
-    return Route(url.shown, f"ws:{url}", open_websocket, authorizer=authorizer)
-
-
-def _to_socket(url: Url, options: Options, dialer: Dialer) -> Route:
-    def open_socket() -> Transport:
-        return LineSocketTransport(url, max_message_size=options.max_message_size, dialer=dialer)
-
-    return Route(url.shown, f"socket:{url}", open_socket)
-
-
-def _key_of(url: Url) -> str:
-    return f"http:{url.scheme}://{url.authority}{url.path}"
+    """Import what speaks over networks only now: a client of a local server does without it."""
+    route: Route = import_module(".url_routes", __package__).route_to_url(text, options)
+    return route
 
 
 # The names that configuration files use for the transports.
@@ -247,12 +138,15 @@ def _configured(config: Mapping[str, Any], options: Options) -> Route:
         raise UsageError("command and args in a server's configuration are a string and a list")
     words = [command] if isinstance(command, str) else [str(word) for word in command]
     words += [str(argument) for argument in arguments]
+    cwd = options.cwd or config.get("cwd")
+    if cwd is not None and not isinstance(cwd, (str, os.PathLike)):
+        raise UsageError("cwd in a server's configuration is a string")
     return _to_command(
         words,
         replace(
             options,
             env=options.env or _mapping_in(config, "env") or _mapping_in(config, "environment"),
-            cwd=options.cwd or config.get("cwd"),
+            cwd=cwd,
         ),
     )
 

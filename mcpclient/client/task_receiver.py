@@ -11,15 +11,17 @@ import os
 import time
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import McpError, PeerError
 from ..jsonrpc.messages import ErrorCode
 from ..protocol.tasks import AUGMENTABLE, related_task_of, with_related_task
-from ..transports.authorized import Patience
 from .callbacks import TaskGroup
 from .handlers import Handlers, error_answer
 from .observer import Observer
+
+if TYPE_CHECKING:
+    from ..transports.authorized import Patience
 
 __all__ = ["TaskReceiver"]
 

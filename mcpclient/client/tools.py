@@ -62,14 +62,9 @@ class Tools(Tasks):
         checked if the tool was listed before, as the client's ``validate`` says. ``trace`` is
         handed to the hooks as it is.
         """
-        request = self.request(
-            "tools/call",
-            {"name": name, "arguments": arguments or {}},
-            timeout=timeout,
-            max_timeout=max_timeout,
-            on_progress=on_progress,
-            meta=meta,
-            headers=headers,
+        params = {"name": name, "arguments": arguments or {}}
+        request = self._request(
+            "tools/call", params, timeout, max_timeout, on_progress, meta, headers
         )
         if self._connection.options.tasks:
             request = self._without_task(request, timeout, max_timeout, headers)

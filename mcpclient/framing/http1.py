@@ -31,6 +31,7 @@ MAX_CHUNK_LINE = 4_096
 _TARGET = re.compile(r"[!-~]+")
 _FRAMING_NAMES = frozenset(("content-length", "transfer-encoding"))
 _STATUS_LINE = re.compile(r"HTTP/(1\.[0-9]) ([1-9][0-9][0-9])(?: ([^\r\n\0]*))?\r?\n")
+_EMPTY_LINE = re.compile(rb"\n\r?\n")
 # Lengths of so many digits always fit a signed 64-bit integer; no real body is longer.
 _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
 _LENGTH = re.compile(r"[0-9]{1,18}")
@@ -115,13 +116,11 @@ class ResponseParser:
     Attributes:
         fault: the cause of the `Fault`, ready to be raised: `ProtocolViolation` for bad bytes,
             `ConnectionLost` for an answer cut short. None while there was none.
-        trailing: what came after a 101, or after a 2xx to CONNECT, and belongs to another protocol.
         answer_begun: whether a byte of the answer to the latest request has arrived.
     """
 
     def __init__(self) -> None:
         self.fault: ProtocolViolation | ConnectionLost | None = None
-        self.trailing = b""
         self.answer_begun = False
         # The state of the machine is the function that reads next. It takes the bytes and a
         # position in them, and gives the position up to which it has used them.
@@ -130,6 +129,12 @@ class ResponseParser:
         self._keep_alive = True
         self._buffer = bytearray()  # what has arrived of a head, a chunk line or the trailers
         self._remaining = 0  # bytes still missing from the body or the chunk
+        self._trailing = bytearray()
+
+    @property
+    def trailing(self) -> bytes:
+        """What came after a 101, or after a 2xx to CONNECT, and belongs to another protocol."""
+        return bytes(self._trailing)
 
     @property
     def reusable(self) -> bool:
@@ -309,7 +314,7 @@ class ResponseParser:
         return position
 
     def _read_trailing(self, data: bytes, position: int, events: list[Event]) -> int:
-        self.trailing += data[position:]
+        self._trailing += data[position:]
         return len(data)
 
     # Pieces that may arrive in parts
@@ -362,11 +367,9 @@ _CUT_SHORT: dict[_Reader, str] = {
 
 def _find_empty_line(window: bytes | bytearray, begin: int) -> int:
     """Give the position after the first empty line, or 0; it ends with CRLF or LF."""
-    end = window.find(b"\n\r\n", begin)
-    bare = window.find(b"\n\n", begin, len(window) if end < 0 else end + 1)
-    if bare >= 0:
-        return bare + 2
-    return end + 3 if end >= 0 else 0
+    # One search for both: that for the one could pass many of the other, again and again.
+    found = _EMPTY_LINE.search(window, begin)
+    return found.end() if found else 0
 
 
 def _holds_only_line_ends(data: bytes, position: int) -> bool:

@@ -18,6 +18,8 @@ _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 # Byte streams without a protocol of their own: one has no usual port, the other no port at all.
 _STREAM_PORTS = {"tcp": -1, "unix": 0}
 _SECURE = ("https", "wss")
+_LONGEST_SHOWN = 200
+_LONGEST_HOST = 253  # RFC 1035, section 2.3.4, without the dot of the root
 # Everything a path or query may hold as it is (RFC 3986 section 3.3), and what is encoded already.
 _AS_IS = "/:@!$&'()*+,;=-._~%"
 
@@ -109,14 +111,18 @@ def resolve_url(base: Url, reference: str) -> Url:
 
 
 def _shown(text: str) -> str:
-    """The text without userinfo, query and fragment, for messages.
+    """The text without userinfo, query and fragment, for messages, and cut where it is too long.
 
     All up to the last @ counts as userinfo: the text may be no URL because of a password in it.
     """
-    return re.sub("//.*@", "//", re.split("[?#]", text, maxsplit=1)[0], flags=re.DOTALL)
+    base, slashes, rest = re.split("[?#]", text, maxsplit=1)[0].partition("//")
+    shown = base + slashes + rest.rpartition("@")[2]
+    return shown if len(shown) <= _LONGEST_SHOWN else shown[:_LONGEST_SHOWN] + "…"
 
 
 def _ascii_host(host: str) -> str:
+    if len(host) > _LONGEST_HOST:
+        raise ValueError("no host has so long a name")
     encoded = host if host.isascii() else host.encode("idna").decode("ascii")
     if any(character <= " " or character in '<>"\\^`{|}\x7f' for character in encoded):
         raise ValueError("the host holds a character that no host has")

@@ -182,11 +182,11 @@ class WebSocketProtocol:
 
         From then on nothing can be sent and messages are ignored, until `Closed` or `Fault`.
         Raises UsageError for a code that no close frame may carry and for a reason of more than
-        123 bytes of UTF-8.
+        123 bytes of UTF-8. A lone surrogate in it becomes a question mark.
         """
         if not is_wire_close_code(code):
             raise UsageError(f"a WebSocket close frame cannot carry the code {code}")
-        if len(reason.encode()) > _MAX_CLOSE_REASON:
+        if len(reason.encode("utf-8", "replace")) > _MAX_CLOSE_REASON:
             raise UsageError("a WebSocket close reason has at most 123 bytes")
         if self._close_sent or self._ending:
             return b""
@@ -234,7 +234,9 @@ class WebSocketProtocol:
 
     def _fail(self, violation: FrameViolation, events: list[Event]) -> None:
         if not self._close_sent:
-            events.append(Write(self._close_frame(violation.code, violation.reason)))
+            # The words of zlib may be too many for a control frame.
+            reason = violation.reason[:_MAX_CLOSE_REASON]
+            events.append(Write(self._close_frame(violation.code, reason)))
         self._ending = Fault(violation.code, violation.reason)
         self._message = None
         events.append(self._ending)

@@ -144,7 +144,7 @@ def is_wire_close_code(code: int) -> bool:
 
 def encode_close(code: int, reason: str) -> bytes:
     """The payload of a close frame; 1005 ("no code given") is the empty payload."""
-    return b"" if code == 1005 else code.to_bytes(2, "big") + reason.encode()
+    return b"" if code == 1005 else code.to_bytes(2, "big") + reason.encode("utf-8", "replace")
 
 
 def parse_close(payload: bytes) -> tuple[int, str]:

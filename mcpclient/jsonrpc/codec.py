@@ -10,16 +10,37 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..errors import UsageError
 from .messages import RequestId
 
-__all__ = ["MalformedMessage", "decode", "encode", "find_response_id"]
+__all__ = ["MalformedMessage", "decode", "encode", "encode_request", "find_response_id"]
 
-_decode = json.JSONDecoder().decode
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_scan: Callable[[str, int], tuple[Any, int]] = vars(json.JSONDecoder())["scan_once"]
+_WHITE_SPACE = " \t\r\n"
+
+
+def _encoder() -> Callable[[Any, Any], Iterable[str]]:
+    """Make what `json.JSONEncoder` makes anew for each message, at a third of its cost.
+
+    Reference loops are not looked for, but run into the recursion limit.
+    """
+    encoder = json.JSONEncoder(
+        ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False
+    )
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:  # this interpreter has no accelerator
+        return encoder.iterencode
+    encode_string = json.encoder.encode_basestring
+    accelerated: Callable[[Any, Any], Iterable[str]] = make(
+        None, encoder.default, encode_string, None, ":", ",", False, False, False
+    )
+    return accelerated
+
+
+_encode = _encoder()
 
 
 class MalformedMessage(ValueError):
@@ -38,11 +59,19 @@ def encode(message: Mapping[str, Any]) -> bytes:
     loops, nesting beyond the interpreter's recursion limit, lone surrogates.
     """
     try:
-        return _encode(message).encode()
+        return "".join(_encode(message, 0)).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(
             f"{message.get('method', 'the answer')}: cannot be sent as JSON: {error}"
         ) from None
+
+
+def encode_request(request: Mapping[str, Any], meta: bytes) -> bytes:
+    """Return `encode` of a request whose ``_meta``, the last of its params, is ``meta`` as JSON."""
+    params = {**request["params"]}
+    del params["_meta"]
+    text = encode({**request, "params": params})
+    return b'%b%b"_meta":%b}}' % (text[:-2], b"," if params else b"", meta)
 
 
 def decode(text: bytes | str) -> Any:
@@ -53,8 +82,14 @@ def decode(text: bytes | str) -> Any:
     """
     try:
         string = str(text, "utf-8") if isinstance(text, bytes) else text
-        return _decode(string[1:] if string.startswith("\ufeff") else string)
-    except (ValueError, RecursionError) as error:
+        if string.startswith("\ufeff"):
+            string = string[1:]
+        string = string.strip(_WHITE_SPACE)
+        value, end = _scan(string, 0)
+        if end < len(string):
+            raise json.JSONDecodeError("Extra data", string, end)
+        return value
+    except (ValueError, RecursionError, StopIteration) as error:
         raise MalformedMessage(_explain(error), find_response_id(text)) from None
 
 
@@ -65,6 +100,8 @@ def _explain(error: Exception) -> str:
         return f"not JSON: {error.msg} at character {error.pos}"
     if isinstance(error, RecursionError):
         return "JSON nested too deeply"
+    if isinstance(error, StopIteration):
+        return f"not JSON: Expecting value at character {error.value}"
     return f"not representable: {error}"
 
 

@@ -75,7 +75,8 @@ class Pending:
     @property
     def deadline(self) -> float:
         """When this request times out, on the clock that opened it."""
-        return min(self.idle_deadline, self.total_deadline)
+        idle, total = self.idle_deadline, self.total_deadline
+        return idle if idle < total else total
 
     def timeout_at(self, now: float) -> CallTimeout | None:
         """Return the timeout that has struck by ``now``, or None."""
@@ -118,8 +119,9 @@ class Correlator:
     ) -> Pending:
         """Register a request under a new id and return it; the id is also its progress token."""
         now = self._standing_still_at(now)
-        pending = Pending(next(self._ids), method, waiter, idle, total, now, on_progress)
-        self._pending[pending.id] = pending
+        request_id = next(self._ids)
+        pending = Pending(request_id, method, waiter, idle, total, now, on_progress)
+        self._pending[request_id] = pending
         return pending
 
     def close(self, pending: Pending) -> None:
@@ -127,11 +129,13 @@ class Correlator:
         self._pending.pop(pending.id, None)
 
     def find(self, request_id: object) -> Pending | None:
-        """Return the request with this id; a server that echoes 7 as ``"7"`` is understood."""
+        """Return the request with this id; ``"7"`` and 7.0 are understood to mean 7."""
         if type(request_id) is int:
             return self._pending.get(request_id)
         if isinstance(request_id, str) and request_id.isdecimal() and len(request_id) < 20:
             return self._pending.get(int(request_id))
+        if isinstance(request_id, float):  # 7.0 equals 7, in JSON as here
+            return self._pending.get(request_id)  # type: ignore[call-overload, no-any-return]
         return None
 
     def settle(self, message: Message) -> bool:

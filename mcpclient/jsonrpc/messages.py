@@ -15,6 +15,7 @@ __all__ = [
     "Message",
     "RequestId",
     "error_response",
+    "is_answer",
     "notification",
     "request",
     "response",
@@ -49,6 +50,14 @@ def request(request_id: RequestId, method: str, params: Mapping[str, Any] | None
     if params is None:
         return {"jsonrpc": "2.0", "id": request_id, "method": method}
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+
+
+def is_answer(message: Message, request_id: RequestId) -> bool:
+    """Whether a message is the response to a request; 7 may come back as ``"7"`` or 7.0."""
+    if "method" in message:
+        return False
+    found = message.get("id")
+    return not isinstance(found, bool) and (found == request_id or str(found) == str(request_id))
 
 
 def notification(method: str, params: Mapping[str, Any] | None) -> Message:

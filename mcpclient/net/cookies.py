@@ -134,5 +134,7 @@ def _moment(text: str) -> float | None:
     if len(year_text) == 2:  # section 5.1.1
         year += 1900 if year >= 70 else 2000
     hour, minute, second = map(int, clock)
+    if not 1 <= int(day) <= 31 or year < 1601 or hour > 23 or minute > 59 or second > 59:
+        return None  # section 5.1.1, step 5
     month = _MONTHS.index(name.lower()) + 1
     return float(calendar.timegm((year, month, int(day), hour, minute, second, 0, 0, 0)))

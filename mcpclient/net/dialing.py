@@ -24,13 +24,15 @@ P = TypeVar("P", bound=asyncio.BaseProtocol)
 class Dialer:
     """Opens connections to servers. One dialer serves all connections of a client.
 
-    ``cookies`` are those that servers have set over its connections.
+    ``cookies`` are those that servers have set over its connections. ``recorder``: see
+    `NetworkOptions`.
     """
 
     def __init__(self, options: NetworkOptions | None = None) -> None:
         self._options = options or NetworkOptions()
         self._tls = TlsContexts(self._options)
         self.cookies = CookieJar()
+        self.recorder = self._options.recorder
 
     async def dial(self, url: Url, protocol: Callable[[], P]) -> P:
         """Connect to the host of ``url`` and return the protocol, connected.

@@ -34,6 +34,7 @@ from ..framing.http1 import (
 from ..framing.uri import Url, parse_url
 from .dialing import Dialer, explain_loss
 from .network_options import NetworkOptions
+from .recorder import HttpChannel
 from .tls import TlsContexts, explain_tls_error
 
 __all__ = ["FETCH_TIMEOUT", "GuardedFetcher"]
@@ -86,6 +87,7 @@ class GuardedFetcher:
             *request.headers.items(),
         ]
         message = encode_request(request.method, target, headers, request.body)
+        exchange.channel = self._begin_record(message)
         try:
             if self._options.proxies.proxy_for(url) or (is_own and self._options.unix_socket):
                 await dialer.dial(url, lambda: exchange)
@@ -93,8 +95,19 @@ class GuardedFetcher:
                 await self._dial_checked(url, request.policy, exchange, is_own=is_own)
             exchange.send(request.method, message)
             return await exchange.response
+        except McpError as error:
+            if exchange.channel is not None:
+                exchange.channel.end(str(error), error)
+            raise
         finally:
             exchange.close()
+
+    def _begin_record(self, message: bytes) -> HttpChannel | None:
+        if self._options.recorder is None:
+            return None
+        channel = self._options.recorder.http_channel()
+        channel.sent(message)
+        return channel
 
     async def _dial_checked(
         self, url: Url, policy: UrlPolicy, exchange: _Exchange, *, is_own: bool
@@ -154,6 +167,7 @@ class _Exchange(asyncio.Protocol):
 
     def __init__(self, url: Url, max_body: int, response: asyncio.Future[Response]) -> None:
         self.response = response
+        self.channel: HttpChannel | None = None
         self._url = url
         self._max_body = max_body
         self._parser = ResponseParser()
@@ -221,6 +235,10 @@ class _Exchange(asyncio.Protocol):
             for value in self._head.headers.get_all(name)
         ]
         body = bytes(self._body[: self._max_body + 1])
+        if self.channel is not None:
+            self.channel.head_received(self._head)
+            self.channel.body_received(body)
+            self.channel.end()
         self.response.set_result(Response(self._head.status, headers, body))
 
     def _fail(self, error: McpError) -> None:

@@ -26,6 +26,7 @@ from ..framing.http1 import (
 )
 from ..framing.uri import Url, resolve_url
 from .dialing import Dialer, explain_loss
+from .futures import disregard
 from .stream import abort_transport
 
 __all__ = ["Exchange", "HttpClient", "HttpRequest", "ResponseSink"]
@@ -199,6 +200,7 @@ class HttpClient:
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(disregard)
         return task
 
 

@@ -10,6 +10,7 @@ from typing import Union
 
 from ..errors import UsageError
 from .proxies import ProxyChoice, ProxyRules
+from .recorder import Recorder
 
 __all__ = ["ClientCertificate", "NetworkOptions"]
 
@@ -26,7 +27,8 @@ class NetworkOptions:
     ``ca_file``: PEM file of the authorities to trust, instead of those of the system or of
     ``SSL_CERT_FILE``. ``client_cert``: what we show to a server that asks for it. ``ssl_context``:
     all of TLS in the caller's own hands. ``verify`` False: any certificate will do.
-    ``unix_socket``: connect to this socket instead of the URL's host and port.
+    ``unix_socket``: connect to this socket instead of the URL's host and port. ``recorder``: writes
+    down what is sent and received.
     """
 
     ca_file: Path | None = None
@@ -35,6 +37,7 @@ class NetworkOptions:
     verify: bool = True
     unix_socket: Path | None = None
     proxies: ProxyRules = field(default_factory=ProxyRules, repr=False)
+    recorder: Recorder | None = None
 
     @classmethod
     def of(
@@ -46,6 +49,7 @@ class NetworkOptions:
         verify: bool = True,
         proxy: ProxyChoice = None,
         unix_socket: Path | None = None,
+        recorder: Recorder | None = None,
         environ: Mapping[str, str],
     ) -> NetworkOptions:
         """Resolve what the caller gave, with the rest from ``environ``.
@@ -67,4 +71,5 @@ class NetworkOptions:
             verify=verify,
             unix_socket=unix_socket,
             proxies=ProxyRules.of(False if unix_socket is not None else proxy, environ),
+            recorder=recorder,
         )

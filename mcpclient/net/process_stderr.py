@@ -11,7 +11,7 @@ from typing import Any, Protocol, Union
 
 from ..errors import UsageError
 
-__all__ = ["StderrTarget", "StderrTee", "WritableStream"]
+__all__ = ["StderrCopy", "StderrTarget", "StderrTee", "WritableStream"]
 
 _logger = logging.getLogger("mcpclient.process")
 
@@ -72,6 +72,21 @@ class StderrTee:
             if not self._complained:
                 self._complained = True
                 _logger.exception("what takes the server's stderr failed; this is said only once")
+
+
+class StderrCopy:
+    """A target that gives every line to ``take`` as well as to another target."""
+
+    def __init__(self, target: StderrTarget, take: Callable[[str], object]) -> None:
+        self._pass_on = _sink(target)
+        self._take = _LineSink(take)
+
+    def write(self, data: bytes) -> None:
+        """Take a chunk; text is refused, which tells `StderrTee` to give bytes."""
+        if isinstance(data, str):
+            raise TypeError("bytes are needed")
+        self._take(data)
+        self._pass_on(data)
 
 
 def _sink(target: StderrTarget) -> Callable[[bytes], None]:

@@ -78,6 +78,7 @@ class WebSocketConnection:
         self._gone: asyncio.Future[None] = self._loop.create_future()
         self._ended: McpError | None = None
         self._heard = False
+        self._unwritten = b""
         self._timer: asyncio.TimerHandle | None = None
         if settings.ping_interval:
             self._timer = self._loop.call_later(settings.ping_interval, self._ping)
@@ -107,6 +108,7 @@ class WebSocketConnection:
     async def close(self, code: int = 1000) -> None:
         """Say goodbye, wait a moment for the server to do so too, and close. Idempotent."""
         self._end(ConnectionLost("the connection was closed"), tell=False)
+        self._unwritten = b""  # nothing may follow a close frame
         self._stream.write(self._protocol.send_close(code))
         try:
             await asyncio.wait({self._gone}, timeout=_CLOSES_WITHIN)
@@ -130,14 +132,27 @@ class WebSocketConnection:
                 if self._ended is None:
                     self._receiver.message_received(event[0])  # type: ignore[arg-type]
             elif isinstance(event, Write):
-                self._stream.write(event.data)
+                self._reply(event.data)
             elif isinstance(event, Closed):
                 self._take_close(event)
             elif isinstance(event, Fault):
                 self._take_fault(event)
 
+    def _reply(self, frame: bytes) -> None:
+        """Write a pong or a close frame; while the server does not read, only the last counts.
+
+        RFC 6455 section 5.5.3 allows that, and a flood of pings then costs no memory.
+        """
+        if self._stream.paused:
+            self._unwritten = frame
+        else:
+            self._stream.write(frame)
+
     def writing_resumed(self) -> None:
         """Pass on that the server reads again."""
+        frame, self._unwritten = self._unwritten, b""
+        if frame:
+            self._stream.write(frame)
         if self._ended is None:
             self._receiver.writing_resumed()
 

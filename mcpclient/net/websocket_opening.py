@@ -22,6 +22,7 @@ from ..framing.uri import Url
 from ..framing.websocket import WebSocketProtocol
 from ..framing.websocket_handshake import Rejected, WebSocketHandshake
 from .dialing import Dialer, explain_loss
+from .futures import disregard
 from .stream import Stream
 from .websocket import WebSocketConnection, WebSocketReceiver, WebSocketSettings
 
@@ -71,6 +72,7 @@ class _Opening:
         self._timer: asyncio.TimerHandle | None = None
         loop = asyncio.get_running_loop()
         self._opened: asyncio.Future[WebSocketConnection] = loop.create_future()
+        self._opened.add_done_callback(disregard)
 
     async def run(self, stream: Stream, headers: Iterable[tuple[str, str]]) -> WebSocketConnection:
         """Write the request and wait for its answer."""

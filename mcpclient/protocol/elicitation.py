@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from ..errors import ProtocolViolation
 from .record import Field, Record
@@ -74,14 +74,14 @@ class ElicitationRequest(Record):
     @property
     def host(self) -> str:
         """The host of the URL, to be shown with emphasis; empty in form mode."""
-        return urlsplit(self.url or "").hostname or ""
+        return _split(self.url).hostname or ""
 
     @property
     def url_warnings(self) -> list[str]:
         """What a user should be warned of before opening the URL, as text."""
         if self.url is None:
             return []
-        parts, host = urlsplit(self.url), self.host
+        parts, host = _split(self.url), self.host
         warnings = []
         if parts.scheme.lower() != "https" and host not in _LOOPBACK:
             warnings.append("the connection would not be encrypted")
@@ -102,13 +102,17 @@ def check_request(request: ElicitationRequest, modes: Mapping[str, object]) -> N
         raise ProtocolViolation("elicitation/create came without a requestedSchema of properties")
 
 
-def _check_url(url: str | None) -> None:
+def _split(url: str | None) -> SplitResult:
+    """The parts of a URL, all of them empty when it is none."""
     try:
-        parts = urlsplit(url or "")
-        usable = parts.scheme.lower() in ("http", "https") and bool(parts.hostname)
+        return urlsplit(url or "")
     except ValueError:
-        usable = False
-    if not usable:
+        return urlsplit("")
+
+
+def _check_url(url: str | None) -> None:
+    parts = _split(url)
+    if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
         raise ProtocolViolation("elicitation/create came without an http or https URL to visit")
 
 

@@ -7,10 +7,10 @@ revision 2026-07-28.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from ..jsonrpc import messages
+from ..jsonrpc.codec import encode
 from ..jsonrpc.messages import Message, RequestId
 from .era import ClientIdentity, Params, is_repeatable
 from .header_parameters import HeaderParameters, encode_header_value
@@ -46,6 +46,7 @@ class StatelessEra:
             _PREFIX + "clientInfo": identity.info,
             _PREFIX + "clientCapabilities": identity.capabilities,
         }
+        self._meta_text = encode(self._meta)
 
     def at_version(self, version: str) -> StatelessEra:
         """Return the same era at another revision."""
@@ -55,23 +56,31 @@ class StatelessEra:
         self, request_id: RequestId, method: str, params: Params | None, log_level: str | None
     ) -> Outgoing:
         """Return a request with its metadata, and the headers that mirror it."""
-        full = {**(params or {})}
-        full["_meta"] = self._meta_with(full["_meta"]) if "_meta" in full else {**self._meta}
-        if log_level is not None:
-            full["_meta"].setdefault(_PREFIX + "logLevel", log_level)
+        full = {**params} if params else {}
+        meta: bytes | None = self._meta_text
+        if "_meta" in full or log_level is not None:
+            full["_meta"] = self._meta_with(full.pop("_meta", {}), log_level)
+            meta = None
+        else:
+            full["_meta"] = self._meta
         return Outgoing(
             messages.request(request_id, method, full),
-            headers=partial(self._mirror, method, full),
+            headers=self._mirror,
             cancel=(Cancel.NOT_ALLOWED if method == "server/discover" else Cancel.CLOSE_STREAM),
             repeatable=is_repeatable(method),
             stays_open=method == "subscriptions/listen",
+            meta=meta,
         )
 
-    def _meta_with(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _meta_with(self, given: Mapping[str, Any], log_level: str | None) -> dict[str, Any]:
         # The revision is this era's to say: a header repeats it.
-        return {**self._meta, **given, _PREFIX + "protocolVersion": self.version}
+        meta = {**self._meta, **given, _PREFIX + "protocolVersion": self.version}
+        if log_level is not None:
+            meta.setdefault(_PREFIX + "logLevel", log_level)
+        return meta
 
-    def _mirror(self, method: str, params: Mapping[str, Any]) -> dict[str, str]:
+    def _mirror(self, request: Message) -> dict[str, str]:
+        method, params = request["method"], request["params"]
         headers = {"MCP-Protocol-Version": self.version, "Mcp-Method": method}
         named_by = _NAMED_BY.get(method)
         if named_by is not None and isinstance(params.get(named_by), str):

@@ -181,20 +181,25 @@ class _Blocks:
             raise self._error(f"{text[:20]!r} is not read here")
         return self._plain(text, indent)
 
-    def _inside(self, indent: int) -> list[str]:
-        """Return the lines from here on that are indented further, and empty ones between them."""
+    def _inside(self, indent: int, closing: str = "") -> list[str]:
+        """Return the lines from here on that are indented further, and empty ones between them.
+
+        Lines that begin with one of the characters of ``closing`` need no indentation.
+        """
         end = self._next
         for number in range(self._next, len(self._lines)):
             line = self._lines[number]
             if line.strip():
-                if _indent_of(line) <= indent:
+                content = line.lstrip(" ")
+                if len(line) - len(content) <= indent and content[0] not in closing:
                     break
                 end = number + 1
         return self._lines[self._next : end]
 
     def _flow(self, text: str, indent: int) -> Any:
         """Read what stands in quotes or brackets, over as many lines as it takes."""
-        reader = FlowReader("\n".join([text, *self._inside(indent)]))
+        # A closing bracket often stands under the key, which strictly is too far to the left.
+        reader = FlowReader("\n".join([text, *self._inside(indent, closing="]}")]))
         value = reader.read()
         self._next += reader.text.count("\n", 0, reader.position)
         rest = reader.text[reader.position :].partition("\n")[0]

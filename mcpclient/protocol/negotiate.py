@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 from ..errors import (
     CallTimeout,
@@ -58,8 +58,7 @@ PATIENT_PROBE_TIMEOUT = 15.0
 logger = logging.getLogger("mcpclient.negotiate")
 
 
-@dataclass(frozen=True)
-class Ask:
+class Ask(NamedTuple):
     """Send a request and wait for its result. ``timeout`` in seconds, None: the connect timeout."""
 
     era: EraRules
@@ -68,16 +67,14 @@ class Ask:
     timeout: float | None = None
 
 
-@dataclass(frozen=True)
-class Tell:
+class Tell(NamedTuple):
     """Send a notification."""
 
     era: EraRules
     method: str
 
 
-@dataclass(frozen=True)
-class OpenServerChannel:
+class OpenServerChannel(NamedTuple):
     """Open the channel for the server's own messages, where the transport has one.
 
     ``headers``: what the agreed revision has requests of the session carry.
@@ -100,8 +97,7 @@ Effect = Union[Ask, Tell, OpenServerChannel, Restart, SwitchToLegacySse]
 Steps = Generator[Effect, Any, "Agreement"]
 
 
-@dataclass(frozen=True)
-class Agreement:
+class Agreement(NamedTuple):
     """What was agreed: the era to speak, and what the server said of itself."""
 
     era: EraRules
@@ -111,8 +107,7 @@ class Agreement:
     raw: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """What to try. ``version``: a pinned revision, None for the newest both sides speak.
 
     ``remembered``: the era this server was found in before. ``strict``: an unknown revision is an
@@ -283,7 +278,7 @@ def _probe(plan: Plan) -> Steps:
         silent = True
     except ConnectionLost:
         yield Restart()
-        return (yield from _handshake_or_switch(plan, LATEST_HANDSHAKE))
+        return (yield from _handshake_or_stateless(plan, silent=False))
     except PeerError as error:
         if error.code in (ErrorCode.HEADER_MISMATCH, ErrorCode.MISSING_REQUIRED_CLIENT_CAPABILITY):
             raise
@@ -295,6 +290,7 @@ def _probe(plan: Plan) -> Steps:
             raise
     except ProtocolViolation as violation:
         logger.debug("%s: the probe was answered wrongly: %s", plan.target, violation)
+        yield Restart()  # on a WebSocket, some wrong answers end the connection
     else:
         supported = result.get("supportedVersions")
         if _names_stateless(supported) or _rules_out_handshake(supported):
@@ -314,14 +310,21 @@ def _rules_out_handshake(supported: object) -> bool:
 def _fall_back(plan: Plan, *, silent: bool) -> Steps:
     """Initialize with a server that has seen the probe and may not have taken it well."""
     try:
-        return (yield from _handshake_or_switch(plan, LATEST_HANDSHAKE))
+        return (yield from _handshake_or_stateless(plan, silent=silent))
     except ConnectionLost:
         # There are servers that answer a first request other than initialize, and then exit.
         yield Restart()
         return (yield from _handshake_or_switch(plan, LATEST_HANDSHAKE))
+
+
+def _handshake_or_stateless(plan: Plan, *, silent: bool) -> Steps:
+    """Initialize, unless the server refuses it as one of the stateless era does."""
+    try:
+        return (yield from _handshake_or_switch(plan, LATEST_HANDSHAKE))
     except PeerError as error:
-        # A server of the stateless era that was too slow to start for the probe, or whose first
-        # message settled its era, refuses initialize; the refusal proves that it runs by now.
+        # A server of the stateless era that was too slow to start for the probe, lost the
+        # connection with it, or whose first message settled its era, refuses initialize; the
+        # refusal proves that it runs by now.
         if not silent and error.code != ErrorCode.UNSUPPORTED_PROTOCOL_VERSION:
             raise
         refusal = error

@@ -1,83 +1,72 @@
-"""Taking secrets out of what is shown or stored: headers, URLs and messages."""
+"""Taking secrets out of what is written down: one class decides what is one."""
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote_plus, unquote_plus
 
-__all__ = ["REDACTED", "Redactor", "redact_headers", "redact_message", "redact_url"]
+__all__ = ["Redactor"]
 
-REDACTED = "[redacted]"
-
-_SECRET_HEADERS = frozenset(
-    {
-        "authorization",
-        "cookie",
-        "dpop",
-        "mcp-session-id",
-        "proxy-authorization",
-        "set-cookie",
-    }
-)
 _SECRET_NAME = re.compile(
     r"(?i)(?:pass(?:word|wd|phrase)|secret|token|api[-_]?key|access[-_]?key|private[-_]?key"
     r"|authorization|credential|assertion|(?:device|user)[-_]?code|code[-_]?verifier|signature"
-    r"|cookie)"
+    r"|cookie|uri_complete$)"
 )
 # Names that only look like secrets: the protocol's own, and what OAuth says about secrets.
 _PUBLIC_NAMES = frozenset({"progressToken", "maxTokens"})
-_PUBLIC_NAME = re.compile(r"(?i)_(?:endpoint|hint|methods?|parameter|supported|types?|ur[il]s?)$")
-# What in a query or a form is a secret, or is made up for a single use, besides those names.
-_SINGLE_USE = re.compile(r"(?i)(?:code|code_challenge|nonce|state|session_?id)$")
+_PUBLIC_NAME = re.compile(
+    r"(?i)_(?:endpoint|hint|methods?|parameter|servers?|supported|types?|ur[il]s?)$"
+)
 
+_SECRET_HEADERS = frozenset({"dpop", "mcp-session-id"})
+_KEY_HEADER = re.compile(r"(?i)(?:^|[-_])key$")
+# What a client sends under another name may be a key, whatever the name is.
+_PUBLIC_REQUEST_HEADER = re.compile(
+    r"(?i)(?:accept|cache-control|connection|content|host$|last-event-id$|mcp-|origin$|pragma$|sec-"
+    r"|trace|transfer-encoding$|upgrade|user-agent$)"
+)
 
-def redact_headers(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return headers with the values of secret ones replaced."""
-    return [(name, REDACTED if _is_secret_header(name) else value) for name, value in headers]
+# The same goes for queries and forms, but for what OAuth says in them about what is to be done.
+_PUBLIC_FIELDS = frozenset(
+    {
+        "actor_token_type",
+        "audience",
+        "client_assertion_type",
+        "client_id",
+        "code_challenge_method",
+        "grant_type",
+        "redirect_uri",
+        "requested_token_type",
+        "resource",
+        "response_type",
+        "scope",
+        "subject_token_type",
+        "token_type_hint",
+    }
+)
 
+# In running text: a field of a query, and a member of JSON that is not known to be JSON.
+_QUERY_FIELD = re.compile(r"(?<=[?&])([\w.-]+)=([^&#\s\"'<>\\]+)")
+_SESSION_FIELD = re.compile(r"(?i)session_?id$")
+_JSON_MEMBER = re.compile(r'"([^"\\\n]{1,64})"(\s*:\s*)"((?:[^"\\]|\\.)+)"')
 
-def _is_secret_header(name: str) -> bool:
-    return name.lower() in _SECRET_HEADERS or _SECRET_NAME.search(name) is not None
-
-
-def redact_url(url: str) -> str:
-    """Return a URL without userinfo and with its query replaced."""
-    url = re.sub(r"//[^/?#]*@", "//", url)
-    base, question_mark, _ = url.partition("?")
-    return f"{base}?{REDACTED}" if question_mark else base
-
-
-def redact_message(value: Any) -> Any:
-    """Return a JSON value in which strings under secret-looking names are replaced.
-
-    A schema's ``properties`` are names of parameters, not secrets, and stay.
-    """
-    if isinstance(value, Mapping):
-        return {name: _redact_member(name, member) for name, member in value.items()}
-    if isinstance(value, list):
-        return [redact_message(item) for item in value]
-    return value
-
-
-def _redact_member(name: str, member: Any) -> Any:
-    if isinstance(member, str) and _is_secret_name(name):
-        return REDACTED
-    return redact_message(member)
-
-
-def _is_secret_name(name: str) -> bool:
-    is_public = name in _PUBLIC_NAMES or _PUBLIC_NAME.search(name) is not None
-    return not is_public and _SECRET_NAME.search(name) is not None
+_NAME = re.compile(r"redacted-[0-9]+")
+# A shorter secret may also be an ordinary word, so it is replaced only where it is named.
+_LONG_ENOUGH = 8
 
 
 class Redactor:
     """Replaces secrets by names: the same secret always by the same, such as ``redacted-1``.
 
     So what is written shows where a token came from and where it went, and can be replayed. One
-    redactor serves one transcript; it holds the secrets it has seen. Strings under secret-looking
-    names are replaced in JSON, in headers, and in queries and forms.
+    redactor serves one transcript; it holds the secrets it has seen. A string is a secret when its
+    name looks like one, wherever that stands: in JSON, also within texts, in headers, queries and
+    forms; and when it was a secret before.
     """
 
     def __init__(self) -> None:
@@ -87,27 +76,81 @@ class Redactor:
         return f"<Redactor of {len(self._names)} secrets>"
 
     def name_of(self, secret: str) -> str:
-        """Return the name that stands for a secret; of one it made itself, that name."""
-        if not secret or secret in self._names.values():
+        """Return the name that stands for a secret; of such a name, the name itself."""
+        if not secret or _NAME.fullmatch(secret):
             return secret
         return self._names.setdefault(secret, f"redacted-{len(self._names) + 1}")
 
-    def headers(self, headers: Iterable[tuple[str, str]]) -> list[list[str]]:
-        """Return headers as lists of name and value; a scheme such as ``Bearer`` stays."""
-        return [[name, self._header(name, value)] for name, value in headers]
+    def record(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a record of a transcript, with its head, its message, its event and its text."""
+        redacted = dict(record)
+        if "http" in record:
+            redacted["http"] = self._head(record["http"])
+        for name in ("message", "event"):
+            if name in record:
+                redacted[name] = self.message(record[name])
+        if "text" in record:
+            redact = self.form if _is_form(record.get("http", {})) else self.text
+            redacted["text"] = redact(record["text"])
+        if "end" in record:
+            redacted["end"] = self.text(record["end"])
+        return redacted
 
-    def _header(self, name: str, value: str) -> str:
-        if name.lower() == "location":
+    def _head(self, head: Mapping[str, Any]) -> dict[str, Any]:
+        redacted = dict(head)
+        if "target" in head:
+            redacted["target"] = self.url(head["target"])
+        redacted["headers"] = self.headers(head.get("headers", ()), sent="method" in head)
+        return redacted
+
+    def headers(self, headers: Iterable[tuple[str, str]], *, sent: bool = False) -> list[list[str]]:
+        """Return headers as lists of name and value; a scheme such as ``Bearer`` stays.
+
+        ``sent``: of a request, where only known headers are taken to hold no secret.
+        """
+        return [[name, self._header(name, value, sent=sent)] for name, value in headers]
+
+    def _header(self, name: str, value: str, *, sent: bool) -> str:
+        name = name.lower()
+        if name == "location":
             return self.url(value)
-        if not _is_secret_header(name):
-            return value
+        if name in ("cookie", "set-cookie"):
+            return self._cookies(value, all_of_them=name == "cookie")
+        if name.endswith("authorization"):
+            return self._authorization(value)
+        is_secret = name in _SECRET_HEADERS or _is_secret_name(name) or _KEY_HEADER.search(name)
+        if is_secret or (sent and not _PUBLIC_REQUEST_HEADER.match(name)):
+            return self.name_of(value)
+        return self.text(value)
+
+    def _authorization(self, value: str) -> str:
         scheme, space, secret = value.partition(" ")
-        if space and name.lower().endswith("authorization"):
-            return f"{scheme} {self.name_of(secret)}"
-        return self.name_of(value)
+        if not space:
+            return self.name_of(value)
+        if scheme.lower() == "basic":
+            self._learn_password(secret)
+        return f"{scheme} {self.name_of(secret)}"
+
+    def _learn_password(self, encoded: str) -> None:
+        try:
+            _, colon, password = base64.b64decode(encoded).decode().partition(":")
+        except ValueError:
+            return
+        if colon:
+            self.name_of(password)
+            self.name_of(unquote_plus(password))  # a client secret is written so (RFC 6749, 2.3.1)
+
+    def _cookies(self, value: str, *, all_of_them: bool) -> str:
+        pairs = value.split(";")
+        for index, pair in enumerate(pairs if all_of_them else pairs[:1]):
+            name, equals, secret = pair.partition("=")
+            pairs[index] = name + equals + self.name_of(secret) if equals else self.name_of(pair)
+        return ";".join(pairs)
 
     def message(self, value: Any) -> Any:
         """Return a JSON value; a schema's parameters with such names are no strings, and stay."""
+        if isinstance(value, str):
+            return self.text(value)
         if isinstance(value, Mapping):
             return {name: self._member(name, member) for name, member in value.items()}
         if isinstance(value, list):
@@ -115,15 +158,47 @@ class Redactor:
         return value
 
     def _member(self, name: str, member: Any) -> Any:
-        if isinstance(member, str) and _is_secret_name(name):
-            return self.name_of(member)
-        return self.message(member)
+        if not _is_secret_name(name):
+            return self.message(member)
+        if isinstance(member, list):
+            return [self._member(name, item) for item in member]
+        return self.name_of(member) if isinstance(member, str) else self.message(member)
+
+    def text(self, text: str) -> str:
+        """Return any text; in it are replaced members of JSON, fields of queries, and secrets
+        that are known by now.
+        """
+        if '"' in text:
+            text = _JSON_MEMBER.sub(self._json_member, text)
+        if "=" in text:
+            text = _QUERY_FIELD.sub(self._query_field, text)
+        known = [secret for secret in self._names if len(secret) >= _LONG_ENOUGH and secret in text]
+        for secret in sorted(known, key=len, reverse=True):
+            text = text.replace(secret, self._names[secret])
+        return text
+
+    def _json_member(self, match: re.Match[str]) -> str:
+        name, colon, value = match.groups()
+        if not _is_secret_name(name):
+            return match[0]
+        with suppress(ValueError):  # where it is no JSON, it is no less a secret
+            value = json.loads(f'"{value}"', strict=False)
+        return f'"{name}"{colon}"{self.name_of(value)}"'
+
+    def _query_field(self, match: re.Match[str]) -> str:
+        name, value = match.groups()
+        if not _is_secret_name(name) and not _SESSION_FIELD.search(name):
+            return match[0]
+        return f"{name}={quote_plus(self.name_of(unquote_plus(value)))}"
 
     def url(self, url: str) -> str:
-        """Return a URL, or the target of a request, without userinfo and with its query replaced."""
+        """Return a URL, or the target of a request, without userinfo and with its query replaced.
+
+        What the query says about the steps of OAuth stays.
+        """
         base, mark, rest = re.sub(r"//[^/?#]*@", "//", url).partition("?")
         query, hash_sign, fragment = rest.partition("#")
-        return base + mark + self.form(query) + hash_sign + fragment
+        return self.text(base) + mark + self.form(query) + hash_sign + self.form(fragment)
 
     def form(self, text: str) -> str:
         """Return a query or a form; of each field that is no secret, the text as it was."""
@@ -131,6 +206,18 @@ class Redactor:
 
     def _field(self, text: str) -> str:
         name, equals, value = text.partition("=")
-        if not equals or not (_is_secret_name(name) or _SINGLE_USE.match(name)):
+        if not equals or name in _PUBLIC_FIELDS:
             return text
         return f"{name}={quote_plus(self.name_of(unquote_plus(value)))}"
+
+
+def _is_secret_name(name: str) -> bool:
+    is_public = name in _PUBLIC_NAMES or _PUBLIC_NAME.search(name) is not None
+    return not is_public and _SECRET_NAME.search(name) is not None
+
+
+def _is_form(head: Mapping[str, Any]) -> bool:
+    return any(
+        name.lower() == "content-type" and value.lower().startswith("application/x-www-form")
+        for name, value in head.get("headers", ())
+    )

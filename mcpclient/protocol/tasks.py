@@ -112,7 +112,8 @@ def created_task(result: Mapping[str, Any], tool: str = "") -> Task | None:
     """Return the task a call was answered with; None when it was answered with its result."""
     task = result.get("task")
     if isinstance(task, dict) and isinstance(task.get("taskId"), str):
-        return Task({"_meta": result.get("_meta", {}), **task}, tool)
+        meta = {"_meta": result["_meta"]} if "_meta" in result else {}
+        return Task({**meta, **task}, tool)
     if result.get("resultType") == "task" and isinstance(result.get("taskId"), str):
         return Task(result, tool)
     return None

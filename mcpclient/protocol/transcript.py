@@ -3,21 +3,22 @@
 One format serves the wire trace, ``mcpclient record`` and ``replay``, and the conformance suite. It
 is version 1; a reader refuses a version it does not know and ignores members it does not know.
 
-A connection begins with a header, ``{"transcript": 1, "transport": "stdio", "target": …}``, which may
-say more: when it was recorded, by what, how. Every other line is a record::
+A connection begins with a header, ``{"transcript": 1, "transport": "stdio", "target": …}``, which
+may say more: when it was recorded, by what, how. Every other line is a record::
 
     {"time": 0.0142, "direction": "sent", "channel": "stdio", "message": {"jsonrpc": "2.0", …}}
 
 - ``time``: seconds since the header.
 - ``direction``: ``sent`` and ``received`` as the client sees it; ``note`` is what never crossed the
   wire, such as the reason why a message was rejected.
-- ``channel``: what carried it, one ordered stream of bytes: ``stdio``, ``stderr``, ``websocket``,
-  ``socket``, ``in-process``, and for HTTP one per request, numbered: ``http-1``, ``http-2`` …
+- ``channel``: what carried it, one ordered stream of bytes: ``stdio``, ``websocket``, ``socket``,
+  ``in-process``, and for HTTP one per request, numbered: ``http-1``, ``http-2`` … ``stderr`` has
+  the lines of a server process as ``text``.
 
 What crossed the wire stands in one of these members; the first that says it exactly is used:
 
-- ``message``: a JSON text, compact and in UTF-8, given as the value: one line of a line transport, a
-  body of HTTP, a text message of WebSocket.
+- ``message``: a JSON text, compact and in UTF-8, given as the value: one line of a line transport,
+  a body of HTTP, a text message of WebSocket.
 - ``event``: one server-sent event as the fields it was sent with, in their order; ``data`` is the
   value where it is such a JSON object. A comment is the field with the empty name.
 - ``text``: any other bytes that are UTF-8, whole. ``base64``: any bytes.
@@ -25,12 +26,17 @@ What crossed the wire stands in one of these members; the first that says it exa
 With them, or alone, stand:
 
 - ``line_end``: how a line or the lines of an event ended, where that was not ``"\\n"``.
-- ``http``: the head of a request (``method``, ``target``, ``headers``) or of a response (``status``,
-  ``reason``, ``headers``); headers are pairs, in order. A body that is no event stream stands in the
-  record of its head.
+- ``http``: the head of a request (``method``, ``target``, ``headers``) or of a response
+  (``status``, ``reason``, ``headers``); headers are pairs, in order. A body that is no event stream
+  stands in the record of its head. Where a recorder sees bodies only after their transfer or
+  content coding was undone, the head says still which it was.
 - ``frame``: of a WebSocket, what is no text message: ``binary``, ``ping``, ``pong`` or ``close``,
   the last with ``code`` and ``reason``.
 - ``end``: the channel has ended: ``complete``, ``closed``, or what went wrong.
+- ``error``: the failure that a note is about, as the client understood it: ``type``, the name of an
+  exception of this library, ``text``, and facts of its own. ``answers``: the id of the request that
+  failed; a failure with ``end`` is that of all.
+- ``abandoned``: the id of a request that the client does not wait for any more.
 
 Secrets are replaced by names, the same secret always by the same: see `Redactor`.
 """
@@ -69,6 +75,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 _DIRECTIONS = frozenset({"sent", "received", "note"})
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _NUMBER = re.compile(r"[0-9]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass
@@ -85,8 +92,9 @@ class Transcript:
 
 
 def write_line(value: Mapping[str, Any]) -> str:
-    """Return a header or a record as one line, with its line end."""
-    return json.dumps(value, ensure_ascii=False) + "\n"
+    """Return a header or a record as one line, with its line end; UTF-8 can carry it."""
+    line = json.dumps(value, ensure_ascii=False)
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", line) + "\n"
 
 
 def read_transcripts(lines: Iterable[str]) -> list[Transcript]:
@@ -164,19 +172,24 @@ def line_facts(line: bytes) -> Record:
     return {**payload_facts(line), "line_end": ""}
 
 
-def event_blocks(buffer: bytearray) -> Iterator[bytes]:
-    """Take every complete event, with its blank line, off the front of ``buffer``."""
-    while (match := _BLANK_LINE.search(buffer)) is not None:
+def event_blocks(buffer: bytearray, searched: int = 0) -> Iterator[bytes]:
+    """Take every complete event, with its blank line, off the front of ``buffer``.
+
+    ``searched``: how much of it is known to hold none; that is not searched again.
+    """
+    start = max(searched - 3, 0)  # a blank line may begin there
+    while (match := _BLANK_LINE.search(buffer, start)) is not None:
         block = bytes(buffer[: match.end()])
         del buffer[: match.end()]
+        start = 0
         yield block
 
 
 def event_facts(block: bytes) -> Record:
     """Return the members for one block of an event stream, blank line included, or any part of it.
 
-    They are ``event``, with ``line_end`` where that is not ``"\\n"``, when it gives back these bytes,
-    else ``text`` or ``base64``.
+    They are ``event``, with ``line_end`` where that is not ``"\\n"``, when it gives back these
+    bytes, else ``text`` or ``base64``.
     """
     line_end = "\r\n" if b"\r\n" in block else "\n"
     fields: dict[str, Any] = {}
@@ -223,7 +236,7 @@ def bytes_of_event(record: Mapping[str, Any]) -> bytes:
     fields = record.get("event")
     if not isinstance(fields, dict):
         return bytes_of_payload(record)
-    end = record.get("line_end", "\n")
+    end: str = record.get("line_end", "\n")
     lines = [
         f"{name}: {value if isinstance(value, str) else _encode(value)}"
         for name, value in fields.items()

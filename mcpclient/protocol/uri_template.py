@@ -223,7 +223,10 @@ def _text(variable: _Variable, value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (str, int, float)):
-        return str(value)
+        try:
+            return str(value)
+        except ValueError:  # more digits than the interpreter converts
+            raise UsageError(f"{variable.name}: the number has too many digits") from None
     raise UsageError(f"{variable.name}: a {type(value).__name__} has no place inside a list")
 
 

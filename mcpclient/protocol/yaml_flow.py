@@ -140,8 +140,15 @@ def read_quoted(text: str, position: int) -> tuple[str, int] | None:
         inner = [line.strip(" \t") for line in middle]
         content = folded([first.rstrip(" \t"), *inner, last.lstrip(" \t")], keep_last=True)
     if is_double:
-        return re.sub(_ESCAPE, _unescaped, content), match.end()
+        return _paired(re.sub(_ESCAPE, _unescaped, content)), match.end()
     return content.replace("''", "'"), match.end()
+
+
+def _paired(text: str) -> str:
+    """Join the two halves of a character that were escaped one by one, as JSON does."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def _unescaped(match: re.Match[str]) -> str:

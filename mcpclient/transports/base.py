@@ -53,6 +53,8 @@ class Transport(abc.ABC):
     name = "custom"
     carries_headers = False
     """Whether the headers of an `Outgoing` reach the server."""
+    records_itself = False
+    """Whether it writes its own transcript, so that nobody else has to."""
 
     @property
     def description(self) -> str:
@@ -112,12 +114,11 @@ def deliver_text(
         receiver.message_received(value)
         return [value]
     # Revision 2025-03-26 lets a server send several messages as one array.
-    delivered = []
-    for item in value if isinstance(value, list) and value else [value]:
-        if isinstance(item, dict):
-            receiver.message_received(item)
-            delivered.append(item)
-        else:
-            violation = ProtocolViolation("the server sent JSON that is not a message")
-            receiver.message_rejected(violation, request_id)
+    items = value if isinstance(value, list) and value else [value]
+    delivered = [item for item in items if isinstance(item, dict)]
+    for message in delivered:
+        receiver.message_received(message)
+    if len(delivered) < len(items):  # reported once, however many such items there are
+        violation = ProtocolViolation("the server sent JSON that is not a message")
+        receiver.message_rejected(violation, request_id)
     return delivered

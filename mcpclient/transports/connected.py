@@ -7,7 +7,6 @@ import asyncio
 from typing import Protocol
 
 from ..errors import ConnectionLost, McpError
-from ..jsonrpc.codec import encode
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned, Receiver, Transport
 from .line_messages import LineWriter
@@ -71,7 +70,7 @@ class ConnectedTransport(Transport):
             raise self._ended.again()
         if self._writer is None:
             raise ConnectionLost(f"there is no connection to {self.description}")
-        self._writer.send(outgoing, encode(outgoing.message))
+        self._writer.send(outgoing, outgoing.encode())
 
     def _schedule(self) -> None:
         if self._flusher is None:

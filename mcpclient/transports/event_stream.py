@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from ..errors import MessageTooLarge
 from ..framing.sse import EventDecoder, OversizedEvent
-from ..jsonrpc.messages import Message, RequestId
+from ..jsonrpc.messages import Message, RequestId, is_answer
 from .backoff import delays
 from .base import Receiver, deliver_text
 
@@ -75,9 +75,7 @@ class EventStream:
             self.answered = True
 
     def _answers(self, message: Message) -> bool:
-        if self._request_id is None or "method" in message:
-            return False
-        return str(message.get("id")) == str(self._request_id)
+        return self._request_id is not None and is_answer(message, self._request_id)
 
     def _is_replay(self, event_id: str) -> bool:
         """Whether this event came before already. Only a resumed stream repeats events.

@@ -10,7 +10,7 @@ from typing import Any, Callable, Union
 from ..errors import HttpError, McpError, PeerError, SessionExpired, UsageError
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url
-from ..jsonrpc.messages import ErrorCode, RequestId
+from ..jsonrpc.messages import ErrorCode, RequestId, is_answer
 from ..protocol.outgoing import Outgoing
 
 __all__ = [
@@ -135,7 +135,7 @@ def peer_error(message: Any, request_id: RequestId | None) -> PeerError | None:
     error = message.get("error") if isinstance(message, dict) else None
     if not isinstance(error, dict) or not isinstance(error.get("code"), int):
         return None
-    answers = request_id is not None and str(message.get("id")) == str(request_id)
+    answers = request_id is not None and is_answer(message, request_id)
     if not answers and not (message.get("id") is None and error["code"] in _MODERN_CODES):
         return None
     return PeerError(error["code"], str(error.get("message", "")), error.get("data"))

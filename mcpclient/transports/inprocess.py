@@ -95,6 +95,10 @@ class InProcessTransport(Transport):
         reason = f"{self.description} returned"
         try:
             await self._serve(end)
+        except asyncio.CancelledError:
+            if end is not self._end:
+                raise
+            reason = f"{self.description} was cancelled"
         except Exception as error:
             reason = f"{self.description} failed: {type(error).__name__}: {error}"
         if end is self._end and self._receiver is not None:
@@ -102,7 +106,7 @@ class InProcessTransport(Transport):
 
     def send(self, outgoing: Outgoing) -> None:
         """Put a message into the server's inbox."""
-        text = encode(outgoing.message)
+        text = outgoing.encode()
         if self._end is None or self._task is None or self._task.done():
             raise ConnectionLost(f"{self.description} is not running")
         self._end.take(text)

@@ -23,10 +23,11 @@ from ..framing.http1 import ResponseHead
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
 from ..framing.sse import EventDecoder, OversizedEvent
 from ..framing.uri import Url, resolve_url
-from ..jsonrpc.codec import encode
 from ..jsonrpc.messages import RequestId
 from ..net.dialing import Dialer
-from ..net.http import HttpClient, HttpRequest
+from ..net.futures import disregard
+from ..net.http import HttpRequest
+from ..net.recorded_http import RecordedHttpClient, http_client
 from ..protocol.outgoing import Outgoing
 from .authorized import Credentials, Sending, authorizer_in, start_request
 from .base import Abandoned, Receiver, Transport, deliver_text
@@ -59,7 +60,8 @@ class LegacySseTransport(Transport):
         self.max_message_size = max_message_size
         self._authorizer, fixed = authorizer_in(credentials)
         self._headers = CallerHeaders(headers or {}, url, fixed)
-        self._http = HttpClient(dialer or Dialer())
+        self._http = http_client(dialer or Dialer())
+        self.records_itself = isinstance(self._http, RecordedHttpClient)
         self._receiver: Receiver | None = None
         self._endpoint: Url | None = None
         self._stream: Sending | None = None
@@ -94,8 +96,11 @@ class LegacySseTransport(Transport):
         return self._headers.fixed_for(outgoing)
 
     def send(self, outgoing: Outgoing) -> Awaitable[None] | None:
-        """POST a message to the endpoint."""
-        return self._post(outgoing, encode(outgoing.message))
+        """POST a message to the endpoint. What is no request has been sent when it was taken.
+
+        Else a call could overtake ``notifications/initialized`` on a connection of its own.
+        """
+        return self._post(outgoing, outgoing.encode())
 
     async def _post(self, outgoing: Outgoing, body: bytes) -> None:
         headers = [
@@ -109,6 +114,8 @@ class LegacySseTransport(Transport):
         request = HttpRequest("POST", self._endpoint, headers, body, repeatable=outgoing.repeatable)
         post = _Post(self._endpoint, self._receiver, outgoing.request_id, self._posts)
         post.exchange = start_request(self._http, request, post, self._authorizer)
+        if post.taken is not None:
+            await post.taken
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
         """Drop the POST; the answer would have come on the shared stream, which stays open."""
@@ -140,6 +147,7 @@ class _Stream:
 
     def __init__(self, transport: LegacySseTransport, receiver: Receiver) -> None:
         self.endpoint: asyncio.Future[Url] = asyncio.get_running_loop().create_future()
+        self.endpoint.add_done_callback(disregard)
         self._transport = transport
         self._receiver = receiver
         self._decoder = EventDecoder(transport.max_message_size)
@@ -220,7 +228,10 @@ class _Stream:
 
 
 class _Post:
-    """The response to one posted message: a mere receipt, or a refusal."""
+    """The response to one posted message: a mere receipt, or a refusal.
+
+    ``taken``: resolved as soon as the server answers a message that is no request.
+    """
 
     def __init__(
         self, url: Url, receiver: Receiver, request_id: RequestId | None, posts: set[_Post]
@@ -233,12 +244,15 @@ class _Post:
         self._refusal: ResponseHead | None = None
         self._body = b""
         self._timer: asyncio.TimerHandle | None = None
+        self.taken: asyncio.Future[None] | None = None
         if request_id is None:
             loop = asyncio.get_running_loop()
+            self.taken = loop.create_future()
             self._timer = loop.call_later(_NOTIFICATION_TIMEOUT, self._give_up)
         posts.add(self)
 
     def head_received(self, head: ResponseHead) -> None:
+        self._take()
         if not 200 <= head.status < 300:
             self._refusal = head
 
@@ -267,6 +281,12 @@ class _Post:
             self.exchange.abort()
 
     def _end(self) -> None:
+        self._take()
         if self._timer is not None:
             self._timer.cancel()
         self._posts.discard(self)
+
+    def _take(self) -> None:
+        taken = self.taken
+        if taken is not None and not taken.done() and not taken.get_loop().is_closed():
+            taken.set_result(None)

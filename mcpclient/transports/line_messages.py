@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from ..errors import MessageTooLarge
+from ..errors import ConnectionLost, MessageTooLarge
 from ..framing.ndjson import Line, LineFramer, OversizedLine
-from ..jsonrpc.codec import find_response_id
+from ..jsonrpc.codec import MalformedMessage, decode, find_response_id
 from ..jsonrpc.messages import RequestId
 from ..protocol.outgoing import Outgoing
 from .base import Receiver, deliver_text
@@ -15,6 +15,9 @@ from .base import Receiver, deliver_text
 __all__ = ["LineReader", "LineWriter"]
 
 logger = logging.getLogger("mcpclient.transport")
+
+# How many messages wait for a server that does not read, before any but requests are refused.
+_MOST_WAITING = 10_000
 
 _JSON_STARTS = (b"{", b"[", b"\xef\xbb\xbf")
 
@@ -37,15 +40,21 @@ class LineReader:
             self._take(line)
 
     def feed_eof(self) -> None:
-        """Take the end of the stream; a last line without its line end still counts."""
+        """Take the end of the stream; a last line without its line end still counts.
+
+        Unless it is half a message: the call that it answers fails for the end of the stream.
+        """
         for line in self._framer.feed_eof():
-            self._take(line)
+            if isinstance(line, bytes) and _is_cut_off(line):
+                logger.warning("%s: the end of the stream cut off a message", self._peer)
+            else:
+                self._take(line)
 
     def _take(self, line: Line) -> None:
         if isinstance(line, OversizedLine):
             request_id = find_response_id(line.start, line.end)
             self._receiver.message_rejected(MessageTooLarge(self._limit), request_id)
-        elif line.lstrip()[:3].startswith(_JSON_STARTS):
+        elif line.startswith(b"{") or line.lstrip()[:3].startswith(_JSON_STARTS):
             deliver_text(line, self._receiver)
         elif line.strip():
             logger.warning(
@@ -53,6 +62,16 @@ class LineReader:
                 self._peer,
                 line[:200].decode("utf-8", "replace"),
             )
+
+
+def _is_cut_off(line: bytes) -> bool:
+    if not line.lstrip().startswith(_JSON_STARTS):
+        return False
+    try:
+        decode(line)
+    except MalformedMessage:
+        return True
+    return False
 
 
 class LineWriter:
@@ -75,32 +94,38 @@ class LineWriter:
         self._can_write = can_write
         self._schedule = schedule
         self._frame = frame
-        self._lines: dict[int, tuple[RequestId | None, bytes]] = {}
-        self._serial = 0
+        self._lines: list[tuple[RequestId | None, bytes]] = []
         self._gathering = False
 
     def send(self, outgoing: Outgoing, line: bytes) -> None:
         """Write a line at once if nothing was written in this turn and none waits, or queue it."""
-        if not self._gathering and not self._lines and self._can_write():
-            self._gathering = True
-            self._write(self._frame(line))
+        if self._gathering or self._lines or not self._can_write():
+            self._check_room(outgoing)
+            self._lines.append((outgoing.request_id, line))
         else:
-            self._serial += 1
-            self._lines[self._serial] = (outgoing.request_id, line)
-        self._schedule()
+            self._write(self._frame(line))
+        if not self._gathering:
+            self._gathering = True
+            self._schedule()
+
+    def _check_room(self, outgoing: Outgoing) -> None:
+        """Refuse what no limit of time takes back, as answers to a server that never reads."""
+        is_full = len(self._lines) >= _MOST_WAITING and not self._can_write()
+        if is_full and outgoing.request_id is None:
+            raise ConnectionLost("the server does not read what is sent to it")
 
     def flush(self) -> None:
         """Write what has gathered, if the peer keeps up."""
         self._gathering = False
         if self._lines and self._can_write():
-            lines, self._lines = self._lines, {}
-            self._write(b"".join([self._frame(line) for _, line in lines.values()]))
+            lines, self._lines = self._lines, []
+            self._write(b"".join([self._frame(line) for _, line in lines]))
 
     def withdraw(self, request_id: RequestId | None) -> bool:
         """Take back a line that is still queued. False: it has been written."""
-        for serial, (queued_id, _) in self._lines.items():
+        for position, (queued_id, _) in enumerate(self._lines):
             if queued_id is not None and queued_id == request_id:
-                del self._lines[serial]
+                del self._lines[position]
                 return True
         return False
 

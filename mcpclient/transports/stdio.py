@@ -13,7 +13,6 @@ from contextlib import suppress
 
 from ..errors import ConnectionLost, McpError, ProcessExited
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
-from ..jsonrpc.codec import encode
 from ..net.process import ServerProcess, StderrTarget, StopLadder, spawn
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned, Receiver, Transport
@@ -88,7 +87,7 @@ class StdioTransport(Transport):
             raise self._ended
         if self._writer is None:
             raise ConnectionLost("the server is not running")
-        self._writer.send(outgoing, encode(outgoing.message) + b"\n")
+        self._writer.send(outgoing, outgoing.encode() + b"\n")
 
     def _schedule_flush(self) -> None:
         if self._flusher is None:

@@ -18,9 +18,11 @@ from ..framing.content_coding import ACCEPT_ENCODING
 from ..framing.http1 import ResponseHead
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
 from ..framing.uri import Url
-from ..jsonrpc.codec import encode
+from ..jsonrpc.messages import is_answer
 from ..net.dialing import Dialer
-from ..net.http import HttpClient, HttpRequest, ResponseSink
+from ..net.futures import disregard
+from ..net.http import HttpRequest, ResponseSink
+from ..net.recorded_http import RecordedHttpClient, http_client
 from ..protocol.outgoing import Outgoing
 from .authorized import Credentials, Sending, authorizer_in, start_request
 from .base import Abandoned, Receiver, Transport, deliver_text
@@ -78,7 +80,8 @@ class StreamableHttpTransport(Transport):
         self._headers = CallerHeaders(headers or {}, url, fixed)
         self._listen_wait = listen_wait
         self.liveness = liveness
-        self._http = HttpClient(dialer or Dialer())
+        self._http = http_client(dialer or Dialer())
+        self.records_itself = isinstance(self._http, RecordedHttpClient)
         self._session_id: str | None = None
         self._posts: dict[object, _Post] = {}
         self._channel: asyncio.Task[None] | None = None
@@ -106,7 +109,7 @@ class StreamableHttpTransport(Transport):
 
         Else a call could overtake ``notifications/initialized`` on a connection of its own.
         """
-        body = encode(outgoing.message)
+        body = outgoing.encode()
         if self._headers.may_wait:
             return self._ask_and_post(outgoing, body)
         return self._post(outgoing, body, self._headers.fixed_for(outgoing)).taken
@@ -152,14 +155,19 @@ class StreamableHttpTransport(Transport):
     async def _follow_channel(self, accepted: asyncio.Future[bool]) -> None:
         stream = EventStream(self.receiver, self.max_message_size)
 
+        def is_offered() -> bool:
+            return accepted.done() and accepted.result()
+
         async def open_channel(last_event_id: str, sink: ResponseSink) -> Sending:
             # Nobody is to log in for a channel that the server may not even offer.
-            is_offered = accepted.done() and accepted.result()
-            return await self.open_stream(last_event_id, sink, passive=not is_offered)
+            return await self.open_stream(last_event_id, sink, passive=not is_offered())
 
         follower = ServerStream(stream, self.url, open_channel, self.liveness)
         error = await follower.follow(accepted)
-        logger.debug("%s: no server channel: %s", self.description, error)
+        if error is not None and is_offered():
+            self.receiver.request_failed(None, error)  # from now on the server cannot be heard
+        else:
+            logger.debug("%s: no server channel: %s", self.description, error)
 
     async def open_stream(
         self, last_event_id: str, sink: ResponseSink, *, passive: bool = False
@@ -246,6 +254,7 @@ class StreamableHttpTransport(Transport):
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(disregard)
         return task
 
 
@@ -370,7 +379,7 @@ class _Post:
             return
         receiver = self._transport.receiver
         messages = deliver_text(body, receiver, self.request_id)
-        if not any(str(message.get("id")) == str(self.request_id) for message in messages):
+        if not any(is_answer(message, self.request_id) for message in messages):
             receiver.request_failed(self.request_id, self.no_response())
 
     def _refusal(self) -> McpError:
@@ -419,8 +428,9 @@ class _Post:
             self.timer.cancel()
 
     def _take(self) -> None:
-        if self.taken is not None and not self.taken.done():
-            self.taken.set_result(None)
+        taken = self.taken
+        if taken is not None and not taken.done() and not taken.get_loop().is_closed():
+            taken.set_result(None)
 
 
 def _looks_like_json(body: bytes) -> bool:

@@ -84,6 +84,18 @@ def test_which_metadata_speaks_for_a_server(resource: str, server_url: str, cove
     assert resource_covers(resource, server_url) is covers
 
 
+@pytest.mark.parametrize("name", ["resource", "authorization_servers", "the challenge"])
+def test_what_is_no_url_is_refused(name: str) -> None:
+    """F-AUTH-1 F-AUTH-10: a place that cannot even be parsed, wherever a server names it."""
+    world, bad = World(), "https://["
+    document = {"resource": SERVER, "authorization_servers": ["https://auth.example"]}
+    if name in document:
+        document[name] = bad if name == "resource" else [bad]
+    world.on("GET", f"{PRM}/mcp", json_response(document))
+    with pytest.raises(SsrfError, match="not a URL"):
+        find(world, named=bad if name == "the challenge" else None)
+
+
 def test_a_page_is_no_metadata() -> None:
     """F-AUTH-1: pain 22: a web application answers every path with 200 and HTML."""
     world, _ = scene(metadata_url="https://auth.example/.well-known/openid-configuration")

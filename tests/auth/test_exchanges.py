@@ -36,6 +36,7 @@ def test_a_redirect_is_followed_after_the_guard_saw_it() -> None:
         "https://evil.example/x",
         "file:///etc/passwd",
         "//169.254.169.254/latest",
+        "http://[",
     ],
 )
 def test_a_redirect_to_elsewhere_is_not(target: str) -> None:

@@ -8,6 +8,7 @@ from mcpclient.auth.url_guard import (
     check_address,
     host_of,
     origin_of,
+    resolve,
     without_query,
 )
 from mcpclient.errors import SsrfError
@@ -156,6 +157,13 @@ def test_origins_have_one_spelling() -> None:
     assert origin_of("HTTPS://Auth.Example./x") == origin_of("https://auth.example:443")
     assert origin_of("http://auth.example") != origin_of("https://auth.example")
     assert host_of("https://[2606:4700:0::1111]:1/") == "2606:4700::1111"
+
+
+def test_a_reference_of_a_server() -> None:
+    """F-AUTH-10: seen from where it stands; what cannot be parsed is refused as any bad URL."""
+    assert resolve("https://a.example/b/c", "d?e") == "https://a.example/b/d?e"
+    with pytest.raises(SsrfError, match="not a URL"):
+        resolve("https://a.example/", "//[")
 
 
 def test_shown_urls_hold_no_secrets() -> None:

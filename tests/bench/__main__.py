@@ -1,4 +1,4 @@
-"""`python -m tests.bench`: measure, then print the table.
+"""`python -m tests.bench`: measure, then print the table, and which marks are met.
 
 The other clients are looked for in `.peers` of this repository, or where the environment variable
 MCPCLIENT_PEERS says: virtual environments and a folder with `node_modules`.
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .capacity import http_capacity, stdio_capacity
 from .columns import COLUMN_KEYS, DEFAULT_KEYS, Column, find_columns, peers_folder
-from .report import Report, environment, lines_of, render
+from .report import Report, environment, lines_of, render, verdicts_of
 from .rows import ROWS, Row
 from .runner import Runner, Settings
 
@@ -52,6 +52,7 @@ def measure(rows: Sequence[Row], columns: Sequence[Column], settings: Settings) 
         "columns": {column.key: runtimes.get(column.key, "") for column in present},
         "absent": {column.key: column.absent for column in columns if column.absent},
         "lines": lines,
+        "marks": verdicts_of(lines),
     }
 
 

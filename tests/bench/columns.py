@@ -16,8 +16,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 FLOOR = "floor"
+LIBRARY = "mcpclient"
 OFFICIAL = "mcp"
-DEFAULT_KEYS = (FLOOR, "mcpclient", OFFICIAL, "fastmcp", "typescript", "websockets")
+DEFAULT_KEYS = (FLOOR, LIBRARY, OFFICIAL, "fastmcp", "typescript", "websockets")
 COLUMN_KEYS = (*DEFAULT_KEYS, "lean")
 
 # The transports of rows: what a client of MCP is expected to have, and one that few have.
@@ -68,7 +69,7 @@ def find_columns(keys: list[str], peers: Path) -> list[Column]:
     finders: dict[str, Callable[[], Column]] = {
         FLOOR: _floor,
         "lean": _lean,
-        "mcpclient": _library,
+        LIBRARY: _library,
         OFFICIAL: lambda: _installed(peers, OFFICIAL, "mcp", "2", "from mcp.client import Client"),
         "fastmcp": lambda: _installed(
             peers, "fastmcp", "fastmcp", "4", "from fastmcp import Client"
@@ -104,7 +105,7 @@ def _lean() -> Column:
 
 def _library() -> Column:
     statement = "from mcpclient import connect"
-    column = _python_column("mcpclient", "mcpclient", sys.executable, statement=statement)
+    column = _python_column(LIBRARY, "mcpclient", sys.executable, statement=statement)
     return replace(column, transports=ALL)
 
 

@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any, TypedDict
 
 from .columns import FLOOR, OFFICIAL, Column
+from .marks import MARKS, Verdict, judge
 from .rows import Measure, Row
 from .runner import Cell
 
@@ -35,6 +36,7 @@ class Report(TypedDict):
     columns: dict[str, str]
     absent: dict[str, str]
     lines: list[Line]
+    marks: list[Verdict]
 
 
 def lines_of(row: Row, cells: Mapping[str, Cell]) -> list[Line]:
@@ -101,6 +103,7 @@ def render(report: Report, columns: Sequence[Column]) -> str:
         LEGEND,
         _table("ratios", report["lines"], present, _ratio_cell),
         _table("absolute", report["lines"], present, _absolute_cell),
+        _marks_table(report["marks"]),
         "\n".join(_notes(report, present)),
     ]
     return "\n\n".join(parts)
@@ -110,15 +113,32 @@ def _table(heading: str, lines: Sequence[Line], columns: Sequence[Column], cell:
     titles = [[f"{heading}", ""], *([line["title"], line["unit"]] for line in lines)]
     body = [[column.title for column in columns]]
     body += [[cell(line, column.key) for column in columns] for line in lines]
-    rows = [[*title, *cells] for title, cells in zip(titles, body)]
+    return _aligned([[*title, *cells] for title, cells in zip(titles, body)])
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    """The rows as text, the first underlined: two columns to the left, the others to the right."""
     widths = [max(map(len, texts)) for texts in zip(*rows)]
     rendered = []
     for texts in rows:
-        left = [text.ljust(width) for text, width in zip(texts[:2], widths)]
-        right = [text.rjust(width) for text, width in zip(texts[2:], widths[2:])]
-        rendered.append("  ".join([*left, *right]).rstrip())
+        cells = [text.ljust(width) for text, width in zip(texts[:2], widths)]
+        cells += [text.rjust(width) for text, width in zip(texts[2:], widths[2:])]
+        rendered.append("  ".join(cells).rstrip())
     rendered.insert(1, "-" * max(map(len, rendered)))
     return "\n".join(rendered)
+
+
+def verdicts_of(lines: Sequence[Line]) -> list[Verdict]:
+    """Every mark beside what the lines say of it."""
+    rounds = {(line["row"], line["measure"]): line["rounds"] for line in lines}
+    return [judge(mark, rounds) for mark in MARKS]
+
+
+def _marks_table(verdicts: Sequence[Verdict]) -> str:
+    words = {True: "met", False: "MISSED", None: "not measured"}
+    rows = [["marks of mcpclient", "wanted", "measured", ""]]
+    rows += [[each.row, each.wanted, each.measured, words[each.met]] for each in verdicts]
+    return _aligned(rows)
 
 
 def _ratio_cell(line: Line, key: str) -> str:

@@ -12,6 +12,7 @@ import pytest
 from . import rows
 from .__main__ import main, measure
 from .columns import find_columns
+from .marks import MARKS, Mark, judge
 from .processes import HttpServer, WorkerFailedError, WorkerProcess
 from .report import render
 from .rows import ROWS, Row
@@ -63,6 +64,36 @@ def test_ratios_compare_within_a_round_and_higher_is_better() -> None:
     assert rows.RATE.speed(50.0, 100.0) == 0.5
     assert rows.SECONDS.speed(2.0, 1.0) == 0.5
     assert rows.PEAK.speed(0.0, 1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("mark", "rounds", "met"),
+    [
+        (Mark("stdio-100", times=10, than="mcp"), {"mcpclient": [90, 120], "mcp": [10, 10]}, True),
+        (Mark("stdio-100", times=10, than="mcp"), {"mcpclient": [90, 99], "mcp": [10, 10]}, False),
+        (Mark("stdio-100", times=10, than="mcp"), {"mcpclient": [90]}, None),
+        (Mark("notifications", limit=100), {"mcpclient": [101.0]}, True),
+        (Mark("notifications", limit=100), {"mcpclient": [99.0]}, False),
+        (Mark("servers-200", "each", limit=100), {"mcpclient": [99.0]}, True),
+        (Mark("servers-200", "each", limit=100), {"mcpclient": [101.0]}, False),
+        (Mark("json-connect", "time", beyond_floor=5), {"mcpclient": [9], "floor": [3]}, False),
+        (Mark("json-connect", "time", beyond_floor=5), {"mcpclient": [7], "floor": [3]}, True),
+        (Mark("in-flight-10000", "kept", times=0.5), {"mcpclient": [3], "floor": [2]}, True),
+    ],
+)
+def test_a_mark_is_met_or_missed_or_not_measured(
+    mark: Mark, rounds: dict[str, list[float]], met: bool | None
+) -> None:
+    assert judge(mark, {(mark.row, mark.measure): rounds}).met is met
+
+
+def test_every_mark_has_its_place_in_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {mark.row for mark in MARKS} <= {row.key for row in ROWS}
+
+    main(["--quick", "--rows", "import", "--rounds", "1", "--columns", "floor,mcpclient"])
+
+    table = capsys.readouterr().out.split("marks of mcpclient")[1]
+    assert table.count("not measured") == sum(mark.row != "import" for mark in MARKS)
 
 
 def test_an_answer_that_is_wrong_fails_the_worker() -> None:

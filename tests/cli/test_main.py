@@ -39,7 +39,7 @@ def test_an_answer_for_people(capsys: Capture) -> None:
     assert capsys.readouterr() == ("hi\n", "")
 
 
-NOT_PLAIN = {"call", "read", "prompt", "complete", "auth"}
+NOT_PLAIN = {"call", "read", "prompt", "complete", "auth", "record", "replay"}
 
 
 @pytest.mark.parametrize("name", sorted({*COMMANDS} - NOT_PLAIN))
@@ -49,6 +49,24 @@ def test_every_plain_command_prints_one_json_document(name: str, capsys: Capture
     out, errors = capsys.readouterr()
     assert json.loads(out)
     assert errors == ""
+
+
+def test_a_session_is_recorded_and_replayed(tmp_path: Path, capsys: Capture) -> None:
+    """F-SHOW-8: a user's way, offline; what was not recorded says so."""
+    path = str(tmp_path / "s.jsonl")
+    for words, code in (
+        (["record", path, "call", "echo", "message=hi", *SERVER], 0),
+        (["replay", path, "call", "echo", "message=hi"], 0),
+        (["replay", path, "--", "call", "--json", "echo", "message=ho", "--", "gone"], 2),
+        (["replay", path], 0),
+        (["replay", path, "auth", "status"], 2),
+        (["replay", path, "--json", "--", "auth", "status"], 2),
+    ):
+        assert main(words) == code, words
+    out, errors = capsys.readouterr()
+    assert out.startswith("hi\nhi\n{")
+    assert '"type": "NotRecorded"' in out
+    assert "not auth" in errors
 
 
 def test_options_may_stand_between_the_words(capsys: Capture) -> None:

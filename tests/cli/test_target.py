@@ -7,7 +7,13 @@ import argparse
 import pytest
 
 from mcpclient import UsageError
-from mcpclient.cli.target import add_options, client_for, split_at_command, take_url
+from mcpclient.cli.target import (
+    add_options,
+    client_for,
+    split_after_file,
+    split_at_command,
+    take_url,
+)
 
 
 def options(*words: str) -> argparse.Namespace:
@@ -24,6 +30,24 @@ def test_the_command_line_of_the_server_comes_after_two_dashes() -> None:
     assert split_at_command(["tools", "--"]) == (["tools"], [])
 
 
+@pytest.mark.parametrize(
+    ("words", "outer", "inner"),
+    [
+        ("f call x", "f", "call x"),
+        ("f -- call x -- s", "f", "call x -- s"),
+        ("--a f --b call --c", "--a f --b", "call --c"),
+        ("--a f --b -- call", "--a f --b", "call"),
+        ("--a", "--a", ""),
+        ("f", "f", ""),
+        ("f --", "f", ""),
+        ("", "", ""),
+    ],
+)
+def test_a_command_may_stand_after_a_file(words: str, outer: str, inner: str) -> None:
+    """F-SHOW-8"""
+    assert split_after_file(words.split()) == (outer.split(), inner.split())
+
+
 def test_a_url_comes_first() -> None:
     """F-SHOW-1"""
     assert take_url(["HTTP://host/mcp", "echo", "a=1"]) == ("HTTP://host/mcp", ["echo", "a=1"])
@@ -33,6 +57,12 @@ def test_a_url_comes_first() -> None:
 def test_without_a_server_it_asks_which(words: list[str]) -> None:
     with pytest.raises(UsageError, match="which server"):
         take_url(words)
+
+
+def test_where_no_server_is_needed_it_may_be_missing() -> None:
+    """F-SHOW-8"""
+    assert take_url(["echo", "a=1"], needed=False) == ("", ["echo", "a=1"])
+    assert take_url(["http://host/mcp", "a"], needed=False) == ("http://host/mcp", ["a"])
 
 
 def test_the_options_reach_the_client() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpclient.client.authentication import ClientCredentials, OAuth, finish_auth
+from mcpclient.client.authentication import ApiKey, ClientCredentials, OAuth, finish_auth
 from mcpclient.client.client import Client
 from mcpclient.client.hooks import Hooks
 from mcpclient.errors import AuthorizationRequired, McpError
@@ -112,6 +112,11 @@ def test_a_whole_life_with_a_server(kind: str, everything: Everything, tmp_path:
     asyncio.run(main())
     assert protected.counts["refresh_token"] >= 2
     everything.hold_no_secret(protected)
+    # The login itself is in the trace, and what it says about its steps.
+    shown = everything.text.getvalue()
+    for step in ("/.well-known/oauth-", "/register", "grant_type=authorization_code", "/token"):
+        assert step in shown
+    assert '["Authorization", "Bearer redacted-' in shown
 
 
 def test_two_steps_and_a_file(everything: Everything, tmp_path: Path) -> None:
@@ -164,6 +169,29 @@ def test_credentials_of_a_program(everything: Everything) -> None:
 
     asyncio.run(main())
     everything.hold_no_secret(protected)
+
+
+def test_headers_cookies_and_session_ids(everything: Everything) -> None:
+    """F-AUTH-12, F-SHOW-8: also those of a name that the library does not know."""
+    endpoint = StreamableEndpoint(McpServer(), session="SECRET-session")
+
+    async def post(request: Request, answer: Answer) -> None:
+        if "cookie" not in request.headers:
+            answer.full(307, {"Location": "/mcp?x=SECRET", "Set-Cookie": "a=SECRET-cookie; Path=/"})
+        else:
+            await endpoint.post(request, answer)
+
+    async def main() -> None:
+        async with HttpServer({**endpoint.routes, "POST /mcp": post}) as http:
+            url = f"http://me:SECRET-password@{http.url().authority}/mcp"
+            headers = {"X-Mine": "SECRET-key", "Cookie": "b=SECRET-too"}
+            await use(connect(url, ApiKey("SECRET-api", "X-Other"), everything), everything)
+            await use(connect(url, None, everything, headers=headers), everything)
+
+    asyncio.run(main())
+    everything.hold_no_secret(Protected({}))
+    assert '["Mcp-Session-Id", "redacted-' in everything.text.getvalue()
+    assert '["Authorization", "Basic redacted-' in everything.text.getvalue()
 
 
 @pytest.mark.parametrize("auth", ["SECRET-bearer", "SECRET\nbearer", "SECRET-é\u2028"])

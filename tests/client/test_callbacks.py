@@ -54,6 +54,29 @@ def test_coroutines_run_in_order_one_at_a_time() -> None:
     run(main())
 
 
+def test_a_callback_that_is_too_slow_misses_the_oldest_calls(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """F-API-20: memory is bounded; the log says so, once."""
+    monkeypatch.setattr("mcpclient.client.callbacks._MOST_WAITING", 3)
+
+    async def main() -> None:
+        heard: list[int] = []
+
+        async def slow(number: int) -> None:
+            await asyncio.sleep(1)
+            heard.append(number)
+
+        callback = OrderedCallback(slow, TaskGroup())
+        for number in range(8):
+            callback(number)
+        await callback.finish(None)
+        assert heard == [0, 5, 6, 7]
+
+    run(main())
+    assert caplog.text.count("misses the oldest calls") == 1
+
+
 def test_a_function_that_is_a_coroutine_at_times() -> None:
     """F-API-20: any awaitable counts, and plain calls wait for the ones before."""
 

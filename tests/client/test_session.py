@@ -629,6 +629,41 @@ def test_requests_of_the_server_are_answered(request_id: Any, era: EraRules | No
     on_bench(work, era)
 
 
+def test_a_request_of_the_server_that_comes_again_is_answered_once() -> None:
+    """F-API-10: ids are unique while an answer is due; afterwards nothing is remembered."""
+
+    async def work(bench: Bench) -> None:
+        for _ in range(3):
+            bench.session.message_received({"id": 7, "method": "ping"})
+        await turn()
+        assert len(bench.wire.sent) == 1
+        assert [str(error) for error in bench.errors] == [
+            "the server sent request 7 (ping) again"
+        ] * 2
+        bench.session.message_received({"id": 7, "method": "ping"})
+        await turn()
+        assert len(bench.wire.sent) == 2
+
+    on_bench(work)
+
+
+def test_so_many_requests_of_the_server_are_answered_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-API-10: a flood of them costs no memory."""
+    monkeypatch.setattr("mcpclient.client.session._MAX_ANSWERING", 2)
+
+    async def work(bench: Bench) -> None:
+        for number in range(5):
+            bench.session.message_received({"id": number, "method": "ping"})
+        await turn()
+        assert [message["id"] for message in bench.wire.sent] == [0, 1]
+        assert len(bench.errors) == 3
+        assert "too many answers" in str(bench.errors[0])
+
+    on_bench(work)
+
+
 def test_requests_of_the_server_are_not_answered_in_the_stateless_era() -> None:
     """F-LIFE-2"""
 

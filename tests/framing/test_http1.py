@@ -362,6 +362,28 @@ def test_any_bytes_never_raise(wire: bytes, places: list[int], method: str) -> N
     assert bool(found.fault) == bool(whole.fault)
 
 
+def test_very_many_small_heads() -> None:
+    """F-WIRE-5: each is searched for its own end only; with bare line feeds as with CRLF.
+
+    When the search for one of the two went on to the end of the data, these took minutes.
+    """
+    parser = ResponseParser()
+    parser.start("GET")
+    events = parser.feed(b"HTTP/1.1 100 \n\n" * 70_000 + b"HTTP/1.1 204 x\n\n")
+    assert sum(isinstance(event, InformationalHead) for event in events) == 70_000
+    assert isinstance(events[-1], ResponseEnd)
+
+
+def test_what_follows_a_switch_may_come_in_many_pieces() -> None:
+    """F-WIRE-5: it is collected at a cost that is linear."""
+    parser = ResponseParser()
+    parser.start("CONNECT")
+    parser.feed(b"HTTP/1.1 200 OK\r\n\r\n")
+    for _ in range(3):
+        parser.feed(b"ab")
+    assert parser.trailing == b"ababab"
+
+
 def test_the_events_of_one_answer() -> None:
     """F-WIRE-5: a small answer in one piece, event by event."""
     parser = ResponseParser()

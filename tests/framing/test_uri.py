@@ -127,6 +127,14 @@ def test_resolving(reference: str, resolved: str) -> None:
     assert url.credentials is None
 
 
+def test_a_long_bad_url_makes_a_short_error() -> None:
+    """F-HTTP-10: a server may name a megabyte. To look for an @ behind each slash took minutes."""
+    for text in ("http:" + "/" * 1_000_000, "//" + "a@" * 500_000, "ftp://" + "é" * 1_000_000):
+        with pytest.raises(UsageError) as caught:
+            parse_url(text)
+        assert len(str(caught.value)) < 300
+
+
 @pytest.mark.parametrize("reference", ["http://[", "http://[::1", "javascript:alert(1)", "http://"])
 def test_a_useless_reference_is_refused(reference: str) -> None:
     """F-HTTP-10: a server's nonsense is one plain error."""

@@ -392,6 +392,21 @@ def test_the_server_closes() -> None:
     assert protocol.send_close() == b""
 
 
+def test_what_the_server_is_told_of_a_fault_fits_a_control_frame() -> None:
+    """F-WIRE-6: here the words of zlib make 124 bytes; the event has all of them."""
+    stream = b"\xa4'8*\x95\xc7CM\xaa\\\xd4\xe8\xa2\xc6\xc7\xca\x86"
+    protocol = WebSocketProtocol(deflate=DeflateParameters())
+    written, fault = unmasked(protocol.feed(frame(FINAL | 0x40 | TEXT, stream)))
+    assert isinstance(fault, Fault) and fault.reason.endswith("missing end-of-block")
+    assert written == (FINAL | CLOSE, b"\x03\xef" + fault.reason.encode()[:123])
+
+
+def test_a_close_reason_that_utf8_cannot_carry() -> None:
+    """F-WS-2: closing does not fail because of it."""
+    written = WebSocketProtocol().send_close(1000, "\ud800" * 3)
+    assert unmask(written) == [(FINAL | CLOSE, b"\x03\xe8???")]
+
+
 def test_the_server_closes_without_a_code() -> None:
     """F-WS-2: the answer has none either."""
     events = WebSocketProtocol().feed(frame(FINAL | CLOSE))

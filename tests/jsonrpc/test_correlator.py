@@ -60,9 +60,9 @@ def test_ids_are_unique_and_never_come_again() -> None:
     assert len(correlator) == 0
 
 
-@pytest.mark.parametrize("echo", [lambda number: number, str])
+@pytest.mark.parametrize("echo", [lambda number: number, str, float])
 def test_an_answer_finds_its_request(echo: Callable[[int], object]) -> None:
-    """F-WIRE-1: an id echoed as a string of digits still matches."""
+    """F-WIRE-1: an id echoed as a string of digits, or with a fraction of zero, still matches."""
     correlator = Correlator()
     _, other = opened(correlator)
     pending, waiter = opened(correlator)
@@ -74,7 +74,7 @@ def test_an_answer_finds_its_request(echo: Callable[[int], object]) -> None:
 
 @pytest.mark.parametrize(
     "request_id",
-    [None, True, False, 0, 2, -1, 1.0, "2", "", "one", "1.0", "-1", " 1", "9" * 20, [1], {"id": 1}],
+    [None, True, False, 0, 2, -1, 1.5, "2", "", "one", "1.0", "-1", " 1", "9" * 20, [1], {"id": 1}],
 )
 def test_other_ids_match_nothing(request_id: object) -> None:
     """F-WIRE-1: unknown, unhashable and boolean ids are answers to nobody, and no error."""

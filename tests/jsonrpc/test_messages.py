@@ -47,3 +47,14 @@ def test_codes_by_name() -> None:
         "UNSUPPORTED_PROTOCOL_VERSION": -32022,
         "URL_ELICITATION_REQUIRED": -32042,
     }
+
+
+def test_what_answers_a_request() -> None:
+    """F-WIRE-1: the id as it was sent, as a string or a float of it; and nothing with a method."""
+    for echoed in (1, "1", 1.0):
+        assert messages.is_answer({"id": echoed, "result": {}}, 1)
+        assert not messages.is_answer({"id": echoed, "method": "ping"}, 1)
+    for other in (None, True, 2, 1.5, "01", [1], {"id": 1}):
+        assert not messages.is_answer({"id": other, "result": {}}, 1)
+    assert messages.is_answer({"id": "a"}, "a")
+    assert not messages.is_answer({}, "a")

@@ -115,10 +115,25 @@ def test_a_cookie_ends_when_it_says(attributes: str, seconds: int) -> None:
 
 @pytest.mark.parametrize(
     "attributes",
-    ["Max-Age=x", "Max-Age=", "Expires=never", "Expires=Sun, 06 Foo 1994 08:49:37 GMT", "Expires"],
+    [
+        *("Max-Age=x", "Max-Age=", "Expires=never", "Expires"),
+        *(
+            f"Expires={date} GMT"
+            for date in (
+                "Sun, 06 Foo 1994 08:49:37",
+                "Sat, 01 Jan 0000 00:00:00",
+                "Mon, 01 Jan 1600 00:00:00",
+                "Wed, 00 Jan 1994 00:00:00",
+                "Wed, 32 Jan 1994 00:00:00",
+                "Sat, 01 Jan 1994 24:00:00",
+                "Sat, 01 Jan 1994 00:60:00",
+                "Sat, 01 Jan 1994 00:00:60",
+            )
+        ),
+    ],
 )
 def test_an_unreadable_end_is_none(attributes: str) -> None:
-    """F-HTTP-14: such a cookie lasts as long as the client."""
+    """F-HTTP-14: such a cookie lasts as long as the client; no date of a server raises."""
     browser = Browser()
     browser.receives(f"lb=1; {attributes}")
     browser.now += 1e9

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ from mcpclient.framing.uri import parse_url
 from mcpclient.net import guarded_fetch
 from mcpclient.net.guarded_fetch import GuardedFetcher
 from mcpclient.net.network_options import NetworkOptions
+from mcpclient.net.recorder import Recorder
 from tests.net.certificates import Authority
 from tests.net.peers import serve
 from tests.support.http_server import Answer, HttpServer, Request, answer_with
@@ -332,3 +334,33 @@ def test_the_servers_unix_socket_is_for_its_own_urls(tmp_path: Path) -> None:
                 await get(fetch("http://127.0.0.1:9/"), options)
 
     asyncio.run(main())
+
+
+def test_what_is_fetched_is_written_down() -> None:
+    """F-SHOW-8, F-AUTH-12: a login is in the trace, its secrets are not."""
+    lines: list[str] = []
+
+    async def main() -> None:
+        options = NetworkOptions(recorder=Recorder(lines.append))
+        answer = answer_with(200, {"Content-Type": "application/json"}, b'{ "token": "s3cret" }')
+        async with HttpServer({"/token": answer}) as server:
+            form = {"Content-Type": "application/x-www-form-urlencoded"}
+            url = str(server.url("/token?a=s3cret"))
+            request = fetch(url, method="POST", headers=form, body=b"code=s3cret&scope=x")
+            assert (await get(request, options)).body == b'{ "token": "s3cret" }'
+            with pytest.raises(SsrfError):
+                await get(fetch(url, PUBLIC), options)
+
+    asyncio.run(main())
+    first, second, third, fourth = map(json.loads, lines)
+    assert (first["http"]["target"], first["text"]) == (
+        "/token?a=redacted-1",
+        "code=redacted-1&scope=x",
+    )
+    assert (second["channel"], second["text"], second["end"]) == (
+        "http-1",
+        '{ "token": "redacted-1" }',
+        "complete",
+    )
+    assert (third["channel"], third["direction"]) == ("http-2", "sent")
+    assert fourth["error"]["type"] == "SsrfError"

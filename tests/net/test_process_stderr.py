@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import UsageError
-from mcpclient.net.process_stderr import StderrTee
+from mcpclient.net.process_stderr import StderrCopy, StderrTee
 
 TEXT = "größe\r\nzweite Zeile\nohne Ende"
 
@@ -154,3 +154,14 @@ def test_what_is_no_target_is_refused(target: Any) -> None:
     """F-STD-4"""
     with pytest.raises(UsageError, match="stderr must be"):
         StderrTee(target)
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_a_copy_may_be_taken_of_the_lines(size: int) -> None:
+    """F-SHOW-8: whatever the target is; it gets what it would get otherwise."""
+    lines: list[str] = []
+    text, copied = io.StringIO(newline=""), StderrCopy("discard", lines.append)
+    feed(StderrTee(copied), TEXT.encode(), size)
+    feed(StderrTee(StderrCopy(text, lines.append)), TEXT.encode(), size)
+    assert lines == ["größe", "zweite Zeile", "ohne Ende"] * 2
+    assert text.getvalue() == TEXT

@@ -28,6 +28,10 @@ class Peer:
 
     async def accept(self, *fields: str, then: bytes = b"") -> None:
         """Answer the handshake, with more fields and with bytes right behind it."""
+        self.writer.write(await self.acceptance(*fields) + then)
+
+    async def acceptance(self, *fields: str) -> bytes:
+        """Read the opening request, and return the answer that accepts it."""
         await self.read_request()
         key = self.request.split("Sec-WebSocket-Key: ")[1].split("\r\n")[0]
         digest = hashlib.sha1(key.encode() + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest()
@@ -39,7 +43,7 @@ class Peer:
             *fields,
             "\r\n",
         ]
-        self.writer.write("\r\n".join(lines).encode() + then)
+        return "\r\n".join(lines).encode()
 
     def send(self, opcode: int, payload: bytes = b"") -> None:
         self.writer.write(frame(opcode, payload))

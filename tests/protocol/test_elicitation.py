@@ -71,6 +71,13 @@ def test_what_a_user_is_warned_of(url: str, warning: str) -> None:
     assert warning in found
 
 
+def test_a_url_that_is_none_has_no_host() -> None:
+    """F-API-10: reading it raises nothing, in form mode either, where nobody has checked it."""
+    request = ElicitationRequest({"mode": "form", "url": "http://["})
+    assert request.host == ""
+    assert request.url_warnings == ["the connection would not be encrypted"]
+
+
 def test_loopback_needs_no_encryption() -> None:
     assert not ElicitationRequest({"mode": "url", "url": "http://localhost:1/"}).url_warnings
 

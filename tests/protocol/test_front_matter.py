@@ -52,6 +52,9 @@ stripped: |2-
   folded'
 tags: [a, "b", 3]
 map: {x: 1, y: [2]}
+over lines: [
+  a, b
+]
 allowed-tools:
 - Read
 - Bash(git:*)
@@ -85,6 +88,7 @@ PARSED: dict[str, Any] = {
     "quoted key": "it's folded",
     "tags": ["a", "b", 3],
     "map": {"x": 1, "y": [2]},
+    "over lines": ["a", "b"],
     "allowed-tools": ["Read", "Bash(git:*)", {"deep": 1}],
     "metadata": {
         "version": 2.1,

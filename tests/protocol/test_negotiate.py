@@ -146,6 +146,12 @@ STATELESS: dict[str, Conversation] = {
         ("initialize 2025-11-25", unsupported("2026-07-28")),
         ("discover 2026-07-28", discovered()),
     ],
+    "lost with the probe": [
+        (PROBE, ConnectionLost("reset")),
+        ("restart", None),
+        ("initialize 2025-11-25", unsupported("2026-07-28")),
+        ("discover 2026-07-28", discovered()),
+    ],
     "odd about the probe": [
         (PROBE, PeerError(-32603, "warming up")),
         ("initialize 2025-11-25", unsupported("2026-07-28")),
@@ -169,7 +175,11 @@ HANDSHAKE: dict[str, Conversation] = {
     "discovers legacy versions only": [(PROBE, discovered("2025-11-25")), *handshake()],
     "answers anything": [(PROBE, {}), *handshake()],
     "answers with something odd": [(PROBE, {"supportedVersions": "2026-07-28"}), *handshake()],
-    "no result": [(PROBE, ProtocolViolation("the server answered without a result")), *handshake()],
+    "no result": [
+        (PROBE, ProtocolViolation("the server answered without a result")),
+        ("restart", None),
+        *handshake(),
+    ],
     "silent": [(PROBE, TIMEOUT), *handshake("2025-03-26")],
     "exits on the probe": [(PROBE, EXITED), ("restart", None), *handshake()],
     "exits after refusing the probe": [

@@ -105,6 +105,11 @@ def test_a_created_task_is_recognised_in_both_designs(result: dict[str, Any]) ->
     assert task is not None and task.id == "t1"
 
 
+def test_a_created_task_has_nothing_that_the_server_did_not_say() -> None:
+    task = created_task({"task": CORE})
+    assert task is not None and task.raw == CORE
+
+
 @pytest.mark.parametrize(
     "result", [{}, {"task": {}}, {"task": "t"}, {"resultType": "task"}, {"content": []}]
 )

@@ -193,6 +193,14 @@ def test_a_value_that_does_not_fit_is_the_callers_fault(
     assert str(caught.value) == fault
 
 
+def test_a_number_of_very_many_digits() -> None:
+    """F-API-4: the interpreter may refuse to write it, and then the caller hears of it plainly."""
+    try:
+        assert len(expand("{a}", {"a": 10**5000})) == 5001
+    except UsageError as error:
+        assert str(error) == "a: the number has too many digits"
+
+
 def test_variable_names() -> None:
     """F-API-4: for completion and for asking a user."""
     assert variable_names("/{a}{?b*,c:3}{&a,d.e}#") == ["a", "b", "c", "d.e"]

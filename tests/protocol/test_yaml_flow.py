@@ -93,6 +93,11 @@ def test_what_is_refused(text: str, reason: str) -> None:
         FlowReader(text).read()
 
 
+def test_a_character_escaped_in_two_halves() -> None:
+    """F-API-16: as JSON escapes what is beyond 16 bits; half of one stays what it is."""
+    assert FlowReader(r'"\ud83d\ude00 \ud83d \ude00\ud83d"').read() == "😀 \ud83d \ude00\ud83d"
+
+
 def test_a_quoted_scalar_without_end() -> None:
     assert read_quoted('x "open', 2) is None
     assert read_quoted("'a' b", 0) == ("a", 3)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from conformance import __main__ as suite
-from conformance import live, official, peers
-from conformance.results import FAILED, NOT_RUN, PASSED, Row, exit_code, summary
+from conformance import official, peers
+from conformance.peers import install as peers_install
+from conformance.peers.install import CannotInstall
+from conformance.results import FAILED, NOT_RUN, PASSED, Row
+from conformance.websocket import autobahn
 
 
 def test_the_pins_are_exact() -> None:
@@ -58,35 +62,21 @@ def test_other_pins_than_the_installed_ones_are_not_installed(
     assert not peers.is_installed("time")
 
 
-@pytest.mark.parametrize(
-    ("theirs", "ours", "named"),
-    [
-        ({"a": 1}, {"a": 1, "unknown": 2}, []),
-        ({"a": 1}, {}, [".a is missing"]),
-        ({"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}]}, [".a[1].b is 3 where the reference got 2"]),
-        ([1, 2], [1], [" is [1] where the reference got [1, 2]"]),
-        ({"a": None}, {"a": {}}, [".a is {} where the reference got None"]),
-    ],
-)
-def test_differences_are_named_by_their_path(
-    theirs: object, ours: object, named: list[str]
-) -> None:
-    assert list(live.differences(theirs, ours)) == named
-
-
 def judged(
     folder: Path, checks: list[dict[str, str]], last_words: str = "", scenario: str = "sse-retry"
 ) -> Row:
     results = folder / f"{scenario}-2026-07-28T11-39-14-218Z"
     results.mkdir(parents=True)
     (results / "checks.json").write_text(json.dumps(checks), "utf-8")
+    (results / "stdout.txt").write_text("2026-07-28\n", "utf-8")
     (results / "stderr.txt").write_text(last_words, "utf-8")
     return official.judge("all", results / "checks.json", folder)
 
 
 def test_a_scenario_passes_when_something_passed_and_nothing_failed(tmp_path: Path) -> None:
     row = judged(tmp_path, [{"id": "a", "status": "SUCCESS"}, {"id": "b", "status": "SKIPPED"}])
-    assert row == Row("official", "sse-retry (all)", PASSED, "1 checks")
+    assert (row.name, row.outcome, row.detail) == ("sse-retry (all)", PASSED, "1 checks")
+    assert (row.revision, row.transport) == ("2026-07-28", "Streamable HTTP")
 
 
 def test_a_scenario_that_checked_nothing_has_not_passed(tmp_path: Path) -> None:
@@ -109,25 +99,81 @@ def test_a_warning_counts_as_a_failure(tmp_path: Path, status: str) -> None:
     assert row.detail == f"1 passed, 1 did not: {status} b because"
 
 
-def test_what_could_not_run_fails_only_a_strict_suite() -> None:
-    rows = [Row("live", "one", PASSED), Row("live", "two", NOT_RUN, "why")]
-    assert exit_code(rows, strict=False) == 0
-    assert exit_code(rows, strict=True) == 1
-    assert exit_code([Row("live", "one", FAILED)], strict=False) == 1
+def test_the_sets_of_the_official_suite_count_everything(tmp_path: Path) -> None:
+    statuses = ["SUCCESS", "SUCCESS", "FAILURE", "WARNING", "SKIPPED", "INFO"]
+    row = judged(tmp_path, [{"id": status, "status": status} for status in statuses])
+    assert (row.checks, row.held, row.warnings, row.skipped) == (4, 2, 1, 1)
+    assert row.group == "all"
 
 
-def test_the_summary_counts_every_part() -> None:
-    rows = [Row("live", "1", PASSED), Row("live", "2", PASSED), Row("official", "3", NOT_RUN)]
-    counts = [line.split() for line in summary(rows).splitlines()[1:]]
-    assert counts == [["live", "2", "0", "0"], ["official", "0", "0", "1"]]
+def test_without_peers_every_part_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """F-CONF-5 where nothing is installed"""
+    monkeypatch.setattr(peers, "INSTALLED", tmp_path)
+    monkeypatch.setattr(peers, "problems", {})
+    monkeypatch.setattr(autobahn, "is_installed", lambda: False)
+    monkeypatch.setattr(autobahn, "install", no_python)
+    autobahn.provide()
+    parts = ["live", "websocket", "authorized", "official"]
+    monkeypatch.setattr("sys.argv", ["conformance", "--strict", "--offline", *parts])
+    assert suite.main() == 1
+    printed = capsys.readouterr().out
+    assert re.search(r"live: time 2026-07-28, .*not\s+installed \(python\s+-m\s+conf", printed)
+    assert "official: every scenario: not installed (" in printed
+    assert "left out:\n  websocket: Autobahn testsuite, speed" in printed
+    assert "websocket: Autobahn testsuite: no Python 2.7" in printed
+    assert "0 of 0 checks held" in printed
 
 
-def test_without_peers_every_part_says_what_to_install(
+def no_python() -> None:
+    raise CannotInstall("no Python 2.7")
+
+
+def nothing() -> Iterator[Row]:
+    yield from ()
+
+
+def test_a_part_that_breaks_down_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaking() -> Iterator[Row]:
+        yield Row("live", "one", PASSED, checks=1, held=1)
+        raise OSError("disk full")
+
+    monkeypatch.setitem(suite.PARTS, "live", suite.Part(breaking))
+    rows = list(suite.rows_of("live"))
+    assert [row.outcome for row in rows] == [PASSED, FAILED]
+    assert rows[1].detail == "OSError: disk full"
+
+
+def test_what_could_not_be_installed_is_tried_once_and_its_reason_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """F-CONF-5 without a network"""
+    tried: list[str] = []
+
+    def fail(environment: str) -> bool:
+        tried.append(environment)
+        raise CannotInstall("pip failed:\nWARNING: retrying\nERROR: no network\nsee the log")
+
+    monkeypatch.setattr(peers, "INSTALLED", tmp_path)
+    monkeypatch.setattr(peers, "problems", {})
+    monkeypatch.setattr(peers_install, "install", fail)
+    part = suite.Part(nothing, ["time18", "fetch", "node-servers"])
+    suite.provide(part)
+    suite.provide(part)
+    # The one with the fewest pins stands for the others of its kind.
+    assert sorted(tried) == ["fetch", "node-servers"]
+    assert "time18         was not tried" in capsys.readouterr().out
+    assert peers.why_not("time18") == "ERROR: no network"
+
+
+def test_what_is_installed_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(peers, "INSTALLED", tmp_path)
-    monkeypatch.setattr("sys.argv", ["conformance", "--strict"])
-    assert suite.main() == 1
-    printed = capsys.readouterr().out
-    assert "time: python -m conformance.peers install time" in printed
-    assert "official  could not run every scenario" in printed
+    peers.stamp("time").parent.mkdir()
+    peers.stamp("time").write_text(peers.pins("time"), "utf-8")
+    suite.provide(suite.Part(nothing, ["time"]))
+    assert capsys.readouterr().out == ""
+    peers_install.install_all(["time"])
+    assert capsys.readouterr().out == "time           is up to date\n"

@@ -17,7 +17,8 @@ def test_what_is_not_installed_could_not_run(
 ) -> None:
     monkeypatch.setattr(peers, "INSTALLED", tmp_path)
     rows = list(authorized.run())
-    assert len(rows) == len(authorized.SERVERS) * len(authorized.WAYS)
+    eras = len(authorized.REVISIONS)
+    assert len(rows) == len(authorized.SERVERS) * len(authorized.WAYS) * eras
     assert {row.outcome for row in rows} == {NOT_RUN}
     assert all("conformance.peers install" in row.detail for row in rows)
 

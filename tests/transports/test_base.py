@@ -22,9 +22,9 @@ def test_a_message_is_delivered() -> None:
 
 
 def test_a_batch_is_delivered_one_by_one() -> None:
-    """F-HTTP-3: what is no message in it costs only itself."""
+    """F-HTTP-3: what is no message in it costs only itself, and one report."""
     inbox = Inbox()
-    delivered = deliver_text(b'[{"id": 1}, 7, {"method": "x"}]', inbox, 5)
+    delivered = deliver_text(b'[{"id": 1}, 7, {"method": "x"}, null, []]', inbox, 5)
     assert delivered == inbox.messages == [{"id": 1}, {"method": "x"}]
     ((error, request_id),) = inbox.rejected
     assert request_id == 5

@@ -109,8 +109,15 @@ def test_what_json_cannot_carry_is_refused() -> None:
     run(session())
 
 
-@pytest.mark.parametrize("fails", [True, False])
-def test_a_server_that_ends_takes_its_calls_with_it(fails: bool) -> None:
+@pytest.mark.parametrize(
+    ("way", "expected"),
+    [
+        ("fails", "RuntimeError: out of luck"),
+        ("returns", "returned"),
+        ("is cancelled", "was cancelled"),
+    ],
+)
+def test_a_server_that_ends_takes_its_calls_with_it(way: str, expected: str) -> None:
     """F-LIFE-7: with the reason."""
 
     async def serve(end: ServerEnd) -> None:
@@ -118,15 +125,16 @@ def test_a_server_that_ends_takes_its_calls_with_it(fails: bool) -> None:
             if message.get("method") == "initialize":
                 end.send({"jsonrpc": "2.0", "id": message["id"], "result": INITIALIZED})
             elif message.get("method") == "tools/call":
-                if fails:
+                if way == "fails":
                     raise RuntimeError("out of luck")
+                if way == "is cancelled":  # something it waits for was
+                    raise asyncio.CancelledError
                 return
 
     async def session() -> None:
         async with mcpclient.connect(
             InProcessTransport(serve), protocol_version="2025-11-25"
         ) as client:
-            expected = "RuntimeError: out of luck" if fails else "returned"
             with pytest.raises(mcpclient.ConnectionLost, match=expected):
                 await client.call_tool("echo")
             assert not client.is_connected

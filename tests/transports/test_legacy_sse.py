@@ -322,12 +322,32 @@ def test_a_call_given_up_closes_its_post() -> None:
     run_with(routes(**{"POST /messages": stall}), work)
 
 
+def test_a_notification_has_been_sent_when_it_was_taken() -> None:
+    """F-LIFE-4, F-HTTP-10: else a call could overtake it on a connection of its own."""
+    service = LegacyEndpoint(McpServer())
+
+    async def slow(request: Request, answer: Answer) -> None:
+        if "id" not in request.message:
+            await asyncio.sleep(3)
+        await service.post(request, answer)
+
+    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+        await post(transport, ERA.notification("note", None))
+        assert asyncio.get_running_loop().time() == 3
+        await post(transport, call(1, "echo", text="x"))
+        assert await inbox.text_of(1) == "x"
+        assert service.server.received_methods() == ["note", "tools/call"]
+
+    run_with({**service.routes, "POST /messages": slow}, work)
+
+
 def test_a_notification_nobody_takes_is_reported() -> None:
     """F-HTTP-13"""
 
     async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
         await post(transport, ERA.notification("note", None))
-        await asyncio.sleep(31)
+        assert asyncio.get_running_loop().time() == 30
+        await asyncio.sleep(1)
         ((request_id, error),) = inbox.failures
         assert request_id is None
         assert isinstance(error, ConnectionLost)

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpclient.errors import MessageTooLarge
+from mcpclient.errors import ConnectionLost, MessageTooLarge
 from mcpclient.jsonrpc import messages
 from mcpclient.jsonrpc.correlator import Correlator
 from mcpclient.jsonrpc.messages import Message
 from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports import line_messages
 from mcpclient.transports.line_messages import LineReader, LineWriter
 from tests.framing.chunkings import chunkings, cuts, split
 
@@ -123,6 +124,20 @@ def test_batches_and_a_last_line_without_its_end() -> None:
     assert len(receiver.rejected) == 1
 
 
+@pytest.mark.parametrize(
+    "rest", [b'{"jsonrpc": "2.0", "id": 1, "resu', b"[", b'\xef\xbb\xbf{"id"', LINE[:-2]]
+)
+def test_half_a_message_at_the_end_answers_nobody(
+    rest: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """F-LIFE-7: the end of the stream is the reason why its call fails."""
+    for pieces in chunkings(LINE + rest):
+        receiver = read(pieces)
+        assert receiver.messages == [ANSWER]
+        assert receiver.rejected == []
+    assert "cut off a message" in caplog.text
+
+
 # Writing
 
 
@@ -159,7 +174,7 @@ def test_calls_of_one_turn_share_a_write() -> None:
     for request_id in (1, 2, 3):
         peer.send(request_id)
     assert peer.writes == [b"1:1\n"]
-    assert peer.scheduled == 3
+    assert peer.scheduled == 1
     assert peer.writer.waiting
     peer.writer.flush()
     assert peer.writes == [b"1:1\n", b"2:2\n3:3\n"]
@@ -182,6 +197,25 @@ def test_a_peer_that_does_not_read() -> None:
     assert peer.writes == []
     peer.writer.flush()
     assert peer.writes == [b"1:1\n2:n\n3:3\n"]
+
+
+def test_a_peer_that_never_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-STD-5: what has no limit of time is refused past a limit of number."""
+    monkeypatch.setattr(line_messages, "_MOST_WAITING", 3)
+    peer = Peer()
+    for _ in range(5):  # a burst is no reason: the peer reads
+        peer.notify()
+    peer.writer.flush()
+    peer.willing = False
+    for _ in range(3):
+        peer.notify()
+    with pytest.raises(ConnectionLost, match="does not read"):
+        peer.notify()
+    peer.send(1)
+    peer.willing = True
+    peer.writer.flush()
+    assert peer.writes[-1].count(b"n") == 3
+    assert peer.writes[-1].endswith(b"1\n")
 
 
 def test_taking_a_line_back() -> None:

@@ -862,6 +862,37 @@ def test_a_channel_that_breaks_is_opened_again_where_it_stopped() -> None:
     run_with({"GET /mcp": in_turn(first, second)}, work)
 
 
+def test_a_channel_that_is_never_answered_is_given_up() -> None:
+    """F-HTTP-4, F-HTTP-13: it may not be offered at all, so nobody is told."""
+
+    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+        await transport.listen({})
+        await asyncio.sleep(3600)
+        assert len(server.requests_of("GET")) == 6
+        assert not inbox.failures and not inbox.lost
+
+    run_with({"GET /mcp": _stall}, work, liveness=60)
+
+
+def test_a_channel_that_is_lost_for_good_is_reported() -> None:
+    """F-HTTP-4, F-API-20: from then on nobody hears the server's own messages."""
+
+    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+        await transport.listen({})
+        await asyncio.sleep(3600)
+        assert len(server.requests_of("GET")) == 6  # one that brought news, and five without
+        ((request_id, error),) = inbox.failures
+        assert request_id is None
+        assert isinstance(error, ConnectionLost)
+
+    async def nothing(request: Request, answer: Answer) -> None:
+        answer.stream()
+        answer.cut()
+
+    first = broken_stream(("1", "vendor/one"))
+    run_with({"GET /mcp": in_turn(first, nothing)}, work)
+
+
 def test_the_channel_carries_the_providers_headers_even_when_it_fails_once() -> None:
     """F-HTTP-1, F-HTTP-4"""
     calls = 0

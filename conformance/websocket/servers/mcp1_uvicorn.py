@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import warnings
 from typing import Any
@@ -30,9 +31,9 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
 
 
 async def main() -> None:
-    """Serve on a free port."""
+    """Serve on the port in the variable PORT, else on a free one."""
     warnings.simplefilter("ignore")  # the transport is deprecated there
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server(("127.0.0.1", int(os.environ.get("PORT", "0")))) as listener:
         print(listener.getsockname()[1], flush=True)
         options = uvicorn.Config(
             application, lifespan="off", log_level="error", ws_max_size=1 << 26

@@ -9,10 +9,13 @@ from typing import Any
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.typing import Subprotocol
 
-INITIALIZED = {
-    "protocolVersion": "2025-11-25",
+IDENTITY = {"capabilities": {"tools": {}}, "serverInfo": {"name": "websockets", "version": "1"}}
+DISCOVERED = {
+    "resultType": "complete",
+    "supportedVersions": ["2026-07-28"],
     "capabilities": {"tools": {}},
-    "serverInfo": {"name": "websockets", "version": "1"},
+    "ttlMs": 0,
+    "cacheScope": "private",
 }
 
 
@@ -20,7 +23,10 @@ def answer(message: dict[str, Any]) -> dict[str, Any] | None:
     """Return the answer to a request."""
     if "id" not in message:
         return None
-    results: dict[str, Any] = {"initialize": INITIALIZED, "ping": {}}
+    results: dict[str, Any] = {"ping": {}, "server/discover": DISCOVERED}
+    if message["method"] == "initialize":
+        version = message["params"]["protocolVersion"]
+        results["initialize"] = {"protocolVersion": version, **IDENTITY}
     if message["method"] == "tools/call":
         text = message["params"]["arguments"]["message"]
         results["tools/call"] = {"content": [{"type": "text", "text": text}]}

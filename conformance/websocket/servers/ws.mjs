@@ -3,13 +3,17 @@ import { createRequire } from "node:module";
 
 const { WebSocketServer } = createRequire(import.meta.url)(process.argv[2]);
 
-const initialized = {
-  protocolVersion: "2025-11-25",
+const identity = { capabilities: { tools: {} }, serverInfo: { name: "ws", version: "1" } };
+const discovered = {
+  resultType: "complete",
+  supportedVersions: ["2026-07-28"],
   capabilities: { tools: {} },
-  serverInfo: { name: "ws", version: "1" },
+  ttlMs: 0,
+  cacheScope: "private",
 };
 const results = {
-  initialize: () => initialized,
+  "server/discover": () => discovered,
+  initialize: ({ protocolVersion }) => ({ protocolVersion, ...identity }),
   ping: () => ({}),
   "tools/call": ({ arguments: { message } }) => ({ content: [{ type: "text", text: message }] }),
 };

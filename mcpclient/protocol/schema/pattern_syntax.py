@@ -7,6 +7,7 @@ references are refused, because no algorithm is known that checks them in bounde
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple, Union
 
 from .pattern_classes import ANY_BUT_LINE_END, DIGIT, SPACE, WORD, CharacterSet, property_test
@@ -25,6 +26,7 @@ __all__ = [
 
 _MAX_NESTING = 50
 _MAX_COUNT_DIGITS = 6
+_COUNTS = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}")
 _CLASS_ESCAPES = {
     "d": DIGIT,
     "D": DIGIT.complement(),
@@ -147,15 +149,13 @@ class _Parser:
             return 1, None
         if self._skip("?"):
             return 0, 1
-        if self._peek() != "{":
+        counts = _COUNTS.match(self.text, self.position)
+        if counts is None:  # then the brace stands for itself
             return None
-        end = self.text.find("}", self.position)
-        least, comma, most = self.text[self.position + 1 : max(end, 0)].partition(",")
-        if not _is_count(least) or (most and not _is_count(most)):
-            return None
+        least, comma, most = counts.groups()
         if max(len(least), len(most)) > _MAX_COUNT_DIGITS:
             raise self.error("the count of a repetition is too large")
-        self.position = end + 1
+        self.position = counts.end()
         if not comma:
             return int(least), int(least)
         if most and int(most) < int(least):
@@ -306,10 +306,6 @@ class _Parser:
 
 
 _HEXADECIMAL = "0123456789abcdefABCDEF"
-
-
-def _is_count(text: str) -> bool:
-    return text.isdigit() and text.isascii()
 
 
 def _single(character: str) -> CharacterSet:

@@ -41,18 +41,23 @@ Spend = Callable[[int], None]
 _MAX_REMEMBERED = 50_000
 _STATES_PER_STEP = 2
 _CHARACTERS_PER_STEP = 8
+_CHARACTERS_PER_STATE = 4
 
 
 class Pattern:
     """A compiled regular expression in the dialect of ECMA-262.
 
-    ``max_states`` bounds the automaton; ``size`` says how many states it has. Raises
-    `PatternError`.
+    ``max_states`` bounds the automaton; ``size`` says how many states it has, or would have if the
+    text made as many as texts usually do. Raises `PatternError`.
     """
 
     def __init__(self, text: str, max_states: int) -> None:
+        # A long text may also make few states, and still takes its time to be read.
+        least = len(text) // _CHARACTERS_PER_STATE
+        if least > max_states:
+            raise PatternError("the expression is too long")
         self._automaton = _Automaton(parse_pattern(text), False, max_states)
-        self.size = self._automaton.size
+        self.size = max(self._automaton.size, least)
 
     def search(self, text: str, spend: Spend) -> bool:
         """Whether the expression matches anywhere in the text."""
@@ -93,13 +98,14 @@ class _Automaton:
         self._states = [_State(())]
         self._conditions: dict[Boundary | int, tuple[int, Callable[[str, Spend], Iterable[int]]]]
         self._conditions = {}
-        self._looks_size = 0
+        # Of the looks, and of what makes a character class more than a look-up.
+        self._further_size = 0
         self._entry = self._emit(expression, _FINAL)
         self._forget()
 
     @property
     def size(self) -> int:
-        return len(self._states) + self._looks_size
+        return len(self._states) + self._further_size
 
     # The construction goes from the end of the expression to its start: what follows exists first.
 
@@ -112,6 +118,7 @@ class _Automaton:
     def _emit(self, expression: Expression, target: int) -> int:
         """Add the states of an expression that continues at ``target``; returns where it starts."""
         if isinstance(expression, CharacterSet):
+            self._further_size += len(expression.tests)
             return self._add(_State((target,), expression))
         if isinstance(expression, Sequence):
             parts = expression.parts if self._backward else expression.parts[::-1]
@@ -148,7 +155,7 @@ class _Automaton:
         if id(expression) not in self._conditions:
             rest = self._max_states - self.size
             automaton = _Automaton(expression.part, not expression.behind, rest)
-            self._looks_size += automaton.size
+            self._further_size += automaton.size
             self._condition(id(expression), automaton.places)
         bit, _ = self._conditions[id(expression)]
         return self._add(_State((target,), None, bit, expression.expected))
@@ -219,12 +226,15 @@ class _Automaton:
         return closed
 
     def _move(self, states: _States, character: str, spend: Spend) -> _States:
-        spend(len(states.members) // _STATES_PER_STEP)
         following = {self._entry}  # a match may start at every place
+        steps = len(states.members)
         for index in states.members:
             targets, accepts, _, _ = self._states[index]
-            if accepts is not None and accepts.contains(character):
-                following.update(targets)
+            if accepts is not None:
+                steps += len(accepts.tests)
+                if accepts.contains(character):
+                    following.update(targets)
+        spend(steps // _STATES_PER_STEP)
         moved = self._remember(frozenset(following), False)
         states.moves[character] = moved
         return moved

@@ -129,6 +129,31 @@ def test_long_names_are_not_repeated_in_every_place() -> None:
     assert schema.validate({"x" * 1_000_000: {"p1": 1}}) == []
 
 
+def test_the_text_of_a_pattern_counts() -> None:
+    """F-API-17: long texts that make few states are read in linear time, and not without end.
+
+    Looking for a closing brace from each of these would take minutes.
+    """
+    with pytest.raises(SchemaError, match="too large"):
+        compile_schema({"pattern": "{" * 40_000})
+    limits = SchemaLimits(pattern_states=1_000)
+    with pytest.raises(SchemaError, match="too long"):
+        compile_schema(
+            {"allOf": [{"pattern": f"[{'a' * 1_500}{n}]"} for n in range(3)]}, limits=limits
+        )
+
+
+def test_the_tests_of_a_character_class_count() -> None:
+    """F-API-17: each may be asked of every character, so many of them are no single state."""
+    limits = SchemaLimits(pattern_states=2_000, validation_steps=10_000)
+    pattern = "[" + r"\p{Lu}" * 900 + "]"
+    schema = compile_schema({"pattern": pattern}, limits=limits)
+    (violation,) = schema.validate("".join(map(chr, range(0x3000, 0x3200))))
+    assert "too many steps" in violation.message
+    with pytest.raises(SchemaError, match="too large"):
+        compile_schema({"pattern": pattern + "{3}"}, limits=limits)
+
+
 def test_the_automata_of_all_patterns_share_a_limit() -> None:
     limits = SchemaLimits(pattern_states=100)
     assert compile_schema({"pattern": "a{40}"}, limits=limits).validate("a")

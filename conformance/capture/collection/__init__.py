@@ -1,0 +1,18 @@
+"""The scripts that transcripts are made of."""
+
+from __future__ import annotations
+
+from conformance.capture.collection import (
+    authorization,
+    own_server,
+    reference_servers,
+    stateless,
+)
+from conformance.scripts import Script
+
+SCRIPTS: tuple[Script, ...] = (
+    *reference_servers.SCRIPTS,
+    *own_server.SCRIPTS,
+    *stateless.SCRIPTS,
+    *authorization.SCRIPTS,
+)

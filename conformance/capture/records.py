@@ -1,0 +1,115 @@
+"""From what a tap has seen to the records of a transcript: without secrets, ports and paths.
+
+Ports of this run become `PORT` and the like, folders become those of `Places`, secrets become
+names. What is no secret and made up for one session, such as an id in a message, stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.capture.taps import Seen, with_port
+from mcpclient.protocol.redaction import Redactor
+from mcpclient.protocol.transcript import (
+    Record,
+    bytes_of_event,
+    bytes_of_payload,
+    event_facts,
+    line_facts,
+    payload_facts,
+)
+
+# What stands for the port of the tap, of a page to fetch, and of an authorization server.
+PORT, PAGE_PORT, AUTH_PORT = 50000, 50001, 50002
+
+_TRACEBACK = re.compile(rb"\s|Traceback |The above exception |During handling of ")
+
+# What a note says that may hold a secret.
+NOTES = frozenset({"connected", "outcome", "notification"})
+
+
+@dataclass(frozen=True)
+class Places:
+    """What of this machine may not get into a transcript: by what it is replaced."""
+
+    ports: Mapping[int, int] = field(default_factory=dict)
+    folders: Mapping[str, str] = field(default_factory=dict)
+
+    def hide(self, data: bytes) -> bytes:
+        """Replace the ports and folders of this run."""
+        for port, shown_port in self.ports.items():
+            data = with_port(data, port, shown_port)
+        for folder, shown_folder in self.folders.items():
+            data = data.replace(folder.encode(), shown_folder.encode())
+        return data
+
+
+class Cleaner:
+    """Turns what was seen in one session into records."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._redactor = Redactor()
+
+    def records(self, seen: Iterable[Seen]) -> list[Record]:
+        """Return the records in the order of time."""
+        in_order = sorted(_without_tracebacks(seen), key=lambda one: one.nanoseconds)
+        facts = [self._redacted(self._facts(one)) for one in in_order]
+        records = []
+        for one, members in zip(in_order, facts):
+            time = (one.nanoseconds - in_order[0].nanoseconds) / 1e9
+            record = {"time": round(time, 4), "direction": one.direction, "channel": one.channel}
+            # A second time, because a secret may be known only from what came after.
+            records.append({**record, **self._redacted(members)})
+        for record in records:
+            _make_length_true(record, records)
+        return records
+
+    def header(self, header: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the header; it is to be made after the records."""
+        return dict(self._redactor.message(header))
+
+    def _facts(self, seen: Seen) -> Record:
+        facts = self._hidden(seen.facts)
+        if seen.line is not None:
+            facts.update(line_facts(self._places.hide(seen.line)))
+        if seen.body is not None:
+            facts.update(payload_facts(self._places.hide(seen.body)))
+        if seen.event is not None:
+            facts.update(event_facts(self._places.hide(seen.event)))
+        return dict(facts)
+
+    def _hidden(self, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {name: self._hidden(member) for name, member in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self._hidden(item) for item in value]
+        return self._places.hide(value.encode()).decode() if isinstance(value, str) else value
+
+    def _redacted(self, facts: Record) -> Record:
+        on_the_wire = self._redactor.record(facts)
+        notes = {name: self._redactor.message(facts[name]) for name in facts if name in NOTES}
+        if "visited" in facts:
+            visited = facts["visited"].items()
+            notes["visited"] = {name: self._redactor.url(address) for name, address in visited}
+        return {**on_the_wire, **notes}
+
+
+def _without_tracebacks(seen: Iterable[Seen]) -> Iterator[Seen]:
+    """Leave out of stderr what names files of the machine."""
+    for one in seen:
+        if one.channel != "stderr" or not _TRACEBACK.match(one.line or b""):
+            yield one
+
+
+def _make_length_true(record: Record, records: Iterable[Record]) -> None:
+    """Make the length in a head that of the body, or the events, as they are written."""
+    for pair in record.get("http", {}).get("headers", []):
+        if pair[0].lower() == "content-length":
+            of_stream = (record["channel"], record["direction"])
+            events = [one for one in records if (one["channel"], one["direction"]) == of_stream]
+            length = sum(len(bytes_of_event(one)) for one in events if "event" in one)
+            pair[1] = str(length + len(bytes_of_payload(record)))

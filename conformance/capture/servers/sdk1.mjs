@@ -1,0 +1,133 @@
+// A server on `@modelcontextprotocol/sdk` 1.x, for what the reference servers do not show.
+// Usage: node sdk1.mjs <folder with node_modules>/package.json stdio|http|sse|ws [VARIANT]
+//
+// Those that listen do so on PORT. Variants:
+//   json        answers of HTTP are JSON, not event streams
+//   resumable   events of HTTP have ids and can be had again; a lost stream is to be retried soon
+//   stateless   HTTP without a session, and without GET and DELETE
+//   <revision>  answers `initialize` with this protocol version
+
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+
+import { makeServer } from "./sdk1_features.mjs";
+
+const [, , modules, kind, variant] = process.argv;
+const require = createRequire(modules);
+const part = (path) => require(`@modelcontextprotocol/sdk/${path}`);
+const PORT = Number(process.env.PORT);
+
+let sessions = 0;
+const newSessionId = () => `the-id-of-session-${++sessions}`;
+
+/** A server for one session; `session` is what its tools can do to the session. */
+const newServer = (session) => makeServer(part, variant, session);
+
+/** Keeps all events, with ids that are the same in every run. */
+class EventStore {
+  #events = [];
+
+  async storeEvent(streamId, message) {
+    this.#events.push({ streamId, message });
+    return `event-${this.#events.length}`;
+  }
+
+  async replayEventsAfter(lastId, { send }) {
+    const number = Number(lastId.replace("event-", ""));
+    const { streamId } = this.#events[number - 1];
+    for (const [index, event] of this.#events.entries())
+      if (index >= number && event.streamId === streamId)
+        await send(`event-${index + 1}`, event.message);
+    return streamId;
+  }
+}
+
+function bodyOf(request) {
+  return new Promise((resolve) => {
+    const chunks = [];
+    request.on("data", (chunk) => chunks.push(chunk));
+    request.on("end", () => resolve(chunks.length ? JSON.parse(Buffer.concat(chunks)) : undefined));
+  });
+}
+
+function refuse(response, status, code, message) {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } }));
+}
+
+async function newHttpTransport(transports) {
+  const { StreamableHTTPServerTransport } = part("server/streamableHttp.js");
+  const isStateless = variant === "stateless";
+  const transport = new StreamableHTTPServerTransport({
+    sessionIdGenerator: isStateless ? undefined : newSessionId,
+    enableJsonResponse: variant === "json",
+    ...(variant === "resumable" && { eventStore: new EventStore(), retryInterval: 50 }),
+    onsessioninitialized: (id) => transports.set(id, transport),
+    onsessionclosed: (id) => transports.delete(id),
+  });
+  const session = { forget: () => transports.delete(transport.sessionId) };
+  await newServer(session).connect(transport);
+  return transport;
+}
+
+async function serveHttp() {
+  const transports = new Map();
+  const server = createServer(async (request, response) => {
+    if (variant === "stateless" && request.method !== "POST")
+      return refuse(response, 405, -32000, "Method not allowed");
+    const body = await bodyOf(request);
+    const id = request.headers["mcp-session-id"];
+    const transport = id === undefined ? await newHttpTransport(transports) : transports.get(id);
+    if (!transport) return refuse(response, 404, -32001, "Session not found");
+    await transport.handleRequest(request, response, body);
+  });
+  server.listen(PORT, "127.0.0.1");
+}
+
+async function serveSse() {
+  const { SSEServerTransport } = part("server/sse.js");
+  const transports = new Map();
+  const server = createServer(async (request, response) => {
+    const url = new URL(request.url, "http://localhost");
+    if (request.method === "GET") {
+      const transport = new SSEServerTransport("/messages", response);
+      transports.set(transport.sessionId, transport);
+      return newServer({}).connect(transport);
+    }
+    const transport = transports.get(url.searchParams.get("sessionId"));
+    if (!transport) return refuse(response, 404, -32001, "Session not found");
+    return transport.handlePostMessage(request, response);
+  });
+  server.listen(PORT, "127.0.0.1");
+}
+
+/** A transport of the SDK over one connection of the npm package `ws`, found by the variable WS. */
+function webSocketTransport(socket) {
+  const transport = {
+    start: async () => {
+      socket.on("message", (data) => transport.onmessage?.(JSON.parse(data)));
+      socket.on("close", () => transport.onclose?.());
+    },
+    send: async (message) => socket.send(JSON.stringify(message)),
+    close: async () => socket.close(),
+  };
+  return transport;
+}
+
+function serveWebSocket() {
+  const { WebSocketServer } = require(process.env.WS);
+  const options = { host: "127.0.0.1", port: PORT, perMessageDeflate: false };
+  const handleProtocols = (offered) => (offered.has("mcp") ? "mcp" : false);
+  new WebSocketServer({ ...options, handleProtocols }).on("connection", (socket) => {
+    const session = { ping: () => socket.ping("are you there"), drop: () => socket.terminate() };
+    newServer(session).connect(webSocketTransport(socket));
+  });
+}
+
+async function serveStdio() {
+  const { StdioServerTransport } = part("server/stdio.js");
+  await newServer({}).connect(new StdioServerTransport());
+  process.stdin.on("close", () => process.exit(0));
+}
+
+await { http: serveHttp, sse: serveSse, stdio: serveStdio, ws: serveWebSocket }[kind]();

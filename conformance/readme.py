@@ -1,0 +1,37 @@
+"""The table of the last full run, in the README."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Sequence
+from datetime import datetime, timezone
+
+from conformance.peers import TOP
+from conformance.results import Row
+from conformance.summary import groups, table
+
+README = TOP / "README.md"
+BEGIN = "<!-- conformance: written by `python -m conformance --write-readme` -->"
+END = "<!-- end of conformance -->"
+
+_SECTION = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
+
+
+def section(text: str) -> str:
+    """Return what stands between the markers; ValueError when they are not there."""
+    found = _SECTION.search(text)
+    if found is None:
+        raise ValueError(f"README.md lacks the lines {BEGIN} and {END}")
+    return found[0][len(BEGIN) : -len(END)].strip()
+
+
+def write(rows: Sequence[Row]) -> None:
+    """Put the tables of a run between the markers."""
+    today = datetime.now(timezone.utc).date().isoformat()
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    heading = f"Checks that held, on {today} with {python} on {platform.system()}:"
+    content = "\n\n".join([heading, table(rows), groups(rows)])
+    text = README.read_text("utf-8")
+    section(text)
+    README.write_text(_SECTION.sub(lambda _: f"{BEGIN}\n{content}\n{END}", text), "utf-8")

@@ -1,0 +1,249 @@
+"""The player's end of HTTP: servers on the loopback interface that answer as was recorded.
+
+Requests are read here, and by nothing of the library: a judge does not borrow the eyes of the
+accused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from mcpclient.protocol.transcript import Record, bytes_of_event, bytes_of_payload
+
+from .names import Names
+from .player import Player
+
+__all__ = ["HttpPeer", "RequestReader", "header"]
+
+_CHUNKED = "chunked"
+_HEAD_LIMIT = 1 << 20
+_used_ports: set[int] = set()
+
+
+class HttpPeer:
+    """Listens once for every server that was recorded, and hands out the URL of the first."""
+
+    def __init__(self, player: Player, url: str) -> None:
+        self._player = player
+        self._url = urlsplit(url)
+        self._servers: list[asyncio.Server] = []
+        self._connections: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> str:
+        """Return the URL to connect to."""
+        player = self._player
+        for port in sorted({self._url.port or 0, *_ports_in(player)}):
+            server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=_HEAD_LIMIT)
+            self._servers.append(server)
+            player.names.ports[port] = server.sockets[0].getsockname()[1]
+        return player.names.played(self._url.geturl())
+
+    async def _listen(self) -> int:
+        """Listen on a port that was never used: of servers, the library remembers the era."""
+        while True:
+            server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=_HEAD_LIMIT)
+            self._servers.append(server)
+            port: int = server.sockets[0].getsockname()[1]
+            if port not in _used_ports:
+                _used_ports.add(port)
+                return port
+
+    async def until_left(self) -> None:
+        """Wait until the client has closed all its connections."""
+        while self._connections:
+            await asyncio.wait(self._connections)
+
+    async def close(self) -> None:
+        """Close all servers and connections."""
+        for server in self._servers:
+            server.close()
+        for task in list(self._connections):
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        requests = RequestReader(reader)
+        try:
+            await self.serve(requests, writer)
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            pass  # the client has gone, or it is over
+        except ValueError as error:
+            self._player.found(f"a request of the client is not HTTP: {error}")
+        finally:
+            requests.close()
+            self._connections.discard(task)
+            writer.transport.abort()
+
+    async def serve(self, reader: RequestReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the requests of one connection, one after the other."""
+        while True:
+            request = await reader.next_request()
+            line = self._player.took(request)
+            if line is None:
+                self._refuse(request, writer)
+                continue
+            channel = line.record["channel"]
+            exchange = Exchange(writer, self._player.received_on(channel))
+            self._player.open(channel, exchange)
+            either: set[asyncio.Future[Any]] = {reader.more(), exchange.ended}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not exchange.ended.done():
+                await self._left(channel, reader)
+            if exchange.is_last:
+                return
+
+    async def _left(self, channel: str, reader: RequestReader) -> None:
+        if await reader.more():
+            self._player.found(f"more was sent on {channel} before the response had ended")
+        elif not self._player.is_over(channel):
+            self._player.took({"direction": "sent", "channel": channel, "end": "closed"})
+        raise ConnectionError("the client has closed the connection")
+
+    def _refuse(self, request: Record, writer: asyncio.StreamWriter) -> None:
+        status = self._player.status_for_extra(request)
+        writer.write(b"HTTP/1.1 %d Never recorded\r\nContent-Length: 0\r\n\r\n" % status)
+
+
+class Exchange:
+    """The response to one request, of these records: a channel of the player."""
+
+    def __init__(self, writer: asyncio.StreamWriter, records: Sequence[Record]) -> None:
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.is_last = False
+        self._writer = writer
+        self._records = records
+        self._chunked = False
+
+    def encode(self, record: Record, names: Names) -> bytes:
+        """Return a head, a body or an event, and the end where that has bytes."""
+        body = _body(record, names)
+        head = self._head(record["http"], names) if "http" in record else b""
+        if self._chunked:
+            body = b"%x\r\n%s\r\n" % (len(body), body) if body else b""
+            if record.get("end") == "complete":
+                body += b"0\r\n\r\n"
+        return head + body
+
+    def _head(self, http: Mapping[str, Any], names: Names) -> bytes:
+        headers = [(name, names.played(value)) for name, value in http["headers"]]
+        self._chunked = _CHUNKED in header(headers, "transfer-encoding")
+        self.is_last = header(headers, "connection").lower() == "close"
+        length = sum(len(_body(record, names)) for record in self._records)
+        lines = [
+            f"{name}: {length if name.lower() == 'content-length' else value}"
+            for name, value in headers
+        ]
+        has_end = self._chunked or header(headers, "content-length") or http["status"] in (204, 304)
+        self.is_last = self.is_last or not has_end
+        status = f"HTTP/1.1 {http['status']} {http['reason']}"
+        return "\r\n".join([status, *lines, "", ""]).encode("latin-1")
+
+    def write(self, data: bytes) -> None:
+        """Write to the client, unless it has gone."""
+        if data and not self._writer.transport.is_closing():
+            self._writer.write(data)
+
+    def finish(self, record: Record) -> None:
+        """End the response, in good order or not."""
+        if "end" not in record:
+            return
+        if record["end"] != "complete":
+            self.is_last = True
+            self._writer.transport.abort()
+        elif self.is_last:
+            self._writer.close()
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+
+class RequestReader:
+    """Reads requests of HTTP/1.1 as records of a transcript."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self.reader = reader
+        self._more: asyncio.Task[bytes] | None = None
+
+    def more(self) -> asyncio.Task[bytes]:
+        """Return the wait for the next byte; there is none when the client has gone instead."""
+        if self._more is None:
+            self._more = asyncio.get_running_loop().create_task(self._next_byte())
+        return self._more
+
+    async def _next_byte(self) -> bytes:
+        try:
+            return await self.reader.read(1)
+        except ConnectionError:  # so it looks when the client goes while it is written to
+            return b""
+
+    def close(self) -> None:
+        """Wait no longer."""
+        if self._more is not None:
+            self._more.cancel()
+
+    async def next_head(self) -> dict[str, Any]:
+        """Return the head of a request. Raises `IncompleteReadError` at the end."""
+        first_byte = await self.more()
+        self._more = None
+        if not first_byte:
+            raise asyncio.IncompleteReadError(b"", None)
+        data = first_byte + await self.reader.readuntil(b"\r\n\r\n")
+        first, *lines = data[:-4].decode("latin-1").split("\r\n")
+        method, target, version = first.split(" ")
+        if version != "HTTP/1.1":
+            raise ValueError(f"the version is {version}")
+        headers = []
+        for line in lines:
+            match = re.fullmatch(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*", line)
+            if match is None:
+                raise ValueError(f"not a header: {line!r}")
+            headers.append([match[1], match[2]])
+        return {"method": method, "target": target, "headers": headers}
+
+    async def next_request(self) -> Record:
+        """Return a request with its body."""
+        head = await self.next_head()
+        record: Record = {"direction": "sent", "channel": "http", "http": head}
+        body = await self._body(head["headers"])
+        if body:
+            try:
+                record["message"] = json.loads(body)
+            except ValueError:
+                record["text"] = body.decode("utf-8", "replace")
+        return record
+
+    async def _body(self, headers: list[list[str]]) -> bytes:
+        if _CHUNKED not in header(headers, "transfer-encoding"):
+            return await self.reader.readexactly(int(header(headers, "content-length") or 0))
+        body = b""
+        while size := int(await self.reader.readuntil(b"\r\n"), 16):
+            body += await self.reader.readexactly(size)
+            await self.reader.readexactly(2)
+        await self.reader.readuntil(b"\r\n")
+        return body
+
+
+def _body(record: Record, names: Names) -> bytes:
+    return names.played_bytes(record, bytes_of_event if "event" in record else bytes_of_payload)
+
+
+def header(headers: Iterable[Iterable[str]], wanted: str) -> str:
+    """Return the value of a header; empty where there is none."""
+    return next((value for name, value in headers if name.lower() == wanted), "")
+
+
+def _ports_in(player: Player) -> Iterable[int]:
+    """Return the ports of all servers that the recorded client asked."""
+    for line in player.lines:
+        if line.record["direction"] == "sent" and "http" in line.record:
+            host = header(line.record["http"]["headers"], "host")
+            port = host.rpartition(":")[2]
+            if port.isdigit():
+                yield int(port)

@@ -1,0 +1,342 @@
+"""The server's side of a transcript, played to a client that does the other side.
+
+Order is causal: what the server said is played as soon as all that the reference client had done
+before has been done. What the client does may come in another order than recorded, as long as each
+message is one of the recorded ones; those that belong together by their key are compared.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from mcpclient.protocol.transcript import Record, Transcript
+
+from .chunkings import Chunking
+from .comparing import Comparison, described, ids_in, key_of
+from .differences import Known
+from .equivalences import RECEIPT
+from .names import Names
+
+__all__ = ["Channel", "Line", "Player"]
+
+
+_PAYLOADS = {"message", "text", "base64"}
+
+
+class Channel(Protocol):
+    """Where records of the server are written to: one stream of bytes to the client."""
+
+    def encode(self, record: Record, names: Names) -> bytes:
+        """Return the bytes that stand for a record, with the client's names in them."""
+
+    def write(self, data: bytes) -> None:
+        """Send bytes at once."""
+
+    def finish(self, record: Record) -> None:
+        """Do what belongs after a record: end what it ends."""
+
+
+@dataclass
+class Line:
+    """One record of a transcript at play."""
+
+    number: int
+    record: Record
+    begun: bool = False
+    done: bool = False
+    may_miss: bool = False
+    """Whether a known difference says that this client need not do it."""
+    is_past: bool = False
+    """Whether it went on without it."""
+
+    @property
+    def is_server(self) -> bool:
+        """Whether it is for the player to do."""
+        return bool(self.record["direction"] == "received")
+
+    def __str__(self) -> str:
+        return f"record {self.number} ({described(self.record)})"
+
+
+class Player:
+    """One meeting of one client with one transcript.
+
+    ``findings``: what was not as recorded. ``checks``: how many things were compared. ``happened``:
+    how many records have.
+    """
+
+    def __init__(
+        self, transcript: Transcript, name: str, chunking: Chunking, names: Names, known: Known
+    ) -> None:
+        self.name = name
+        self.names = names
+        self.findings: list[str] = []
+        self.explained = 0
+        self.checks = 0
+        self.happened = 0
+        self.lines = list(_lines(transcript))
+        self._channels: dict[str, Channel] = {}
+        self._known = known
+        self._chunking = chunking
+        self._changed = asyncio.Event()
+        self._progress: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._ids: dict[Any, str] = {}
+        for line in self.lines:
+            if line.record["direction"] == "sent":
+                line.may_miss = known.find(name, self._missing(line)) is not None
+
+    def found(self, text: str) -> None:
+        """Take note of something that is not as recorded, unless that is a known difference."""
+        if self._known.explains(self.name, text):
+            self.explained += 1
+        else:
+            self.findings.append(text)
+
+    def check(self, holds: bool, text: str) -> None:
+        """Count a check, and take note if it does not hold."""
+        self.checks += 1
+        if not holds:
+            self.found(text)
+
+    def open(self, name: str, channel: Channel) -> None:
+        """Play from now on what was received on a channel."""
+        self._channels[name] = channel
+        self._changed.set()
+
+    def received_on(self, channel: str) -> list[Record]:
+        """Return the records of the server on a channel."""
+        records = (line.record for line in self.lines if line.is_server)
+        return [record for record in records if record["channel"] == channel]
+
+    # What the client does
+
+    def took(self, record: Record) -> Line | None:
+        """Compare what the client did with what was recorded; None when it never was."""
+        self.checks += 1 + ("http" in record and "message" in record)
+        key = key_of(record)
+        about = [
+            line for line in self._open_lines() if key_of(line.record) == key and not line.is_past
+        ]
+        tried = [(line, Comparison(self.names).record(line.record, record)) for line in about]
+        self._check_ids(record)
+        if not tried:
+            self.found(f"never recorded: {described(record)}")
+            return None
+        # Of several that it may be, one whose turn has come, and of those the most alike.
+        line, comparison = min(
+            tried, key=lambda one: (self._unheard(one[0]) is not None, len(one[1].found))
+        )
+        self.names = comparison.names
+        for text in comparison.found:
+            self.found(f"{described(line.record)}: {text}")
+        unheard = self._unheard(line)
+        if unheard is not None:
+            self.found(f"too early: {described(line.record)} came before {unheard} was received")
+        self._ids.update((id, line.record["channel"]) for id in ids_in(record))
+        self._do(line)
+        return line
+
+    def _unheard(self, line: Line) -> Line | None:
+        """Return what the recorded client had heard when it did this, and ours has not."""
+        for one in self._before(line):
+            if not one.is_server or one.begun or _is_receipt(one.record):
+                continue
+            if not self._opening(one).may_miss:
+                return one
+        return None
+
+    def _open_lines(self) -> Iterator[Line]:
+        return (line for line in self.lines if line.record["direction"] == "sent" and not line.done)
+
+    def _check_ids(self, record: Record) -> None:
+        for id in ids_in(record):
+            channel = self._ids.get(id)
+            if channel is not None and not self._was_refused(channel):
+                self.found(f"id {id!r} was used before: {described(record)}")
+
+    def _was_refused(self, channel: str) -> bool:
+        """Whether HTTP refused a request, so that it may be sent again as it is."""
+        heads = (record.get("http", {}) for record in self.received_on(channel))
+        return any(head.get("status", 0) >= 400 for head in heads)
+
+    def told(self, member: str, **facts: Any) -> Record | None:
+        """Take note that the user has come to a point of the script; return its recorded note."""
+        for line in self.lines:
+            record = line.record
+            if not line.done and _is_note(record, member) and facts.items() <= record.items():
+                self._do(line)
+                return record
+        return None
+
+    def compare(self, what: str, comparison: Comparison) -> None:
+        """Take over a comparison of what the user got."""
+        self.checks += 1
+        self.names = comparison.names
+        for text in comparison.found:
+            self.found(f"{what}: {text}")
+
+    def _do(self, line: Line) -> None:
+        line.done = True
+        self.happened += 1
+        self._changed.set()
+        progress, self._progress = self._progress, self._progress.get_loop().create_future()
+        progress.set_result(None)
+
+    # What the server does
+
+    async def play(self) -> None:
+        """Play until everything has been played."""
+        while any(line.is_server and not line.done for line in self.lines):
+            self._changed.clear()
+            ready = self._ready_lines()
+            if not ready:
+                await self._changed.wait()
+            while ready:
+                first = ready[0].record["channel"]
+                count = next(
+                    (at for at, line in enumerate(ready) if line.record["channel"] != first),
+                    len(ready),
+                )
+                await self._play_on(first, ready[:count])
+                del ready[:count]
+
+    def _ready_lines(self) -> list[Line]:
+        """Return what can be played now, in order."""
+        ready: list[Line] = []
+        waits = False
+        for line in self.lines:
+            if not line.is_server:
+                waits = waits or not (line.done or line.may_miss or _is_remark(line.record))
+            elif not line.done and (not waits or _is_unconditional(line.record)):
+                if line.record["channel"] in self._channels:
+                    ready.append(line)
+                else:
+                    self._skip_unless_awaited(line)
+        return ready
+
+    def _skip_unless_awaited(self, line: Line) -> None:
+        """Leave out the response to a request that this client need not send, and did not."""
+        opening = self._opening(line)
+        went_on = any(
+            one.done and not one.is_server for one in self.lines if one.number > opening.number
+        )
+        if opening.may_miss and went_on:
+            opening.is_past = line.begun = True
+            self._do(line)
+
+    def _opening(self, line: Line) -> Line:
+        """Return what opened the channel of a line."""
+        channel = line.record["channel"]
+        return next(one for one in self.lines if one.record["channel"] == channel)
+
+    async def _play_on(self, name: str, lines: list[Line]) -> None:
+        channel = self._channels[name]
+        pieces = [channel.encode(line.record, self.names) for line in lines]
+        for line in lines:
+            line.begun = True
+        for block in self._chunking.blocks(pieces):
+            channel.write(block)
+            # One turn of the loop for the client to be told of the bytes, one to take them.
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        for line in lines:
+            channel.finish(line.record)
+            self._do(line)
+
+    # Where it stands
+
+    async def reached(self, note: Record) -> None:
+        """Wait until everything that was recorded before a note has happened."""
+        await self._all_done_before(next(line for line in self.lines if line.record is note))
+
+    async def finished_script(self) -> None:
+        """Wait until everything has happened up to where the recorded client began to close."""
+        outcomes = [line.number for line in self.lines if _is_note(line.record, "outcome")]
+        last = outcomes[-1] if outcomes else 0
+        closing = (line for line in self.lines if line.number > last and not line.is_server)
+        end = Line(len(self.lines) + 1, {"direction": "note"})
+        await self._all_done_before(next(closing, end))
+
+    async def _all_done_before(self, end: Line) -> None:
+        while any(not (line.done or line.may_miss) for line in self._before(end)):
+            await asyncio.shield(self._progress)
+
+    def _before(self, line: Line) -> list[Line]:
+        return [
+            one for one in self.lines if one.number < line.number and not _is_remark(one.record)
+        ]
+
+    def is_over(self, channel: str) -> bool:
+        """Whether nothing was recorded on a channel that has not happened or begun."""
+        return all(
+            line.begun or line.done for line in self.lines if line.record["channel"] == channel
+        )
+
+    def status_for_extra(self, request: Record) -> int:
+        """Return the status that answers a request which was never recorded."""
+        known = self._known.find(self.name, f"never recorded: {described(request)}")
+        return known.answer if known is not None else 500
+
+    def waits_for(self) -> str:
+        """Say what the next thing is that has not happened."""
+        for line in self.lines:
+            if not line.done and not line.may_miss and not _is_remark(line.record):
+                if line.is_server:
+                    return f"{line} of the server was not played"
+                if line.record["direction"] == "note":
+                    return "everything up to here was as recorded"
+                return f"{line} never came from the client"
+        return "nothing is missing"
+
+    def finish(self) -> None:
+        """Take note of what never happened."""
+        for line in self._open_lines():
+            self.check(False, self._missing(line))
+
+    def _missing(self, line: Line) -> str:
+        key = key_of(line.record)
+        before = (one for one in self.lines if one.number < line.number)
+        again = any(
+            one.record["direction"] == "sent" and key_of(one.record) == key for one in before
+        )
+        return f"never sent{' again' if again else ''}: {described(line.record)}"
+
+
+def _is_receipt(record: Record) -> bool:
+    """Whether it says of a message that it was taken, and no more."""
+    return bool(record.get("http", {}).get("status") == RECEIPT)
+
+
+def _is_unconditional(record: Record) -> bool:
+    """Whether nothing but its own request can be a condition for it: a receipt, or the head of a
+    stream (or that there is none).
+    """
+    is_head = record.get("http", {}).get("status") in (200, 405)
+    return _is_receipt(record) or (is_head and not record.keys() & _PAYLOADS)
+
+
+def _lines(transcript: Transcript) -> Iterator[Line]:
+    """Yield what is to be played: not what no client takes for a message, nor a second end."""
+    ended: set[str] = set()
+    for number, record in enumerate(transcript.records, 1):
+        channel = record["channel"]
+        if channel != "stderr" and (channel not in ended or "end" not in record):
+            yield Line(number, record)
+        if "end" in record and record["direction"] == "received":
+            ended.add(channel)
+
+
+def _is_note(record: Record, member: str) -> bool:
+    return record["direction"] == "note" and member in record
+
+
+def _is_remark(record: Record) -> bool:
+    """Whether a note says what came of something, and not that the user did something."""
+    return record["direction"] == "note" and not record.keys() & {
+        "connected",
+        "outcome",
+        "visited",
+    }

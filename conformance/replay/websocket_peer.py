@@ -1,0 +1,158 @@
+"""The player's end of WebSocket: it opens as was recorded, and reads and writes frames itself."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+from mcpclient.protocol.transcript import Record, bytes_of_payload
+
+from .http_peer import HttpPeer, RequestReader, header
+from .names import Names
+
+__all__ = ["WebSocketPeer"]
+
+_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+_TEXT, _BINARY, _CLOSE, _PING, _PONG = 1, 2, 8, 9, 10
+_OPCODES = {"binary": _BINARY, "close": _CLOSE, "ping": _PING, "pong": _PONG}
+_KINDS = {opcode: kind for kind, opcode in _OPCODES.items()}
+
+# What depends on the key of the client, or offers what the player does not do.
+_MADE_ANEW = {"sec-websocket-accept", "sec-websocket-extensions"}
+
+
+class WebSocketPeer(HttpPeer):
+    """Answers the opening request, and is the only channel from then on."""
+
+    async def serve(self, reader: RequestReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the opening request and read frames."""
+        head = await reader.next_head()
+        line = self._player.took({"direction": "sent", "channel": "websocket", "http": head})
+        if line is None:
+            return
+        frames = _Frames(reader.reader, writer, header(head["headers"], "sec-websocket-key"))
+        self._player.open("websocket", frames)
+        try:
+            while True:
+                await self._take(frames)
+        except asyncio.IncompleteReadError:
+            if not self._player.is_over("websocket"):
+                self._player.took({"direction": "sent", "channel": "websocket", "end": "closed"})
+
+    async def _take(self, frames: _Frames) -> None:
+        opcode, payload, problems = await frames.next_message()
+        self._player.check(not problems, f"a frame of the client's {' and '.join(problems)}")
+        record: Record = {"direction": "sent", "channel": "websocket"}
+        if opcode == _CLOSE:
+            record["frame"] = "close"
+            if payload:
+                record["code"] = struct.unpack("!H", payload[:2])[0]
+                record["reason"] = payload[2:].decode("utf-8", "replace")
+        elif opcode == _TEXT:
+            try:
+                record["message"] = json.loads(payload)
+            except ValueError:
+                record["text"] = payload.decode("utf-8", "replace")
+        else:
+            record["frame"] = _KINDS.get(opcode, f"opcode {opcode}")
+            record["base64"] = base64.b64encode(payload).decode("ascii")
+        self._player.took(record)
+
+
+class _Frames:
+    """One connection: a channel of the player."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key: str
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._key = key.encode("ascii")
+
+    # What the client says
+
+    async def next_message(self) -> tuple[int, bytes, list[str]]:
+        """Return the opcode and the payload of a message, and what is wrong with its frames."""
+        problems: list[str] = []
+        opcode, payload = 0, b""
+        while True:
+            first, second = await self._reader.readexactly(2)
+            data = await self._payload(second)
+            if not second & 0x80:
+                problems.append("is not masked")
+            if first & 0x70:
+                problems.append("has reserved bits set")
+            if first & 0x0F >= _CLOSE:
+                return first & 0x0F, data, problems
+            opcode = opcode or first & 0x0F
+            payload += data
+            if first & 0x80:
+                return opcode, payload, problems
+
+    async def _payload(self, second: int) -> bytes:
+        size = second & 0x7F
+        if size == 126:
+            (size,) = struct.unpack("!H", await self._reader.readexactly(2))
+        elif size == 127:
+            (size,) = struct.unpack("!Q", await self._reader.readexactly(8))
+        mask = await self._reader.readexactly(4) if second & 0x80 else bytes(4)
+        data = await self._reader.readexactly(size)
+        return bytes(byte ^ mask[at % 4] for at, byte in enumerate(data))
+
+    # player.Channel
+
+    def encode(self, record: Record, names: Names) -> bytes:
+        """Return the answer to the opening request, or one frame."""
+        if "http" in record:
+            body = bytes_of_payload(record)
+            return self._opening(record["http"], names) + body
+        if record.get("frame") == "close":
+            return _frame(_CLOSE, _close_payload(record))
+        if not record.keys() & {"message", "text", "base64", "frame"}:
+            return b""
+        payload = names.played_bytes(record, bytes_of_payload)
+        return _frame(_OPCODES.get(record.get("frame", ""), _TEXT), payload)
+
+    def _opening(self, http: Mapping[str, Any], names: Names) -> bytes:
+        headers = [
+            f"{name}: {names.played(value)}"
+            for name, value in http["headers"]
+            if name.lower() not in _MADE_ANEW
+        ]
+        if http["status"] == 101:
+            digest = hashlib.sha1(self._key + _GUID, usedforsecurity=False).digest()
+            headers.append(f"Sec-WebSocket-Accept: {base64.b64encode(digest).decode('ascii')}")
+        status = f"HTTP/1.1 {http['status']} {http['reason']}"
+        return "\r\n".join([status, *headers, "", ""]).encode("latin-1")
+
+    def write(self, data: bytes) -> None:
+        """Write to the client, unless it has gone."""
+        if data and not self._writer.transport.is_closing():
+            self._writer.write(data)
+
+    def finish(self, record: Record) -> None:
+        """Close the connection, where the server did."""
+        if "end" in record:
+            self._writer.close()
+
+
+def _close_payload(record: Record) -> bytes:
+    if record.get("code") in (None, 1005):
+        return b""
+    return struct.pack("!H", record["code"]) + str(record.get("reason", "")).encode()
+
+
+def _frame(opcode: int, payload: bytes) -> bytes:
+    size = len(payload)
+    if size < 126:
+        head = bytes([0x80 | opcode, size])
+    elif size < 1 << 16:
+        head = struct.pack("!BBH", 0x80 | opcode, 126, size)
+    else:
+        head = struct.pack("!BBQ", 0x80 | opcode, 127, size)
+    return head + payload

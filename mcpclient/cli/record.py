@@ -1,0 +1,49 @@
+"""``mcpclient record``: run another command, and keep its session in a file."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..errors import UsageError
+from .command import LocalRequest, OuterCommand, Request
+
+__all__ = ["COMMAND"]
+
+
+def _prepare(options: argparse.Namespace, inner: Request | None) -> Request | LocalRequest:
+    if inner is None:
+        raise UsageError("record what? A command comes after the file, such as: tools URL")
+    if inner.options.trace is not None:
+        raise UsageError("record writes the transcript that --trace would write; choose one")
+    try:
+        with open(options.file, "w" if options.force else "x", encoding="utf-8"):
+            pass
+    except FileExistsError:
+        raise UsageError(
+            f"{options.file!r} exists; --force overwrites it, and --trace appends to a file"
+        ) from None
+    except OSError as error:
+        raise UsageError(f"cannot write {options.file!r}: {error}") from None
+    inner.options.trace = options.file
+    return inner
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--force", action="store_true", help="overwrite the file if it exists")
+
+
+COMMAND = OuterCommand(
+    "record",
+    "run another command, and record its session in a file",
+    _prepare,
+    usage="FILE [--] COMMAND [WORD ...] [URL | -- SERVER-COMMAND ...]",
+    add_options=_add_options,
+    details=(
+        "The file is a transcript: one JSON object per line for everything sent and received, "
+        "also while logging in, with secrets replaced. mcpclient replay FILE COMMAND runs the "
+        "command again without the server. The output and the exit code are those of COMMAND.\n\n"
+        "examples:\n"
+        "  mcpclient record s.jsonl call http://localhost:3001/mcp echo message=hi\n"
+        "  mcpclient record s.jsonl call echo message=hi -- npx -y my-server"
+    ),
+)

@@ -1,0 +1,161 @@
+"""Transcripts in files, see `protocol.transcript`: written while a client is at work, and read."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Mapping
+from typing import Any, Callable, Union
+
+from .. import __version__
+from ..errors import UsageError
+from ..framing.http1 import ResponseHead
+from ..protocol.recorded_errors import error_facts
+from ..protocol.redaction import Redactor
+from ..protocol.transcript import (
+    TRANSCRIPT_VERSION,
+    Transcript,
+    event_blocks,
+    event_facts,
+    payload_facts,
+    read_transcripts,
+    write_line,
+)
+
+__all__ = ["HttpChannel", "Recorder", "TraceTarget", "read_recording"]
+
+logger = logging.getLogger("mcpclient.trace")
+
+TraceTarget = Union[str, "os.PathLike[str]", Callable[[str], Any]]
+"""A file to append to, or a function that takes a transcript line by line, line ends included."""
+
+
+class Recorder:
+    """Writes down what one client sends and receives, secrets replaced.
+
+    What cannot be written is lost, which is logged once and harms nothing else.
+    """
+
+    def __init__(self, target: TraceTarget) -> None:
+        self._write = target if callable(target) else _appending_to(target)
+        self._redactor = Redactor()
+        self._began = time.monotonic()
+        self._channels = 0
+        self._complained = False
+
+    def begin(self, transport: str, target: str) -> None:
+        """Write the header of a connection."""
+        self._began = time.monotonic()
+        self._put(
+            {
+                "transcript": TRANSCRIPT_VERSION,
+                "transport": transport,
+                "target": target,
+                "recorded": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                "by": f"mcpclient {__version__}",
+            }
+        )
+
+    def record(self, direction: str, channel: str, facts: Mapping[str, Any]) -> None:
+        """Write one record."""
+        now = round(time.monotonic() - self._began, 6)
+        self._put({"time": now, "direction": direction, "channel": channel, **facts})
+
+    def note_failure(self, channel: str, error: BaseException, **facts: Any) -> None:
+        """Write a note of a failure."""
+        self.record("note", channel, {**facts, "error": error_facts(error, self._redactor)})
+
+    def stderr_line(self, line: str) -> None:
+        """Write a line that the server process wrote to its stderr."""
+        self.record("received", "stderr", {"text": line})
+
+    def http_channel(self) -> HttpChannel:
+        """Begin the record of a request and its response."""
+        self._channels += 1
+        return HttpChannel(self, f"http-{self._channels}")
+
+    def _put(self, value: Mapping[str, Any]) -> None:
+        try:
+            self._write(write_line(self._redactor.record(value)))
+        except Exception:  # a full disk must not take the connection down
+            if not self._complained:
+                self._complained = True
+                logger.exception("the trace could not be written; this is said only once")
+
+
+def _appending_to(path: str | os.PathLike[str]) -> Callable[[str], Any]:
+    # Opened for each line: so nothing is left open, or unwritten, however the program ends.
+    def write(line: str) -> None:
+        with open(path, "a", encoding="utf-8", newline="\n") as file:
+            file.write(line)
+
+    return write
+
+
+def read_recording(path: str | os.PathLike[str]) -> list[Transcript]:
+    """Read a file of transcripts. Raises `UsageError` when it cannot be read, or is none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return read_transcripts(file)
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"cannot read the recording {os.fspath(path)!r}: {error}") from None
+
+
+class HttpChannel:
+    """The record of one request and its response."""
+
+    def __init__(self, recorder: Recorder, name: str) -> None:
+        self.name = name
+        self.ended = False
+        self._recorder = recorder
+        self._head: dict[str, Any] | None = None
+        self._is_stream = False
+        self._body = bytearray()
+
+    def sent(self, message: bytes) -> None:
+        """Write down a request, given as it goes out."""
+        head, _, body = message.partition(b"\r\n\r\n")
+        first, *lines = head.decode("latin-1").split("\r\n")
+        method, target, _ = first.split(" ", 2)
+        headers = [line.split(": ", 1) for line in lines]
+        facts: dict[str, Any] = {"http": {"method": method, "target": target, "headers": headers}}
+        self._recorder.record("sent", self.name, {**facts, **(payload_facts(body) if body else {})})
+
+    def head_received(self, head: ResponseHead) -> None:
+        """Take the head of the response, which is written with its body."""
+        headers = [[name, value] for name in head.headers for value in head.headers.get_all(name)]
+        self._head = {"http": {"status": head.status, "reason": head.reason, "headers": headers}}
+        content_type = head.headers.get("content-type", "").lower()
+        self._is_stream = content_type.startswith("text/event-stream")
+        if self._is_stream:
+            self._flush({})
+
+    def body_received(self, data: bytes) -> None:
+        """Take a piece of the body; the events it completes are written."""
+        searched = len(self._body)
+        self._body += data
+        if self._is_stream:
+            for block in event_blocks(self._body, searched):
+                self._recorder.record("received", self.name, event_facts(block))
+
+    def end(self, how: str = "complete", error: BaseException | None = None) -> None:
+        """Write what has not been written yet, and how the response ended. Idempotent."""
+        if self.ended:
+            return
+        self.ended = True
+        if error is not None:
+            self._flush({})
+            self._recorder.note_failure(self.name, error, end=how)
+        elif how == "complete":
+            self._flush({"end": how})
+        else:
+            self._flush({})
+            self._recorder.record("sent" if how == "closed" else "note", self.name, {"end": how})
+
+    def _flush(self, facts: Mapping[str, Any]) -> None:
+        body, self._body = bytes(self._body), bytearray()
+        head, self._head = self._head or {}, None
+        full = {**head, **(payload_facts(body) if body else {}), **facts}
+        if full:
+            self._recorder.record("received", self.name, full)

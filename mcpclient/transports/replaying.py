@@ -1,0 +1,298 @@
+"""A recorded session in place of a server: no process, no network, always the same answers."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import difflib
+import json
+import os
+import re
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..errors import ConnectionLost, NotRecorded, ProtocolViolation, UsageError
+from ..framing.http1 import ResponseHead
+from ..framing.uri import Url, parse_url
+from ..jsonrpc import messages
+from ..jsonrpc.codec import encode
+from ..jsonrpc.messages import ErrorCode, Message, RequestId
+from ..net.recorder import read_recording
+from ..protocol.conversation import (
+    SUBSCRIPTION_ID,
+    Call,
+    Failed,
+    Heard,
+    Refused,
+    Step,
+    read_calls,
+)
+from ..protocol.outgoing import Outgoing
+from ..protocol.recorded_errors import error_of
+from ..protocol.redaction import Redactor
+from ..protocol.transcript import Transcript
+from .base import Abandoned, Receiver, Transport
+from .http_messages import answer_error
+
+__all__ = ["Recording"]
+
+_REDACTED = re.compile(r"redacted-[0-9]+")
+
+# These open a connection, and say who asks; whoever asks may have changed since the recording.
+_OPENING = frozenset({"initialize", "server/discover"})
+
+
+class Recording(Transport):
+    """The server's part of a session, from the transcript in the file ``path``.
+
+    A request gets what was recorded for the same method and params (``_meta`` does not count, and
+    secrets do not): the server's messages in between, such as progress, and its answer or failure.
+    The second such request gets the second recorded answer, and so on; when there are no more, the
+    last one. Times are not imitated. A request that was never recorded raises `NotRecorded`.
+
+    Raises `UsageError` when the file cannot be read, or is no transcript of a version known here.
+    One object serves one client. It reads what ``trace=``, ``mcpclient record`` and the conformance
+    suite write, over whatever transport that was.
+    """
+
+    name = "replay"
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        transcripts = read_recording(path)
+        self.conversation = read_calls(transcripts)
+        self._path = os.fspath(path)
+        self._url = _url_of(transcripts)
+        self._script = _Script(os.path.basename(self._path), self.conversation.calls)
+        self._receiver: Receiver | None = None
+        self._players: dict[RequestId, _Player] = {}
+        self._asking: dict[RequestId, deque[_Player]] = {}  # by the id of the server's request
+        self._held: list[_Player] = []  # until the client has said that it is ready
+        self._has_begun = False
+
+    @property
+    def description(self) -> str:
+        """The path of the file."""
+        return self._path
+
+    async def open(self, receiver: Receiver) -> None:
+        """Begin, or go on after the recorded connection was lost."""
+        failure = self.conversation.never_opened
+        if failure is not None and not self.conversation.calls:
+            raise error_of(failure)
+        self._receiver = receiver
+        if not self._has_begun:
+            self._has_begun = True
+            self._start(_Player(self, self.conversation.before))
+
+    def send(self, outgoing: Outgoing) -> None:
+        """Play what was recorded for a message."""
+        message: Message = json.loads(encode(outgoing.message))
+        if self._receiver is None:
+            raise ConnectionLost("the recording is not being replayed")
+        if "method" not in message:
+            self._go_on(message["id"])
+        elif "id" in message:
+            self._play(message)
+        elif message["method"] == "notifications/initialized":
+            for player in self._held:
+                self._start(player)
+            self._held.clear()
+
+    def _play(self, request: Message) -> None:
+        call = self._script.find(request["method"], request.get("params"))
+        if call is None:
+            steps: Sequence[Step] = [Heard(_refusal_of_discover(request["id"]))]
+        elif request["method"] == "initialize":
+            steps = call.steps
+            self._held.append(_Player(self, call.after, call, request))
+        else:
+            steps = [*call.steps, *call.after]
+        player = self._players[request["id"]] = _Player(self, steps, call, request)
+        self._start(player)
+
+    def _start(self, player: _Player) -> None:
+        # In a turn of its own, as from any server: the client is never called while it calls.
+        asyncio.get_running_loop().call_soon(player.play)
+
+    def _go_on(self, request_id: RequestId) -> None:
+        """Go on where the recorded server waited for an answer of the client's."""
+        waiting = self._asking.get(request_id)
+        if waiting:
+            self._start(waiting.popleft())
+
+    def abandon(self, outgoing: Outgoing) -> Abandoned:
+        """Play no more for a request."""
+        player = self._players.pop(outgoing.request_id or "", None)
+        if player is not None:
+            player.steps.clear()
+        return Abandoned.STILL_OPEN
+
+    async def close(self) -> None:
+        """Stop."""
+        self._receiver = None
+        self._players.clear()
+        self._asking.clear()
+        self._held.clear()
+
+    # What players do
+
+    def deliver(self, message: Message, player: _Player, *, answered: bool) -> None:
+        """Deliver a message; its player waits when the recorded server did."""
+        if answered:
+            self._asking.setdefault(message["id"], deque()).append(player)
+        if self._receiver is not None:
+            self._receiver.message_received(message)
+
+    def fail(self, step: Step, call: Call | None, request: Message | None) -> None:
+        """Deliver what is no message."""
+        receiver = self._receiver
+        request_id = request["id"] if request is not None else None
+        if receiver is None or isinstance(step, Heard):
+            return
+        if isinstance(step, Refused):
+            assert call is not None
+            head = ResponseHead(step.status, "", step.headers, "1.1")
+            error = answer_error(
+                head, step.body, self._url, call.request["id"], in_session=step.in_session
+            )
+            receiver.request_failed(request_id, error)
+            return
+        error = error_of(step.error)
+        if isinstance(step, Failed) and step.lost:
+            receiver.connection_lost(error)
+        elif isinstance(step, Failed):
+            receiver.request_failed(request_id, error)
+        else:
+            receiver.message_rejected(ProtocolViolation(str(error)), None)
+
+
+class _Player:
+    """Plays the steps of one call, up to where the recorded server waited for the client."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        steps: Iterable[Step],
+        call: Call | None = None,
+        request: Message | None = None,
+    ) -> None:
+        self.steps = deque(steps)
+        self._recording = recording
+        self._call = call
+        self._request = request
+
+    def play(self) -> None:
+        while self.steps:
+            step = self.steps.popleft()
+            if not isinstance(step, Heard):
+                self._recording.fail(step, self._call, self._request)
+                continue
+            message = self._renumbered(step.message)
+            if message is not None:
+                self._recording.deliver(message, self, answered=step.answered)
+            if step.answered:
+                return
+
+    def _renumbered(self, recorded: Message) -> Message | None:
+        """Give a message the ids of the new request; None: nobody has asked for it."""
+        message = copy.deepcopy(recorded)
+        if self._call is None or self._request is None:
+            return message
+        if "method" not in message:
+            message["id"] = self._request["id"]
+        body = message.get("params", message.get("result"))
+        if not isinstance(body, dict):
+            return message
+        token, meta = body.get("progressToken"), body.get("_meta")
+        if token is not None and token == _token_of(self._call.request):
+            body["progressToken"] = _token_of(self._request)
+            if body["progressToken"] is None:
+                return None
+        if isinstance(meta, dict) and meta.get(SUBSCRIPTION_ID) == self._call.request["id"]:
+            meta[SUBSCRIPTION_ID] = self._request["id"]
+        return message
+
+
+class _Script:
+    """Finds the recorded call for a request."""
+
+    def __init__(self, name: str, calls: Iterable[Call]) -> None:
+        self._name = name
+        self._redactor = Redactor()
+        self._calls: dict[tuple[str, str], list[Call]] = {}
+        self._found: dict[tuple[str, str], int] = {}
+        redactor = Redactor()
+        for call in calls:
+            params = _without_meta(redactor.message(call.request.get("params")))
+            key = _key(call.request["method"], params)
+            self._calls.setdefault(key, []).append(call)
+
+    def find(self, method: str, params: Any) -> Call | None:
+        """Return the recorded call; None for a ``server/discover`` that has to be refused.
+
+        Raises `NotRecorded`.
+        """
+        params = _without_meta(self._redactor.message(params))
+        key = _key(method, params)
+        calls = self._calls.get(key)
+        if method == "server/discover" and _key("initialize", None) in self._calls:
+            # It was not asked, as of a server known to be older, or in vain: then nobody waits.
+            calls = [call for call in calls or [] if call.steps]
+            if not calls:
+                return None
+        if not calls:
+            raise NotRecorded(self._name, method, params, self._nearest(method, key[1]))
+        index = self._found.get(key, 0)
+        if method in _OPENING:
+            index = _next_success(calls, index)
+        self._found[key] = index + 1
+        return calls[min(index, len(calls) - 1)]
+
+    def _nearest(self, method: str, wanted: str) -> list[Any]:
+        recorded = [text for name, text in self._calls if name == method]
+        matcher = difflib.SequenceMatcher(b=wanted, autojunk=False)
+
+        def likeness(text: str) -> float:
+            matcher.set_seq1(text)
+            return matcher.quick_ratio()
+
+        return [json.loads(text) for text in sorted(recorded, key=likeness, reverse=True)]
+
+
+def _next_success(calls: Sequence[Call], index: int) -> int:
+    """Pass over attempts to open a connection that were followed by a better one."""
+    better = [place for place, call in enumerate(calls) if "result" in (call.answer or {})]
+    return next((place for place in better if place >= index), better[-1] if better else index)
+
+
+def _key(method: str, params: Any) -> tuple[str, str]:
+    if method in _OPENING:
+        return method, "null"
+    return method, _REDACTED.sub("redacted", json.dumps(params, sort_keys=True))
+
+
+def _without_meta(params: Any) -> Any:
+    if not isinstance(params, Mapping):
+        return params
+    return {name: value for name, value in params.items() if name != "_meta"} or None
+
+
+def _token_of(request: Message) -> Any:
+    params = request.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return meta.get("progressToken") if isinstance(meta, dict) else None
+
+
+def _refusal_of_discover(request_id: RequestId) -> Message:
+    text = "Method not found: server/discover was not recorded"
+    return messages.error_response(request_id, ErrorCode.METHOD_NOT_FOUND, text)
+
+
+def _url_of(transcripts: Sequence[Transcript]) -> Url:
+    for transcript in transcripts:
+        try:
+            return parse_url(str(transcript.header.get("target")))
+        except UsageError:
+            continue
+    return parse_url("http://recorded/")

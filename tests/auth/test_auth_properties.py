@@ -1,0 +1,171 @@
+"""What servers say about authorization: read as it was meant, or refused; nothing else is raised.
+
+The documents, tokens and challenges of an adversary are also those of ``tests/fuzz/targets``.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpclient.auth.addresses import forbidden_reason, parse_canonical_ipv4
+from mcpclient.auth.challenge import Challenge, parse_challenges
+from mcpclient.auth.effects import Response
+from mcpclient.auth.scopes import parse_scope, union
+from mcpclient.auth.tokens import TokenSet, parse_token_response, token_set
+from mcpclient.auth.url_guard import UrlPolicy, assert_safe_url, host_of, resolve
+from mcpclient.errors import SsrfError, TokenRequestFailed
+from tests.fuzz.targets import metadata, url_guard
+from tests.fuzz.targets import tokens as fuzzed_tokens
+from tests.support.strategies import hostile_json, texts, tokens
+
+POLICY = UrlPolicy()
+
+latin_texts = st.text(st.characters(max_codepoint=255), max_size=15)
+parameters = st.dictionaries(tokens.map(str.lower), latin_texts, max_size=3)
+challenges = st.lists(st.builds(Challenge, tokens, parameters), max_size=3)
+
+
+def written(challenge: Challenge) -> str:
+    pairs = [
+        '{}="{}"'.format(name, value.replace("\\", "\\\\").replace('"', '\\"'))
+        for name, value in challenge.parameters.items()
+    ]
+    return f"{challenge.scheme} {', '.join(pairs)}"
+
+
+@settings(max_examples=40)
+@given(challenges, st.booleans())
+def test_challenges_are_read_as_they_were_written(expected: list[Challenge], joined: bool) -> None:
+    """F-AUTH-1: in one field or in several, with anything in the quotes."""
+    fields = [written(challenge) for challenge in expected]
+    assert parse_challenges([", ".join(fields)] if joined else fields) == expected
+
+
+@settings(max_examples=30)
+@given(texts, texts)
+def test_scopes_are_a_set_in_order(first: str, second: str) -> None:
+    """F-AUTH-4: none twice, none lost, none that could not be sent."""
+    one, two = parse_scope(first), parse_scope(second)
+    both = union(one, two)
+    assert both[: len(one)] == one
+    assert set(both) == {*one, *two} and len(set(both)) == len(both)
+    assert parse_scope(" ".join(both)) == both
+
+
+# URLs
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1) | st.sampled_from([127 << 24, 10 << 24, 0xA9FEA9FE, 0, 2**32 - 1]))
+def test_addresses_of_other_machines_inside_never_pass(number: int) -> None:
+    """F-AUTH-10: of what Python calls not global, nothing passes, however it is spelled."""
+    address = IPv4Address(number)
+    spellings = [str(address), str(number), hex(number), f"[::ffff:{address}]", f"{address}."]
+    if not address.is_global:
+        assert forbidden_reason(address) is not None
+        for spelling in spellings:
+            with pytest.raises(SsrfError):
+                assert_safe_url(f"https://{spelling}/", None, POLICY)
+    assert parse_canonical_ipv4(str(number)) == number
+    assert forbidden_reason(IPv6Address(f"::ffff:{address}")) is not None
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**128 - 1))
+def test_any_address_is_judged(number: int) -> None:
+    """F-AUTH-10: what passes as IPv6 is global for Python, too."""
+    address = IPv6Address(number)
+    assert forbidden_reason(address) is not None or address.is_global
+    assert host_of(f"https://[{address}]/") == str(ip_address(str(address)))
+
+
+url_pieces = st.sampled_from(
+    [
+        *("https://", "http://", "[", "]", "::1", "%25", "@", ":", "443", "99999", ".", "/", "\\"),
+        *(
+            "?",
+            "#",
+            "a.example",
+            "localhost",
+            "127.1",
+            "0x7f",
+            "é",
+            "\x00",
+            " ",
+            "xn--a",
+            "_",
+            "０",
+        ),
+    ]
+)
+urls = st.lists(url_pieces, max_size=7).map("".join)
+
+
+@settings(max_examples=80)
+@given(urls, urls)
+def test_any_url_is_safe_or_refused(url: str, issuer: str) -> None:
+    """F-AUTH-10: nothing but `SsrfError`, and whoever connects sees the same host."""
+    url_guard.target(f"https://{url}\n{issuer}".encode())
+    with suppress(SsrfError):
+        assert isinstance(resolve("https://a.example/b", url), str)
+
+
+# Documents
+
+NAMES = ["resource", "authorization_servers", "issuer", "token_endpoint", "scopes_supported"]
+places = st.sampled_from(["https://mcp.example/path", "https://a.example", "http://[", "/x", ""])
+documents = st.dictionaries(
+    st.sampled_from(NAMES), places | st.lists(places, max_size=2) | hostile_json(NAMES), max_size=4
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(documents.map(json.dumps) | places, max_size=4))
+def test_any_documents_end_in_a_server_or_an_error_of_ours(bodies: list[str]) -> None:
+    """F-AUTH-2 F-AUTH-3: documents and redirects of any kind, one after the other."""
+    metadata.target("\n".join(bodies).encode())
+
+
+token_texts = st.text("!az~09-._", min_size=1, max_size=12)
+lifetimes = st.integers(1, 10**9) | st.floats(0.001, 1e9)
+
+
+@settings(max_examples=40)
+@given(token_texts, st.sampled_from(["Bearer", "bearer", "DPoP"]), lifetimes, st.booleans())
+def test_a_token_is_kept_as_it_came(token: str, kind: str, lifetime: float, as_form: bool) -> None:
+    """F-AUTH-5: as JSON or as a form; it is renewed before it ends, and a store changes nothing."""
+    fields = {"access_token": token, "token_type": kind, "expires_in": lifetime}
+    body = urlencode(fields) if as_form else json.dumps(fields)
+    content_type = "application/x-www-form-urlencoded" if as_form else "application/json"
+    response = Response(200, [("Content-Type", content_type)], body.encode())
+    found = token_set(parse_token_response(response, []), 1000.0, None)
+    assert (found.access_token, found.token_type.lower()) == (token, kind.lower())
+    assert found.renew_at is not None and found.expires_at is not None
+    assert 1000.0 < found.renew_at <= found.expires_at
+    assert found.has_expired(found.expires_at) and not found.has_expired(1000.0)
+    assert TokenSet.from_record(json.loads(json.dumps(found.to_record()))) == found
+
+
+@settings(max_examples=60)
+@given(
+    st.dictionaries(
+        st.sampled_from(["access_token", "token_type", "expires_in", "refresh_token", "scope"]),
+        st.just("token") | hostile_json(["error"]),
+    ),
+    texts,
+)
+def test_any_token_answer_is_tokens_or_an_error_of_ours(fields: Any, words: str) -> None:
+    """F-AUTH-5 F-AUTH-12: and the secrets that were sent are in no error."""
+    fuzzed_tokens.target(b"200 application/json\n" + json.dumps(fields).encode())
+    error = {"error": "invalid_grant", "error_description": f"{words} s3cret {words}"}
+    with pytest.raises(TokenRequestFailed) as caught:
+        parse_token_response(Response(400, [], json.dumps(error).encode()), ["s3cret"])
+    assert "s3cret" not in str(caught.value)

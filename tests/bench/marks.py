@@ -1,0 +1,114 @@
+"""What this library promises of its speed and size, and whether a report keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import NamedTuple
+
+from .columns import FLOOR, LIBRARY, OFFICIAL
+from .rows import ROWS, Measure
+
+TYPESCRIPT = "typescript"
+WEBSOCKETS = "websockets"
+NAMES = {
+    FLOOR: "the floor",
+    OFFICIAL: "the official SDK",
+    TYPESCRIPT: "TypeScript",
+    WEBSOCKETS: "websockets",
+}
+
+Rounds = Mapping[tuple[str, str], Mapping[str, Sequence[float]]]
+"""By row and measure, what each column did in each round."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One promise about one measure of one row.
+
+    ``times``: so many times as good as the column ``than``; ``limit``: a number not to be passed,
+    in the measure's unit; ``beyond_floor``: by how much more than the floor it may be.
+    """
+
+    row: str
+    measure: str = "rate"
+    times: float | None = None
+    than: str = FLOOR
+    limit: float | None = None
+    beyond_floor: float | None = None
+
+
+MARKS = (
+    Mark("stdio-sequence", times=0.85),
+    Mark("stdio-100", times=10, than=OFFICIAL),
+    Mark("stdio-100", times=1.5, than=TYPESCRIPT),
+    Mark("json-sequence", times=0.65),
+    Mark("json-sequence", times=5, than=OFFICIAL),
+    Mark("json-100", times=5, than=OFFICIAL),
+    Mark("json-100", times=1.5, than=TYPESCRIPT),
+    Mark("sse-sequence", times=7, than=OFFICIAL),
+    Mark("notifications", limit=100_000),
+    Mark("ws-100", times=1, than=WEBSOCKETS),
+    Mark("stdio-connect", "time", beyond_floor=5),
+    Mark("json-connect", "time", beyond_floor=5),
+    Mark("import", "cpu", limit=60),
+    Mark("import", "memory", limit=25),
+    # Flat, but for what a second look at the same thing differs by.
+    Mark("calls-100000", "later", limit=1.15),
+    Mark("tools-10000", "later", limit=1.15),
+    # Memory comes back as far as the allocator gives back what asyncio itself has used.
+    Mark("in-flight-10000", "kept", times=0.5),
+    Mark("servers-200", "each", limit=100),
+)
+
+
+class Verdict(NamedTuple):
+    """A mark beside what was measured; ``met`` is None where nothing was."""
+
+    row: str
+    wanted: str
+    measured: str
+    met: bool | None
+
+
+def judge(mark: Mark, rounds: Rounds) -> Verdict:
+    """Compare a mark with the rounds of a report."""
+    title, measure = _find(mark)
+    columns = rounds.get((mark.row, mark.measure), {})
+    values, others = columns.get(LIBRARY, ()), columns.get(mark.than, ())
+    if mark.times is not None:
+        wanted = f"{mark.times:g} x {NAMES[mark.than]}"
+        ratios = [measure.speed(value, other) for value, other in zip(values, others)]
+        found = [ratio for ratio in ratios if ratio is not None]
+        return _verdict(title, wanted, found, mark.times, " x", higher_is_better=True)
+    unit, better = f" {measure.unit}", measure.higher_is_better
+    if mark.beyond_floor is not None:
+        wanted = f"the floor + {mark.beyond_floor:g}{unit}"
+        found = [value - other for value, other in zip(values, others)]
+        return _verdict(title, wanted, found, mark.beyond_floor, unit, higher_is_better=better)
+    assert mark.limit is not None
+    wanted = f"{'at least' if better else 'at most'} {mark.limit:,.12g}{unit}"
+    return _verdict(title, wanted, values, mark.limit, unit, higher_is_better=better)
+
+
+def _find(mark: Mark) -> tuple[str, Measure]:
+    row = next(row for row in ROWS if row.key == mark.row)
+    return row.title, next(each for each in row.measures if each.key == mark.measure)
+
+
+def _verdict(
+    title: str,
+    wanted: str,
+    found: Sequence[float],
+    value: float,
+    unit: str,
+    *,
+    higher_is_better: bool,
+) -> Verdict:
+    if not found:
+        return Verdict(title, wanted, "-", None)
+    middle = median(found)
+    met = middle >= value if higher_is_better else middle <= value
+    digits = 0 if middle > 1000 else 2
+    return Verdict(title, wanted, f"{middle:,.{digits}f}{unit}", met)

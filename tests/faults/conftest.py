@@ -1,0 +1,13 @@
+"""What the tests of faults share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where servers have their files; short, as the paths of sockets have to be."""
+    return tmp_path_factory.mktemp("faults")

@@ -1,0 +1,111 @@
+"""Plays the fault matrix, cell by cell."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient.client import connection
+from mcpclient.errors import ClientClosed
+from tests.faults.faulty_peers import PEERS
+from tests.faults.faulty_peers.faults import FAULTS
+from tests.faults.faulty_peers.peer import Peer
+from tests.faults.faulty_peers.script import Script
+from tests.faults.matrix import GRIDS, Cell, cells
+from tests.faults.plays import Outcome, play
+from tests.support import virtual_time
+
+CELLS = list(cells())
+POSIX_ONLY = ("stdio", "unix")
+
+# Turns of the loop in which the server's end of a closed connection closes, too.
+_LAST_TURNS = 100
+
+
+@pytest.fixture
+def no_temporary_files(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fail a test that leaves a temporary file, or one of the servers' own."""
+    monkeypatch.setattr(tempfile, "tempdir", str(workplace))
+    yield
+    assert list(workplace.iterdir()) == []
+
+
+@pytest.fixture
+def no_failures(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Fail a test in which the library logs an error, or a traceback."""
+    yield
+    for record in caplog.records:
+        assert record.levelno < logging.ERROR, record
+        assert record.exc_info is None, record
+
+
+def _parameters() -> Iterator[Any]:
+    for cell in CELLS:
+        marks = [pytest.mark.needs_posix] if cell.transport in POSIX_ONLY else []
+        yield pytest.param(cell, id=str(cell), marks=marks)
+
+
+@pytest.mark.parametrize("cell", _parameters())
+@pytest.mark.usefixtures("no_temporary_files", "no_failures")
+def test_cell(cell: Cell, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-LIFE-6, F-LIFE-7, F-WIRE-3, F-WIRE-5, F-WIRE-7, F-HTTP-3, F-HTTP-4, F-HTTP-5, F-API-7,
+    F-API-14, F-API-19: what the matrix says, in time, and nothing is left.
+    """
+    monkeypatch.setattr(connection, "_eras", {})
+    script = Script(cell.era, cell.step, cell.fault)
+    unhandled: list[dict[str, Any]] = []
+
+    async def main() -> Outcome:
+        asyncio.get_running_loop().set_exception_handler(lambda _, what: unhandled.append(what))
+        async with PEERS[cell.transport](script, workplace) as peer:
+            outcome = await play(peer, cell.step, cell.era)
+            await _until_alone(peer)
+        return outcome
+
+    outcome = virtual_time.run(main())
+    assert not unhandled
+    _check(outcome, cell)
+    assert script.runs == cell.runs
+    assert outcome.asked <= (cell.step in ("ask", "answer"))
+
+
+async def _until_alone(peer: Peer) -> None:
+    """Wait until the server has no connection any more, in no time."""
+    for _ in range(_LAST_TURNS):
+        if not peer.held:
+            return
+        await asyncio.sleep(0)
+    raise AssertionError(f"{peer.held} connections of the client are still open")
+
+
+def _check(outcome: Outcome, cell: Cell) -> None:
+    expected = cell.expected
+    assert type(outcome.error) is (expected.error or type(None)), repr(outcome.error)
+    assert outcome.error is None or str(outcome.error)
+    for name, value in expected.fields.items():
+        assert getattr(outcome.error, name) == value
+    first, last = expected.seconds
+    assert first <= round(outcome.seconds, 6) <= last
+    assert (outcome.missed, outcome.silent) == (expected.missed, expected.silent)
+    assert bool(outcome.reported) == cell.heard, outcome.reported
+    assert outcome.connected == cell.lives
+    if cell.step == "close":
+        assert isinstance(outcome.beside, ClientClosed)
+    elif cell.step == "request":
+        assert type(outcome.beside) is (type(None) if cell.lives else expected.error)
+
+
+def test_the_matrix_is_whole() -> None:
+    """Every transport has a grid and every grid a transport; every fault is in every grid."""
+    assert set(GRIDS) == set(PEERS)
+    for transport in GRIDS:
+        played = {cell.fault for cell in CELLS if cell.transport == transport}
+        assert played <= set(FAULTS)
+    assert {cell.fault for cell in CELLS} == set(FAULTS)
+    assert len({str(cell) for cell in CELLS}) == len(CELLS) > 1000

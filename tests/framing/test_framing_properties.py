@@ -1,0 +1,289 @@
+"""What is written one way is read back, however the network cuts it: every framer.
+
+That no bytes at all raise, and that cuts change nothing, is also said by the targets of
+``tests/fuzz``, which meet other bytes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from typing import Callable, NamedTuple
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpclient.errors import UsageError
+from mcpclient.framing.content_coding import ContentDecoder
+from mcpclient.framing.headers import Headers, encode_header, parse_fields
+from mcpclient.framing.http1 import BodyChunk, Event, ResponseEnd, ResponseHead, ResponseParser
+from mcpclient.framing.ndjson import LineFramer
+from mcpclient.framing.sse import EventDecoder, ServerSentEvent
+from mcpclient.framing.uri import Url, parse_url, resolve_url
+from mcpclient.framing.websocket import (
+    BinaryMessage,
+    Closed,
+    Ping,
+    TextMessage,
+    WebSocketProtocol,
+    Write,
+)
+from mcpclient.framing.websocket_deflate import (
+    DeflateParameters,
+    MessageDeflater,
+    MessageInflater,
+)
+from mcpclient.framing.websocket_frames import BINARY, CLOSE, CONTINUATION, FINAL, PING, TEXT
+from tests.support.strategies import clean_texts, field_values, texts, tokens
+
+from .chunkings import cuts, split
+
+bodies = st.binary(max_size=60)
+
+
+@settings(max_examples=30)
+@given(st.lists(bodies.map(lambda line: line.replace(b"\n", b""))), bodies, cuts)
+def test_lines(lines: list[bytes], rest: bytes, places: list[int]) -> None:
+    """F-WIRE-3: every line comes back, and what has no end of line comes at the end."""
+    rest = rest.replace(b"\n", b"")
+    framer = LineFramer()
+    written = b"".join([line + b"\n" for line in lines]) + rest
+    found = [line for chunk in split(written, places) for line in framer.feed(chunk)]
+    assert found == lines
+    assert framer.feed_eof() == ([rest] if rest else [])
+
+
+field_texts = clean_texts.map(lambda text: text.replace("\r", "").replace("\n", ""))
+events = st.builds(
+    ServerSentEvent,
+    event=field_texts,
+    data=clean_texts.map(lambda text: text.replace("\r", "\n")),
+    id=field_texts.map(lambda text: text.replace("\0", "")),
+)
+
+
+@settings(max_examples=30)
+@given(st.lists(events, max_size=4), st.sampled_from(["\n", "\r", "\r\n"]), cuts)
+def test_server_sent_events(
+    expected: list[ServerSentEvent], line_end: str, places: list[int]
+) -> None:
+    """F-WIRE-4: events written with any of the three line ends, each with an id of its own."""
+    lines = []
+    for event in expected:
+        lines += [f"event: {event.event}", f"id: {event.id}"]
+        lines += [f"data: {line}" for line in event.data.split("\n")]
+        lines += ["", ": a comment"]
+    written = "".join([line + line_end for line in lines]).encode()
+    decoder = EventDecoder()
+    found = [event for chunk in split(written, places) for event in decoder.feed(chunk)]
+    assert found == [event._replace(event=event.event or "message") for event in expected]
+
+
+fields = st.lists(st.tuples(tokens, field_values), max_size=5)
+
+
+@settings(max_examples=30)
+@given(fields)
+def test_headers(pairs: list[tuple[str, str]]) -> None:
+    """F-WIRE-5: what is written is read, names in any case, values repeated and in order."""
+    block = b"".join([encode_header(name, value) for name, value in pairs])
+    assert parse_fields(block.decode("latin-1")) == Headers(pairs)
+
+
+class Answer(NamedTuple):
+    """One answer: as it is written, and what it means."""
+
+    wire: bytes
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+    trailers: list[tuple[str, str]]
+    keeps_alive: bool
+
+
+def as_fields(pairs: list[tuple[str, str]]) -> bytes:
+    return b"".join([encode_header(name, value) for name, value in pairs])
+
+
+def plain_names(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(f"x-{name}", value) for name, value in pairs]
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> Answer:
+    status = draw(st.sampled_from([200, 299, 400, 404, 500, 599]))
+    headers, trailers = plain_names(draw(fields)), list[tuple[str, str]]()
+    body, way = draw(bodies), draw(st.sampled_from(["sized", "chunked", "until close"]))
+    if way == "sized":
+        headers.append(("Content-Length", str(len(body))))
+        wire = body
+    elif way == "chunked":
+        headers.append(("Transfer-Encoding", "chunked"))
+        trailers = plain_names(draw(fields))
+        extension = draw(st.sampled_from([b"", b";a", b' ; a="b;c"', b" \t"]))
+        chunks = [chunk for chunk in split(body, draw(cuts)) if chunk]
+        wire = b"".join([b"%x%s\r\n%s\r\n" % (len(chunk), extension, chunk) for chunk in chunks])
+        wire += b"0\r\n" + as_fields(trailers) + b"\r\n"
+    else:
+        wire = body
+    interim = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * draw(st.integers(0, 2))
+    head = f"HTTP/1.1 {status} ".encode() + b"\r\n" + as_fields(headers) + b"\r\n"
+    return Answer(interim + head + wire, status, headers, body, trailers, way != "until close")
+
+
+@settings(max_examples=50)
+@given(st.lists(answers(), min_size=1, max_size=3), cuts)
+def test_http_answers(expected: list[Answer], places: list[int]) -> None:
+    """F-WIRE-5: answers on one connection, for as long as it can be kept."""
+    parser = ResponseParser()
+    for answer in expected:
+        parser.start("GET")
+        found: list[Event] = []
+        for chunk in split(answer.wire, places):
+            found += parser.feed(chunk)
+        if not answer.keeps_alive:
+            found += parser.feed_eof()
+        head = next(event for event in found if isinstance(event, ResponseHead))
+        assert (head.status, head.headers) == (answer.status, Headers(answer.headers))
+        pieces = [event.data for event in found if isinstance(event, BodyChunk)]
+        assert b"".join(pieces) == answer.body
+        assert found[-1] == ResponseEnd(Headers(answer.trailers), answer.keeps_alive)
+        assert parser.reusable is answer.keeps_alive
+        if not parser.reusable:
+            break
+
+
+def raw_deflate(data: bytes) -> bytes:
+    compressor = zlib.compressobj(wbits=-15)
+    return compressor.compress(data) + compressor.flush()
+
+
+CODINGS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "x-gzip": lambda data: gzip.compress(data[:5]) + gzip.compress(data[5:]) + b"\0\0",
+    "deflate": zlib.compress,
+    "Deflate": raw_deflate,
+    "identity": bytes,
+}
+
+
+@settings(max_examples=30)
+@given(bodies, st.lists(st.sampled_from(sorted(CODINGS)), max_size=4), cuts)
+def test_content_codings(body: bytes, names: list[str], places: list[int]) -> None:
+    """F-WIRE-5: what was coded several times comes out as it was."""
+    coded = body
+    for name in names:
+        coded = CODINGS[name](coded)
+    decoder = ContentDecoder(", ".join(names), 10_000)
+    found = b"".join([piece for chunk in split(coded, places) for piece in decoder.decode(chunk)])
+    decoder.finish()
+    assert decoder.fault is None
+    assert found == body
+
+
+hosts = st.sampled_from(["h", "a.example", "127.0.0.1", "::1", "2001:db8::1", "xn--bcher-kva.de"])
+targets = st.text("/ab%20?=&é+@:.", max_size=12).map(lambda text: "/" + text.lstrip("/"))
+schemes = st.sampled_from(["http", "https", "ws", "wss", "tcp"])
+
+
+@settings(max_examples=40)
+@given(schemes, hosts, st.integers(0, 65535), targets)
+def test_urls(scheme: str, host: str, port: int, target: str) -> None:
+    """F-HTTP-11: a URL that was parsed is written, and parsed again to the same."""
+    place = f"[{host}]" if ":" in host else host
+    url = parse_url(f"{scheme}://{place}:{port}{target}")
+    assert (url.scheme, url.host, url.port) == (scheme, host, port)
+    assert parse_url(str(url)) == url == resolve_url(url, str(url))
+
+
+@settings(max_examples=50)
+@given(
+    texts, st.sampled_from(["", "//", "http://", "https://[", "http://u:p@h:", "/", "?", "wss:"])
+)
+def test_any_reference_is_resolved_or_refused(text: str, prefix: str) -> None:
+    """F-HTTP-11: what is resolved could be requested; whatever is refused is a `UsageError`."""
+    try:
+        url = resolve_url(Url("https", "h", 443, "/a/b?c", None), prefix + text)
+    except UsageError as error:
+        assert str(error)
+        return
+    assert url.target.isascii() and url.target.isprintable() and " " not in url.target
+    assert url.host or url.scheme == "unix"
+
+
+# WebSocket
+
+
+class Sent(NamedTuple):
+    """What a server says in one message, and how."""
+
+    message: TextMessage | BinaryMessage | Ping
+    is_compressed: bool
+    places: list[int]
+
+
+def server_frame(first: int, payload: bytes) -> bytes:
+    size = len(payload)
+    head = bytes([first, size]) if size < 126 else bytes([first, 126]) + size.to_bytes(2, "big")
+    return head + payload
+
+
+class Server:
+    """Writes frames as a server does."""
+
+    def __init__(self) -> None:
+        self._compressor = zlib.compressobj(wbits=-15)
+
+    def write(self, sent: Sent) -> bytes:
+        data = sent.message.data
+        payload = data.encode() if isinstance(data, str) else data
+        if isinstance(sent.message, Ping):
+            return server_frame(FINAL | PING, payload)
+        first = TEXT if isinstance(sent.message, TextMessage) else BINARY
+        if sent.is_compressed:
+            first |= 0x40
+            payload = self._compressor.compress(payload) + self._compressor.flush(zlib.Z_SYNC_FLUSH)
+            payload = payload[:-4] or b"\0"
+        pieces = split(payload, sent.places)
+        opcodes = [first, *[CONTINUATION] * (len(pieces) - 1)]
+        opcodes[-1] |= FINAL
+        return b"".join(map(server_frame, opcodes, pieces))
+
+
+messages = (
+    clean_texts.map(TextMessage) | st.binary(max_size=300).map(BinaryMessage) | bodies.map(Ping)
+)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.builds(Sent, messages, st.booleans(), cuts), max_size=5), cuts)
+def test_websocket_messages(expected: list[Sent], places: list[int]) -> None:
+    """F-WIRE-6: in fragments or whole, compressed or not, cut anywhere: the same messages."""
+    server = Server()
+    written = b"".join([server.write(sent) for sent in expected])
+    written += server_frame(FINAL | CLOSE, (1000).to_bytes(2, "big"))
+    protocol = WebSocketProtocol(deflate=DeflateParameters())
+    found = [event for chunk in split(written, places) for event in protocol.feed(chunk)]
+    assert [event for event in found if not isinstance(event, Write)] == [
+        *[sent.message for sent in expected],
+        Closed(1000, "", clean=True),
+    ]
+    pings = [sent for sent in expected if isinstance(sent.message, Ping)]
+    assert sum(isinstance(event, Write) for event in found) == len(pings) + 1
+
+
+@settings(max_examples=50)
+@given(st.lists(st.binary(max_size=80), max_size=4), st.booleans(), st.integers(9, 15), cuts)
+def test_compressed_messages(
+    payloads: list[bytes], forgets: bool, bits: int, places: list[int]
+) -> None:
+    """F-WIRE-6: what our side compresses is what the other side of the same agreement inflates."""
+    deflater = MessageDeflater(
+        DeflateParameters(client_no_context_takeover=forgets, client_max_window_bits=bits)
+    )
+    inflater = MessageInflater(DeflateParameters(server_no_context_takeover=forgets))
+    for payload in payloads:
+        pieces: list[bytes] = []
+        for chunk in split(deflater.deflate(payload), places):
+            pieces += inflater.inflate(memoryview(chunk))
+        assert b"".join([*pieces, *inflater.finish()]) == payload

@@ -1,0 +1,1 @@
+"""One module for each target: its name, and ``target(data)`` in it."""

@@ -1,0 +1,31 @@
+"""JSON-RPC text: decoded, or refused with the id it seems to answer; and encoded again."""
+
+from __future__ import annotations
+
+from mcpclient.errors import UsageError
+from mcpclient.jsonrpc.codec import MalformedMessage, decode, encode, find_response_id
+
+
+def target(data: bytes) -> None:
+    for text in (data, data.decode("latin-1")):
+        assert isinstance(find_response_id(text), (int, str, type(None)))
+    find_response_id(data[: len(data) // 2], data[len(data) // 2 :])
+    try:
+        value = decode(data)
+    except MalformedMessage as error:
+        assert error.reason and isinstance(error.request_id, (int, str, type(None)))
+        return
+    if isinstance(value, dict):
+        check_round_trip(value)
+
+
+def check_round_trip(message: dict[str, object]) -> None:
+    try:
+        line = encode(message)
+    except UsageError:  # NaN, infinities and lone surrogates are read, and never written
+        return
+    assert b"\n" not in line
+    assert decode(line) == message
+    message_id = message.get("id")
+    if "method" not in message and type(message_id) is int and abs(message_id) < 10**18:
+        assert find_response_id(line) == message_id

@@ -1,0 +1,33 @@
+"""A server's entry of a configuration file: a way to reach it, or a `UsageError`."""
+
+from __future__ import annotations
+
+from mcpclient.client.handlers import Handlers
+from mcpclient.client.options import DEFAULT, Events, Options, Timeouts
+from mcpclient.client.targets import route_to
+from mcpclient.errors import UsageError
+
+from ..inputs import json_lines_of, lines_of
+
+
+def target(data: bytes) -> None:
+    config = json_lines_of(data, 1)[0]
+    text = lines_of(data, 1)[0]
+    for place in (config if isinstance(config, (dict, list)) else {}, text):
+        try:
+            route = route_to(place, options())
+            assert isinstance(route.shown, str)
+            route.open()
+        except UsageError as error:
+            assert str(error)
+    try:
+        limits = Timeouts.of(DEFAULT, DEFAULT, DEFAULT, 1.0, {"MCP_TIMEOUT": text})
+    except UsageError as error:
+        assert str(error)
+    else:
+        assert limits.idle is None or limits.idle > 0
+
+
+def options() -> Options:
+    limits = Timeouts.of(DEFAULT, DEFAULT, DEFAULT, 1.0, {})
+    return Options(limits, {"name": "fuzz", "version": "0"}, Handlers(), Events())

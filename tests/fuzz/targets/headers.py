@@ -1,0 +1,22 @@
+"""Header fields: parsed or refused, and what is written reads back."""
+
+from __future__ import annotations
+
+from mcpclient.errors import ProtocolViolation, UsageError
+from mcpclient.framing.headers import MAX_FIELDS, encode_header, parse_fields
+
+
+def target(data: bytes) -> None:
+    block = data.decode("latin-1")
+    try:
+        headers = parse_fields(block + "\n")
+    except ProtocolViolation:
+        return
+    repr(headers)
+    fields = [(name, value) for name in headers for value in headers.get_all(name)]
+    assert len(fields) <= MAX_FIELDS
+    try:
+        written = b"".join([encode_header(name, value) for name, value in fields])
+    except UsageError:  # a control character, which is read and never written
+        return
+    assert parse_fields(written.decode("latin-1")) == headers

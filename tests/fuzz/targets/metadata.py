@@ -1,0 +1,60 @@
+"""The documents about a server and its authorization server, one in each line."""
+
+from __future__ import annotations
+
+from mcpclient.auth.discovery import (
+    authorization_server_urls,
+    discover,
+    protected_resource_urls,
+    resource_covers,
+)
+from mcpclient.auth.effects import Fetch, Response
+from mcpclient.auth.metadata import AuthorizationServer, ProtectedResource, parse_object
+from mcpclient.auth.url_guard import UrlPolicy
+from mcpclient.errors import AuthError
+
+SERVER = "https://mcp.example/path"
+
+
+def target(data: bytes) -> None:
+    bodies = data.split(b"\n")
+    for body in bodies:
+        document = parse_object(body)
+        for kind in (ProtectedResource, AuthorizationServer):
+            try:
+                kind.parse(document or {})
+            except AuthError as error:
+                assert str(error)
+    # A challenge may name the first document by a URL, which is the last line.
+    named = bodies[-1].decode("latin-1")
+    for url in (None, named):
+        run_discovery(bodies, url)
+
+
+def run_discovery(bodies: list[bytes], named: str | None) -> None:
+    flow = discover(
+        SERVER,
+        resource_metadata_url=named,
+        issuer=None,
+        endpoints=None,
+        policy=UrlPolicy(),
+    )
+    answers = iter(bodies)
+    try:
+        effect = next(flow)
+        while True:
+            assert isinstance(effect, Fetch) and effect.url.startswith("https://")
+            body = next(answers, b"")
+            # A line that is no document is a place to go to.
+            redirect = b"{" not in body
+            headers = [("Location", body.decode("latin-1"))] if redirect else []
+            effect = flow.send(Response(302 if redirect else 200, headers, body))
+    except AuthError as error:
+        assert str(error)
+    except StopIteration as end:
+        found = end.value
+        assert found.server.token_endpoint
+        assert authorization_server_urls(found.server.issuer)
+        if found.resource is not None:
+            assert resource_covers(found.resource.resource, SERVER)
+            protected_resource_urls(found.resource.resource)

@@ -1,0 +1,23 @@
+"""A server's answer to a WebSocket handshake: accepted or rejected with a reason."""
+
+from __future__ import annotations
+
+from mcpclient.errors import ProtocolViolation
+from mcpclient.framing.headers import parse_fields
+from mcpclient.framing.websocket_handshake import Accepted, WebSocketHandshake
+
+
+def target(data: bytes) -> None:
+    try:
+        headers = parse_fields(data.decode("latin-1") + "\n")
+    except ProtocolViolation:
+        return
+    for offers_deflate in (True, False):
+        handshake = WebSocketHandshake(offer_deflate=offers_deflate, random_bytes=bytes)
+        for status in (101, 200):
+            outcome = handshake.check_response(status, headers)
+            if isinstance(outcome, Accepted):
+                assert status == 101 and outcome.subprotocol in (None, "mcp")
+                assert offers_deflate or outcome.deflate is None
+            else:
+                assert outcome.status == status and outcome.reason

@@ -1,0 +1,52 @@
+"""Cookies of any server: what is sent back is what was set, there and nowhere else."""
+
+from __future__ import annotations
+
+from email.utils import formatdate
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpclient.framing.headers import Headers
+from mcpclient.framing.uri import parse_url
+from mcpclient.net.cookies import CookieJar
+from tests.fuzz.targets import cookies
+from tests.support.strategies import tokens
+
+HOME = parse_url("https://h.example/a/b")
+NOW = 1_000_000_000.0
+values = st.text("!az~09/=\xe9", max_size=8)
+
+
+@settings(max_examples=40)
+@given(st.dictionaries(tokens, values, max_size=5), st.sampled_from(["", "; Path=/", "; secure"]))
+def test_cookies_are_sent_back(pairs: dict[str, str], attributes: str) -> None:
+    """F-HTTP-14: each once, in the order they were set, whatever they hold."""
+    jar = CookieJar(now=lambda: NOW)
+    fields = [("Set-Cookie", f"{name}={value}{attributes}") for name, value in pairs.items()]
+    jar.store(HOME, Headers(fields))
+    expected = "; ".join([f"{name}={value}" for name, value in pairs.items()])
+    assert jar.header_for(HOME) == expected
+
+
+@settings(max_examples=40)
+@given(st.integers(-(2**31), 2**33))
+def test_any_date_ends_a_cookie(moment: int) -> None:
+    """F-HTTP-14: a cookie is sent until the second that its date names."""
+    jar = CookieJar(now=lambda: NOW)
+    jar.store(HOME, Headers([("Set-Cookie", f"a=b; Expires={formatdate(moment, usegmt=True)}")]))
+    assert bool(jar.header_for(HOME)) is (moment > NOW)
+
+
+fields = st.lists(
+    st.sampled_from(["a", "=", ";", " ", "Expires=", "Max-Age=", "-", "0000", "1601", "Jan", "99"])
+    | st.sampled_from([":", "00:00:00", "GMT", "Domain=.", "Path=/", "\xff", "Secure", ",", "\t"]),
+    max_size=12,
+).map("".join)
+
+
+@settings(max_examples=80)
+@given(st.lists(fields, max_size=3))
+def test_any_field_is_a_cookie_or_ignored(lines: list[str]) -> None:
+    """F-HTTP-14"""
+    cookies.target("\n".join(lines).encode("latin-1"))

@@ -1,0 +1,196 @@
+"""Writing transcripts: headers, records, the channels of HTTP, and a disk that is full."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient import __version__
+from mcpclient.errors import ConnectionLost, UsageError
+from mcpclient.framing.headers import Headers
+from mcpclient.framing.http1 import ResponseHead
+from mcpclient.net.recorder import HttpChannel, Recorder, read_recording
+
+
+def head(status: int = 200, kind: str = "application/json") -> ResponseHead:
+    fields = [("Content-Type", kind), ("Set-Cookie", "a=s3cret"), ("Set-Cookie", "b=other")]
+    return ResponseHead(status, "Fine", Headers(fields), "1.1")
+
+
+class Written:
+    """A recorder, and what it has written."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.recorder = Recorder(self.lines.append)
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        records = [json.loads(line) for line in self.lines]
+        for record in records:
+            assert 0 <= record.pop("time") < 60
+        return records
+
+    def channel(self) -> HttpChannel:
+        channel = self.recorder.http_channel()
+        channel.sent(b"GET /mcp?key=v HTTP/1.1\r\nHost: h\r\nX-Mine: s3cret\r\n\r\n")
+        self.lines.clear()
+        return channel
+
+
+def test_a_connection_begins_with_a_header() -> None:
+    """F-SHOW-8"""
+    written = Written()
+    written.recorder.begin("stdio", "server")
+    header = json.loads(written.lines[0])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", header.pop("recorded"))
+    assert header == {
+        "transcript": 1,
+        "transport": "stdio",
+        "target": "server",
+        "by": f"mcpclient {__version__}",
+    }
+
+
+def test_records_are_redacted() -> None:
+    """F-AUTH-12, F-SHOW-6"""
+    written = Written()
+    written.recorder.record("sent", "stdio", {"message": {"password": "s3cret"}})
+    written.recorder.note_failure("stdio", ConnectionLost("lost ?token=s3cret"), answers=1)
+    written.recorder.stderr_line("a line")
+    assert written.records == [
+        {"direction": "sent", "channel": "stdio", "message": {"password": "redacted-1"}},
+        {
+            "direction": "note",
+            "channel": "stdio",
+            "answers": 1,
+            "error": {"type": "ConnectionLost", "text": "lost ?token=redacted-1"},
+        },
+        {"direction": "received", "channel": "stderr", "text": "a line"},
+    ]
+
+
+def test_a_request_as_it_went_out() -> None:
+    """F-SHOW-8"""
+    written = Written()
+    channel = written.recorder.http_channel()
+    channel.sent(b'POST /mcp HTTP/1.1\r\nHost: h\r\nA-Key: x: y\r\n\r\n{"id":1}')
+    assert written.records == [
+        {
+            "direction": "sent",
+            "channel": "http-1",
+            "http": {
+                "method": "POST",
+                "target": "/mcp",
+                "headers": [["Host", "h"], ["A-Key", "redacted-1"]],
+            },
+            "message": {"id": 1},
+        }
+    ]
+    assert written.recorder.http_channel().name == "http-2"
+
+
+def test_a_body_stands_with_its_head() -> None:
+    """F-SHOW-8"""
+    written = Written()
+    channel = written.channel()
+    channel.head_received(head())
+    channel.body_received(b'{"id"')
+    channel.body_received(b":1}")
+    assert written.lines == []
+    channel.end()
+    channel.end("closed")
+    assert written.records == [
+        {
+            "direction": "received",
+            "channel": "http-1",
+            "http": {
+                "status": 200,
+                "reason": "Fine",
+                "headers": [
+                    ["content-type", "application/json"],
+                    ["set-cookie", "a=redacted-2"],
+                    ["set-cookie", "b=redacted-3"],
+                ],
+            },
+            "message": {"id": 1},
+            "end": "complete",
+        }
+    ]
+
+
+def test_events_are_written_as_they_come() -> None:
+    """F-SHOW-8"""
+    written = Written()
+    channel = written.channel()
+    channel.head_received(head(kind="text/event-stream"))
+    channel.body_received(b'data: {"id":1}\n')
+    assert [record.get("event") for record in written.records] == [None]
+    channel.body_received(b"\n: ping\n\ndata: ha")
+    channel.end("closed")
+    facts = [{**record, "http": None} for record in written.records[1:]]
+    base = {"direction": "received", "channel": "http-1", "http": None}
+    assert facts == [
+        {**base, "event": {"data": {"id": 1}}},
+        {**base, "event": {"": "ping"}},
+        {**base, "text": "data: ha"},
+        {**base, "direction": "sent", "end": "closed"},
+    ]
+
+
+def test_a_response_that_broke_off() -> None:
+    """F-SHOW-8"""
+    written = Written()
+    channel = written.channel()
+    channel.head_received(head())
+    channel.body_received(b"half")
+    channel.end("lost", ConnectionLost("gone"))
+    first, second = written.records
+    assert (first["text"], "end" in first) == ("half", False)
+    assert second == {
+        "direction": "note",
+        "channel": "http-1",
+        "end": "lost",
+        "error": {"type": "ConnectionLost", "text": "gone"},
+    }
+
+
+def test_a_file_is_appended_to_and_read(tmp_path: Path) -> None:
+    """F-SHOW-8: each line is there at once, whatever becomes of the program."""
+    path = tmp_path / "s.jsonl"
+    for name in ("a", "b"):
+        recorder = Recorder(path)
+        recorder.begin("stdio", name)
+        recorder.record("received", "stdio", {"message": {"text": "\ud800 é"}})
+        assert path.read_bytes().endswith(b'\\ud800 \xc3\xa9"}}\n')
+    transcripts = read_recording(str(path))
+    assert [transcript.header["target"] for transcript in transcripts] == ["a", "b"]
+    assert transcripts[1].records[0]["message"] == {"text": "\ud800 é"}
+
+
+def test_a_trace_that_cannot_be_written_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    """F-SHOW-6: and harms nothing."""
+
+    def full(line: str) -> None:
+        raise OSError("no space left on device")
+
+    recorder = Recorder(full)
+    loop: list[Any] = []
+    loop.append(loop)
+    for message in ({}, {"a": {1}}, {"a": loop}):
+        recorder.record("sent", "stdio", {"message": message})
+    recorder.begin("stdio", "server")
+    assert caplog.text.count("the trace could not be written") == 1
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    """F-SHOW-8"""
+    with pytest.raises(UsageError, match="cannot read the recording"):
+        read_recording(tmp_path / "none")
+    (tmp_path / "image").write_bytes(b"\x89PNG\xff")
+    with pytest.raises(UsageError, match="cannot read the recording"):
+        read_recording(tmp_path / "image")

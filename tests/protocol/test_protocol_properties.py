@@ -1,0 +1,199 @@
+"""The parsers and the small machines of the protocol: what goes in comes out, and nothing raises.
+
+That any JSON can be read as any object of the protocol is said by ``tests/fuzz/targets/records.py``
+and tried here with objects that have the names of the protocol.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+from urllib.parse import unquote
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpclient.framing.headers import encode_header
+from mcpclient.protocol.caching import CACHEABLE, ResponseCache, key_of
+from mcpclient.protocol.front_matter import parse_front_matter, same_content
+from mcpclient.protocol.header_parameters import HeaderParameters, encode_header_value
+from mcpclient.protocol.tasks import RELATED_TASK, related_task_of, with_related_task
+from mcpclient.protocol.uri_template import TemplateError, expand, variable_names
+from mcpclient.protocol.yaml_flow import FlowReader
+from tests.fuzz.targets import records
+from tests.support.strategies import clean_texts, hostile_json, json_objects, json_values, texts
+
+NAMES = {
+    *("content", "type", "text", "data", "mimeType", "resource", "uri", "blob", "isError", "name"),
+    *("inputSchema", "outputSchema", "annotations", "messages", "role", "values", "total", "_meta"),
+    *("task", "taskId", "ttl", "ttlMs", "pollInterval", "status", "resultType", "inputRequests"),
+    *("mode", "url", "requestedSchema", "properties", "required", "maxTokens", "modelPreferences"),
+    *(
+        "hints",
+        "toolChoice",
+        "stopSequences",
+        "files",
+        "path",
+        "digest",
+        "cacheScope",
+        RELATED_TASK,
+    ),
+}
+
+
+@settings(max_examples=30)
+@given(st.dictionaries(st.sampled_from(sorted(NAMES)), hostile_json(NAMES), max_size=5))
+def test_any_object_is_read(raw: dict[str, Any]) -> None:
+    """F-WIRE-8 F-API-4: nothing a server leaves out, adds or confuses makes a property raise."""
+    records.target(json.dumps(raw).encode())
+
+
+# URI templates
+
+variable_texts = st.text("ab_1", min_size=1, max_size=3)
+
+
+@settings(max_examples=40)
+@given(variable_texts, clean_texts)
+def test_a_value_in_a_template_comes_back(name: str, value: str) -> None:
+    """F-API-4: what a variable holds is what the server decodes, whatever characters it has."""
+    assert unquote(expand(f"x://h/{{{name}}}", {name: value})) == f"x://h/{value}"
+    assert unquote(expand(f"{{?{name}}}", {name: value})) == f"?{name}={value}"
+    pair = expand(f"{{{name}*}}", {name: [value, value]})
+    assert pair == ",".join([expand("{v}", {"v": value})] * 2)
+
+
+@settings(max_examples=30)
+@given(st.text("{}a.:*,+#?%41 /\ud800é'", max_size=12), json_objects)
+def test_any_template_is_read_or_refused(template: str, values: dict[str, Any]) -> None:
+    """F-API-4: a broken template says where; another one expands to ASCII."""
+    try:
+        names = variable_names(template)
+    except TemplateError as error:
+        assert 0 <= error.position <= len(template)
+    else:
+        assert expand(template, dict.fromkeys(names, "v")).isascii()
+
+
+# YAML, which has JSON in it
+
+
+def renderings(value: Any) -> list[str]:
+    """One value as front matter may have it under a key: as a flow, and in blocks."""
+    return [f"key: {json.dumps(value)}", f"key: {json.dumps(value, indent=1)}", *blocks(value)]
+
+
+def blocks(value: Any) -> list[str]:
+    is_nested = isinstance(value, (dict, list)) and value
+    return ["\n".join(["key:", *_lines(value, 2)])] if is_nested else []
+
+
+def _lines(value: Any, indent: int) -> list[str]:
+    space, lines = " " * indent, []
+    members = value.items() if isinstance(value, dict) else [(None, item) for item in value]
+    for name, member in members:
+        head = f"{space}-" if name is None else f"{space}{json.dumps(name)}:"
+        if isinstance(member, (dict, list)) and member:
+            lines += [head, *_lines(member, indent + 2)]
+        else:
+            lines.append(f"{head} {json.dumps(member)}")
+    return lines
+
+
+yaml_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**20), 10**20) | clean_texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(clean_texts, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=30)
+@given(yaml_values)
+def test_json_is_read_as_yaml(value: Any) -> None:
+    """F-API-16: in quotes and brackets, over several lines, and as the values of blocks."""
+    for text in renderings(value):
+        assert parse_front_matter(text) == {"key": value}
+        assert same_content({"key": value}, json.loads(json.dumps({"key": value})))
+    if isinstance(value, (dict, list, str)):
+        text = json.dumps(value)
+        reader = FlowReader(text + " # more")
+        assert reader.read() == value
+        assert reader.position == len(text)
+
+
+# Headers
+
+
+@settings(max_examples=30)
+@given(texts)
+def test_any_value_travels_in_a_header(value: str) -> None:
+    """F-HTTP-9: a header carries it as one line, and the server reads the same value."""
+    encoded = encode_header_value(value)
+    assert encode_header("Mcp-Param-A", encoded)
+    assert read_header_value(encoded) == value
+
+
+def read_header_value(text: str) -> str:
+    if text.startswith("=?base64?") and text.endswith("?="):
+        return base64.b64decode(text[len("=?base64?") : -2]).decode("utf-8", "surrogatepass")
+    return text
+
+
+schema_names = st.sampled_from(["properties", "a", "items", "x-mcp-header", "type", "enum"])
+tool_schemas = st.recursive(
+    st.sampled_from(["A", "b", "string", "integer", "boolean", " ", 5, None]),
+    lambda inner: st.dictionaries(schema_names, inner, max_size=3) | st.lists(inner, max_size=2),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=40)
+@given(tool_schemas, json_values)
+def test_any_schema_has_header_parameters_or_a_fault(schema: Any, arguments: Any) -> None:
+    """F-HTTP-9: a tool whose annotations are wrong is refused, and sends nothing."""
+    known = HeaderParameters()
+    try:
+        known.learn({"name": "t", "inputSchema": schema})
+    except ValueError as error:
+        assert str(error)
+        assert known.for_call({"name": "t", "arguments": arguments}) == {}
+    for name, value in known.for_call({"name": "t", "arguments": arguments}).items():
+        encode_header(name, value)
+
+
+# Caching and tasks
+
+
+@settings(max_examples=40)
+@given(
+    st.sampled_from(sorted(CACHEABLE)),
+    json_objects,
+    json_objects,
+    st.floats(1, 1e6),
+    st.sampled_from(["public", "private", None]),
+    st.floats(0, 2e3),
+)
+def test_what_is_kept_is_found_until_it_is_stale(
+    method: str,
+    params: dict[str, Any],
+    result: dict[str, Any],
+    milliseconds: float,
+    scope: str | None,
+    later: float,
+) -> None:
+    """F-API-15: the same again, for whom it may be shown and as long as it lasts."""
+    cache, key = ResponseCache(), key_of(method, params)
+    kept = {**result, "ttlMs": milliseconds, "cacheScope": scope, "resultType": "complete"}
+    assert key is not None
+    cache.keep(key, "me", kept, 0.0)
+    assert cache.find(key, "you", 0.0) == (kept if scope == "public" else None)
+    assert cache.find(key, "me", later) == (kept if later < milliseconds / 1000 else None)
+
+
+@settings(max_examples=30)
+@given(hostile_json({RELATED_TASK, "taskId"}), clean_texts)
+def test_a_message_is_marked_as_of_a_task(meta: Any, task_id: str) -> None:
+    """F-API-13: whatever ``_meta`` was there before."""
+    related_task_of({"_meta": meta})
+    assert related_task_of(with_related_task({"_meta": meta, "a": 1}, task_id)) == task_id

@@ -1,0 +1,1 @@
+"""Hours of use in minutes: random calls and faults over every transport, checked all along."""

@@ -1,0 +1,116 @@
+"""What this process holds, and whether it grows."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from statistics import median
+
+from .watch import Violations
+
+__all__ = ["Holdings", "Sample", "check_flat", "check_released", "objects_held"]
+
+# Seconds that a process, a thread or a socket may take to be gone after the close.
+_GRACE = 5.0
+
+# Growth over a whole run that is the allocator's and not a leak. Each of some thousand calls and
+# some hundred connections that kept one object, or a hundred bytes, would exceed it.
+_RSS_MARGIN = 3 << 20
+_OBJECTS_MARGIN = 400
+
+# Of the samples, the first show caches and code that are still being filled.
+_WARM_UP = 0.25
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """What has to be as it was before, exactly."""
+
+    descriptors: int
+    children: int
+    threads: int
+    tasks: int
+
+    @classmethod
+    def now(cls) -> Holdings:
+        """Count. Descriptors and children are known on Linux only."""
+        folder = Path("/proc/self/fd")
+        descriptors = len(os.listdir(folder)) if folder.exists() else 0
+        return cls(descriptors, _children(), threading.active_count(), len(asyncio.all_tasks()))
+
+
+def _children() -> int:
+    count = 0
+    for path in Path("/proc/self/task").glob("*/children"):
+        try:
+            count += len(path.read_text().split())
+        except OSError:  # the thread has just ended
+            continue
+    return count
+
+
+async def check_released(before: Holdings, violations: Violations, what: str) -> None:
+    """Make sure that nothing is left of what came after ``before``."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + _GRACE
+    while True:
+        gc.collect()
+        left = Holdings.now()
+        if all(now <= then for now, then in zip(astuple(left), astuple(before))):
+            return
+        if loop.time() > deadline:
+            violations.add(f"{what} left something behind: {left}, before it: {before}")
+            return
+        await asyncio.sleep(0.02)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The size of the process after a round, when all is closed."""
+
+    rss: int
+    objects: int
+    descriptors: int
+
+    @classmethod
+    def take(cls) -> Sample:
+        """Measure after a garbage collection."""
+        objects = objects_held()
+        return cls(_rss(), objects, Holdings.now().descriptors)
+
+
+def objects_held() -> int:
+    """How many objects the garbage collector knows, once it has run."""
+    gc.collect()
+    return len(gc.get_objects())
+
+
+def _rss() -> int:
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        if sys.platform == "win32":
+            return 0
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def check_flat(samples: Sequence[Sample], violations: Violations) -> None:
+    """Compare the beginning and the end of a run, after the warm-up. Needs eight samples."""
+    if len(samples) < 8:
+        return
+    warm = samples[int(len(samples) * _WARM_UP) :]
+    third = max(len(warm) // 3, 2)
+    for name, margin in (("rss", _RSS_MARGIN), ("objects", _OBJECTS_MARGIN), ("descriptors", 0)):
+        values = [getattr(sample, name) for sample in warm]
+        growth = median(values[-third:]) - median(values[:third])
+        if growth > margin:
+            violations.add(f"{name} grew by {growth:.0f} over {len(warm)} rounds: {values}")

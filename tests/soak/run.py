@@ -1,0 +1,88 @@
+"""A run: rounds of use, each of which leaves nothing behind, and their comparison at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from .lanes import PATHS, Lane
+from .ledger import Ledger
+from .resources import Holdings, Sample, check_flat, check_released, objects_held
+from .watch import Violations
+
+__all__ = ["Run"]
+
+# Calls that leave an object behind are found by their number within one connection's life. What
+# a connection keeps whatever happens, such as idle connections and caches, is allowed for.
+_OBJECTS_PER_CALL = 0.3
+_OBJECTS_PER_LANE = 300
+
+_ROUND_SECONDS = 10.0
+_FEWEST_ROUNDS = 10
+_PROGRESS_EVERY = 5.0
+
+
+class Run:
+    """Every transport in every era, side by side. ``paths``: pairs of a transport and an era."""
+
+    def __init__(self, seed: int, folder: Path, paths: Sequence[tuple[str, str]] = PATHS) -> None:
+        self.violations = Violations(seed)
+        self.samples: list[Sample] = []
+        self.executions = 0
+        self.lanes = [Lane(kind, era, seed, self.violations) for kind, era in paths]
+        self._folder = folder
+
+    async def last(self, seconds: float, workers: int, tell: Callable[[str], None]) -> None:
+        """Run for so many seconds, with so many workers in each lane, telling how it goes."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        rounds = max(round(seconds / _ROUND_SECONDS), min(int(seconds), _FEWEST_ROUNDS), 1)
+        telling = asyncio.ensure_future(self._tell(tell, time.monotonic()))
+        try:
+            for left in range(rounds, 0, -1):
+                deadline = loop.time() + (end - loop.time()) / left
+                await self.round(partial(Lane.run, until=deadline, workers=workers))
+        finally:
+            telling.cancel()
+        check_flat(self.samples, self.violations)
+
+    async def round(self, use: Callable[[Lane], Awaitable[None]]) -> None:
+        """Use every lane in some way, close it, and see what is left."""
+        with self.violations.watching(asyncio.get_running_loop()):
+            ledger = Ledger(self._folder / "ledger")
+            before = Holdings.now()
+            for lane in self.lanes:
+                lane.begin(ledger)
+            await asyncio.gather(*(lane.rest() for lane in self.lanes))
+            calls, objects = self.calls, objects_held()
+            await asyncio.gather(*(use(lane) for lane in self.lanes))
+            await asyncio.gather(*(lane.rest() for lane in self.lanes))
+            self._check_objects(objects_held() - objects, self.calls - calls)
+            await asyncio.gather(*(lane.end() for lane in self.lanes))
+            await check_released(before, self.violations, "a round")
+            self.executions += ledger.check(self.violations)
+        self.samples.append(Sample.take())
+
+    @property
+    def calls(self) -> int:
+        """How many calls were made."""
+        return sum(lane.calls for lane in self.lanes)
+
+    def _check_objects(self, more: int, calls: int) -> None:
+        allowed = _OBJECTS_PER_LANE * len(self.lanes) + _OBJECTS_PER_CALL * calls
+        if self.samples and more > allowed:
+            self.violations.add(f"{calls} calls left {more} objects behind")
+
+    async def _tell(self, tell: Callable[[str], None], began: float) -> None:
+        while True:
+            await asyncio.sleep(_PROGRESS_EVERY)
+            rss = f"{self.samples[-1].rss >> 10} KiB" if self.samples else "not yet measured"
+            tell(
+                f"{time.monotonic() - began:6.0f} s  round {len(self.samples) + 1}  "
+                f"{self.calls} calls  {sum(lane.kills for lane in self.lanes)} kills  "
+                f"{sum(lane.reconnects for lane in self.lanes)} reconnects  rss {rss}  "
+                f"{len(self.violations.found)} violations"
+            )

@@ -1,0 +1,87 @@
+"""The end of a program that has open clients: silent, and with nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.net.process_helpers import is_alive, wait_until
+from tests.soak.lanes import SERVER, _free_port
+from tests.support.subprocesses import TOP
+
+pytestmark = pytest.mark.needs_posix
+
+PROGRAM = TOP / "tests" / "servers" / "exiting_client.py"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """The ledger and the port of a server for all transports."""
+    words = [str(tmp_path_factory.mktemp("exit") / "ledger"), str(_free_port(Random()))]
+    with subprocess.Popen(
+        [*SERVER, *words], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        yield words
+        process.kill()
+
+
+def members(group: int) -> list[int]:
+    """The living processes of a group."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group and fields[0] not in (b"Z", b"X"):
+            found.append(int(entry.name))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("way", "exit_code", "last_words"),
+    [
+        ("many", 0, ""),
+        ("thread", 0, ""),
+        ("exit", 7, ""),
+        ("raise", 1, "LookupError: on purpose"),
+        ("interrupt", -signal.SIGINT, "KeyboardInterrupt"),
+        ("terminate", -signal.SIGTERM, ""),
+    ],
+)
+def test_a_program_may_end_with_open_clients(
+    way: str, exit_code: int, last_words: str, server: list[str]
+) -> None:
+    """F-LIFE-5, F-STD-2, pain 2, pain 4: in development mode, and with warnings as errors."""
+    options = ["-X", "dev", "-W", "error"]
+    answer = subprocess.run(
+        [sys.executable, *options, str(PROGRAM), way, *server],
+        env={**os.environ, "PYTHONPATH": str(TOP)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert answer.stdout, answer.stderr
+    errors = answer.stderr.strip().splitlines()
+    assert (errors[-1] if errors else "") == last_words, answer.stderr
+    for noise in (
+        "ignored",
+        "never retrieved",
+        "never awaited",
+        "destroyed",
+        "unclosed",
+        "is closed",
+    ):
+        assert noise not in answer.stderr
+    assert answer.returncode == exit_code
+    for group in map(int, answer.stdout.split()):
+        wait_until(lambda group=group: not members(group), f"{group} is gone")  # type: ignore[misc]
+        assert not is_alive(group)

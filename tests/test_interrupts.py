@@ -1,0 +1,244 @@
+"""Ctrl-C at any moment: the program ends with it, in silence, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from random import Random
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import mcpclient
+from mcpclient import Client, McpError, StopLadder
+from mcpclient.cli.main import main
+from tests.soak.lanes import SERVER, _free_port
+from tests.support.leaks import Resources, left_behind
+from tests.support.subprocesses import TOP
+
+pytestmark = pytest.mark.needs_posix
+
+PACKAGE = os.path.dirname(mcpclient.__file__)
+INTERRUPTING = [sys.executable, "-S", "-E", str(TOP / "tests" / "servers" / "interrupting.py")]
+STDIO = [sys.executable, "-S", "-E", str(TOP / "tests" / "servers" / "mcp_stdio.py")]
+QUICK = StopLadder(close_input=0.3, terminate=0.3)
+
+
+# In a program, at any call of a function of the library
+
+
+class CtrlC:
+    """Presses Ctrl-C at the calls of functions of the library with these numbers."""
+
+    def __init__(self, *numbers: int) -> None:
+        self.calls = 0
+        self._numbers = numbers
+
+    def __call__(self, frame: FrameType, event: str, argument: object) -> None:
+        if event != "call" or PACKAGE not in frame.f_code.co_filename or in_finalizer(frame):
+            return
+        self.calls += 1
+        if self.calls in self._numbers:
+            signal.raise_signal(signal.SIGINT)
+
+
+def in_finalizer(frame: FrameType | None) -> bool:
+    """Whether a finalizer runs: what that raises, Python itself reports and forgets."""
+    while frame is not None:
+        if frame.f_code.co_name == "__del__":
+            return True
+        frame = frame.f_back
+    return False
+
+
+@contextmanager
+def listening_for_noise() -> Iterator[list[str]]:
+    """Hear what asyncio and Python say of lost exceptions."""
+    noise: list[str] = []
+    handler = logging.Handler(logging.ERROR)
+    handler.emit = lambda record: noise.append(record.getMessage())  # type: ignore[method-assign]
+    loggers = [logging.getLogger(name) for name in ("asyncio", "mcpclient")]
+    hook = sys.unraisablehook
+    sys.unraisablehook = lambda facts: noise.append(f"{facts.exc_value!r} in {facts.object!r}")
+    for logger in loggers:
+        logger.addHandler(handler)
+    try:
+        yield noise
+    finally:
+        sys.unraisablehook = hook
+        for logger in loggers:
+            logger.removeHandler(handler)
+
+
+def interrupted(work: Callable[[], Coroutine[Any, Any, None]], *numbers: int) -> tuple[str, int]:
+    """Run ``work`` as a program does; return how it ended and how many calls there were."""
+    ctrl_c = CtrlC(*numbers)
+    outcome = "returned"
+    sys.setprofile(ctrl_c)
+    try:
+        asyncio.run(work())
+    except KeyboardInterrupt:
+        outcome = "interrupted"
+    except RuntimeError as error:  # a second Ctrl-C may confuse asyncio.run itself
+        assert "Event loop stopped before Future completed" in str(error)
+        outcome = "interrupted"
+    finally:
+        sys.setprofile(None)
+    gc.collect()
+    return outcome, ctrl_c.calls
+
+
+def sweep(
+    work: Callable[[], Coroutine[Any, Any, None]], points: int, after: tuple[int, ...]
+) -> None:
+    """Interrupt ``work`` at so many points of it, some a second time so many calls later."""
+    outcome, calls = interrupted(work)
+    assert outcome == "returned"
+    step = max(calls // points, 1)
+    # A second Ctrl-C is an exception out of nowhere, even amid cleaning up; so is the first before
+    # Python 3.11. What asyncio says then is not looked at.
+    is_rude = bool(after) or sys.version_info < (3, 11)
+    for index, number in enumerate(range(1, calls - step, step)):
+        before = Resources.held_now()
+        again = [number + after[index % len(after)]] if after else []
+        with listening_for_noise() as noise:
+            outcome, reached = interrupted(work, number, *again)
+        where = f"interrupted at call {number} of {calls}, again at {again}"
+        # Not every time the server's messages come in the same pieces.
+        assert outcome == ("interrupted" if reached >= number else "returned"), where
+        assert noise == [] or is_rude, where
+        assert left_behind(before) == [], where
+
+
+def ask_user(request: object) -> dict[str, Any]:
+    return {}
+
+
+@pytest.mark.parametrize("after", [(), (1, 4, 16, 40)], ids=["once", "twice"])
+def test_with_a_server_process(after: tuple[int, ...]) -> None:
+    """F-STD-2, F-LIFE-5, pain 4: while connecting, calling, answering, listening, closing."""
+
+    async def work() -> None:
+        client = Client(
+            STDIO,
+            protocol_version="2025-11-25",
+            elicitation=ask_user,
+            stop_ladder=QUICK,
+        )
+        async with client:
+            async with client.listen(tools=True):
+                await client.call_tool("progress", {"steps": 2}, on_progress=lambda progress: None)
+            ask = {"method": "elicitation/create", "params": FORM}
+            await client.call_tool("ask", ask)
+
+    sweep(work, 10, after)
+
+
+FORM = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a server for all transports."""
+    number = _free_port(Random())
+    words = [*SERVER, str(tmp_path_factory.mktemp("interrupts") / "ledger"), str(number)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        asyncio.run(until_it_serves(f"tcp://127.0.0.1:{number}"))
+        yield number
+        process.kill()
+
+
+async def until_it_serves(url: str) -> None:
+    for _ in range(1000):
+        try:
+            await (await Client(url, protocol_version="2025-11-25")).close()
+            return
+        except McpError:
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("after", [(), (1, 4, 16, 40)], ids=["once", "twice"])
+@pytest.mark.parametrize(
+    ("url", "version", "transport"),
+    [
+        ("http://127.0.0.1:{}/json", "2026-07-28", None),
+        ("http://127.0.0.1:{}/sse", "2025-11-25", None),
+        ("http://127.0.0.1:{}/legacy", "2025-11-25", "sse"),
+        ("ws://127.0.0.1:{}/ws", "2025-11-25", None),
+        ("tcp://127.0.0.1:{}", "2026-07-28", None),
+    ],
+    ids=["http", "http session", "legacy sse", "websocket", "socket"],
+)
+def test_over_the_network(
+    url: str, version: str, transport: str | None, after: tuple[int, ...], port: int
+) -> None:
+    """F-LIFE-5: in the same moments, over every other transport."""
+
+    async def work() -> None:
+        client = Client(
+            url.format(port),
+            protocol_version=version,
+            transport=transport,
+            elicitation=ask_user,
+            listen_wait=0,
+        )
+        async with client:
+            more = {"token": "t", "count": 2, "asks": "elicitation/create"}
+            async with client.listen(tools=True):
+                await client.call_tool(
+                    "soak", {"act": "progress", **more}, on_progress=lambda progress: None
+                )
+            act = "ask" if "json" not in url else "echo"
+            await client.call_tool("soak", {"act": act, **more})
+
+    sweep(work, 12, after)
+
+
+# On the command line, at every step of the protocol
+
+CALL = ["call", "progress", "steps=2", "--quiet", "--"]
+ASK = ["call", "ask", "method=ping", "--quiet", "--"]
+
+
+@pytest.mark.parametrize(
+    ("words", "moments"),
+    [
+        (CALL, ["server/discover"]),
+        (CALL, ["tools/call"]),
+        (["tools", "--quiet", "--"], ["tools/list"]),
+        (["call", "never", "--quiet", "--"], ["tools/call", "notifications/cancelled"]),
+        (["ping", "--protocol-version", "2025-11-25", "--quiet", "--"], ["initialize"]),
+        (
+            ["ping", "--protocol-version", "2025-11-25", "--quiet", "--"],
+            ["notifications/initialized"],
+        ),
+        (
+            ["call", "ask", "method=ping", "--protocol-version", "2025-11-25", "--quiet", "--"],
+            ["answer"],
+        ),
+        (["ping", "--quiet", "--"], ["end"]),
+        (CALL, ["tools/call", "end"]),
+        (CALL, ["tools/call", "end", "end"]),
+    ],
+    ids=lambda value: " ".join(value) if "--" not in value else value[0],
+)
+def test_the_command_line(
+    words: list[str], moments: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """F-SHOW-2, F-SHOW-3: exit code 130, and at most a word on stderr."""
+    before = Resources.held_now()
+    with listening_for_noise() as noise:
+        assert main([*words, *INTERRUPTING, *moments]) == 130
+        gc.collect()
+    _, errors = capfd.readouterr()
+    assert errors in ("", "cancelled\n")
+    assert noise == []
+    assert left_behind(before) == []

@@ -1,0 +1,364 @@
+"""F-CONF-1: what is captured from the reference clients, and how."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.asyncio.server import ServerConnection, serve
+
+from conformance.capture.__main__ import TRANSCRIPTS, transcripts
+from conformance.capture.collection import SCRIPTS
+from conformance.capture.records import PORT, Cleaner, Places
+from conformance.capture.taps import NOTE, RECEIVED, SENT, Seen, with_port
+from conformance.capture.taps import stdio as stdio_tap
+from conformance.capture.taps.http import HttpTap
+from conformance.capture.taps.websocket import WebSocketTap
+from conformance.scripts import FAILURES, STEPS, Script, numbered, problems
+from conformance.workspace import free_port
+from mcpclient.protocol.transcript import (
+    Transcript,
+    bytes_of_event,
+    bytes_of_payload,
+    read_transcripts,
+)
+
+FILES = sorted(TRANSCRIPTS.rglob("*.jsonl"))
+NAMES = [file.relative_to(TRANSCRIPTS).as_posix() for file in FILES]
+
+# Secrets of our own servers, and what only one machine has.
+SECRETS = ("the-secret-of", "the-id-of-session", "the-token-with", "the-refresh-token-with")
+MACHINE = re.compile(
+    r"/tmp/|/var/folders|/root\b|/usr/|/home/(?!ada)|/Users/|C:\\\\|site-packages"
+    r"|(?:127\.0\.0\.1|localhost)(?::|%3A)(?!5000[0-9])\d"
+)
+
+
+def read(file: Path) -> Transcript:
+    with file.open(encoding="utf-8") as lines:
+        (transcript,) = read_transcripts(lines)
+    return transcript
+
+
+# The scripts
+
+
+def test_the_vocabulary_of_the_scripts_is_closed() -> None:
+    assert [problem for script in SCRIPTS for problem in problems(script)] == []
+
+
+def test_every_kind_of_step_is_used() -> None:
+    used = {step["do"] for script in SCRIPTS for _, step in numbered(script.steps)}
+    assert used == STEPS.keys()
+
+
+def test_a_word_that_is_not_known_is_named() -> None:
+    steps = ({"do": "dance"}, {"do": "call_tool", "name": "a"}, {"do": "ping", "loudly": True})
+    assert list(problems(Script("odd", "any", steps, client={"model": []}))) == [
+        "odd: step 0 is no known step: 'dance'",
+        "odd: step 1 (call_tool) needs 'arguments'",
+        "odd: step 2 (ping) does not know 'loudly'",
+        "odd: the client does not know 'model'",
+    ]
+
+
+def test_steps_inside_of_steps_are_numbered_after_them() -> None:
+    ping = {"do": "ping"}
+    steps = (ping, {"do": "together", "steps": (ping, ping)}, ping)
+    assert [(number, step["do"]) for number, step in numbered(steps)] == [
+        (0, "ping"),
+        (1, "together"),
+        (2, "ping"),
+        (3, "ping"),
+        (4, "ping"),
+    ]
+
+
+# The transcripts
+
+
+def test_every_script_has_its_transcripts_and_no_other_is_there() -> None:
+    made = [path for path, _, _ in transcripts()]
+    assert len(made) == len(set(made)) >= 60
+    assert sorted(made) == NAMES
+    assert {Path(path).parts[0] for path in made} == {"stdio", "http", "sse", "ws"}
+
+
+@pytest.mark.parametrize(
+    ("path", "script", "transport"), list(transcripts()), ids=lambda value: str(value)[:40]
+)
+def test_a_transcript_is_that_of_its_script(path: str, script: Script, transport: str) -> None:
+    header = read(TRANSCRIPTS / path).header
+    expected = json.loads(json.dumps(script.as_json()))
+    assert header["transport"] == transport
+    assert header["script"]["transports"] == [transport]
+    for name in expected.keys() - {"transports", "auth"}:
+        assert header["script"][name] == expected[name], name
+    assert re.fullmatch(
+        r"@modelcontextprotocol/(sdk@1|client@2)\.[\d.]+", header["client"]["package"]
+    )
+    assert re.search(r"[@=]\d", header["server"]["package"])
+    assert header["server"]["command"][0] in ("node", "python")
+
+
+@pytest.mark.parametrize("file", FILES, ids=NAMES)
+def test_a_transcript_tells_what_came_of_every_step(file: Path) -> None:
+    transcript = read(file)
+    notes = [record for record in transcript.records if record["channel"] == "script"]
+    (connected,) = (note["connected"] for note in notes if "connected" in note)
+    outcomes = {note["step"]: note["outcome"] for note in notes if "outcome" in note}
+    begun = {note["step"]: note["do"] for note in notes if "begins" in note}
+    if "failed" in connected:
+        assert not outcomes
+        return
+    steps = {number: step["do"] for number, step in numbered(transcript.header["script"]["steps"])}
+    assert begun == steps
+    assert outcomes.keys() == steps.keys()
+    assert connected["protocol_version"] == transcript.header["script"]["revision"]
+    for outcome in outcomes.values():
+        assert len(outcome.keys() & {"result", "error", "failed"}) == 1
+        assert outcome.get("failed", "other") in FAILURES
+
+
+@pytest.mark.parametrize("file", FILES, ids=NAMES)
+def test_a_transcript_is_consistent(file: Path) -> None:
+    records = read(file).records
+    times = [record["time"] for record in records]
+    assert times == sorted(times)
+    for record in records:
+        for name, value in record.get("http", {}).get("headers", []):
+            if name.lower() == "content-length":
+                stream = (record["channel"], record["direction"])
+                events = [one for one in records if (one["channel"], one["direction"]) == stream]
+                length = sum(len(bytes_of_event(one)) for one in events if "event" in one)
+                assert int(value) == length + len(bytes_of_payload(record))
+
+
+@pytest.mark.parametrize("file", FILES, ids=NAMES)
+def test_a_transcript_holds_no_secret_and_names_no_machine(file: Path) -> None:
+    text = file.read_text("utf-8")
+    assert [secret for secret in SECRETS if secret in text] == []
+    assert MACHINE.findall(text) == []
+    for record in read(file).records:
+        for name, value in record.get("http", {}).get("headers", []):
+            if name.lower() in ("authorization", "mcp-session-id"):
+                assert re.fullmatch(r"((Bearer|Basic) )?redacted-\d+", value)
+    assert not re.search(r"Bearer (?!redacted-\d|error=|scope=|resource_metadata=)", text)
+    assert len(text.encode()) < 100_000
+
+
+def test_all_transcripts_together_stay_small() -> None:
+    assert sum(file.stat().st_size for file in FILES) < 2_500_000
+
+
+# From what was seen to records
+
+
+NOWHERE = Places()
+
+
+def cleaned(*seen: Seen, places: Places = NOWHERE) -> list[dict[str, Any]]:
+    return Cleaner(places).records(seen)
+
+
+def test_what_was_seen_first_is_written_first() -> None:
+    records = cleaned(
+        Seen(RECEIVED, "stdio", line=b"2\n", nanoseconds=7_000_000),
+        Seen(SENT, "stdio", line=b'{"id":1}\n', nanoseconds=5_000_000),
+    )
+    assert records == [
+        {"time": 0.0, "direction": "sent", "channel": "stdio", "message": {"id": 1}},
+        {"time": 0.002, "direction": "received", "channel": "stdio", "text": "2"},
+    ]
+
+
+def test_ports_and_folders_are_replaced_and_the_length_is_true() -> None:
+    places = Places({40123: PORT}, {"/some/folder": "/project"})
+    head = {"method": "POST", "target": "/mcp", "headers": [("Content-Length", "99")]}
+    body = b'{"at":"http://127.0.0.1:40123/","in":"/some/folder/file"}'
+    (record,) = cleaned(Seen(SENT, "http-1", {"http": head}, body=body), places=places)
+    assert record["message"] == {"at": f"http://127.0.0.1:{PORT}/", "in": "/project/file"}
+    assert record["http"]["headers"] == [["Content-Length", "53"]]
+
+
+def test_percent_encoded_addresses_are_changed_as_well() -> None:
+    data = b"to=http%3A%2F%2F127.0.0.1%3A40123%2Fmcp&n=40123"
+    assert with_port(data, 40123, 50000) == b"to=http%3A%2F%2F127.0.0.1%3A50000%2Fmcp&n=40123"
+
+
+def test_a_secret_is_hidden_also_before_it_is_known_to_be_one() -> None:
+    head = {"status": 200, "reason": "OK", "headers": [("Mcp-Session-Id", "0123456789abcdef")]}
+    early = Seen(RECEIVED, "http-1", {}, event=b"data: session 0123456789abcdef\n\n")
+    session = Seen(RECEIVED, "http-2", {"http": head})
+    note = Seen(NOTE, "script", {"outcome": {"result": {"text": "in 0123456789abcdef"}}})
+    records = cleaned(early, session, note)
+    assert records[0]["event"] == {"data": "session redacted-1"}
+    assert records[1]["http"]["headers"] == [["Mcp-Session-Id", "redacted-1"]]
+    assert records[2]["outcome"] == {"result": {"text": "in redacted-1"}}
+
+
+def test_where_the_user_logs_in_is_told_without_the_code() -> None:
+    visited = {
+        "url": "http://127.0.0.1:50000/authorize?client_id=me&state=s1",
+        "location": "http://127.0.0.1:50009/callback?code=c1&state=s1",
+    }
+    (record,) = cleaned(Seen(NOTE, "script", {"visited": visited}))
+    assert record["visited"] == {
+        "url": "http://127.0.0.1:50000/authorize?client_id=me&state=redacted-1",
+        "location": "http://127.0.0.1:50009/callback?code=redacted-2&state=redacted-1",
+    }
+
+
+def test_tracebacks_of_servers_are_left_out() -> None:
+    lines = (b"Traceback (most recent call last):\n", b'  File "x.py"\n', b"ValueError: why\n")
+    records = cleaned(*(Seen(RECEIVED, "stderr", line=line) for line in lines))
+    assert [record["text"] for record in records] == ["ValueError: why"]
+
+
+# The taps
+
+
+EVENTS = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b"9\r\ndata: 1\n\n\r\n"
+)
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+
+
+class HttpServer:
+    """Answers every request with the same bytes, and tells what it got and when it was left."""
+
+    def __init__(self, answer: bytes, *, cut: bool = False) -> None:
+        self._answer = answer
+        self._cut = cut
+        self.got = b""
+        self.left = asyncio.Event()
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            self.got += data
+            if data.endswith(b"}"):
+                writer.write(self._answer)
+                if self._cut:
+                    break
+        writer.close()
+        self.left.set()
+
+
+async def through_http_tap(server: HttpServer, until: bytes) -> tuple[bytes, list[Seen]]:
+    """Send one request through the tap, go away when ``until`` has come, and return both views."""
+    port, server_port = free_port(), free_port()
+    tap = HttpTap({port: server_port})
+    listening = await asyncio.start_server(server, "127.0.0.1", server_port)
+    async with listening, tap.serving():
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        body = b'{"at":"127.0.0.1:%d"}' % port
+        head = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: %d\r\n\r\n"
+        writer.write(head % (port, len(body)) + body)
+        answer = b""
+        with contextlib.suppress(ConnectionError):
+            while not (until and until in answer) and not reader.at_eof():
+                answer += await reader.read(65536)
+        writer.close()
+        await server.left.wait()
+    assert b'{"at":"127.0.0.1:%d"}' % server_port in server.got
+    assert b"Host: 127.0.0.1:%d" % server_port in server.got
+    return answer, tap.seen
+
+
+def test_the_tap_of_http_passes_a_body_on_and_writes_it_down() -> None:
+    answer, seen = asyncio.run(through_http_tap(HttpServer(ANSWER), b"{}"))
+    assert answer.endswith(b"\r\n\r\n{}")
+    assert [(one.direction, one.channel) for one in seen] == [
+        (SENT, "http-1"),
+        (RECEIVED, "http-1"),
+    ]
+    assert seen[0].facts["http"]["method"] == "POST"
+    assert seen[1].facts["http"]["status"] == 200
+    assert seen[1].facts["end"] == "complete"
+    assert seen[1].body == b"{}"
+
+
+def test_the_tap_of_http_passes_events_on_as_they_come_and_that_the_client_left() -> None:
+    answer, seen = asyncio.run(through_http_tap(HttpServer(EVENTS), b"data: 1\n\n"))
+    assert b"data: 1\n\n" in answer
+    assert seen[2].event == b"data: 1\n\n"
+    assert (seen[3].direction, seen[3].facts) == (SENT, {"end": "closed"})
+
+
+def test_the_tap_of_http_passes_on_that_the_server_broke_off() -> None:
+    answer, seen = asyncio.run(through_http_tap(HttpServer(EVENTS, cut=True), b""))
+    assert not answer.endswith(b"0\r\n\r\n")
+    assert seen[-1].facts == {"end": "cut off"}
+
+
+def test_the_tap_of_websocket_reads_along() -> None:
+    async def answer(connection: ServerConnection) -> None:
+        async for message in connection:
+            await connection.send(message)
+
+    async def meet() -> list[Seen]:
+        port, server_port = free_port(), free_port()
+        tap = WebSocketTap(port, server_port)
+        async with contextlib.AsyncExitStack() as stack:
+            await stack.enter_async_context(serve(answer, "127.0.0.1", server_port))
+            await stack.enter_async_context(tap.serving())
+            client = await stack.enter_async_context(connect(f"ws://127.0.0.1:{port}/"))
+            await client.send("x" * 1000)
+            await client.recv()
+            await client.send(b"\x00")
+            await client.recv()
+            await (await client.ping(b"?"))
+        return tap.seen
+
+    seen = asyncio.run(meet())
+    assert seen[0].facts["http"]["method"] == "GET"
+    assert seen[1].facts["http"]["status"] == 101
+    found = [(one.direction, one.facts.get("frame"), one.body) for one in seen[2:]]
+    assert found[:6] == [
+        (SENT, None, b"x" * 1000),
+        (RECEIVED, None, b"x" * 1000),
+        (SENT, "binary", b"\x00"),
+        (RECEIVED, "binary", b"\x00"),
+        (SENT, "ping", b"?"),
+        (RECEIVED, "pong", b"?"),
+    ]
+    assert [(one.facts.get("code"), one.facts.get("end")) for one in seen[8:]] == [
+        (1000, None),
+        (1000, None),
+        (None, "complete"),
+    ]
+
+
+def test_the_tap_of_stdio_relays_lines_and_writes_them_down(tmp_path: Path) -> None:
+    program = (
+        "import sys; print('ready', file=sys.stderr); sys.stderr.flush();"
+        "sys.stdout.write(sys.stdin.readline().upper()); sys.stdin.read()"
+    )
+    file = tmp_path / "seen"
+
+    async def meet() -> tuple[bytes, int | None]:
+        command = [sys.executable, stdio_tap.__file__, str(file), sys.executable, "-c", program]
+        relay = await asyncio.create_subprocess_exec(
+            *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        )
+        output, _ = await relay.communicate("grüße\n".encode())
+        return output, relay.returncode
+
+    assert asyncio.run(meet()) == ("GRÜSSE\n".encode(), 0)
+    seen = [Seen(**members) for members in stdio_tap.read_seen(file)]
+    on_stdio = [(one.direction, one.line or one.facts) for one in seen if one.channel == "stdio"]
+    assert on_stdio[0] == (SENT, "grüße\n".encode())
+    assert sorted(on_stdio[1:], key=str) == [
+        (RECEIVED, b"GR\xc3\x9cSSE\n"),
+        (RECEIVED, {"end": "complete"}),
+        (SENT, {"end": "closed"}),
+    ]
+    assert [one.line for one in seen if one.channel == "stderr"] == [b"ready\n"]

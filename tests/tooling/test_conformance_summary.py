@@ -1,0 +1,139 @@
+"""F-CONF-5: one table of what was checked, by revision, transport and part, and what was not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance import readme, summary
+from conformance.results import (
+    FAILED,
+    LEFT_OUT,
+    LEGACY_SSE,
+    NOT_RUN,
+    PASSED,
+    STDIO,
+    TRANSPORTS,
+    WEBSOCKET,
+    Row,
+    exit_code,
+)
+
+ROWS = [
+    Row("replay", "one", PASSED, "", "2024-11-05", STDIO, 3, 3),
+    Row("replay", "two", FAILED, "why", "2024-11-05", STDIO, 4, 1),
+    Row("live", "three", PASSED, "", "2024-11-05", LEGACY_SSE, 5, 5),
+    Row("official", "four", PASSED, "", "2026-07-28", STDIO, 2, 2, group="set", skipped=1),
+    Row("official", "five", FAILED, "", "2026-07-28", STDIO, 4, 1, group="set", warnings=2),
+    Row("websocket", "six", NOT_RUN, "no network"),
+    Row("websocket", "seven", NOT_RUN, "no network"),
+    Row("websocket", "eight", LEFT_OUT, "no chromium"),
+    Row("websocket", "nine", PASSED, transport=WEBSOCKET, checks=6, held=6),
+]
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def lines_of(table: str) -> dict[tuple[str, ...], list[str]]:
+    """The cells of every line of a table, by revision and transport."""
+    _, rule, *lines = map(cells, table.splitlines())
+    assert set("".join(rule)) == {"-"}
+    return {tuple(line[:2]): line[2:] for line in lines}
+
+
+def test_the_table_counts_what_held_by_revision_transport_and_part() -> None:
+    table = summary.table(ROWS)
+    lines = lines_of(table)
+    assert cells(table.splitlines()[0])[2:] == [*summary.PARTS, "all"]
+    assert lines["2024-11-05", STDIO] == ["4 of 7", "–", "–", "–", "–", "4 of 7"]
+    assert lines["2024-11-05", LEGACY_SSE] == ["–", "5 of 5", "–", "–", "–", "5 of 5"]
+    assert lines["2026-07-28", STDIO] == ["–", "–", "–", "–", "3 of 6", "3 of 6"]
+    assert lines["any", WEBSOCKET] == ["–", "–", "6 of 6", "–", "–", "6 of 6"]
+    assert lines["all", "all"] == ["4 of 7", "5 of 5", "6 of 6", "–", "3 of 6", "18 of 24"]
+
+
+def test_every_revision_and_transport_is_in_the_table_even_of_nothing() -> None:
+    lines = lines_of(summary.table([]))
+    assert set(lines) == {
+        ("all", "all"),
+        *((revision, transport) for revision in summary.REVISIONS for transport in TRANSPORTS),
+    }
+    assert {cell for line in lines.values() for cell in line} == {"–"}
+
+
+def test_the_sets_of_the_official_suite_are_counted_with_warnings_and_what_was_skipped() -> None:
+    head, _, line = summary.groups(ROWS).splitlines()
+    assert dict(zip(cells(head), cells(line))) == {
+        "set": "set",
+        "scenarios": "2",
+        "passed": "3",
+        "failed": "1",
+        "warnings": "2",
+        "skipped": "1",
+    }
+    assert summary.groups(ROWS[:2]) == ""
+
+
+def test_what_did_not_run_is_named_once_for_each_reason() -> None:
+    assert summary.what_went_wrong(ROWS).split("\n\n") == [
+        "failed:\n  replay: two: why\n  official: five:",
+        "could not run:\n  websocket: six, seven: no network",
+        "left out:\n  websocket: eight: no chromium",
+    ]
+    assert summary.what_went_wrong(ROWS[:1]) == ""
+
+
+@pytest.mark.parametrize(("checks", "held"), [(0, 0), (2, 1), (1, 2)])
+def test_a_row_without_a_check_that_held_is_no_pass(checks: int, held: int) -> None:
+    with pytest.raises(ValueError, match=f"one: {held} of {checks} checks is no pass"):
+        Row("official", "one", PASSED, checks=checks, held=held)
+
+
+def test_what_could_not_run_fails_only_a_strict_suite() -> None:
+    passed, not_run, left_out = ROWS[0], ROWS[5], ROWS[7]
+    assert exit_code([passed, not_run, left_out], strict=False) == 0
+    assert exit_code([passed, not_run], strict=True) == 1
+    assert exit_code([passed, left_out], strict=True) == 0
+    assert exit_code([passed, ROWS[1]], strict=False) == 1
+
+
+def test_a_suite_in_which_nothing_passed_has_failed() -> None:
+    assert exit_code([], strict=False) == 1
+    assert exit_code([ROWS[5]], strict=False) == 1
+
+
+def test_the_tables_go_between_the_markers_of_the_readme_and_nowhere_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "README.md"
+    monkeypatch.setattr(readme, "README", file)
+    file.write_text(f"before\n{readme.BEGIN}\nold\n{readme.END}\nafter\n", "utf-8")
+    readme.write(ROWS)
+    text = file.read_text("utf-8")
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter\n")
+    assert "old" not in text
+    assert readme.section(text).endswith(f"{summary.table(ROWS)}\n\n{summary.groups(ROWS)}")
+    file.write_text("no markers", "utf-8")
+    with pytest.raises(ValueError, match="lacks the lines"):
+        readme.write(ROWS)
+
+
+def test_the_readme_shows_a_full_run_in_which_everything_held() -> None:
+    _, table, sets = readme.section(readme.README.read_text("utf-8")).split("\n\n")
+    lines = lines_of(table)
+    assert set(lines_of(summary.table([]))) <= set(lines)
+    for line in lines.values():
+        for cell in line:
+            held, _, checks = cell.partition(" of ")
+            assert held == checks or cell == summary.NOTHING
+    assert summary.NOTHING not in lines["all", "all"]
+    head, _, *counted = map(cells, sets.splitlines())
+    assert len(counted) == 3
+    for line in counted:
+        outcome = dict(zip(head, line))
+        assert outcome["failed"] == outcome["warnings"] == "0"
+        assert outcome["passed"] != "0"

@@ -1,0 +1,252 @@
+"""F-CONF-2: the player of transcripts: what it takes for equal, what it finds, and how it cuts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from conformance import replay
+from conformance.replay.chunkings import CHUNKINGS
+from conformance.replay.comparing import Comparison
+from conformance.replay.differences import Known
+from conformance.replay.meeting import Report
+from conformance.replay.names import Names
+from conformance.replay.player import Player
+from mcpclient.framing.ndjson import LineFramer
+from mcpclient.protocol.transcript import Record, Transcript
+
+# Real seconds without any progress that count as stalled.
+STALLED = 0.2
+
+Message = dict[str, Any]
+
+
+# Comparing
+
+
+def compared(recorded: Message, ours: Message, names: Names | None = None) -> list[str]:
+    records = ({"channel": "stdio", "message": message} for message in (recorded, ours))
+    return Comparison(names or Names()).record(*records).found
+
+
+def call(id: object, **params: Any) -> Message:
+    return {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
+
+
+def test_ids_tokens_and_empty_members_may_differ() -> None:
+    recorded = call(0, name="a", arguments={}, _meta={"progressToken": 0})
+    assert compared(recorded, call("x", name="a", _meta={"progressToken": "t"})) == []
+
+
+def test_nothing_else_may_differ() -> None:
+    recorded = call(0, name="a", arguments={"n": 1, "list": [1]})
+    assert compared(recorded, call(1, name="a", arguments={"n": True, "list": [1]})) == [
+        "params.arguments.n is true, recorded was 1"
+    ]
+    assert compared(recorded, call(1, name="a", arguments={"n": 1, "list": [1, 2]})) == [
+        "params.arguments.list is [1, 2], recorded was [1]"
+    ]
+    assert compared(recorded, call(1, name="a", arguments={"n": 1, "list": [1]}, more=None)) == [
+        "params.more is null, recorded was nothing"
+    ]
+
+
+def test_a_cancellation_has_to_mean_the_same_request() -> None:
+    names = Names()
+    names.bind_id(0, 7)
+    recorded = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 0}}
+    ours = {**recorded, "params": {"requestId": 7, "reason": "late"}}
+    assert compared(recorded, ours, names) == []
+    ours = {**recorded, "params": {"requestId": 8}}
+    assert compared(recorded, ours, names) == ["params.requestId is 8, recorded was 0"]
+
+
+def test_a_secret_is_the_same_wherever_it_comes() -> None:
+    names = Names({50000: 4321})
+    assert names.is_text("Bearer redacted-1", "Bearer mine")
+    assert names.is_text("http://localhost:50000/?t=redacted-1", "http://localhost:4321/?t=mine")
+    assert not names.is_text("redacted-1", "another")
+    names.heard(["redacted-2"])
+    assert not names.is_text("redacted-2", "mine")
+    assert names.played("redacted-1 redacted-2 127.0.0.1:50000") == "mine redacted-2 127.0.0.1:4321"
+
+
+def test_the_client_s_ids_are_put_into_messages_in_any_words_of_json() -> None:
+    names = Names()
+    names.bind_id(3, 12)
+    message = {"jsonrpc": "2.0", "id": 3, "result": {"text": "ü"}}
+    for text in (json.dumps(message), json.dumps(message, ensure_ascii=False)):
+        played = names.played_bytes({"text": text}, lambda record: str(record["text"]).encode())
+        assert json.loads(played)["id"] == 12
+        assert len(played) == len(text.encode()) + 1
+
+
+# Playing: sessions of pings, made by hand
+
+
+HEADERS = [
+    ["accept", "application/json, text/event-stream"],
+    ["content-type", "application/json"],
+    ["mcp-protocol-version", "2025-11-25"],
+]
+INFO = {"name": "by-hand", "version": "1"}
+CONNECTED = {"protocol_version": "2025-11-25", "capabilities": {}}
+PING = {"do": "ping"}
+
+
+def note(**facts: Any) -> Record:
+    return {"time": 0, "direction": "note", "channel": "script", **facts}
+
+
+def exchange(
+    number: int, message: Message | None, answer: Message | None, status: int, opens: bool = False
+) -> list[Record]:
+    """Return the records of one request and its whole response."""
+    channel = {"time": 0, "channel": f"http-{number}"}
+    stream = [["accept", "text/event-stream"], HEADERS[2]]
+    method, headers = ("POST", HEADERS) if message else ("GET", stream)
+    request = {"method": method, "target": "/mcp", "headers": headers[: 2 if opens else None]}
+    length = ["Content-Length", "0"]
+    response: dict[str, Any] = {"status": status, "reason": "", "headers": [length]}
+    if answer:
+        response["headers"] = [length, ["Content-Type", "application/json"]]
+    sent = {**channel, "direction": "sent", "http": request}
+    received = {**channel, "direction": "received", "http": response, "end": "complete"}
+    return [
+        {**sent, "message": message} if message else sent,
+        {**received, "message": answer} if answer else received,
+    ]
+
+
+def asked(number: int, method: str, result: Message, **params: Any) -> list[Record]:
+    """Return the records of a request over the channel of this number, which is its id as well."""
+    message = {"jsonrpc": "2.0", "id": number, "method": method}
+    answer = {"jsonrpc": "2.0", "id": number, "result": result}
+    if params:
+        message["params"] = params
+    return exchange(number, message, answer, 200, opens=method == "initialize")
+
+
+def session(pings: int) -> Transcript:
+    """Return a session with this many pings, one after the other."""
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": INFO}
+    result = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": INFO}
+    initialized = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    records = [
+        *asked(1, "initialize", result, **params),
+        *exchange(2, initialized, None, 202),
+        *exchange(3, None, None, 405),
+        note(connected={**CONNECTED, "server": INFO}),
+    ]
+    for step in range(pings):
+        records += [
+            note(step=step, do="ping", begins=True),
+            *asked(4 + step, "ping", {}),
+            note(step=step, outcome={"result": {}}),
+        ]
+    header = {
+        "transcript": 1,
+        "transport": "http",
+        "target": "http://127.0.0.1:50000/mcp",
+        "protocol_version": "2025-11-25",
+        "client": {"info": INFO},
+        "script": {"steps": [PING] * pings, "revision": "2025-11-25", "client": {}},
+    }
+    return Transcript(header, [*records, note(closed=True)])
+
+
+def played(made: Transcript) -> Report:
+    meeting = replay.replay("http/by-hand", made, CHUNKINGS[0], Known([]), STALLED)
+    return asyncio.run(meeting)
+
+
+def test_a_session_made_by_hand_is_as_recorded() -> None:
+    report = played(session(pings=2))
+    assert report.findings == []
+    # Five requests, the bodies of four, what is known of the server, two outcomes, what was told.
+    assert report.checks == 5 + 4 + 1 + 2 + 1
+
+
+def test_a_stall_names_the_message_that_never_came() -> None:
+    made = session(pings=1)
+    made.records[7:7] = asked(9, "tools/list", {})[:1]
+    assert played(made).findings == [
+        "what comes before step 0 (ping) stalled for 0.2 s: "
+        "record 8 (POST /mcp tools/list) never came from the client",
+        "never sent: POST /mcp tools/list",
+        "never sent: POST /mcp ping",
+    ]
+
+
+def test_a_message_that_was_never_recorded_is_found() -> None:
+    made = session(pings=1)
+    made.header["script"]["steps"] = [PING, {"do": "list_tools"}]
+    findings = played(made).findings
+    assert findings[0] == "never recorded: POST /mcp tools/list"
+    assert findings[1].startswith("step 1 has no outcome in the transcript")
+
+
+def test_another_outcome_than_recorded_is_found() -> None:
+    made = session(pings=1)
+    made.records[-2]["outcome"] = {"error": {"code": -32601, "message": "no"}}
+    assert played(made).findings == [
+        'step 0: error is nothing, recorded was {"code": -32601, "message": "no"}',
+        "step 0: result is {}, recorded was nothing",
+    ]
+
+
+def test_another_server_than_recorded_is_found() -> None:
+    made = session(pings=0)
+    made.records[6]["connected"]["instructions"] = "Read me."
+    assert played(made).findings == ["connecting: instructions is nothing, recorded was Read me."]
+
+
+def test_what_comes_before_its_cause_is_found() -> None:
+    async def too_early() -> list[str]:
+        made = session(pings=0)
+        player = Player(made, "http/by-hand", CHUNKINGS[0], Names(), Known([]))
+        initialize, _, initialized, *_ = made.records
+        player.took(initialize)
+        player.took(initialized)  # and the answer has not been played
+        return player.findings
+
+    assert asyncio.run(too_early()) == [
+        "too early: POST /mcp notifications/initialized came before "
+        "record 2 (status 200 answer to 1) was received"
+    ]
+
+
+# Cutting
+
+
+@pytest.mark.needs_posix
+def test_chunkings_really_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    feed = LineFramer.feed
+    sizes: list[int] = []
+
+    def watched(self: LineFramer, data: bytes) -> Any:
+        sizes.append(len(data))
+        return feed(self, data)
+
+    monkeypatch.setattr(LineFramer, "feed", watched)
+    name = "stdio/sdk1-cancel"
+    transcript = replay.transcripts([name])[name]
+    pieces = {}
+    for chunking in CHUNKINGS:
+        sizes.clear()
+        assert not asyncio.run(replay.replay(name, transcript, chunking, Known())).findings
+        pieces[chunking.name] = list(sizes)
+    assert set(pieces["byte by byte"]) == {1}
+    assert len(pieces["in odd pieces"]) > len(pieces["as recorded"])
+    assert max(pieces["in odd pieces"]) < max(pieces["as recorded"])
+    assert len(pieces["in one block"]) <= len(pieces["as recorded"])
+    assert len({sum(lengths) for lengths in pieces.values()}) == 1
+
+
+def test_a_chunking_loses_nothing() -> None:
+    pieces = ["Grüße\n".encode(), b"", b"x" * 3000]
+    for chunking in CHUNKINGS:
+        assert b"".join(chunking.blocks(pieces)) == b"".join(pieces)

@@ -1,0 +1,83 @@
+"""F-SHOW-8: the transcripts of the conformance suite, which other clients made, can be replayed."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient.protocol.conversation import SUBSCRIPTION_ID, Call
+from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports.replaying import Recording
+from tests.support.subprocesses import TOP
+from tests.support.virtual_time import run
+from tests.transports.receivers import RecordingReceiver
+
+TRANSCRIPTS = TOP / "conformance" / "transcripts"
+OPENING = ("initialize", "server/discover")
+
+
+class Replayed:
+    """Asks a recording what was asked when it was made, with other ids."""
+
+    def __init__(self, path: Path) -> None:
+        self.recording = Recording(path)
+        self.heard = RecordingReceiver()
+        self._answered = 0
+
+    def send(self, message: dict[str, Any]) -> None:
+        self.recording.send(Outgoing({"jsonrpc": "2.0", **message}))
+
+    async def ask(self, call: Call, id: str) -> None:
+        """Send a request, and answer what the server asks meanwhile."""
+        self.send({**call.request, "id": id})
+        for _ in range(8):  # every round of server and client takes two turns of the loop
+            await asyncio.sleep(0)
+            for message in self.heard.messages[self._answered :]:
+                self._answered += 1
+                if "method" in message and "id" in message:
+                    self.send({"id": message["id"], "result": {}})
+        if call.request["method"] == "initialize":
+            self.send({"method": "notifications/initialized"})
+
+    def check(self, call: Call, id: str) -> None:
+        answers = [message for message in self.heard.messages if message.get("id") == id]
+        if call.answer is not None:
+            expected = {**call.answer, "id": id}
+            assert _without_subscription(answers) == _without_subscription([expected])
+        elif call.ended_at is None:
+            assert answers == []
+        else:
+            assert id in {failed for failed, _ in self.heard.failed} or self.heard.lost
+
+
+def _without_subscription(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    for message in messages:
+        message.get("result", {}).get("_meta", {}).pop(SUBSCRIPTION_ID, None)
+    return messages
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=f"{path.parent.name}-{path.stem}")
+        for path in sorted(TRANSCRIPTS.glob("*/*.jsonl"))
+    ],
+)
+def test_every_request_gets_what_it_got(path: Path) -> None:
+    """F-SHOW-8"""
+
+    async def main() -> None:
+        replayed = Replayed(path)
+        await replayed.recording.open(replayed.heard)
+        calls = replayed.recording.conversation.calls
+        assert calls
+        for number, call in enumerate(calls):
+            await replayed.ask(call, f"new-{number}")
+            if call.request["method"] not in OPENING:
+                replayed.check(call, f"new-{number}")
+        await replayed.recording.close()
+
+    run(main())
