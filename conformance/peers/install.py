@@ -92,7 +92,7 @@ def _install_python(environment: str) -> None:
     requirements = peers.PINS / "python" / f"{environment}.txt"
     _run(base, "-m", "venv", str(peers.INSTALLED / environment))
     own = str(peers.interpreter(environment))
-    quickly = ("--retries", "2", "--disable-pip-version-check")
+    quickly = ("--retries", "2", "--no-compile", "--disable-pip-version-check")
     _run(own, "-m", "pip", "install", "--quiet", *quickly, "-r", str(requirements))
 
 

@@ -30,7 +30,8 @@ def main() -> int:
         print("\nfailed:", *failed, sep="\n  ")
     checks = sum(row.checks for row in rows)
     passed = sum(row.outcome == PASSED for row in rows)
-    print(f"\n{checks} checks; {passed} of {len(rows)} passed; {time.monotonic() - begun:.0f} s")
+    seconds = time.monotonic() - begun
+    print(f"\n{checks} checks; {passed} of {len(rows)} meetings passed in {seconds:.0f}s")
     return exit_code(rows, strict=False)
 
 

@@ -21,8 +21,8 @@ def test_ctrl_c_cancels_the_task_and_then_its_cleaning_up() -> None:
         cancel_on_ctrl_c()
         for step in ("work", "cleaning up"):
             signal.raise_signal(signal.SIGINT)
+            seen.append(step)
             with pytest.raises(asyncio.CancelledError):
-                seen.append(step)
                 await asyncio.sleep(60)
         raise asyncio.CancelledError
 

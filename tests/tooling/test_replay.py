@@ -68,7 +68,7 @@ def test_the_command_says_what_it_did(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["replay", "http/sdk1-terminated"])
     assert command.main() == 0
-    assert "; 3 of 3 passed; " in capsys.readouterr().out
+    assert "; 3 of 3 meetings passed in " in capsys.readouterr().out
     monkeypatch.setattr("sys.argv", ["replay", "no-such-transcript"])
     with pytest.raises(SystemExit):
         command.main()

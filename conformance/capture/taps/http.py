@@ -97,7 +97,8 @@ class _Peer:
 
     async def send(self, event: h11.Event) -> None:
         self.writer.write(self.state.send(event) or b"")
-        await self.writer.drain()
+        with contextlib.suppress(ConnectionError):  # whoever reads from this side finds out
+            await self.writer.drain()
 
 
 class _BrokenOffError(Exception):
@@ -200,11 +201,11 @@ class _Connection:
             await self._client.send(response)
             await self._pass_events(channel)
         else:
-            body = bytearray()
+            received = bytearray()
             while isinstance(event := await self._from_server(channel), h11.Data):
-                body += event.data
-            body[:] = self._tap.to_client(bytes(body))
-            self._note(RECEIVED, channel, {"http": head, "end": "complete"}, body=bytes(body))
+                received += event.data
+            body = self._tap.to_client(bytes(received))
+            self._note(RECEIVED, channel, {"http": head, "end": "complete"}, body=body)
             await self._client.send(response)
             await self._client.send(h11.Data(data=body))
         await self._client.send(h11.EndOfMessage())
