@@ -54,8 +54,8 @@ def main() -> int:
             rows.append(row)
             if row.outcome != NOT_RUN:  # those are named in the end, by their reasons
                 print(row, flush=True)
-    print("", *report(rows), sep="\n\n")
-    print(f"\n{time.monotonic() - begun:.0f} s")
+    print("", *report(rows), sep="\n")
+    print(f"{total(rows)} in {time.monotonic() - begun:.0f}s")
     if arguments.write_readme and exit_code(rows, strict=True) == 0:
         readme.write(rows)
     return exit_code(rows, arguments.strict)
@@ -100,12 +100,17 @@ def rows_of(part: str) -> Iterator[Row]:
         yield Row(part, "the part itself", FAILED, f"{type(error).__name__}: {error}", checks=1)
 
 
-def report(rows: Sequence[Row]) -> list[str]:
-    """Return the paragraphs that sum everything up."""
+def report(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the paragraphs that sum everything up."""
+    for paragraph in (table(rows), groups(rows), what_went_wrong(rows)):
+        if paragraph:
+            yield f"{paragraph}\n"
+
+
+def total(rows: Sequence[Row]) -> str:
+    passed = sum(row.outcome == PASSED for row in rows)
     checks, held = sum(row.checks for row in rows), sum(row.held for row in rows)
-    met = sum(row.outcome == PASSED for row in rows)
-    total = f"{held} of {checks} checks held; {met} of {len(rows)} meetings passed"
-    return [part for part in (table(rows), groups(rows), what_went_wrong(rows), total) if part]
+    return f"{passed} of {len(rows)} meetings passed, {held} of {checks} checks held"
 
 
 if __name__ == "__main__":

@@ -94,22 +94,21 @@ def run() -> Iterator[Row]:
 
 
 def _meet(meeting: Meeting) -> list[Row]:
-    plan = meeting.plan
+    plan, row = meeting.plan, partial(meeting.row, name=meeting.name)
     command = peers.command(plan.server)
-    for environment in (peers.SERVERS[plan.server].environment, *plan.also):
-        if command is None or not peers.is_installed(environment):
-            missing = peers.why_not(environment)
-            return [meeting.row(name=meeting.name, outcome=NOT_RUN, detail=missing)]
+    if command is None:
+        return [row(outcome=NOT_RUN, detail=peers.why_not(peers.SERVERS[plan.server].environment))]
+    for environment in plan.also:
+        if not peers.is_installed(environment):
+            return [row(outcome=NOT_RUN, detail=peers.why_not(environment))]
     if plan.needs and shutil.which(plan.needs) is None:
-        detail = f"{plan.needs} is not on PATH"
-        return [meeting.row(name=meeting.name, outcome=NOT_RUN, detail=detail)]
+        return [row(outcome=NOT_RUN, detail=f"{plan.needs} is not on PATH")]
     try:
         with _target(plan, [*command, *plan.arguments]) as target:
             ours = asyncio.run(asyncio.wait_for(_ask(meeting, target), ASK_LIMIT))
             return [_beside(name, meeting, target, ours) for name in meeting.references]
     except Exception as error:
-        detail = f"{type(error).__name__}: {error}"
-        return [meeting.row(name=meeting.name, outcome=FAILED, detail=detail, checks=1)]
+        return [row(outcome=FAILED, detail=f"{type(error).__name__}: {error}", checks=1)]
 
 
 @contextlib.contextmanager

@@ -87,5 +87,5 @@ def what_went_wrong(rows: Iterable[Row]) -> str:
 
 
 def _wrapped(text: str) -> str:
-    indents = {"initial_indent": "  ", "subsequent_indent": "    "}
-    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False, **indents)
+    lines = textwrap.wrap(text, 94, break_long_words=False, break_on_hyphens=False)
+    return "  " + "\n    ".join(lines)

@@ -64,7 +64,7 @@ const sdk = {
     const name = error?.constructor?.name;
     if (name === "UnauthorizedError") return { failed: "unauthorized", detail };
     if (name === "StreamableHTTPError") return { failed: "http", status: error.code, detail };
-    if (name !== "McpError") return { failed: sdk.version ? "refused" : "other", detail };
+    if (!(error instanceof types.McpError)) return { failed: sdk.version ? "refused" : "other", detail };
     const message = detail.replace(/^MCP error -?\d+: /, "");
     // The SDK gives its own failures codes of JSON-RPC as well.
     if (message === "Request timed out") return { failed: "timeout", detail };

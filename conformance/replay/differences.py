@@ -99,7 +99,7 @@ DIFFERENCES = (
         r"|error is nothing, recorded was \{\"code\": -32601)",
         reference="declares roots and has nobody to ask for them, as its user gave it none",
         ours="answers with none: it cannot declare what it does not answer",
-        why="Roots: a client that supports roots MUST declare them, and MUST NOT otherwise.",
+        why="Roots, Capabilities: declaring roots is to say that they can be listed.",
     ),
     Difference(
         "fields of a form that were left out",
@@ -116,15 +116,6 @@ DIFFERENCES = (
         reference="hands on the task as tasks/cancel returned it",
         ours="cancel_task returns nothing",
         why="An interface of its own: get_task says what became of it.",
-    ),
-    Difference(
-        "a visit that is needed first",
-        transcripts="*",
-        text=r"^step \d+: (failed is nothing, recorded was refused"
-        r'|error is \{"code": -32042, .*, recorded was nothing)',
-        reference="raises an exception of another class, which the driver took for a refusal",
-        ours="raises a PeerError with the server's code, message and data",
-        why="Elicitation, URL Elicitation Required Error: it is an error of JSON-RPC, -32042.",
     ),
     Difference(
         "a visit that the user is asked for",
@@ -149,7 +140,8 @@ DIFFERENCES = (
         text=r"clientCapabilities\.roots\.listChanged is nothing, recorded was true$",
         reference="declares whatever its user declares",
         ours="declares roots without listChanged",
-        why="2026-07-28 has no notification for it: roots are asked for anew where they matter.",
+        why="Roots, Capabilities: the capability is an empty object; there is no notification of "
+        "changes in this revision.",
     ),
     Difference(
         "the metadata of notifications",
@@ -158,8 +150,8 @@ DIFFERENCES = (
         r'\{"io\.modelcontextprotocol/protocolVersion"',
         reference="sends with a notification what every request has to carry",
         ours="sends it with requests only",
-        why="Overview, _meta: these members are required of requests. The example in Cancellation "
-        "has none.",
+        why="Base Protocol, _meta: client requests carry these members. The example in "
+        "Cancellation has none.",
     ),
     Difference(
         "the end of a subscription over HTTP",
@@ -239,8 +231,8 @@ DIFFERENCES = (
         r"|^never sent again: (POST /mcp )?prompts/get$",
         reference="sends whatever its user answers",
         ours="refuses to send what the form does not allow",
-        why="Elicitation, Security Considerations: both parties SHOULD validate the content "
-        "against the schema.",
+        why="Elicitation, Form Mode Security: clients SHOULD validate all responses against the "
+        "schema.",
     ),
     Difference(
         "an unknown revision",
@@ -265,7 +257,8 @@ DIFFERENCES = (
         text=r"^close frame: code is 1000, recorded was 1005$",
         reference="closes without a code",
         ours="closes with 1000, normal closure",
-        why="RFC 6455, 5.5.1: the body is optional; 7.4.1: 1000 is what the absence stands for.",
+        why="RFC 6455, 5.5.1: the body is optional; 7.4.1: 1000 says that the purpose is "
+        "fulfilled.",
     ),
 )
 

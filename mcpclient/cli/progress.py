@@ -75,11 +75,11 @@ class StatusLine:
         parts = [_SPINNER[self._turns % len(_SPINNER)], f"{seconds:.0f} s"]
         progress = self._progress
         if progress is not None and progress.total:
-            done = min(max(progress.progress / progress.total, 0.0), 1.0)
-            parts.append("[" + "#" * round(done * _BAR) + "." * (_BAR - round(done * _BAR)) + "]")
-            parts.append(f"{progress.progress:g}/{progress.total:g}")
+            done = round(_share(progress.progress, progress.total) * _BAR)
+            parts.append("[" + "#" * done + "." * (_BAR - done) + "]")
+            parts.append(f"{_short(progress.progress)}/{_short(progress.total)}")
         elif progress is not None:
-            parts.append(f"{progress.progress:g}")
+            parts.append(_short(progress.progress))
         if progress is not None:
             parts.append(one_line(progress.message))
         return " ".join(parts)
@@ -88,3 +88,22 @@ class StatusLine:
         encoding = self._stream.encoding or "utf-8"
         self._stream.write(text.encode(encoding, "replace").decode(encoding))
         self._stream.flush()
+
+
+# What a server reports may be infinite, no number at all, or an integer beyond all floats.
+
+
+def _share(progress: float, total: float) -> float:
+    """How much is done, from 0 to 1; 0 where that cannot be told."""
+    try:
+        share = progress / total
+    except OverflowError:
+        return 0.0
+    return min(max(0.0, share), 1.0)  # in this order NaN becomes 0
+
+
+def _short(number: float) -> str:
+    try:
+        return f"{number:g}"
+    except OverflowError:
+        return "…"

@@ -7,6 +7,7 @@ list of blocks, and tools may be used.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -93,7 +94,9 @@ class SamplingRequest(Record):
     def max_tokens(self) -> int | None:
         """How many tokens may be generated; a handler must respect it."""
         value = self.raw.get("maxTokens")
-        return int(value) if isinstance(value, (int, float)) else None
+        if isinstance(value, float) and math.isfinite(value):
+            return int(value)
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     @property
     def stop_sequences(self) -> list[str]:

@@ -43,6 +43,22 @@ def test_known_totals_make_a_bar() -> None:
     assert "[########################] 9/6" in drawn(0.55, {"progress": 9, "total": 6})[0]
 
 
+def test_numbers_that_are_none() -> None:
+    """F-SHOW-3: whatever a server counts, the line goes on."""
+    nan, infinity, huge = float("nan"), float("inf"), 10**400
+    empty, full = "." * 24, "#" * 24
+    for progress, total, shown in (
+        (nan, 2, f"[{empty}] nan/2"),
+        (infinity, infinity, f"[{empty}] inf/inf"),
+        (infinity, 2, f"[{full}] inf/2"),
+        (huge, 2, f"[{empty}] …/2"),
+        (huge, 2 * huge, "[############............] …/…"),
+        (huge, None, "…"),
+    ):
+        report: dict[str, object] = {"progress": progress, "total": total}
+        assert drawn(0.55, report)[0].strip() == f"| 0 s {shown}"
+
+
 def test_unknown_totals_make_a_number() -> None:
     """F-SHOW-3"""
     assert drawn(0.55, {"progress": 3}, {"progress": 4.5})[0] == "| 0 s 4.5 "

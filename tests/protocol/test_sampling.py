@@ -75,6 +75,18 @@ def test_a_request_that_holds_next_to_nothing() -> None:
     assert (request.tool_choice, request.model_preferences) == ("auto", {})
 
 
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        *((7, 7), (7.9, 7), (10**400, 10**400)),
+        *((float("nan"), None), (float("inf"), None), (True, None), ("7", None), (None, None)),
+    ],
+)
+def test_how_many_tokens(sent: object, read: int | None) -> None:
+    """F-API-10: what is no number says nothing, NaN and infinity included."""
+    assert SamplingRequest({"maxTokens": sent}).max_tokens == read
+
+
 def test_content_by_type() -> None:
     """F-API-10: text, image and audio."""
     image = {"type": "image", "data": "AAEC", "mimeType": "image/png"}

@@ -235,7 +235,7 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 
 class HttpServer:
     """Answers every request with the same bytes, and tells what it got and when it was left."""
 
-    def __init__(self, answer: bytes, *, cut: bool = False) -> None:
+    def __init__(self, answer: bytes, *, cut: bool) -> None:
         self._answer = answer
         self._cut = cut
         self.got = b""
@@ -252,8 +252,11 @@ class HttpServer:
         self.left.set()
 
 
-async def through_http_tap(server: HttpServer, until: bytes) -> tuple[bytes, list[Seen]]:
+async def through_http_tap(
+    response: bytes, until: bytes = b"", *, cut: bool = False
+) -> tuple[bytes, list[Seen]]:
     """Send one request through the tap, go away when ``until`` has come, and return both views."""
+    server = HttpServer(response, cut=cut)
     port, server_port = free_port(), free_port()
     tap = HttpTap({port: server_port})
     listening = await asyncio.start_server(server, "127.0.0.1", server_port)
@@ -274,7 +277,7 @@ async def through_http_tap(server: HttpServer, until: bytes) -> tuple[bytes, lis
 
 
 def test_the_tap_of_http_passes_a_body_on_and_writes_it_down() -> None:
-    answer, seen = asyncio.run(through_http_tap(HttpServer(ANSWER), b"{}"))
+    answer, seen = asyncio.run(through_http_tap(ANSWER, b"{}"))
     assert answer.endswith(b"\r\n\r\n{}")
     assert [(one.direction, one.channel) for one in seen] == [
         (SENT, "http-1"),
@@ -287,14 +290,14 @@ def test_the_tap_of_http_passes_a_body_on_and_writes_it_down() -> None:
 
 
 def test_the_tap_of_http_passes_events_on_as_they_come_and_that_the_client_left() -> None:
-    answer, seen = asyncio.run(through_http_tap(HttpServer(EVENTS), b"data: 1\n\n"))
+    answer, seen = asyncio.run(through_http_tap(EVENTS, b"data: 1\n\n"))
     assert b"data: 1\n\n" in answer
     assert seen[2].event == b"data: 1\n\n"
     assert (seen[3].direction, seen[3].facts) == (SENT, {"end": "closed"})
 
 
 def test_the_tap_of_http_passes_on_that_the_server_broke_off() -> None:
-    answer, seen = asyncio.run(through_http_tap(HttpServer(EVENTS, cut=True), b""))
+    answer, seen = asyncio.run(through_http_tap(EVENTS, cut=True))
     assert not answer.endswith(b"0\r\n\r\n")
     assert seen[-1].facts == {"end": "cut off"}
 

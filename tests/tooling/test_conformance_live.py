@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance import peers
-from conformance.comparing import Allowance, compare, differences
+from conformance.comparing import Allowance, Report, compare, differences
 from conformance.live import REFERENCES, TRANSPORTS
 from conformance.live_plans import ALLOWANCES, plans
 from conformance.summary import REVISIONS
@@ -61,7 +61,8 @@ def test_several_differences_in_one_answer_cost_one_check() -> None:
 
 def test_an_allowance_covers_one_reference_and_the_whole_difference() -> None:
     allowed = (Allowance("one", r"server\.\w is missing", "it makes it up"),)
-    theirs, ours = {"server": {"a": 1}}, {"server": {}}
+    theirs = {"server": {"a": 1}}
+    ours: Report = {"server": {}}
     assert compare("one", theirs, ours, allowed).held == 1
     assert compare("another", theirs, ours, allowed).held == 0
     assert compare("one", {"server": {"ab": 1}}, ours, allowed).held == 0
