@@ -26,6 +26,29 @@ def test_what_is_not_said_is_harmless() -> None:
     assert dict(outgoing.caller_headers) == {}
 
 
+def test_headers_are_made_of_the_message_and_once() -> None:
+    """F-WIRE-1: most transports have none, and then they are never made."""
+    asked = []
+
+    def headers(message: messages.Message) -> dict[str, str]:
+        asked.append(message)
+        return {"Mcp-Method": message["method"]}
+
+    outgoing = Outgoing(messages.request(5, "ping", None), headers=headers)
+    assert asked == []
+    assert outgoing.headers == {"Mcp-Method": "ping"}
+    assert outgoing.headers == {"Mcp-Method": "ping"}
+    assert asked == [outgoing.message]
+
+
+def test_the_text_is_the_message() -> None:
+    """F-WIRE-1: also where its metadata was made into text before, once for all requests."""
+    plain = Outgoing(messages.request(5, "ping", {"a": 1}))
+    assert plain.encode() == b'{"jsonrpc":"2.0","id":5,"method":"ping","params":{"a":1}}'
+    request = messages.request(5, "ping", {"a": 1, "_meta": {"b": 2}})
+    assert Outgoing(request, meta=b'{"b":2}').encode() == Outgoing(request).encode()
+
+
 def test_repr_shows_no_content() -> None:
     """F-AUTH-12: a log line with an outgoing message tells method and id only."""
     secret = messages.request(5, "tools/call", {"arguments": {"password": "s3cret"}})
