@@ -207,7 +207,7 @@ class Redactor:
     def _field(self, text: str) -> str:
         name, equals, value = text.partition("=")
         if not equals or name in _PUBLIC_FIELDS:
-            return text
+            return self.text(text)
         return f"{name}={quote_plus(self.name_of(unquote_plus(value)))}"
 
 

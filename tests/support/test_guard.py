@@ -62,7 +62,12 @@ def run_tests(folder: Path, **environment: str) -> str:
     finished = subprocess.run(
         [sys.executable, "-m", "pytest", "-rA", "--strict-markers", *plugins, "test_sample.py"],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": f"{TOP}{os.pathsep}{folder}", **environment},
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{TOP}{os.pathsep}{folder}",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            **environment,
+        },
         check=False,
         capture_output=True,
         text=True,
