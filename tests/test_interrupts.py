@@ -139,7 +139,7 @@ def test_with_a_server_process(after: tuple[int, ...]) -> None:
             ask = {"method": "elicitation/create", "params": FORM}
             await client.call_tool("ask", ask)
 
-    sweep(work, 5, after)
+    sweep(work, 3 if after else 5, after)
 
 
 FORM = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
@@ -199,7 +199,7 @@ def test_over_the_network(
             act = "ask" if "json" not in url else "echo"
             await client.call_tool("soak", {"act": act, **more})
 
-    sweep(work, 5, after)
+    sweep(work, 3 if after else 5, after)
 
 
 # On the command line, at every step of the protocol
