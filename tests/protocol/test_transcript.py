@@ -202,3 +202,28 @@ def test_what_is_no_transcript_is_refused(lines: list[str], reason: str) -> None
 def test_the_header_is_for_its_own_connection_only() -> None:
     value: dict[str, Any] = read_transcripts([HEADER])[0].header
     assert value == json.loads(HEADER)
+
+
+@pytest.mark.parametrize(
+    ("line", "facts"),
+    [
+        (b'{"a":1}\n', {"message": {"a": 1}}),
+        (b'{"a":1}\r\n', {"message": {"a": 1}, "line_end": "\r\n"}),
+        (b'{"a":1', {"text": '{"a":1', "line_end": ""}),
+        (b"\xff\n", {"base64": "/w=="}),
+    ],
+)
+def test_a_line_says_how_it_ended(line: bytes, facts: Record) -> None:
+    """F-SHOW-8"""
+    assert line_facts(line) == facts
+    assert bytes_of_payload(facts) + facts.get("line_end", "\n").encode() == line
+
+
+def test_events_end_with_a_blank_line() -> None:
+    """F-SHOW-8: also one that came in two pieces; the rest waits."""
+    buffer = bytearray(b"data: 1\n\ndata: 2\r\n\r\ndata: 3\n")
+    assert list(event_blocks(buffer)) == [b"data: 1\n\n", b"data: 2\r\n\r\n"]
+    searched = len(buffer)
+    buffer += b"\n"
+    assert list(event_blocks(buffer, searched)) == [b"data: 3\n\n"]
+    assert not buffer
