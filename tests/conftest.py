@@ -61,6 +61,12 @@ NEEDS = (
 )
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return how many processes share the tests: many a test waits for a process to end."""
+    return min(2 * (os.cpu_count() or 1), 16)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     for need in NEEDS:
         config.addinivalue_line("markers", f"{need.marker}: {need.reason}")

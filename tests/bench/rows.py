@@ -173,7 +173,7 @@ ROWS = (
         in_quick=False,
         fresh_worker=True,
     ),
-    Row("import", "import", "import", "none", (CPU_MILLISECONDS, RESIDENT), count=1),
+    Row("import", "import of connect", "import", "none", (CPU_MILLISECONDS, RESIDENT), count=1),
     Row(
         "sse-64mb",
         "HTTP SSE, a 64 MB result",
