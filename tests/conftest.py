@@ -6,6 +6,7 @@ the test as well.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import shutil
@@ -61,10 +62,10 @@ NEEDS = (
 )
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Return how many processes share the tests: many a test waits for a process to end."""
-    return min(2 * (os.cpu_count() or 1), 16)
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector, which many a test asks for, what stays to the end anyway."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -150,7 +150,7 @@ RULES: list[Callable[[list[Import]], Iterator[str]]] = [
 ]
 
 
-@functools.lru_cache(maxsize=None)  # it takes longer than all rules
+@functools.cache  # it takes longer than all rules
 def imports_of_the_package() -> list[Import]:
     return all_imports(read_sources(PACKAGE))
 
