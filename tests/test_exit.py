@@ -13,7 +13,7 @@ from random import Random
 import pytest
 
 from tests.net.process_helpers import is_alive, wait_until
-from tests.soak.lanes import SERVER, _free_port
+from tests.soak.lanes import SERVER, free_port
 from tests.support.subprocesses import TOP
 
 pytestmark = pytest.mark.needs_posix
@@ -24,7 +24,7 @@ PROGRAM = TOP / "tests" / "servers" / "exiting_client.py"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
     """The ledger and the port of a server for all transports."""
-    words = [str(tmp_path_factory.mktemp("exit") / "ledger"), str(_free_port(Random()))]
+    words = [str(tmp_path_factory.mktemp("exit") / "ledger"), str(free_port(Random()))]
     with subprocess.Popen(
         [*SERVER, *words], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from contextlib import AbstractAsyncContextManager
 from typing import Any, Callable
 
 import mcpclient
+from conformance.auth_scenarios import Following
 
 __all__ = ["authentication"]
 
@@ -37,30 +37,15 @@ def authentication(auth: Mapping[str, Any] | None, client_name: str, visit: Visi
     )
 
 
-class _Visitor:
-    """An `AuthProvider` in memory, whose user goes where he was sent when it was recorded."""
+class _Visitor(Following):
+    """An `AuthProvider` whose user goes where he was sent when it was recorded."""
 
     def __init__(self, visit: Visit) -> None:
+        super().__init__()
         self._visit = visit
-        self._store = mcpclient.MemoryStore()
-
-    async def load(self, key: str) -> Mapping[str, object] | None:
-        return await self._store.load(key)
-
-    async def save(self, key: str, record: Mapping[str, object] | None) -> None:
-        await self._store.save(key, record)
-
-    def lock(self, name: str) -> AbstractAsyncContextManager[object]:
-        return self._store.lock(name)
-
-    async def open_redirect(self, configured: str | None, registered: tuple[str, ...]) -> str:
-        return configured or REDIRECT
 
     async def authorize(self, request: mcpclient.Authorize) -> mcpclient.Callback | None:
         location = await self._visit(request.url)
         if location is None:
             raise mcpclient.AuthorizationDenied("the user says no to what was never recorded")
         return mcpclient.parse_callback(location)
-
-    async def show_device_code(self, request: mcpclient.ShowDeviceCode) -> None:
-        raise mcpclient.AuthorizationRequired(request.verification_uri)

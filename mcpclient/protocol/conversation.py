@@ -14,10 +14,10 @@ from ..framing.headers import Headers
 from ..framing.sse import EventDecoder, ServerSentEvent
 from ..jsonrpc.codec import MalformedMessage, decode
 from ..jsonrpc.messages import Message, RequestId
+from .listen import SUBSCRIPTION_ID
 from .transcript import Record, Transcript, bytes_of_event, bytes_of_payload
 
 __all__ = [
-    "SUBSCRIPTION_ID",
     "Call",
     "Conversation",
     "Failed",
@@ -29,9 +29,6 @@ __all__ = [
 ]
 
 _NO_ANSWER = {"type": "ConnectionLost", "text": "the server ended without an answer"}
-
-SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
-"""The member of ``_meta`` in which news name the request that asked for them."""
 
 
 @dataclass

@@ -15,6 +15,7 @@ from ..jsonrpc.messages import RequestId
 from .tasks import Task
 
 __all__ = [
+    "SUBSCRIPTION_ID",
     "Backlog",
     "EventsMissed",
     "ListenEvent",
@@ -28,7 +29,8 @@ __all__ = [
     "event_of",
 ]
 
-_SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
+SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
+"""The member of ``_meta`` in which news name the request that asked for them."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,7 @@ class Stream:
         A notification that names no subscription belongs to all that asked for its kind.
         """
         meta = params.get("_meta")
-        subscription = meta.get(_SUBSCRIPTION_ID) if isinstance(meta, Mapping) else None
+        subscription = meta.get(SUBSCRIPTION_ID) if isinstance(meta, Mapping) else None
         if method == "notifications/subscriptions/acknowledged":
             if self._is_own(subscription) and self.acknowledged is None:
                 self.acknowledged = ListenFilter.from_wire(params.get("notifications"))

@@ -20,7 +20,6 @@ from ..jsonrpc.codec import encode
 from ..jsonrpc.messages import ErrorCode, Message, RequestId
 from ..net.recorder import read_recording
 from ..protocol.conversation import (
-    SUBSCRIPTION_ID,
     Call,
     Failed,
     Heard,
@@ -28,6 +27,7 @@ from ..protocol.conversation import (
     Step,
     read_calls,
 )
+from ..protocol.listen import SUBSCRIPTION_ID
 from ..protocol.outgoing import Outgoing
 from ..protocol.recorded_errors import error_of
 from ..protocol.redaction import Redactor

@@ -89,7 +89,7 @@ class Lane:
         """Start a server and a client."""
         self._ledger = ledger
         if self.kind != "stdio":
-            self._port = self._port or _free_port(self._random)
+            self._port = self._port or free_port(self._random)
             self._start_server()
             self._keeping = asyncio.ensure_future(self._keep_server())
         self._new_client()
@@ -317,7 +317,7 @@ def _ignore(progress: object) -> None:
     pass
 
 
-def _free_port(random: Random) -> int:
+def free_port(random: Random) -> int:
     while True:
         port = random.choice(_PORTS)
         with socket.socket() as probe, suppress(OSError):

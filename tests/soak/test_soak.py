@@ -312,4 +312,4 @@ def test_quantiles() -> None:
 
 def test_a_port_is_free() -> None:
     assert os.name == "posix"
-    assert lanes._free_port(Random(1)) in lanes._PORTS
+    assert lanes.free_port(Random(1)) in lanes._PORTS

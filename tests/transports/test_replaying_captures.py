@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from mcpclient.protocol.conversation import SUBSCRIPTION_ID, Call
+from mcpclient.protocol.conversation import Call
+from mcpclient.protocol.listen import SUBSCRIPTION_ID
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.replaying import Recording
 from tests.support.subprocesses import TOP

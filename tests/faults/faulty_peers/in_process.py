@@ -26,13 +26,13 @@ class EndWire(Wire):
         self._end.send(message)
 
     def raw(self, text: bytes) -> None:
-        raise NotImplementedError("there are no bytes")
+        raise AssertionError("in process there are no bytes")
 
     def cut(self, text: bytes) -> None:
-        raise NotImplementedError("there are no bytes")
+        raise AssertionError("in process there are no bytes")
 
     def noise(self) -> None:
-        raise NotImplementedError("there are no bytes")
+        raise AssertionError("in process there are no bytes")
 
     def drop(self) -> None:
         self.over.set_result(None)
