@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -46,7 +45,7 @@ def test_the_newest_patch_release_of_a_version_manager_is_found(
         interpreter.parent.mkdir(parents=True)
         interpreter.write_text("#!/bin/sh\necho 3.14\n")
         interpreter.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path) + os.pathsep + "/bin")
+    monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
     monkeypatch.setattr(sys, "version_info", (3, 9, 0))
     found = pythons.find("3.14")
