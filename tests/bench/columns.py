@@ -25,25 +25,37 @@ COLUMN_KEYS = (*DEFAULT_KEYS, "lean")
 USUAL = ("stdio", "json", "stream", "none")
 ALL = (*USUAL, "ws")
 
+# The package by its name, and then what a client needs.
 IMPORT_PYTHON = """
 import time
+def memory():
+    try:
+        with open("/proc/self/status") as status:
+            pages = [line.split()[1] for line in status if line.startswith("VmRSS")]
+    except OSError:
+        pages = ["0"]
+    return int(pages[0]) * 1024
+start = time.process_time()
+import {module}
+answer = {{"count": 1, "name_cpu": time.process_time() - start, "name_memory": memory()}}
 start = time.process_time()
 {statement}
-cpu = time.process_time() - start
-try:
-    with open("/proc/self/status") as status:
-        pages = [line.split()[1] for line in status if line.startswith("VmRSS")]
-except OSError:
-    pages = ["0"]
-print('{{"count": 1, "cpu": %r, "memory": %d}}' % (cpu, int(pages[0]) * 1024))
+answer["cpu"] = answer["name_cpu"] + time.process_time() - start
+answer["memory"] = memory()
+import json
+print(json.dumps(answer))
 """
 IMPORT_NODE = """
 const start = process.cpuUsage();
+const spent = () => {{
+  const used = process.cpuUsage(start);
+  return (used.user + used.system) / 1e6;
+}};
 await import("{index}");
+const answer = {{ count: 1, name_cpu: spent(), name_memory: process.memoryUsage().rss }};
 await import("{stdio}");
-const used = process.cpuUsage(start);
-const cpu = (used.user + used.system) / 1e6;
-console.log(JSON.stringify({{ count: 1, cpu, memory: process.memoryUsage().rss }}));
+Object.assign(answer, {{ cpu: spent(), memory: process.memoryUsage().rss }});
+console.log(JSON.stringify(answer));
 """
 
 
@@ -81,9 +93,9 @@ def find_columns(keys: list[str], peers: Path) -> list[Column]:
 
 
 def _python_column(
-    key: str, title: str, python: str, modules: str = "", statement: str = ""
+    key: str, title: str, python: str, module: str = "", statement: str = ""
 ) -> Column:
-    source = IMPORT_PYTHON.format(statement=statement or f"import {modules}")
+    source = IMPORT_PYTHON.format(module=module, statement=statement)
     return Column(
         key,
         title,
@@ -93,7 +105,7 @@ def _python_column(
 
 
 def _floor() -> Column:
-    floor = _python_column(FLOOR, "asyncio floor", sys.executable, "asyncio, json")
+    floor = _python_column(FLOOR, "asyncio floor", sys.executable, "asyncio", "import json")
     return replace(floor, transports=ALL)
 
 
@@ -105,7 +117,7 @@ def _lean() -> Column:
 
 def _library() -> Column:
     statement = "from mcpclient import connect"
-    column = _python_column(LIBRARY, "mcpclient", sys.executable, statement=statement)
+    column = _python_column(LIBRARY, "mcpclient", sys.executable, "mcpclient", statement)
     return replace(column, transports=ALL)
 
 
@@ -131,7 +143,7 @@ def _installed(peers: Path, key: str, package: str, major: str, statement: str) 
     if not found:
         return Column(key, package, absent=f"no environment with {package} {major}.x in {peers}")
     *_, python, release = max(found)
-    return _python_column(key, f"{package} {release}", python, statement=statement)
+    return _python_column(key, f"{package} {release}", python, package, statement)
 
 
 def _environments(peers: Path) -> Iterator[tuple[str, dict[str, str]]]:

@@ -62,6 +62,10 @@ CPU_MICROSECONDS = Measure(
     "cpu", "µs CPU each", lambda answer, row: 1e6 * answer["cpu"] / answer["count"]
 )
 CPU_MILLISECONDS = Measure("cpu", "ms CPU", lambda answer, row: 1e3 * answer["cpu"])
+NAME_CPU = Measure("name_cpu", "ms CPU by name", lambda answer, row: 1e3 * answer["name_cpu"])
+NAME_MEMORY = Measure(
+    "name_memory", "MiB by name", lambda answer, row: answer["name_memory"] / MEBIBYTE
+)
 PEAK = Measure(
     "peak",
     "x payload",
@@ -173,7 +177,14 @@ ROWS = (
         in_quick=False,
         fresh_worker=True,
     ),
-    Row("import", "import of connect", "import", "none", (CPU_MILLISECONDS, RESIDENT), count=1),
+    Row(
+        "import",
+        "import of the package and of connect",
+        "import",
+        "none",
+        (NAME_CPU, NAME_MEMORY, CPU_MILLISECONDS, RESIDENT),
+        count=1,
+    ),
     Row(
         "sse-64mb",
         "HTTP SSE, a 64 MB result",

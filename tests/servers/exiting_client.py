@@ -109,9 +109,11 @@ def leave_many(kept: Kept) -> None:
     stopping = loop.create_task(stop())
     loop.run_forever()
     loop.run_until_complete(stopping)
-    for task in asyncio.all_tasks(loop):
+    running = asyncio.all_tasks(loop)
+    for task in running:
         task.cancel()
-    loop.run_until_complete(asyncio.sleep(0.01))
+    loop.run_until_complete(asyncio.gather(*running, return_exceptions=True))
+    loop.run_until_complete(loop.shutdown_asyncgens())
     loop.close()
 
 
