@@ -67,21 +67,29 @@ def in_finalizer(frame: FrameType | None) -> bool:
 
 @contextmanager
 def listening_for_noise() -> Iterator[list[str]]:
-    """Hear what asyncio and Python say of lost exceptions."""
+    """Hear what asyncio and Python say of lost exceptions, instead of the guard of all tests."""
     noise: list[str] = []
+
+    def hear(record: logging.LogRecord) -> bool:
+        if record.levelno < logging.ERROR:
+            return True
+        noise.append(record.getMessage())
+        return False
+
     handler = logging.Handler(logging.ERROR)
-    handler.emit = lambda record: noise.append(record.getMessage())  # type: ignore[method-assign]
-    loggers = [logging.getLogger(name) for name in ("asyncio", "mcpclient")]
+    handler.emit = hear  # type: ignore[method-assign, assignment]
+    asyncio_logger, own_logger = logging.getLogger("asyncio"), logging.getLogger("mcpclient")
     hook = sys.unraisablehook
     sys.unraisablehook = lambda facts: noise.append(f"{facts.exc_value!r} in {facts.object!r}")
-    for logger in loggers:
-        logger.addHandler(handler)
+    asyncio_logger.addFilter(hear)
+    own_logger.addHandler(handler)
     try:
         yield noise
+        gc.collect()
     finally:
         sys.unraisablehook = hook
-        for logger in loggers:
-            logger.removeHandler(handler)
+        asyncio_logger.removeFilter(hear)
+        own_logger.removeHandler(handler)
 
 
 def interrupted(work: Callable[[], Coroutine[Any, Any, None]], *numbers: int) -> tuple[str, int]:
@@ -112,16 +120,16 @@ def sweep(
     # A second Ctrl-C is an exception out of nowhere, even amid cleaning up; so is the first before
     # Python 3.11. What asyncio says then is not looked at.
     is_rude = bool(after) or sys.version_info < (3, 11)
-    for index, number in enumerate(range(1, calls - step, step)):
-        before = Resources.held_now()
-        again = [number + after[index % len(after)]] if after else []
-        with listening_for_noise() as noise:
+    with listening_for_noise() as noise:
+        for index, number in enumerate(range(1, calls - step, step)):
+            before = Resources.held_now()
+            again = [number + after[index % len(after)]] if after else []
             outcome, reached = interrupted(work, number, *again)
-        where = f"interrupted at call {number} of {calls}, again at {again}"
-        # Not every time the server's messages come in the same pieces.
-        assert outcome == ("interrupted" if reached >= number else "returned"), where
-        assert noise == [] or is_rude, where
-        assert left_behind(before) == [], where
+            where = f"interrupted at call {number} of {calls}, again at {again}"
+            # Not every time the server's messages come in the same pieces.
+            assert outcome == ("interrupted" if reached >= number else "returned"), where
+            assert noise == [] or is_rude, where
+            assert left_behind(before) == [], where
 
 
 def ask_user(request: object) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def read(chunks: list[bytes], coding: str) -> bytes | None:
     output = b""
     for chunk in chunks:
         for piece in decoder.decode(chunk):
-            assert 0 < len(piece) <= max(MAX_PIECE, len(chunk))
+            assert len(piece) <= max(MAX_PIECE, len(chunk))
             output += piece
     decoder.finish()
     assert len(output) <= LIMIT

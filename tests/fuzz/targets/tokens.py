@@ -27,7 +27,7 @@ def target(data: bytes) -> None:
         assert SECRET not in str(error)
         return
     encode_header("Authorization", f"{tokens.token_type} {tokens.access_token}")
-    assert tokens.expires_at is None or tokens.expires_at > NOW
+    assert tokens.expires_at is None or tokens.expires_at >= NOW
     assert tokens.renew_at is None or tokens.renew_at <= (tokens.expires_at or 0)
     assert tokens.access_token not in repr(tokens) or len(tokens.access_token) < 20
     stored = json.loads(json.dumps(tokens.to_record()))
