@@ -1,4 +1,4 @@
-"""mcpclient: a client for the Model Context Protocol, in pure Python, with no dependency at all.
+"""mcpclient: a client for the Model Context Protocol, in pure Python, without any dependency.
 
 ::
 
@@ -8,19 +8,19 @@
         result = await client.call_tool("echo", {"message": "hi"}, timeout=5, on_progress=print)
         print(result.text)
 
-Everything public is a name of this package; each is imported when it is first used (PEP 562).
+Everything public is a name in this package; each is imported when it is first used (PEP 562).
 
-The house, from the ground up; a module imports only from lower floors:
+The floors of the house, from the ground up. A module imports only from lower floors:
 
-- ``errors``      every exception, one tree
-- ``framing/``    bytes to events and back: NDJSON, SSE, HTTP/1.1, URLs
+- ``errors``      every exception, in one tree
+- ``framing/``    bytes to events and back: lines, server-sent events, HTTP/1.1, WebSocket, URLs
 - ``jsonrpc/``    messages, their JSON text, the requests in flight
-- ``protocol/``   what MCP means, still without I/O: revisions, eras, negotiation, types
-- ``auth/``       authorization as flows that say what to do
-- ``net/``        the only place that touches sockets, processes and the clock
-- ``transports/`` an outgoing message goes in, messages come out
+- ``protocol/``   what MCP means, without I/O: revisions, eras, negotiation, types, JSON Schema
+- ``auth/``       authorization, as flows that say what to do next
+- ``net/``        the only place that touches sockets, processes, files, the browser and the clock
+- ``transports/`` outgoing messages go in, incoming messages come out
 - ``client/``     one server: connecting, calling, closing
-- ``cli/``        the command line
+- ``cli/``        the command line, one file per command
 """
 
 from __future__ import annotations

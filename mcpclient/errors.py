@@ -5,13 +5,13 @@
     McpError
     ├── UsageError                 ours: the caller asked for something that cannot be done
     │   ├── ClientClosed             the client was closed, or closed while the call waited
-    │   ├── HandlerFailed            what the server asked for was not given by its handler
-    │   └── NotRecorded              a replay was asked for what its recording does not hold
+    │   ├── HandlerFailed            a handler did not answer what the server asked
+    │   └── NotRecorded              a replay was asked for something it has no record of
     ├── ServerError                theirs: the server answered, but not with a result
     │   ├── PeerError                a JSON-RPC error object
     │   │   └── UrlElicitationRequired   someone has to visit a URL before the call can be made
     │   ├── ToolError                a tool's own failure, when ``raise_on_error`` asked for it
-    │   ├── TaskFailed               a task ended without the result it was waited for
+    │   ├── TaskFailed               a task ended without giving its result
     │   ├── ProtocolViolation        bytes or messages that break the protocol
     │   │   ├── MessageTooLarge        a message over ``max_message_size``
     │   │   └── SkillVerificationError a skill that is not what its entry says
@@ -25,7 +25,7 @@
     │   └── CallTimeout              no answer in time; the server was told to stop
     └── AuthError                  authorization
         ├── AuthorizationRequired    a human has to visit a URL first
-        ├── AuthorizationDenied      the human, or the server on his behalf, said no
+        ├── AuthorizationDenied      the user, or the authorization server, said no
         ├── RegistrationRequired     no way to become a client the authorization server knows
         ├── TokenRequestFailed       the token endpoint refused
         ├── InsufficientScope        more authorization would not help
@@ -75,7 +75,7 @@ __all__ = [
     "UsageError",
 ]
 
-E = TypeVar("E", bound="McpError")
+AnyMcpError = TypeVar("AnyMcpError", bound="McpError")
 
 # How much of an answer's body an exception's text shows; the field holds all that was kept.
 _SHOWN_BODY = 500
@@ -86,8 +86,8 @@ _SHOWN_PARAMS = 3
 class McpError(Exception):
     """Root of every error this library raises on purpose."""
 
-    def again(self: E) -> E:
-        """Return the same error to raise once more: every waiter gets a traceback of its own."""
+    def again(self: AnyMcpError) -> AnyMcpError:
+        """Return a copy to raise again, so that every waiter gets a traceback of its own."""
         twin = copy.copy(self)
         twin.__cause__ = self.__cause__
         return twin
@@ -105,11 +105,11 @@ class ClientClosed(UsageError):
 
 
 class HandlerFailed(UsageError):
-    """The server asked for something, and the handler for it gave no answer that can be sent.
+    """The server asked for something, and its handler gave no answer that can be sent.
 
-    It raised (then ``__cause__`` is what it raised), returned what does not fit, or the user said
-    no. Fields: ``method`` (what the server asked), ``reason``, and ``code``, the error code that
-    the server is told where it waits for an answer.
+    The handler raised (``__cause__`` is then its exception), returned a value that does not fit, or
+    the user refused. Fields: ``method`` (what the server asked), ``reason``, and ``code``, the
+    JSON-RPC error code sent to a server that waits for an answer.
     """
 
     def __init__(self, method: str, reason: str, code: int = -32603) -> None:
@@ -123,11 +123,11 @@ class HandlerFailed(UsageError):
 
 
 class NotRecorded(UsageError):
-    """A replay was asked for what its recording does not hold.
+    """A replay was asked for something that is not in its recording.
 
-    Fields: ``recording`` (its name), ``method``, ``params`` as they were looked for, secrets
-    replaced, and ``recorded``: the params of the recorded requests of this method, the most similar
-    first.
+    Fields: ``recording`` (its name), ``method``, ``params`` (as they were looked up, with secrets
+    replaced) and ``recorded``: the params of the requests that were recorded for this method, the
+    most similar first.
     """
 
     def __init__(
@@ -212,10 +212,10 @@ class ToolError(ServerError):
 
 
 class TaskFailed(ServerError):
-    """A task is over, or is not to be had any more, and there is neither a result nor an error.
+    """A task ended, or the server no longer knows it, and there is neither a result nor an error.
 
-    Fields: ``task_id``, ``status`` (the last known: ``"cancelled"`` when someone cancelled it) and
-    ``message``, the server's words or the reason.
+    Fields: ``task_id``, ``status`` (the last one known, such as ``"cancelled"``) and ``message``:
+    what the server said about it, or the reason found here; None when there is neither.
     """
 
     def __init__(self, task_id: str, status: str, message: str | None = None) -> None:
@@ -259,11 +259,11 @@ class MessageTooLarge(ProtocolViolation):
 
 
 class SkillVerificationError(ProtocolViolation):
-    """What was read is not what the entry of its skill says, so it must not be used.
+    """The content of a skill does not agree with its entry, so it must not be used.
 
     Fields: ``uri`` (of the file, or of the skill itself), ``check`` (``"entry"``, ``"unlisted"``,
-    ``"size"``, ``"digest"`` or ``"front matter"``) and ``reason``. The skill may also have changed
-    since its entry was fetched: fetch the entry anew, and have it approved anew.
+    ``"size"``, ``"digest"`` or ``"front matter"``) and ``reason``. The skill may have changed since
+    its entry was fetched: then fetch the entry again, and ask for approval again.
     """
 
     def __init__(self, uri: str, check: str, reason: str) -> None:
@@ -281,7 +281,7 @@ class HttpError(ServerError):
 
     Fields: ``status`` (integer), ``headers`` (case-insensitive mapping), ``body`` (bytes, at most
     64 KiB of them), ``url`` (without credentials or query), and ``authenticate``, the values of
-    ``WWW-Authenticate`` and ``Mcp-Auth-Server``, which name what a 401 or 403 wants.
+    ``WWW-Authenticate`` and ``Mcp-Auth-Server``, which say what a 401 or 403 asks for.
     """
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes, url: str = "") -> None:
@@ -332,7 +332,7 @@ class SessionExpired(HttpError):
 
 
 class NetworkError(McpError):
-    """Nothing came back: the network's, the operating system's or the clock's doing."""
+    """No answer came: the network failed, the operating system refused, or time ran out."""
 
 
 class ConnectFailed(NetworkError):
@@ -365,7 +365,10 @@ class CommandNotFound(ConnectFailed):
         self.search_path = search_path
 
     def __str__(self) -> str:
-        return f"cannot start {self.command[0]!r}: {self.reason}; PATH searched: {self.search_path}"
+        name = self.command[0]
+        searched = not ("/" in name or "\\" in name)  # a path is not looked up
+        where = f"; PATH searched: {self.search_path}" if searched else ""
+        return f"cannot start {name!r}: {self.reason}{where}"
 
 
 class ConnectionLost(NetworkError):
@@ -486,8 +489,8 @@ class RegistrationRequired(AuthError):
 class TokenRequestFailed(AuthError):
     """The authorization server refused a request for a token.
 
-    Fields: ``error`` (a code of RFC 6749 section 5.2, or "invalid_response" when the answer made no
-    sense), ``description`` (the server's words, without what must stay secret) and ``status``.
+    Fields: ``error`` (a code of RFC 6749 section 5.2, or "invalid_response" for an answer that
+    makes no sense), ``description`` (the server's words, without secrets) and ``status`` (of HTTP).
     """
 
     def __init__(self, error: str, description: str, status: int) -> None:
@@ -502,7 +505,7 @@ class TokenRequestFailed(AuthError):
 
 
 class InsufficientScope(AuthError):
-    """The server wants scopes, and asking for them again would change nothing.
+    """The server asks for scopes, and requesting them once more would change nothing.
 
     Fields: ``required``, the scopes the server named, and ``requested``, those asked for before.
     """

@@ -115,6 +115,11 @@ EXAMPLES: list[tuple[McpError, str]] = [
         CommandNotFound(["npx", "-y"], "no such file", "/bin"),
         "cannot start 'npx': no such file; PATH searched: /bin",
     ),
+    (
+        CommandNotFound(["./server"], "no such command", "/bin"),
+        "cannot start './server': no such command",
+    ),
+    (CommandNotFound(["bin\\server"], "no", "/bin"), "cannot start 'bin\\\\server': no"),
     (ConnectionLost("reset"), "reset"),
     (
         ProcessExited(["npx", "a b"], 1, "Traceback\n"),

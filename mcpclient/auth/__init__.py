@@ -5,5 +5,6 @@ Nothing here opens a connection, reads a clock or a file, or shows a browser. A 
 
 Where to look: `flow` decides what answers a 401 or a 403, `discovery` finds the authorization
 server, `registration` the client's identity, `authorization_code` and its neighbours obtain tokens,
-`url_guard` says where a URL named by a server may point, `signing` holds the only cryptography.
+`url_guard` says where a URL named by a server may point, `signing` (with `p256`) holds the only
+cryptography.
 """

@@ -59,7 +59,7 @@ _EMBEDDING = [
     (IPv6Network("2002::/16"), 80, "6to4"),
 ]
 
-# The longest number each number of parts leaves for the last one (inet_aton(3)).
+# The last part has to stay below this, by the number of parts (inet_aton(3)).
 _LAST_PART_LIMIT = {1: 1 << 32, 2: 1 << 24, 3: 1 << 16, 4: 1 << 8}
 
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+", re.ASCII)
@@ -101,11 +101,14 @@ def _parse_number(part: str) -> int | None:
 
 
 def forbidden_reason(address: IPv4Address | IPv6Address) -> str | None:
-    """Why no server may send a client to ``address``, or None when it is a public one."""
+    """Why no server may send a client to ``address``, or None when it is a public one.
+
+    The reason is a word or two that name the kind of address: "loopback", "IPv4-mapped private".
+    """
     if isinstance(address, IPv4Address):
         return next((reason for network, reason in _IPV4_RANGES if address in network), None)
     if getattr(address, "scope_id", None) is not None:
-        return "an address with a zone"
+        return "zoned"
     for network, reason in _IPV6_RANGES:
         if address in network:
             return reason
@@ -115,5 +118,5 @@ def forbidden_reason(address: IPv4Address | IPv6Address) -> str | None:
             # Networks without IPv4 reach public hosts through NAT64; the others are not in use.
             if embedded is None and name == "NAT64":
                 return None
-            return f"{name} {embedded or 'address'}"
+            return f"{name} {embedded}" if embedded else name
     return None if address in _GLOBAL_UNICAST else "reserved"

@@ -1,15 +1,15 @@
 """The authorization code grant with PKCE: out to the user's browser, and back with a code.
 
-OAuth 2.1, RFC 7636 (PKCE), RFC 8707 (resource), RFC 9207 (iss). What must be remembered between out
-and back is a `Pending` record, so that another process can take up the answer.
+Sources: OAuth 2.1, RFC 7636 (PKCE), RFC 8707 (resource), RFC 9207 (iss). What must be remembered
+between the way out and the way back is a `Pending` record, so that another process can continue
+with the answer.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
 from ..errors import AuthError, AuthorizationDenied, UsageError
@@ -32,6 +32,7 @@ __all__ = [
     "forget_pending",
     "obtain",
     "parse_callback",
+    "same_state",
     "take_pending",
 ]
 
@@ -44,7 +45,11 @@ _LONGEST_CALLBACK = 65536
 
 @dataclass(frozen=True, repr=False)
 class Pending:
-    """An authorization between the way out and the way back (RFC 9207: with its issuer)."""
+    """An authorization between the way out and the way back.
+
+    ``client.issuer`` is the issuer the user was sent to; ``iss_expected`` says that its answers
+    always name it (RFC 9207). ``created_at`` is in seconds since the epoch.
+    """
 
     state: str
     verifier: str
@@ -56,7 +61,7 @@ class Pending:
     scopes: tuple[str, ...]
     created_at: float
     resource_metadata_url: str | None = None
-    prover: DpopProver | None = field(default=None)
+    prover: DpopProver | None = None
 
     def __repr__(self) -> str:
         return f"Pending(issuer={self.client.issuer!r})"
@@ -118,8 +123,8 @@ def obtain(request: GrantRequest, options: OAuth) -> Flow[Grant]:
     """The grant a user gives in a browser.
 
     Raises AuthorizationRequired (from the shell) when nobody waits for the user,
-    AuthorizationDenied when he says no, AuthError when the server does not do PKCE or the answer is
-    not one to this request, and what registration and token requests raise.
+    AuthorizationDenied when the user declines, AuthError when the server does not support PKCE or
+    the answer belongs to no request, and what registration and token requests raise.
     """
     server = request.discovery.server
     authorization_endpoint = _checked_endpoint(server)
@@ -152,7 +157,7 @@ def finish(pending: Pending, callback: Callback, server_url: str, policy: UrlPol
     """The grant for the code in ``callback``, whose state chose ``pending``.
 
     Raises AuthError when its ``iss`` is not the issuer this authorization was begun with,
-    AuthorizationDenied for an error, TokenRequestFailed when the code is not taken.
+    AuthorizationDenied when it reports an error, TokenRequestFailed when the code is refused.
     """
     code = _code(pending, callback)
     server = AuthorizationServer(pending.client.issuer, pending.token_endpoint)
@@ -181,7 +186,7 @@ def code_challenge(verifier: str) -> str:
 def parse_callback(text: str) -> Callback:
     """The callback in what a user pastes: the whole address, or its query.
 
-    Raises UsageError when it is none, or names a parameter twice (RFC 6749 section 3.1).
+    Raises UsageError when it contains none, or a parameter twice (RFC 6749 section 3.1).
     """
     text = text.strip()
     query = text.partition("?")[2].partition("#")[0] if "?" in text else text
@@ -193,24 +198,28 @@ def parse_callback(text: str) -> Callback:
     if not parameters.keys() & {"code", "error"} or any(
         len(parameters.get(name, ())) > 1 for name in names
     ):
-        raise UsageError("that is not the address the browser was sent back to")
+        raise UsageError(
+            "that is not the address the browser was sent back to, which has code= and state= in it"
+        )
     return Callback(*(parameters.get(name, [None])[0] for name in names))
 
 
 def take_pending(server_name: str, state: str | None, options: OAuth) -> Flow[Pending]:
-    """The authorization that ``state`` belongs to; it cannot be taken twice.
+    """The authorization that ``state`` belongs to, removed from the store: it serves only once.
 
     Raises AuthError when there is none.
     """
     kept: list[Record] = []
     found = None
     for record in (yield from _pending_records(server_name)):
-        if found is None and state is not None and _same(str(record.get("state")), state):
+        if found is None and state is not None and same_state(str(record.get("state")), state):
             found = Pending.from_record(record, options)
         else:
             kept.append(record)
     if found is None:
-        raise AuthError("the state that came back is not that of an authorization begun here")
+        raise AuthError(
+            "the state that came back is not that of an authorization begun here; log in again"
+        )
     yield from save(_key(server_name), {"pending": kept} if kept else None)
     return found
 
@@ -220,8 +229,8 @@ def forget_pending(server_name: str) -> Flow[None]:
     yield from save(_key(server_name), None)
 
 
-def _same(text: str, other: str) -> bool:
-    # In constant time, so that the state cannot be guessed byte by byte.
+def same_state(text: str, other: str) -> bool:
+    """Compare two states in constant time, so that one cannot be guessed byte by byte."""
     return hmac.compare_digest(text.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
 
 
@@ -288,9 +297,12 @@ def _code(pending: Pending, callback: Callback) -> str:
         if pending.iss_expected:
             raise AuthError("the answer does not name its issuer, which this server always does")
     elif callback.iss != pending.client.issuer:
-        raise AuthError("the answer comes from another issuer than the one asked")
+        raise AuthError(
+            "the answer names another issuer than "
+            f"{without_query(pending.client.issuer)}, which was asked; it is not used"
+        )
     if callback.error is not None:
-        secrets: Sequence[str] = (pending.verifier, pending.state)
+        secrets = (pending.verifier, pending.state)
         raise AuthorizationDenied(
             shown(callback.error, secrets), shown(callback.error_description, secrets)
         )

@@ -13,7 +13,15 @@ from .metadata import AuthorizationServer
 from .options import ClientCredentials, EnterpriseManaged, OAuth
 from .signing import Signer, base64url, sign_jwt
 
-__all__ = ["Client", "authenticate", "choose_method", "configured_client"]
+__all__ = [
+    "NONE",
+    "SECRET_BASIC",
+    "SECRET_POST",
+    "Client",
+    "authenticate",
+    "choose_method",
+    "configured_client",
+]
 
 NONE = "none"
 SECRET_BASIC = "client_secret_basic"
@@ -28,10 +36,10 @@ _ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 @dataclass(frozen=True)
 class Client:
-    """A client identity, good at one ``issuer`` only (except a metadata document's URL).
+    """A client identity, valid at one ``issuer`` only (except for a metadata document's URL).
 
-    ``method`` is its way to authenticate at the token endpoint. What the caller configured
-    (``is_configured``) stays with the caller: its secret is not stored, and no ``signer`` ever is.
+    ``method`` is how it authenticates at the token endpoint. The secret of a client that the caller
+    configured (``is_configured``) is never stored, and neither is any ``signer``.
     """
 
     client_id: str
@@ -100,15 +108,16 @@ def choose_method(
         return NONE
     if supported is None:
         return SECRET_BASIC
-    return next((m for m in (SECRET_BASIC, SECRET_POST, NONE) if m in supported), SECRET_BASIC)
+    preferred = (SECRET_BASIC, SECRET_POST, NONE)
+    return next((method for method in preferred if method in supported), SECRET_BASIC)
 
 
 def authenticate(
     client: Client, form: list[tuple[str, str]], headers: dict[str, str]
 ) -> Flow[None]:
-    """Add to a token request what proves who the client is.
+    """Add to ``form`` and ``headers`` of a token request what proves who the client is.
 
-    Raises AuthError when the client lacks what its method needs.
+    Raises AuthError when the client lacks what its method needs, or the method is not supported.
     """
     if client.method == NONE:
         # A workload's assertion may stand for its client as well.

@@ -1,4 +1,4 @@
-"""The device authorization grant: the user enters a code on any device of his (RFC 8628)."""
+"""The device authorization grant: the user enters a code on any device (RFC 8628)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _USER_CODE = re.compile(r"[!-~]{1,64}", re.ASCII)
 
 
 def obtain(request: GrantRequest, options: OAuth, endpoint: str) -> Flow[Grant]:
-    """The grant a user gives after entering the code he is shown.
+    """The grant a user gives by entering the code that is shown.
 
-    ``endpoint`` is the server's device_authorization_endpoint. Raises AuthorizationDenied when he
-    says no or the code expires, and what registration and token requests raise.
+    ``endpoint`` is the server's device_authorization_endpoint. Raises AuthorizationDenied when the
+    user declines or the code expires, and what registration and token requests raise.
     """
     server = request.discovery.server
     client = yield from identify_client(server, options, None, request.scopes, request.policy)

@@ -1,7 +1,7 @@
 """Finding the authorization server: RFC 9728, then RFC 8414 and OpenID Connect Discovery.
 
-In the order of the MCP authorization specification, with the fallbacks of revision 2025-03-26 for
-servers that publish no metadata.
+The order is that of the MCP authorization specification. For servers that publish no metadata, the
+fallbacks of revision 2025-03-26 follow.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ __all__ = [
 class Discovery:
     """What was found about a server.
 
-    ``resource`` is None where the server publishes no metadata about itself.
-    ``resource_metadata_url`` is where the server said its metadata is, None where it did not.
+    ``resource`` is None when the server publishes no metadata about itself.
+    ``resource_metadata_url`` is where the server said its metadata is, None when it did not say.
     """
 
     server: AuthorizationServer
@@ -63,8 +63,8 @@ def authorization_server_urls(issuer: str) -> list[str]:
 def resource_covers(resource: str, server_url: str) -> bool:
     """Whether metadata for ``resource`` may speak for ``server_url``.
 
-    Same origin, and the same path or a parent of it; a query must be the same one. Raises
-    `SsrfError` for a resource that is no URL.
+    Its origin must be the same, and its path the same or a parent; if it has a query, path and
+    query must both be the same. Raises `SsrfError` for a resource that is not a URL.
     """
     if origin_of(resource) != origin_of(server_url):
         return False
@@ -88,9 +88,10 @@ def discover(
 ) -> Flow[Discovery]:
     """Find the authorization server of ``server_url``.
 
-    ``resource_metadata_url`` is the one from the challenge. ``issuer`` is the only one the user
-    accepts, None any. With ``endpoints`` named by the user nothing about the authorization server
-    is fetched. Raises AuthError when there is no usable metadata, SsrfError for unsafe URLs.
+    ``resource_metadata_url`` is the one from the challenge, if it named one. ``issuer`` is the only
+    issuer the user accepts; None accepts any. With ``endpoints``, which the user named, nothing is
+    fetched. ``protocol_version`` is sent with every request. Raises AuthError when there is no
+    usable metadata, SsrfError for unsafe URLs.
     """
     headers = {"MCP-Protocol-Version": protocol_version} if protocol_version else {}
     finder = _Finder(server_url, issuer, policy, headers)

@@ -11,7 +11,7 @@ from .url_guard import origin_of
 
 __all__ = ["DpopProver", "access_token_hash", "wants_nonce"]
 
-# A nonce is a header value: visible ASCII without quotes and backslashes (RFC 9449 section 8.1).
+# RFC 9449 section 8.1 sets no limit; a server has no need of more.
 _LONGEST_NONCE = 1024
 
 
@@ -27,7 +27,10 @@ class DpopProver:
     _nonces: dict[tuple[str, bool], str] = field(default_factory=dict, repr=False)
 
     def proof(self, method: str, url: str, access_token: str | None = None) -> Flow[str]:
-        """The DPoP header for one request; with a token for a resource, without for a token."""
+        """The value of the DPoP header for one request.
+
+        Give ``access_token`` for a request to the resource, none for a request for a token.
+        """
         claims: dict[str, object] = {
             "jti": base64url((yield from random_bytes(16))),
             "htm": method,

@@ -76,10 +76,10 @@ class Response:
 class Fetch:
     """Send one HTTP request and answer with a `Response`, whatever its status.
 
-    The shell follows no redirect, reads at most ``max_body`` + 1 bytes of the answer's body, and
-    before it connects calls `url_guard.check_address` with ``url``, ``policy`` and the very address
-    it is about to connect to. A failure of the
-    network is thrown into the flow as a `NetworkError`.
+    The shell follows no redirect and reads at most ``max_body`` + 1 bytes of the answer's body.
+    Before it connects, it calls `url_guard.check_address` with ``url``, ``policy`` and the very
+    address it is about to connect to. A failure of the network is thrown into the flow as a
+    `NetworkError`.
     """
 
     method: str
@@ -97,9 +97,9 @@ class Fetch:
 class OpenRedirect:
     """Get ready for the user's return and answer with the redirect URI that leads back.
 
-    ``configured`` is the caller's own redirect URI: answer with exactly that. Without one,
-    ``registered`` are URIs the authorization server knows already: one of these saves a new
-    registration; any other one is fine.
+    ``configured`` is the caller's own redirect URI: answer with exactly that. Without one, any URI
+    will do, but one of ``registered``, which the authorization server knows already, saves a new
+    registration.
     """
 
     configured: str | None
@@ -113,8 +113,8 @@ class OpenRedirect:
 class Authorize:
     """Lead the user to ``url`` and answer with the `Callback` that comes to ``redirect_uri``.
 
-    A shell that cannot wait for the user throws ``AuthorizationRequired(url)`` into the flow: what
-    is needed to go on later is already saved, and `flow.Authorization.finish` takes it up.
+    A shell that cannot wait for the user throws ``AuthorizationRequired(url)`` into the flow. What
+    is needed to go on later is saved by then, and `flow.Authorization.finish` continues from it.
     """
 
     url: str
@@ -192,7 +192,7 @@ class Save:
 
 @dataclass(frozen=True, repr=False)
 class Ask:
-    """Call the user's own ``function`` without arguments, await what it returns if need be."""
+    """Call the user's own ``function`` without arguments, and await what it returns if need be."""
 
     function: Callable[[], object]
 
@@ -204,8 +204,8 @@ class Ask:
 class Exclusive:
     """Run ``flow`` under the lock called ``name`` and answer with its result.
 
-    The lock keeps out every other task and every other process that shares the store. Its flow
-    looks at the store again first, so of many waiters only the first does the work.
+    The lock keeps out every other task and every other process that shares the store. ``flow``
+    looks at the store again first, so that of many waiters only the first does the work.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""What answers a 401 or a 403, and what a request carries: the whole decision, without any I/O.
+"""What a request has to carry, and what to do after a 401 or a 403: all decided without any I/O.
 
-One `Authorization` serves one server for as long as a client lives; each HTTP request to the server
+One `Authorization` serves one server for as long as a client lives. Each HTTP request to the server
 takes an `AuthorizedRequest` from it::
 
     request = authorization.request("POST", url)
@@ -10,20 +10,15 @@ takes an `AuthorizedRequest` from it::
             break
 
 ``recover`` is true when the same request should be sent again with new headers. Whatever changes
-stored credentials happens under one lock and looks at the store first, so that of many tasks and
-processes that meet the same expiry one refreshes and the others take over what it got.
+stored credentials happens under one lock, and looks at the store first. So when many tasks and
+processes meet the same expiry, one of them refreshes the token and the others use what it got.
 """
 
 from __future__ import annotations
 
 from enum import Enum
 
-from ..errors import (
-    AuthError,
-    InsufficientScope,
-    NetworkError,
-    TokenRequestFailed,
-)
+from ..errors import AuthError, InsufficientScope, NetworkError, TokenRequestFailed
 from .authorization_code import finish, forget_pending, take_pending
 from .challenge import AuthorizationChallenge, read_challenge
 from .discovery import Discovery, discover
@@ -53,16 +48,16 @@ _MOST_STEP_UPS = 2
 
 
 class _Outcome(Enum):
-    ADOPTED = "another task or process had got new tokens"
-    REFRESHED = "the refresh token was good"
+    ADOPTED = "another task or process had already got new tokens"
+    REFRESHED = "the refresh token brought new tokens"
     OBTAINED = "there is a new grant"
 
 
 class Authorization:
     """The authorization of one server, by OAuth.
 
-    ``server_url`` is the http or https URL the user named; tokens go to its origin only.
-    ``protocol_version`` is told to the servers asked for metadata.
+    ``server_url`` is the http or https URL that the user named; tokens go to its origin only.
+    ``protocol_version`` is sent with every request for metadata.
     """
 
     def __init__(
@@ -102,7 +97,7 @@ class Authorization:
         return (yield from exclusive(self._key, self._renew()))
 
     def stored_grant(self) -> Flow[Grant | None]:
-        """The grant in the store as it is, expired or not; None for none of this identity."""
+        """The grant in the store, expired or not; None when there is none for these options."""
         record = yield from load(self._key)
         if record is None:
             return None
@@ -116,9 +111,9 @@ class Authorization:
         return grant if options.issuer in (None, grant.client.issuer) else None
 
     def log_in(self, refusal: Response | None = None) -> Flow[None]:
-        """Get a new grant in place of any there may be.
+        """Get a new grant, even where there is one already.
 
-        ``refusal``, the answer to a request without credentials, tells where the server's metadata
+        ``refusal``, the answer to a request without credentials, says where the server's metadata
         is and which scopes it wants; without it the usual places are tried. Raises
         AuthorizationRequired, AuthorizationDenied, RegistrationRequired, TokenRequestFailed,
         SsrfError and AuthError.
@@ -131,9 +126,9 @@ class Authorization:
         yield from exclusive(self._key, self._log_out())
 
     def finish(self, callback: Callback) -> Flow[None]:
-        """Go on with an authorization begun earlier, perhaps in another process.
+        """Continue an authorization begun earlier, perhaps in another process.
 
-        Raises AuthError when its state is unknown, and what the code grant raises.
+        Raises AuthError when its state is unknown, and what `authorization_code.finish` raises.
         """
         yield from exclusive(self._key, self._finish(callback))
 
@@ -253,7 +248,7 @@ class Authorization:
         yield from self._store(grant)
 
     def _try_refresh(self, grant: Grant) -> Flow[Grant | None]:
-        """The refreshed grant, stored; None without a refresh token that is good for anything."""
+        """Refresh and store the grant; None when there is no refresh token that works."""
         if grant.tokens.refresh_token is None:
             return None
         try:
@@ -287,7 +282,7 @@ class Authorization:
 
     def _should_renew(self, grant: Grant, time: float) -> bool:
         if grant.tokens.refresh_token is None and isinstance(self.options, OAuth):
-            # Only the user can renew it: not before it must be.
+            # Only the user can renew it, and should not be asked before it is necessary.
             return grant.tokens.has_expired(time)
         return grant.tokens.should_renew(time)
 
@@ -322,7 +317,7 @@ class AuthorizedRequest:
         self._is_new_grant = False
 
     def headers(self) -> Flow[dict[str, str]]:
-        """The headers to send; to be asked for anew before every repetition.
+        """The headers to send. Ask anew before every repetition.
 
         Empty while there is no grant, and for any other origin than the server's. Raises what
         `Authorization.log_in` raises when a grant has ended and cannot be refreshed.
@@ -358,7 +353,9 @@ class AuthorizedRequest:
             return False
         self._recoveries += 1
         if self._recoveries > _MOST_RECOVERIES:
-            raise AuthError("the server refuses every token it is given")
+            raise AuthError(
+                f"{without_query(self._url)} refuses every token; it may want another resource="
+            )
         if self._has_new_nonce(response, challenge):
             return True
         if lacks_scope:
@@ -378,7 +375,10 @@ class AuthorizedRequest:
 
     def _answer_unauthorized(self, challenge: AuthorizationChallenge) -> Flow[None]:
         if self._is_new_grant:
-            raise AuthError("the server refuses a token that was just issued for it")
+            raise AuthError(
+                f"{without_query(self._url)} refuses a token that was just issued for it; it may "
+                "want another resource= or issuer="
+            )
         outcome = yield from self._owner.replace_rejected(
             self._sent, challenge, may_refresh=self._may_refresh
         )

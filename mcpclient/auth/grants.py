@@ -18,7 +18,20 @@ from .signing import Es256Key, Signer
 from .tokens import TokenSet, parse_token_response, token_set
 from .url_guard import UrlPolicy, without_query
 
-__all__ = ["Grant", "GrantRequest", "TokenEndpoint", "refresh", "request_token", "store_name"]
+__all__ = [
+    "Grant",
+    "GrantRequest",
+    "TokenEndpoint",
+    "prover_from",
+    "refresh",
+    "request_token",
+    "store_name",
+]
+
+# Fields of a token request that no error may show.
+_SECRET_FIELDS = frozenset(
+    {"code", "code_verifier", "refresh_token", "assertion", "subject_token", "device_code"}
+)
 
 
 @dataclass(frozen=True)
@@ -32,10 +45,10 @@ class TokenEndpoint:
 
 @dataclass(frozen=True)
 class GrantRequest:
-    """What the ways of obtaining a grant are told.
+    """What every way of obtaining a grant needs to know.
 
-    ``resource`` is the resource indicator to send, None for none. ``prover`` is there where the
-    tokens are to be bound to a key.
+    ``resource`` is the resource indicator to send, None for none. ``prover`` is given when the
+    tokens are to be bound to a key (DPoP).
     """
 
     server_url: str
@@ -61,7 +74,8 @@ class GrantRequest:
     ) -> Flow[Grant]:
         """The grant that one token request with ``form`` yields.
 
-        ``name_scopes=False`` for a form whose code stands for its scopes already.
+        ``name_scopes=False`` is for a form with a code, which stands for its scopes already. Raises
+        what `request_token` does, and AuthError when the token is not bound to a key as asked.
         """
         full_form = [*form]
         if self.scopes and name_scopes:
@@ -150,7 +164,8 @@ def prover_from(secret: object) -> DpopProver | None:
 def refresh(grant: Grant, policy: UrlPolicy) -> Flow[Grant]:
     """The grant with fresh tokens; a rotated refresh token replaces the old one.
 
-    Raises TokenRequestFailed; ``error == "invalid_grant"`` means the refresh token is used up.
+    Raises TokenRequestFailed, whose ``error`` "invalid_grant" means that the refresh token is used
+    up, and AuthError when the grant has no refresh token.
     """
     if grant.tokens.refresh_token is None:
         raise AuthError("there is no refresh token")
@@ -187,11 +202,6 @@ def request_token(
     return parse_token_response(response, tuple(secrets))
 
 
-_SECRET_FIELDS = frozenset(
-    {"code", "code_verifier", "refresh_token", "assertion", "subject_token", "device_code"}
-)
-
-
 def _post_form(
     endpoint: TokenEndpoint,
     client: Client,
@@ -214,7 +224,10 @@ def _check_binding(tokens: TokenSet, prover: DpopProver | None) -> None:
 
 
 def store_name(server_url: str) -> str:
-    """How stored records call a server; a query may hold a key, so only its hash is used."""
+    """The name of a server in stored records: its URL, with a hash for a query.
+
+    The query itself may contain a key.
+    """
     query = urlsplit(server_url).query
     name = without_query(server_url)
     return f"{name}?{hashlib.sha256(query.encode()).hexdigest()[:16]}" if query else name

@@ -17,7 +17,7 @@ def parse_object(body: bytes) -> Mapping[str, object] | None:
     """The JSON object in ``body``, or None when it is anything else."""
     try:
         document = json.loads(body.decode("utf-8-sig"))
-        # A lone surrogate would fail later, wherever it is first sent somewhere.
+        # A lone surrogate would only fail later, where the text is first sent somewhere.
         json.dumps(document, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
@@ -35,7 +35,7 @@ class ProtectedResource:
 
     @classmethod
     def parse(cls, document: Mapping[str, object]) -> ProtectedResource:
-        """Read ``document``. Raises AuthError when a field has not the type it must have."""
+        """Read ``document``. Raises AuthError when a field is missing or has the wrong type."""
         resource = _text(document, "resource")
         servers = _texts(document, "authorization_servers")
         if resource is None or not servers:
@@ -70,7 +70,7 @@ class AuthorizationServer:
 
     @classmethod
     def parse(cls, document: Mapping[str, object]) -> AuthorizationServer:
-        """Read ``document``. Raises AuthError when a field has not the type it must have."""
+        """Read ``document``. Raises AuthError when a field is missing or has the wrong type."""
         issuer = _text(document, "issuer")
         token_endpoint = _text(document, "token_endpoint")
         if issuer is None or token_endpoint is None:
@@ -102,7 +102,7 @@ def _text(document: Record, name: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or not value:
-        raise AuthError(f"the metadata field {name} is not a text")
+        raise AuthError(f"the metadata field {name} is not a string, or is empty")
     return value
 
 
@@ -111,7 +111,7 @@ def _texts(document: Record, name: str) -> tuple[str, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise AuthError(f"the metadata field {name} is not a list of texts")
+        raise AuthError(f"the metadata field {name} is not a list of strings")
     return tuple(cast("list[str]", value))
 
 

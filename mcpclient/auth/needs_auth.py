@@ -1,8 +1,9 @@
-"""Remembering for a while which servers need a human, so that not every connect asks again."""
+"""Remembering for a while which servers need a human, so that not every connection asks again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from .effects import Record
@@ -24,7 +25,7 @@ class NeedsAuthCache:
 
     @classmethod
     def from_record(cls, record: Record | None) -> NeedsAuthCache:
-        """The cache that `to_record` gave, without what makes no sense in it."""
+        """The cache in what `to_record` gave; entries that make no sense are left out."""
         return cls(dict(_valid_entries(record or {})))
 
     def to_record(self) -> dict[str, object]:
@@ -34,11 +35,11 @@ class NeedsAuthCache:
     def needs_auth(self, server: str, now: float) -> bool:
         """Whether ``server`` needed a human less than 15 minutes ago."""
         since = self._since.get(server)
-        # A time to come means that the clock was set back; then nothing is known.
+        # A time in the future means that the clock was set back; then nothing is known.
         return since is not None and 0 <= now - since < NEEDS_AUTH_SECONDS
 
     def mark(self, server: str, now: float) -> None:
-        """Remember that ``server`` needs a human; forget those of long ago."""
+        """Remember that ``server`` needs a human; forget the servers marked long ago."""
         recent = {name: at for name, at in self._since.items() if now - at < NEEDS_AUTH_SECONDS}
         self._since = {**recent, server: now}
 
@@ -50,4 +51,5 @@ class NeedsAuthCache:
 def _valid_entries(record: Record) -> Iterator[tuple[str, float]]:
     for server, since in record.items():
         if isinstance(since, (int, float)) and not isinstance(since, bool):
-            yield server, float(since)
+            with suppress(OverflowError):  # an integer beyond all floats
+                yield server, float(since)

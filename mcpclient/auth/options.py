@@ -1,4 +1,4 @@
-"""How a user says who he is to a protected server: the values of ``auth=``."""
+"""How users identify themselves to a protected server: the values of ``auth=``."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class Endpoints:
 
 @dataclass(frozen=True)
 class ServerTrust:
-    """What every way of authorization has in common: which servers to believe, and where.
+    """What every way of authorization has in common: which servers to trust, and where they are.
 
     - ``issuer``: the only authorization server to accept, by its exact issuer identifier. It may
       also differ from what the resource's metadata calls it, since the user vouches for it.
-    - ``endpoints``: use these and fetch no metadata about the authorization server.
+    - ``endpoints``: use these, and fetch no metadata at all.
     - ``resource``: the resource indicator to send (RFC 8707) instead of the one in the metadata;
       "" sends none, for servers that refuse it.
-    - ``allowed_hosts``: hosts, besides the issuer's, where its endpoints may be.
+    - ``allowed_hosts``: hosts where endpoints may be, besides the issuer's own.
     - ``local_development``: allow http, and hosts that are loopback, private or link-local.
     - ``dpop``: True insists on tokens bound to a key (RFC 9449); by default they are used where the
       server asks for nothing else.
@@ -66,7 +66,7 @@ class ServerTrust:
     dpop: bool = False
 
     def url_policy(self, server_url: str) -> UrlPolicy:
-        """What the guard lets pass for ``server_url``: what the user named may be private."""
+        """What the guard lets pass for ``server_url``: hosts that the user named may be private."""
         named = [server_url, *self._named_urls()]
         return UrlPolicy(
             allow_insecure_http=self.local_development,
@@ -183,7 +183,7 @@ class EnterpriseManaged(ServerTrust):
 
 @dataclass(frozen=True)
 class WorkloadIdentity(ServerTrust):
-    """A workload known by a JWT its platform gives it (jwt-bearer grant, RFC 7523).
+    """A workload that identifies itself by a JWT from its platform (jwt-bearer, RFC 7523).
 
     ``assertion`` is that JWT, or a function that gives a fresh one. Exactly one token request is
     made for each authorization; a refusal is final.

@@ -11,7 +11,7 @@ __all__ = ["AuthProvider", "CredentialStore"]
 
 
 class CredentialStore(Protocol):
-    """Keeps credentials: records that JSON can carry, under keys that hold no secret.
+    """Keeps credentials: records that JSON can carry, under keys that contain no secret.
 
     What is saved must be readable by the same user only.
     """
@@ -23,9 +23,9 @@ class CredentialStore(Protocol):
         """Store ``record`` under ``key``; None removes it. Whole or not at all."""
 
     def lock(self, name: str) -> AbstractAsyncContextManager[object]:
-        """A lock that keeps out every task and process that uses the same store.
+        """A lock called ``name`` that keeps out every task and process that uses the same store.
 
-        A store for one process needs one for its tasks only.
+        A store that serves one process only has to keep out that process's tasks.
         """
 
 
@@ -38,8 +38,8 @@ class AuthProvider(CredentialStore, Protocol):
     async def authorize(self, request: Authorize) -> Callback | None:
         """Lead the user to ``request.url`` and return what came back.
 
-        None when nobody waits for him: the call in progress then fails with AuthorizationRequired,
-        and `flow.Authorization.finish` goes on when he is back.
+        Return None when nobody waits for the user: the call in progress then fails with
+        AuthorizationRequired, and `flow.Authorization.finish` goes on when the user is back.
         """
 
     async def show_device_code(self, request: ShowDeviceCode) -> None:

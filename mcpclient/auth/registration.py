@@ -1,7 +1,8 @@
-"""Becoming a client the authorization server knows.
+"""Becoming a client that the authorization server knows.
 
-In the order of the MCP specification: pre-registered, then the client's own metadata document, then
-dynamic registration (RFC 7591). What dynamic registration yields is stored by issuer.
+Three ways are tried in the order of the MCP specification: the client is pre-registered, or names
+its own metadata document, or registers dynamically (RFC 7591). What dynamic registration yields is
+stored under the issuer.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from .exchanges import post
 from .metadata import AuthorizationServer, parse_object
 from .options import OAuth
 from .tokens import raise_for_error
-from .url_guard import LOOPBACK_HOSTS, UrlPolicy, host_of
+from .url_guard import LOOPBACK_HOSTS, UrlPolicy, host_of, without_query
 
-__all__ = ["forget_registration", "identify_client", "registered_redirects"]
+__all__ = ["DEVICE_GRANT", "forget_registration", "identify_client", "registered_redirects"]
 
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 
@@ -37,11 +38,11 @@ def identify_client(
     scopes: tuple[str, ...],
     policy: UrlPolicy,
 ) -> Flow[Client]:
-    """The client to be at ``server``, registered first if need be.
+    """Which client to be at ``server``, registered first if need be.
 
-    ``redirect_uri`` None: the client is for the device grant and never redirected to.
-
-    Raises RegistrationRequired when there is no way, or the server refused.
+    ``redirect_uri`` is None for the device grant, in which nobody is redirected. Raises
+    RegistrationRequired when there is no way to register, or the server refused, and AuthError for
+    a registration without a client_id.
     """
     if options.client_id is not None:
         return configured_client(options, options.client_id, server)
@@ -51,7 +52,7 @@ def identify_client(
     if stored is not None:
         return stored
     if server.registration_endpoint is None:
-        raise RegistrationRequired(server.issuer, "it registers no clients by itself")
+        raise RegistrationRequired(server.issuer, "it does not register clients by itself")
     request = _client_metadata(server, options, redirect_uri, scopes)
     return (yield from _register(server, server.registration_endpoint, request, policy))
 
@@ -141,7 +142,8 @@ def _registration_method(server: AuthorizationServer, options: OAuth) -> str:
         return options.token_endpoint_auth_method
     supported = server.token_endpoint_auth_methods_supported or (NONE,)
     # A program on a user's machine keeps no secret, so it is a public client where it may be one.
-    return next((m for m in (NONE, SECRET_BASIC, SECRET_POST) if m in supported), NONE)
+    preferred = (NONE, SECRET_BASIC, SECRET_POST)
+    return next((method for method in preferred if method in supported), NONE)
 
 
 def _application_type(redirect_uri: str) -> str:
@@ -154,7 +156,9 @@ def _application_type(redirect_uri: str) -> str:
 def _registered_client(server: AuthorizationServer, fields: Record) -> Client:
     client_id, secret = fields.get("client_id"), fields.get("client_secret")
     if not isinstance(client_id, str) or not client_id:
-        raise AuthError("the registration gave no client_id")
+        raise AuthError(
+            f"{without_query(server.issuer)} registered the client, but named no client_id"
+        )
     if not isinstance(secret, str) or not secret:
         secret = None
     method = fields.get("token_endpoint_auth_method")

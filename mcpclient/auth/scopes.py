@@ -36,13 +36,14 @@ def select_scopes(
     held: tuple[str, ...] = (),
     wants_refresh_token: bool = False,
 ) -> tuple[str, ...]:
-    """The scopes of a token request; empty: the parameter is left out.
+    """The scopes to put into a token request; when there are none, leave the parameter out.
 
-    The ``challenged`` scopes are what the request needs. Without any, those of the resource's
-    metadata, unless the user ``configured`` scopes, which then replace the metadata and are added
-    to a challenge. ``held`` are the scopes asked for before: they are kept (step-up is a union).
+    The ``challenged`` scopes are what the server said the request needs. If it named none, the
+    scopes of the resource's metadata (``resource_supported``) are used. Scopes that the user
+    ``configured`` replace those of the metadata, and are added to those of a challenge. ``held``
+    are the scopes asked for before; they are always kept, so that a step-up loses nothing.
     ``offline_access`` is added where a refresh token is wanted and the authorization server lists
-    it, and never asked for where the server lists scopes without it.
+    it (``server_supported``). Where that server lists its scopes without it, it is never asked for.
     """
     if challenged is None and configured is None:
         wanted = resource_supported or ()

@@ -7,7 +7,6 @@ means). One signature takes about a millisecond.
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
 from collections.abc import Mapping
@@ -33,7 +32,7 @@ class Signer(Protocol):
 
     @property
     def key_id(self) -> str | None:
-        """How the authorization server calls the key, or None."""
+        """The name under which the authorization server knows the key, or None."""
 
     def sign(self, message: bytes) -> bytes:
         """The signature of ``message`` in the form JWS wants (for ECDSA: r and s, not DER)."""
@@ -71,7 +70,7 @@ class Es256Key:
         """The key that `to_secret` gave ``text`` for. Raises UsageError."""
         try:
             private = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        except (ValueError, binascii.Error):
+        except ValueError:
             raise UsageError("the stored key is damaged") from None
         return cls(int.from_bytes(private, "big"))
 

@@ -16,7 +16,7 @@ _VALUE = re.compile(r"[!-~](?:[ -~]*[!-~])?", re.ASCII)
 
 
 class StaticAuthorization:
-    """What `flow.Authorization` is for OAuth, for a `BearerToken` or an `ApiKey`."""
+    """The counterpart of `flow.Authorization` for a `BearerToken` or an `ApiKey`."""
 
     def __init__(self, server_url: str, options: BearerToken | ApiKey) -> None:
         self.server_url = server_url

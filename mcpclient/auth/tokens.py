@@ -1,4 +1,4 @@
-"""What a token endpoint answers, and how long a token may be used."""
+"""Reading what a token endpoint answers, and deciding how long a token may be used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .scopes import parse_scope
 
 __all__ = ["TokenSet", "parse_token_response", "raise_for_error", "shown", "token_set"]
 
-# A token is renewed this many seconds before its end; of a short life, after half of it.
+# A token is renewed this many seconds before it expires; a short-lived one after half its life.
 EARLY_EXPIRY = 60
 
 # Longer lifetimes are as good as none, and could not be kept in every store.
@@ -32,8 +32,8 @@ _LONGEST_DESCRIPTION = 300
 class TokenSet:
     """An access token and what came with it.
 
-    ``token_type`` is "Bearer" or "DPoP". ``expires_at`` and ``renew_at`` are epoch seconds, None
-    where the server did not tell. ``scopes`` are those granted, None where it did not tell.
+    ``token_type`` is "Bearer" or "DPoP". ``expires_at`` and ``renew_at`` are seconds since the
+    epoch. They, and ``scopes`` (those granted), are None where the server did not say.
     """
 
     access_token: str = field(repr=False)
@@ -44,11 +44,11 @@ class TokenSet:
     scopes: tuple[str, ...] | None = None
 
     def should_renew(self, now: float) -> bool:
-        """Whether it is time for a new token; the old one may still be good."""
+        """Whether it is time for a new token, though the old one may still be valid."""
         return self.renew_at is not None and now >= self.renew_at
 
     def has_expired(self, now: float) -> bool:
-        """Whether the token is past its end."""
+        """Whether the token is no longer valid."""
         return self.expires_at is not None and now >= self.expires_at
 
     def to_record(self) -> dict[str, object]:
@@ -83,8 +83,8 @@ class TokenSet:
 def parse_token_response(response: Response, secrets: Sequence[str]) -> Mapping[str, object]:
     """The fields of a successful token response.
 
-    JSON, or form-encoded as some servers answer. Raises TokenRequestFailed for an error, also one
-    with status 200; ``secrets`` are cut out of what it says.
+    It may be JSON or, as some servers answer, form-encoded. Raises TokenRequestFailed for an error,
+    even one with status 200; ``secrets`` are cut out of the server's words.
     """
     fields = _fields(response)
     raise_for_error(response, fields, secrets)
@@ -97,7 +97,11 @@ def parse_token_response(response: Response, secrets: Sequence[str]) -> Mapping[
 
 
 def token_set(fields: Mapping[str, object], now: float, previous: TokenSet | None) -> TokenSet:
-    """The tokens in ``fields``; what a refresh leaves out stays as it was in ``previous``."""
+    """The tokens in ``fields``; what a refresh leaves out stays as it was in ``previous``.
+
+    ``now`` is in seconds since the epoch. Raises AuthError for a token_type other than Bearer and
+    DPoP.
+    """
     token_type = str(fields.get("token_type") or "Bearer")
     if token_type.lower() not in ("bearer", "dpop"):
         raise AuthError("the authorization server gave a token of a type that cannot be used")
@@ -140,10 +144,12 @@ def _fields(response: Response) -> Mapping[str, object]:
     if document is not None:
         return document
     content_type = (response.header("content-type") or "").partition(";")[0].strip().lower()
-    if content_type in ("application/x-www-form-urlencoded", "text/plain"):
-        text = response.body.decode("utf-8", "replace")
-        return dict(parse_qsl(text, max_num_fields=50)) if text.count("&") < 50 else {}
-    return {}
+    if content_type not in ("application/x-www-form-urlencoded", "text/plain"):
+        return {}
+    try:
+        return dict(parse_qsl(response.body.decode("utf-8", "replace"), max_num_fields=50))
+    except ValueError:  # too many fields
+        return {}
 
 
 def shown(text: object, secrets: Sequence[str]) -> str:
@@ -162,7 +168,7 @@ def _lifetime(value: object) -> float | None:
             value = float(value)
         except ValueError:
             return None
-    # Zero and less is what servers send that mean "never"; a 401 will tell when it was meant.
+    # Servers that mean "never" send zero or less. Should one mean it literally, a 401 will tell.
     number = _number(value)
     return min(number, _LONGEST_LIFETIME) if number is not None and number > 0 else None
 

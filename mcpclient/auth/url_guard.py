@@ -1,7 +1,7 @@
-"""Where a URL may point that a server named (server-side request forgery).
+"""Where a URL that a server named may point: the guard against server-side request forgery.
 
-Two gates: `assert_safe_url` before a request is made, and `check_address` with the address about
-to be connected to, since a harmless name may resolve to a private address.
+There are two gates: `assert_safe_url` checks the URL before a request is made, and `check_address`
+checks the IP address about to be connected to, since a harmless name may resolve to a private one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ __all__ = [
     "check_address",
     "host_of",
     "origin_of",
-    "parse_canonical_ipv4",
     "resolve",
     "without_query",
 ]
@@ -43,11 +42,12 @@ _LOCAL_HINT = "for local development set local_development=True"
 
 @dataclass(frozen=True)
 class UrlPolicy:
-    """What the user allows beyond public https hosts of the issuer.
+    """What the user allows beyond https URLs on the issuer's own public host.
 
-    Fields: ``allow_insecure_http``; ``allow_loopback`` (loopback, private and link-local hosts
-    too); ``allowed_hosts``, names an endpoint may have besides the issuer's; ``trusted_origins``,
-    the origins the user named himself, which may be private ones.
+    ``allow_insecure_http``: http as well. ``allow_loopback``: loopback, private and link-local
+    hosts as well. ``allowed_hosts``: hosts where an endpoint may be, besides the issuer's.
+    ``trusted_origins``: origins that the user named, in the spelling of `origin_of`; they may be
+    private.
     """
 
     allow_insecure_http: bool = False
@@ -59,9 +59,9 @@ class UrlPolicy:
 def assert_safe_url(url: str, issuer_url: str | None, policy: UrlPolicy) -> None:
     """Raise `SsrfError` unless ``url``, named by a server, may be requested.
 
-    Its scheme must be https (or http when the policy allows it), its host must not be a local or
-    private one in any spelling, and must be the host of ``issuer_url`` or an allowed one.
-    ``issuer_url`` None skips the last check, for a URL that may lie anywhere in public.
+    Its scheme must be https, or http when the policy allows it. Its host must not be local or
+    private in any spelling, and must be the host of ``issuer_url`` or an allowed one. With
+    ``issuer_url`` None it may be any public host.
     """
     parts = _split(url)
     host = _normal_host(url, parts)
@@ -75,7 +75,7 @@ def assert_safe_url(url: str, issuer_url: str | None, policy: UrlPolicy) -> None
     local = _local_reason(url, host)
     if local is not None:
         if not policy.allow_loopback:
-            raise SsrfError(url, f"the host is a {local} one; {_LOCAL_HINT}")
+            raise SsrfError(url, f"the host is not public ({local}); {_LOCAL_HINT}")
         return
     if issuer_url is None or host == host_of(issuer_url):
         return
@@ -88,16 +88,19 @@ def assert_safe_url(url: str, issuer_url: str | None, policy: UrlPolicy) -> None
 def check_address(address: str, url: str, policy: UrlPolicy) -> None:
     """Raise `SsrfError` unless a request for ``url`` may connect to the IP ``address``.
 
-    To be called with the address of the connection itself, after the name was resolved.
+    Call it with the address of the connection itself, after the name was resolved.
     """
     if policy.allow_loopback or origin_of(url) in policy.trusted_origins:
         return
     try:
         reason = forbidden_reason(ip_address(address))
     except ValueError:
-        reason = "strange"
+        reason = "unreadable"
     if reason is not None:
-        raise SsrfError(url, f"the host resolves to a {reason} address ({address})")
+        raise SsrfError(
+            url,
+            f"the host resolves to {address}, which is not public ({reason}); {_LOCAL_HINT}",
+        )
 
 
 def origin_of(url: str) -> str:
@@ -112,9 +115,9 @@ def host_of(url: str) -> str:
 
 
 def resolve(base: str, reference: str) -> str:
-    """``reference``, as a server named it, seen from ``base``. It may point anywhere.
+    """The URL that ``reference``, which a server named, stands for relative to ``base``.
 
-    Raises `SsrfError` when it is no reference at all.
+    It is not checked, and may point anywhere. Raises `SsrfError` when it cannot be read.
     """
     try:
         return urljoin(base, reference)
@@ -133,7 +136,7 @@ def without_query(url: str) -> str:
 def _split(url: str) -> SplitResult:
     # Backslashes, spaces and control characters are read differently by different parsers.
     if not _PLAIN_URL.fullmatch(url) or "\\" in url:
-        raise SsrfError(url, "it holds characters a URL has not")
+        raise SsrfError(url, "it contains characters that a URL may not contain")
     try:
         parts = urlsplit(url)
         host = parts.hostname

@@ -1,8 +1,8 @@
 """The arguments of tools and prompts, as they are typed on a command line.
 
-- ``key=value``: a string, unless the value reads as another kind of JSON value (``5``, ``true``,
-  ``null``, ``[1, 2]``, ``{"a": 1}``)
-- ``key:=json``: JSON, whatever it is; a string needs quotes: ``zip:='"01234"'``
+- ``key=value``: a string, unless the value is JSON of another kind (``5``, ``true``, ``null``,
+  ``[1, 2]``, ``{"a": 1}``)
+- ``key:=json``: always JSON, so a string needs quotes: ``zip:='"01234"'``
 - ``key=@file``, ``key:=@file``: the content of the file, as text or as JSON
 - ``{"key": "value"}``, ``@file.json``, ``-``: all arguments as one JSON object, from the command
   line, from a file, or from stdin
@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -56,7 +57,7 @@ def _is_whole(word: str) -> bool:
 def _whole(word: str) -> dict[str, Any]:
     """Read all arguments from one word."""
     if word == "-":
-        text, source = sys.stdin.read(), "stdin"
+        text, source = _from_stdin(), "stdin"
     elif word.startswith("@"):
         text, source = _from_file(word[1:]), word[1:]
     else:
@@ -83,7 +84,7 @@ def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
 
 
 def _guessed(text: str) -> Any:
-    """Return the JSON value a text stands for; a text that is none, or a string, is itself."""
+    """Return the JSON value that a text is; what is not JSON, or a string, stays as it is."""
     try:
         value = _strict_json(text)
     except (ValueError, RecursionError):
@@ -101,12 +102,26 @@ def _json(text: str, what: str) -> Any:
 
 
 def _strict_json(text: str) -> Any:
-    """Read JSON without the numbers that Python knows and JSON does not."""
-    return json.loads(text, parse_constant=_no_number)
+    """Read JSON without the numbers that Python knows and JSON does not, such as ``NaN``."""
+    return json.loads(text, parse_constant=_no_number, parse_float=_finite)
 
 
 def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text} is too large for a number")
+    return number
+
+
+def _from_stdin() -> str:
+    try:
+        return sys.stdin.read()
+    except ValueError as error:
+        raise UsageError(f"cannot read stdin: {error}") from None
 
 
 def _from_file(path: str) -> str:

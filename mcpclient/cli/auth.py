@@ -21,6 +21,7 @@ from ..transports.authorized import http_url
 from .command import Answer, LocalCommand, LocalWork
 from .render import one_line, table
 from .screen import Screen
+from .target import add_trace_option, check_trace
 
 __all__ = ["COMMAND", "auth_for"]
 
@@ -76,6 +77,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-browser", action="store_true", help="only show the address to be visited"
     )
+    add_trace_option(parser)
 
 
 def _prepare(options: argparse.Namespace) -> LocalWork:
@@ -83,6 +85,8 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
     action, *urls = words or ["status"]
     if action not in ("login", "logout", "status") or len(urls) > 1:
         raise UsageError("auth login URL, auth logout URL, or auth status [URL]")
+    if options.trace is not None and action != "login":
+        raise UsageError(f"--trace is for auth login: auth {action} talks to no server")
     if action == "status":
         return lambda screen: _status(urls, screen)
     if not urls:
@@ -90,6 +94,7 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
     url = http_url(parse_url(urls[0]))
     if action == "logout":
         return lambda screen: _log_out(url)
+    check_trace(options.trace)
     return lambda screen: _log_in(url, options, screen)
 
 
@@ -111,7 +116,7 @@ async def _log_in(url: str, options: argparse.Namespace, screen: Screen) -> Answ
         redirect_uri=options.redirect_uri,
         device=options.device,
     )
-    await log_in(url, auth)
+    await log_in(url, auth, trace=options.trace)
     return Answer({"loggedIn": True, "server": url}, f"logged in to {one_line(url)}")
 
 

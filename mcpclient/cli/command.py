@@ -1,4 +1,4 @@
-"""What a command of the command line is; each stands in a file of its own."""
+"""What a command of the command line is. Each command has a file of its own."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Answer:
     """What a command found out.
 
     ``raw``: the wire objects, for ``--json``. ``text``: the same for people, safe for a terminal.
-    ``content``: bytes that go as they are to an output that is no terminal. ``failed``: a tool
-    reports that it failed.
+    ``content``: bytes to write unchanged where the output is not a terminal. ``failed``: a tool
+    reported that it failed.
     """
 
     raw: Mapping[str, Any]
@@ -45,10 +45,11 @@ Work = Callable[[Client, Screen], Awaitable[Answer]]
 
 @dataclass(frozen=True)
 class Command:
-    """One command: its name, what it is for, the words it takes, and how it is done.
+    """A command that talks to a server.
 
-    ``required`` names the words it needs, ``more`` those that may follow, if any may. ``prepare``
-    understands the words before anything is started; it raises `UsageError`.
+    ``required`` names the words it needs, ``more`` those that may follow, if any. ``summary`` and
+    ``details`` are for ``--help``. ``prepare`` checks the words before anything is started, and
+    returns what to do; it raises `UsageError`.
     """
 
     name: str
@@ -69,15 +70,15 @@ class Command:
 
 
 LocalWork = Callable[[Screen], Awaitable[Answer]]
-"""What a command does that is connected to no server."""
+"""What a command does that needs no connection to a server."""
 
 
 @dataclass(frozen=True)
 class LocalCommand:
-    """A command that is connected to no server: it understands its words and options by itself.
+    """A command that needs no connection to a server.
 
-    ``usage`` shows the words; ``add_options`` adds options. ``prepare`` understands both before
-    anything is started; it raises `UsageError`.
+    ``usage`` shows its words, ``add_options`` adds its options. ``prepare`` checks both before
+    anything is started, and returns what to do; it raises `UsageError`.
     """
 
     name: str
@@ -90,7 +91,7 @@ class LocalCommand:
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be done with a server, understood and checked, with nothing started yet."""
+    """What to do with which server: checked, and not started yet."""
 
     target: Target
     work: Work
@@ -99,7 +100,7 @@ class Request:
 
 @dataclass(frozen=True)
 class LocalRequest:
-    """The same for a command that is connected to no server."""
+    """What to do for a command that needs no connection: checked, and not started yet."""
 
     work: LocalWork
     options: argparse.Namespace
@@ -111,10 +112,11 @@ def _no_options(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class OuterCommand:
-    """A command around another one, and a file: ``NAME FILE [--] COMMAND …``.
+    """A command that runs another one, with a file: ``NAME FILE [--] COMMAND …``.
 
-    ``prepare`` takes its own options, with ``file``, and what the inner command is to do, None
-    without one. ``needs_server`` False: the inner command need not say which server.
+    ``prepare`` takes its own options, among them ``file``, and what the inner command would do
+    (None when there is no inner command). With ``needs_server`` False, the inner command need not
+    name a server.
     """
 
     name: str

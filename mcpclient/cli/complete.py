@@ -37,5 +37,5 @@ COMMAND = Command(
     _prepare,
     required=("PROMPT-OR-TEMPLATE", "ARGUMENT", "BEGINNING"),
     more="KNOWN=VALUE",
-    details="The arguments that are already decided follow as KNOWN=VALUE. BEGINNING may be ''.",
+    details="Arguments that are already known may follow as KNOWN=VALUE. BEGINNING may be ''.",
 )

@@ -12,9 +12,11 @@ from ..errors import (
     HttpError,
     McpError,
     NetworkError,
+    PeerError,
     ProcessExited,
     UsageError,
 )
+from ..jsonrpc.messages import ErrorCode
 
 __all__ = [
     "CANCELLED",
@@ -49,14 +51,19 @@ def exit_code(error: McpError) -> int:
 
 
 def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
-    """Return an error in words, without repeating what the server's stderr has said already."""
+    """Return an error in words, and what to do about it if that is known.
+
+    What the server wrote to stderr is left out if ``stderr_was_shown`` already.
+    """
     text = str(error)
     if isinstance(error, ProcessExited) and stderr_was_shown:
         text = text.partition("\n")[0]
     if isinstance(error, AuthorizationRequired):
         text += "; log in with: mcpclient auth login URL"
+    elif isinstance(error, PeerError) and error.code == ErrorCode.METHOD_NOT_FOUND:
+        text += "; see what the server offers with: mcpclient info"
     elif isinstance(error, AuthError) and isinstance(error.__cause__, HttpError):
-        text += f"\nit was needed because of {error.__cause__}"
+        text += f"\nAuthorization was needed because of: {error.__cause__}"
     return text
 
 
@@ -67,7 +74,7 @@ def error_as_json(error: BaseException) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return the value as something JSON has."""
+    """Return the value in a form that JSON has."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, BaseException):

@@ -19,7 +19,7 @@ def _prepare(words: Sequence[str]) -> Work:
 
 async def _run(client: Client, screen: Screen) -> Answer:
     server = client.server_info
-    name = " ".join(filter(None, [server.name, server.version])) or "it does not say"
+    name = " ".join(filter(None, [server.name, server.version])) or "unknown"
     rows = [
         ("server", one_line(f"{server.title} ({name})" if server.title else name)),
         ("revision", one_line(client.protocol_version)),

@@ -1,4 +1,4 @@
-"""The command line: ``mcpclient COMMAND …``, from the words to the exit code."""
+"""The command line ``mcpclient COMMAND …``: from its words to its exit code."""
 
 from __future__ import annotations
 
@@ -61,9 +61,10 @@ exit codes:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code. ``argv``: the words after the program's name.
+    """Run one command and return its exit code.
 
-    ``--help`` and ``--version`` leave by SystemExit.
+    ``argv``: the words after the program's name, by default those of this process. ``--help`` and
+    ``--version`` raise SystemExit.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     screen = Screen(sys.stdout, sys.stderr, os.environ)
@@ -87,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _before_the_server(words: Sequence[str]) -> list[str]:
-    """Return the words that are not those of a server's command line."""
+    """Return the words without those of a server's command line."""
     if not isinstance(COMMANDS.get(words[0]) if words else None, OuterCommand):
         return split_at_command(words)[0]
     outer, inner = split_after_file(words[1:])
@@ -95,7 +96,7 @@ def _before_the_server(words: Sequence[str]) -> list[str]:
 
 
 def _understand(words: Sequence[str]) -> Request | LocalRequest:
-    """Return what is to be done. Raises `UsageError`."""
+    """Return what the words ask for. Raises `UsageError`."""
     own_words, server_command = split_at_command(words)
     command = _command_of(own_words)
     if isinstance(command, OuterCommand):
@@ -140,7 +141,7 @@ def _understand_outer(command: OuterCommand, words: Sequence[str]) -> Request | 
 
 
 async def _perform(request: Request | LocalRequest, screen: Screen) -> int:
-    """Connect, do the work, and show the answer, which need not wait until all is closed."""
+    """Connect, do the work, show the answer at once, and close. Return the exit code."""
     cancel_on_ctrl_c()
     if isinstance(request, LocalRequest):
         _show(await request.work(screen), screen, as_json=request.options.json)
@@ -194,7 +195,7 @@ def _log_lines(
 
 
 class _Parser(argparse.ArgumentParser):
-    """Raises `UsageError` where the original prints and exits, so that ``--json`` covers it too."""
+    """Raises `UsageError` where argparse prints and exits, so that ``--json`` covers it too."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}\n{self.format_usage().strip()}")

@@ -1,4 +1,4 @@
-"""The line on a terminal that shows that something goes on, and how far it is."""
+"""The line on a terminal that shows that something is going on, and how far it is."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ _PATIENCE = 0.5
 _INTERVAL = 0.1
 
 _BAR = 24
+
+# Characters of a message that are looked at: more than a line has, and no megabytes at every turn.
+_LONGEST_MESSAGE = 1000
 _SPINNER = "|/-\\"
 
 
 class StatusLine:
     """A spinner, or a progress bar once the server reports progress, on a line of its own.
 
-    ``columns``: the width of the terminal; None for a stream that is none, where nothing is shown.
+    ``columns``: the width of the terminal; None: the stream is not one, and nothing is shown.
     Use it as an async context manager; it redraws itself until the end of the block.
     """
 
@@ -81,7 +84,7 @@ class StatusLine:
         elif progress is not None:
             parts.append(_short(progress.progress))
         if progress is not None:
-            parts.append(one_line(progress.message))
+            parts.append(one_line((progress.message or "")[:_LONGEST_MESSAGE]))
         return " ".join(parts)
 
     def _write(self, text: str) -> None:

@@ -34,5 +34,8 @@ COMMAND = Command(
     _prepare,
     required=("PROMPT",),
     more="ARGUMENT",
-    details="Arguments are strings: key=value, key=@file, or a JSON object, @file.json, or -.",
+    details=(
+        "Arguments are strings: key=value or key=@file, or all of them as one JSON object, on the "
+        "command line, as @file.json, or from stdin as -."
+    ),
 )

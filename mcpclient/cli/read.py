@@ -27,5 +27,5 @@ COMMAND = Command(
     "read a resource",
     _prepare,
     required=("URI",),
-    details="Into a file or a pipe, the bytes of the resource are written exactly as they are.",
+    details="To a file or a pipe, the bytes of the resource are written exactly as they are.",
 )

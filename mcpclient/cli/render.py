@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..protocol.types import (
+    AudioContent,
     Content,
     EmbeddedResource,
     ImageContent,
@@ -161,7 +162,7 @@ def _block(block: Content | ResourceContents, style: Style) -> str:
         if block.text is not None:
             return escape(block.text)
         return _note(style, block.uri, block.mime_type, f"{len(block.data)} bytes")
-    if isinstance(block, ImageContent):
+    if isinstance(block, (ImageContent, AudioContent)):
         return _note(style, block.type, block.mime_type, f"{len(block.data)} bytes")
     if isinstance(block, ResourceLink):
         return _note(style, "resource", block.uri, block.title or block.name)
@@ -179,7 +180,8 @@ def arguments_of(schema: Any) -> str:
     properties, required = schema.get("properties"), schema.get("required")
     if not isinstance(properties, Mapping):
         return ""
-    needed = required if isinstance(required, list) else []
+    names = required if isinstance(required, list) else []
+    needed = {name for name in names if isinstance(name, str)}
     return " ".join(
         one_line(name) if name in needed else f"[{one_line(name)}]" for name in properties
     )

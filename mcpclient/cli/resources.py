@@ -40,7 +40,7 @@ async def _run(client: Client, screen: Screen) -> Answer:
 
 
 async def _templates(client: Client) -> list[ResourceTemplate]:
-    """Return the templates; a server that has resources only need not know the question."""
+    """Return the templates; a server that has none may not even know this method."""
     try:
         return await client.list_resource_templates()
     except PeerError as error:

@@ -50,7 +50,7 @@ class Screen:
             _send_nowhere(self._out)
 
     def say(self, text: str) -> None:
-        """Write to stderr what may contain a server's words: it is escaped."""
+        """Write a line to stderr, escaped, since it may contain a server's words."""
         self.say_safely(escape(text))
 
     def say_safely(self, text: str) -> None:
@@ -90,7 +90,7 @@ def _write_line(text: str, stream: TextIO) -> None:
 
 
 def _send_nowhere(stream: TextIO) -> None:
-    """Whoever read the stream has seen enough, as in ``| head``: let the rest vanish.
+    """Discard the rest: whoever read the stream has closed it, as in ``| head``.
 
     The descriptor itself is replaced, since Python flushes its streams once more when it exits.
     """

@@ -1,4 +1,4 @@
-"""Which server is meant, and how to connect to it, from the words of a command line."""
+"""The server that the words of a command line name, and the options for connecting to it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,18 @@ from ..client.targets import Target
 from ..errors import UsageError
 from ..net.process import StderrTarget
 
-__all__ = ["add_options", "client_for", "split_after_file", "split_at_command", "take_url"]
+__all__ = [
+    "add_options",
+    "add_trace_option",
+    "check_trace",
+    "client_for",
+    "split_after_file",
+    "split_at_command",
+    "take_url",
+]
 
-_URL_SCHEMES = ("http://", "https://", "ws://", "wss://")
+_WITH_HEADERS = ("http://", "https://", "ws://", "wss://")
+_URL_SCHEMES = (*_WITH_HEADERS, "tcp://", "unix://")
 
 
 def split_at_command(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
@@ -27,7 +36,7 @@ def split_at_command(words: Sequence[str]) -> tuple[list[str], list[str] | None]
 
 
 def split_after_file(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return a file with the options around it, and the command after it or after its ``--``."""
+    """Return the words up to a file and its options, and the command after them or their ``--``."""
     words = list(words)
     files = [index for index, word in enumerate(words) if not word.startswith("-")]
     end = files[0] + 1 if files else len(words)
@@ -37,9 +46,9 @@ def split_after_file(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def take_url(words: Sequence[str], *, needed: bool = True) -> tuple[str, list[str]]:
-    """Return the URL that has to come first, and the words after it. Raises `UsageError`.
+    """Return the URL that has to come first, and the words after it.
 
-    Where it is not ``needed``, it may be missing, and is returned empty.
+    Raises `UsageError` when there is none, unless it is not ``needed``: then it is returned empty.
     """
     if words and words[0].lower().startswith(_URL_SCHEMES):
         return words[0], list(words[1:])
@@ -51,8 +60,8 @@ def take_url(words: Sequence[str], *, needed: bool = True) -> tuple[str, list[st
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how to connect."""
     for name, meaning in (
-        ("--timeout", "without an answer or progress"),
-        ("--max-timeout", "in all"),
+        ("--timeout", "how long the server may be silent (30)"),
+        ("--max-timeout", "how long a call may take in all (600)"),
     ):
         parser.add_argument(name, type=float, metavar="SECONDS", help=f"{meaning}; 0: no limit")
     parser.add_argument(
@@ -71,16 +80,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cwd", metavar="FOLDER", help="where the server process starts")
     parser.add_argument(
-        "--protocol-version", metavar="REVISION", help="by default the newest that both sides speak"
+        "--protocol-version", metavar="REVISION", help="default: the newest that both sides speak"
     )
     parser.add_argument(
-        "--transport", metavar="NAME", help="http or sse; by default what the server answers to"
+        "--transport", metavar="NAME", help="http or sse; default: whichever the server speaks"
     )
-    parser.add_argument(
-        "--trace", metavar="FILE", help="append a transcript of the session; secrets are replaced"
-    )
+    add_trace_option(parser)
     parser.add_argument(
         "--quiet", action="store_true", help="do not show what the server process writes to stderr"
+    )
+
+
+def add_trace_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--trace``."""
+    parser.add_argument(
+        "--trace", metavar="FILE", help="append a transcript of the session; secrets are replaced"
     )
 
 
@@ -111,19 +125,28 @@ def client_for(
     )
 
 
-def _check(target: Target, options: argparse.Namespace) -> None:
-    """Refuse an option that could only be ignored, and a trace that cannot be written."""
-    if options.trace is not None:
+def check_trace(path: str | None) -> None:
+    """Raise `UsageError` for a trace that cannot be written."""
+    if path is not None:
         try:
-            with open(options.trace, "a", encoding="utf-8"):
+            with open(path, "a", encoding="utf-8"):
                 pass
         except OSError as error:
-            raise UsageError(f"cannot write the trace {options.trace!r}: {error}") from None
+            raise UsageError(f"cannot write the trace {path!r}: {error}") from None
+
+
+def _check(target: Target, options: argparse.Namespace) -> None:
+    """Refuse an option that could only be ignored, and a trace that cannot be written."""
+    check_trace(options.trace)
     given: dict[str, Any] = vars(options)
-    useless = ("env", "cwd") if isinstance(target, str) else ("header",)
-    for name in useless:
-        if given[name]:
-            needed = "a command after --" if isinstance(target, str) else "a URL"
+    is_url = isinstance(target, str)
+    takes_headers = isinstance(target, str) and target.lower().startswith(_WITH_HEADERS)
+    for name, is_of_use, needed in (
+        ("env", not is_url, "a command after --"),
+        ("cwd", not is_url, "a command after --"),
+        ("header", takes_headers, "an HTTP or WebSocket URL"),
+    ):
+        if given[name] and not is_of_use:
             raise UsageError(f"--{name} needs {needed}")
 
 

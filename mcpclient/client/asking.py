@@ -1,4 +1,4 @@
-"""Calling a handler of the caller's: plain or async, and whatever it raises."""
+"""Calling one of the caller's handlers, which may be plain or async and may raise anything."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["ask"]
 
 
 async def ask(method: str, handler: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a handler returns.
+    """Return what a handler returns. ``method`` is what the server asked for.
 
-    Raises `HandlerFailed` when it raises; a `PeerError` it raises says which error the server is
-    to be told. Of any other exception the server learns only the type.
+    Raises `HandlerFailed` when the handler raises. A `PeerError` from it is passed on to the server
+    with code and message; of any other exception the server learns only the type.
     """
     try:
         answer = handler(*arguments)

@@ -1,4 +1,7 @@
-"""The values of ``auth=``, each with what it needs to act, and logging in and out by hand."""
+"""The values of ``auth=``, and functions to log in and out by hand.
+
+Each value extends its options in `mcpclient.auth.options` by what it needs to act on them.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from ..framing.uri import parse_url
 from ..net.guarded_fetch import GuardedFetcher
 from ..net.logins import BrowserLogin
 from ..net.network_options import NetworkOptions
+from ..net.recorder import Recorder, TraceTarget
 from ..net.storage import FileStore, MemoryStore, credentials_path
 from ..protocol.versions import LATEST_HANDSHAKE
 from ..transports.authorized import Credentials
@@ -36,21 +40,27 @@ __all__ = [
     "log_out",
 ]
 
-# Harmless wherever it is understood; what matters is how it is refused.
+# Any request will do: what matters is how a server refuses it. A ping is harmless if it does not.
 _KNOCK = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
 
 
 @dataclass(frozen=True)
 class OAuth(options.OAuth):
-    """A user's login, once in a browser; afterwards its refresh token is used.
+    """A user's login: once in a browser, and afterwards with the refresh token.
 
-    Every option is optional. ``client_id`` with ``client_secret`` or ``signer``: a client that the
-    authorization server knows; ``client_metadata_url``: the https URL of the client's own metadata
-    document; without them the client registers itself. ``scopes``: instead of those that the server
-    names. ``redirect_uri``: where the browser comes back to. ``device``: prefer the device grant.
-    ``provider``: leads the user and keeps credentials (`BrowserLogin`). Further: ``client_name``,
-    ``token_endpoint_auth_method``, and the options of `ServerTrust`: ``issuer``, ``endpoints``,
-    ``resource``, ``allowed_hosts``, ``local_development``, ``dpop``.
+    All options may be left out.
+
+    - ``client_id``, with ``client_secret`` or ``signer`` if it has one: a client that the
+      authorization server knows. ``client_metadata_url``: the https URL of the client's own
+      metadata document. Without either the client registers itself, as ``client_name``.
+    - ``scopes``: asked for instead of those that the server names. ``redirect_uri``: where the
+      browser comes back to. ``device``: prefer the device grant where the server offers it.
+    - ``provider``: leads the user to the login and keeps credentials (by default a `BrowserLogin`).
+    - ``token_endpoint_auth_method``: only needed where the server's metadata does not tell.
+    - ``issuer``: the only authorization server to accept. ``endpoints``: an `Endpoints`, used
+      instead of metadata. ``resource``: the resource indicator to send ("": none).
+      ``allowed_hosts``: hosts where endpoints may be, besides the issuer's. ``local_development``:
+      allow http and private hosts. ``dpop``: insist on tokens that are bound to a key.
     """
 
     provider: AuthProvider | None = field(default=None, repr=False, compare=False)
@@ -60,7 +70,7 @@ class OAuth(options.OAuth):
         return _authorizer(self, server_url, network, self.provider or _login_with(default_store()))
 
     def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
-        """What a client of ``server_url`` sends."""
+        """Return what requests to ``server_url`` are to carry."""
         return self.authorizer(server_url, network)
 
 
@@ -68,14 +78,14 @@ class OAuth(options.OAuth):
 class ClientCredentials(options.ClientCredentials):
     """A program that acts for itself: ``client_id`` with ``client_secret`` or ``signer``.
 
-    ``store``: keeps tokens (a file of mode 0600). Further options: ``scopes``,
-    ``token_endpoint_auth_method``, and those of `ServerTrust`.
+    ``store``: keeps tokens (by default a file that only this user may read). Further options:
+    ``scopes``, ``token_endpoint_auth_method``, and the last group of `OAuth`'s.
     """
 
     store: CredentialStore | None = field(default=None, repr=False, compare=False)
 
     def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
-        """What a client of ``server_url`` sends."""
+        """Return what requests to ``server_url`` are to carry."""
         return _authorizer(self, server_url, network, self.store or default_store())
 
 
@@ -84,14 +94,14 @@ class EnterpriseManaged(options.EnterpriseManaged):
     """Access granted by an enterprise's ``identity_provider`` (an `IdentityProvider`).
 
     ``client_id`` and ``client_secret`` (or ``signer``) are those at the server's own authorization
-    server. ``store``: keeps tokens (a file of mode 0600). Further options: ``scopes``,
-    ``token_endpoint_auth_method``, and those of `ServerTrust`.
+    server. ``store``: keeps tokens (by default a file that only this user may read). Further
+    options: ``scopes``, ``token_endpoint_auth_method``, and the last group of `OAuth`'s.
     """
 
     store: CredentialStore | None = field(default=None, repr=False, compare=False)
 
     def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
-        """What a client of ``server_url`` sends."""
+        """Return what requests to ``server_url`` are to carry."""
         return _authorizer(self, server_url, network, self.store or default_store())
 
 
@@ -99,62 +109,71 @@ class EnterpriseManaged(options.EnterpriseManaged):
 class WorkloadIdentity(options.WorkloadIdentity):
     """A workload known by a JWT of its platform: ``assertion``, or a function that gives one.
 
-    ``store``: keeps tokens (a file of mode 0600). Further options: ``client_id``, ``scopes``, and
-    those of `ServerTrust`.
+    ``store``: keeps tokens (by default a file that only this user may read). Further options:
+    ``client_id``, ``scopes``, and the last group of `OAuth`'s.
     """
 
     store: CredentialStore | None = field(default=None, repr=False, compare=False)
 
     def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
-        """What a client of ``server_url`` sends."""
+        """Return what requests to ``server_url`` are to carry."""
         return _authorizer(self, server_url, network, self.store or default_store())
 
 
 @dataclass(frozen=True)
 class BearerToken(options.BearerToken):
-    """A ``token`` from elsewhere; a function, plain or async, is asked before every request."""
+    """A ``token`` from elsewhere, or a function, plain or async, called before every request."""
 
     def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
-        """What a client of ``server_url`` sends."""
+        """Return what requests to ``server_url`` are to carry."""
         return _static(self, self.token, server_url)
 
 
 @dataclass(frozen=True)
 class ApiKey(options.ApiKey):
-    """A ``key`` sent in a ``header`` of its own; a function is asked before every request."""
+    """A ``key``, or a function that gives one before every request, sent in its own ``header``."""
 
     def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
-        """What a client of ``server_url`` sends."""
+        """Return what requests to ``server_url`` are to carry."""
         return _static(self, self.key, server_url)
 
 
-async def log_in(server_url: str, auth: OAuth | None = None) -> None:
+async def log_in(
+    server_url: str, auth: OAuth | None = None, *, trace: TraceTarget | None = None
+) -> None:
     """Lead the user through a login now, even if there was one before.
+
+    ``trace``: where a transcript of it goes, as of `Client`.
 
     Raises what a call that needs a login raises.
     """
-    url = str(parse_url(server_url))
+    parsed = parse_url(server_url)
+    url = str(parsed)
     options = auth or OAuth()
-    authorizer = options.authorizer(url)
+    recorder = None if trace is None else Recorder(trace)
+    if recorder is not None:
+        recorder.begin("http", parsed.shown)
+    network = _network(recorder)
+    authorizer = options.authorizer(url, network)
     try:
-        await authorizer.log_in(await _refusal_of(url, options))
+        await authorizer.log_in(await _refusal_of(url, options, network))
     finally:
         await authorizer.close()
 
 
-async def _refusal_of(url: str, options: OAuth) -> Response | None:
-    """What the server answers to a stranger: it says where to log in."""
+async def _refusal_of(url: str, options: OAuth, network: NetworkOptions) -> Response | None:
+    """Return how the server refuses an unauthorized request, which says where to log in."""
     headers = {
         "Accept": "application/json, text/event-stream",
         "Content-Type": "application/json",
     }
     request = Fetch("POST", url, headers, _KNOCK, options.url_policy(url), 64 * 1024)
-    response = await GuardedFetcher(_network()).fetch(request)
+    response = await GuardedFetcher(network).fetch(request)
     return response if response.status == 401 else None
 
 
 async def log_out(server_url: str, auth: OAuth | None = None) -> None:
-    """Forget what a login to the server has brought."""
+    """Forget the login to a server. Needs no network, and does nothing when there was no login."""
     await (auth or OAuth()).authorizer(str(parse_url(server_url))).log_out()
 
 
@@ -166,21 +185,22 @@ async def finish_auth(
     iss: str | None = None,
     auth: OAuth | None = None,
 ) -> None:
-    """Go on after `AuthorizationRequired`, with what the browser was sent back with.
+    """Finish a login after `AuthorizationRequired`, with what the browser came back with.
 
-    ``code``, ``state`` and ``iss`` are parameters of the address it came to; ``code`` alone may
-    also be that whole address. ``auth``: the same options as before, in this process or another
-    one with the same store. Afterwards connect again.
+    ``code``, ``state`` and ``iss`` are parameters of the address that the browser was sent to, or
+    ``code`` alone is that whole address. ``auth``: the same options as before, in this process or
+    another one with the same store. Afterwards connect again.
 
-    Raises AuthError for a state of no login begun here, AuthorizationDenied, TokenRequestFailed.
+    Raises UsageError for an address without a code, AuthError when ``state`` belongs to no login
+    begun here, AuthorizationDenied, TokenRequestFailed.
     """
     callback = parse_callback(code) if state is None else Callback(code, state, iss)
     authorizer = (auth or OAuth()).authorizer(str(parse_url(server_url)))
     await authorizer.finish(callback)
 
 
-def _network() -> NetworkOptions:
-    return NetworkOptions.of(environ=os.environ)
+def _network(recorder: Recorder | None = None) -> NetworkOptions:
+    return NetworkOptions.of(recorder=recorder, environ=os.environ)
 
 
 def _authorizer(

@@ -1,8 +1,8 @@
 """The shell of authorization: it performs what the flows of `mcpclient.auth` ask for.
 
-A flow decides, and yields effects; this module sends the requests, opens the browser, keeps the
-credentials and tells the time. What must be done by one task only runs in a task of its own, so
-that a call that is cancelled gives up its own waiting and not the login others wait for.
+A flow decides and yields effects; this module sends the requests, opens the browser, keeps the
+credentials and tells the time. What only one task may do runs in a task of its own. So a call that
+is cancelled gives up its own waiting, and not the login that others wait for.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ logger = logging.getLogger("mcpclient.auth")
 class FlowRunner:
     """Performs the effects of flows. ``patience``: the clocks to stop for a human, if any.
 
-    Of ``provider`` a mere store is enough where no user takes part.
+    ``provider`` may be a mere store when no user takes part.
     """
 
     def __init__(
@@ -85,8 +85,9 @@ class FlowRunner:
     async def run(self, flow: Flow[T], *, passive: bool = False) -> T:
         """Run a flow to its end and return its result.
 
-        A ``passive`` one may use what there is, and obtain nothing. Cancelling is safe: what runs
-        under a lock goes on, for others that wait for it and for later.
+        A ``passive`` flow may use stored credentials, but obtain nothing new. Cancelling is safe:
+        what runs under a lock goes on, for others that wait for it and for later. Raises what the
+        flow raises.
         """
         answer: object = None
         failure: Exception | None = None
@@ -96,7 +97,7 @@ class FlowRunner:
                 answer, failure = None, None
                 try:
                     if passive and isinstance(effect, Exclusive):
-                        raise AuthError("there are no credentials at hand")
+                        raise AuthError("there are no valid credentials at hand")
                     answer = await self._perform(effect)
                 except McpError as error:
                     failure = error
@@ -153,7 +154,7 @@ class FlowRunner:
     @property
     def _user(self) -> AuthProvider:
         if not hasattr(self._provider, "authorize"):
-            raise AuthError("a login needs an AuthProvider; a store alone leads nobody anywhere")
+            raise AuthError("a login needs an AuthProvider; a store alone cannot reach the user")
         return cast(AuthProvider, self._provider)
 
     async def _open_redirect(self, effect: OpenRedirect) -> str:
@@ -179,7 +180,7 @@ class FlowRunner:
             patience.release_deadlines()
 
     async def close(self) -> None:
-        """Give up every login in progress."""
+        """Give up every login in progress. Idempotent."""
         self.abort()
         if self._tasks:
             await asyncio.wait(list(self._tasks))

@@ -1,4 +1,4 @@
-"""The caller's callbacks: plain functions or coroutines, in order, and harmless when they fail."""
+"""The caller's callbacks: plain or async, called in order, and harmless when they fail."""
 
 from __future__ import annotations
 
@@ -46,19 +46,18 @@ class TaskGroup:
                 task.cancel()
 
     async def wait(self, seconds: float) -> None:
-        """Wait until the cancelled tasks have ended, for so long at most."""
+        """Wait until all tasks have ended, but no longer than ``seconds``."""
         tasks = self._tasks - {asyncio.current_task()}
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
 
 
 class OrderedCallback:
-    """One callback. What it is called with arrives in order, one call at a time.
+    """One callback, called in order and one call at a time. An exception it raises is logged.
 
     A plain function runs at once. When it returns an awaitable, that is awaited in the background,
-    and later calls wait for it: 10 000 of them at most, of which the oldest give way to new ones,
-    so that a server which talks faster than the caller listens costs no memory. An exception is
-    logged.
+    and later calls wait for it. At most 10,000 calls wait. Then the oldest are dropped for new
+    ones, so that a server which talks faster than the caller listens costs no memory.
     """
 
     def __init__(self, function: Callable[..., Any], tasks: TaskGroup) -> None:
@@ -117,6 +116,6 @@ class OrderedCallback:
             logger.exception("callback %r failed", self._function)
 
     async def finish(self, seconds: float | None) -> None:
-        """Wait until every call made so far has ended, for so long at most."""
+        """Wait until every call made so far has ended, for ``seconds`` at most (None: no limit)."""
         if self._running is not None:
             await asyncio.wait({self._running}, timeout=seconds)

@@ -38,11 +38,15 @@ __all__ = ["Caller"]
 _DEFAULT_RETRY_AFTER = 1.0
 _BUSY = (429, 503)
 
+# How many requests for input are answered at the same time; more fail their call.
+_MOST_REQUESTS = 1000
+
 
 class Caller:
-    """Makes calls over a connection. ``refresh_tools`` lists the tools anew.
+    """Makes calls over a connection.
 
-    ``cache`` answers in the server's stead where it may; None: never.
+    ``refresh_tools`` lists the tools anew, which tells the headers they want. ``cache`` answers
+    instead of the server where it may; None: never.
     """
 
     def __init__(
@@ -59,11 +63,11 @@ class Caller:
     async def call(
         self, method: str, params: Mapping[str, Any] | None, options: CallOptions
     ) -> dict[str, Any]:
-        """Return the complete result of a request; a task counts as one where tasks are taken part
-        in.
+        """Return the complete result of a request.
 
-        Raises what `Session.request` does, and `ProtocolViolation` for a result of unknown type
-        and for a server that never stops asking for input.
+        With the option ``tasks``, a task that the server made of a tool call counts as complete.
+        Raises what `Session.request` does, `HandlerFailed` when input it asks for is not given, and
+        `ProtocolViolation` for a result of unknown type and for a server that never stops asking.
         """
         visit = self._cache.visit(method, params, options) if self._cache is not None else None
         if visit is not None and visit.result is not None:
@@ -95,9 +99,9 @@ class Caller:
         return input_requests_of(method, result)
 
     async def _input(self, method: str, asked: Mapping[str, Any], rounds: int) -> dict[str, Any]:
-        """Return what the server asks for; where it only wants to be asked again, wait a little.
+        """Return what the server asks for. If it only wants to be asked again, wait a little.
 
-        Each round has the limits of the call to itself; a handler may take its time between them.
+        The limits of the call apply to each round anew, and not to the handlers in between.
         """
         if rounds > MAX_ROUNDS:
             raise ProtocolViolation(f"{method}: the server asked for input {rounds} times")
@@ -109,8 +113,11 @@ class Caller:
     async def answers(self, requests: Mapping[str, Any]) -> dict[str, Any]:
         """Let the handlers answer the server's requests for input, side by side.
 
-        When one of them fails, the others are cancelled: no answer would be sent any more.
+        When one of them fails, the others are cancelled: no answer would be sent any more. Raises
+        `ProtocolViolation` for more than can be meant.
         """
+        if len(requests) > _MOST_REQUESTS:
+            raise ProtocolViolation(f"the server asked for input {len(requests)} times at once")
         answering = [asyncio.ensure_future(self._answer(each)) for each in requests.values()]
         try:
             answers = await asyncio.gather(*answering)
@@ -123,11 +130,14 @@ class Caller:
 
     async def _answer(self, request: Any) -> Mapping[str, Any]:
         method = request.get("method") if isinstance(request, dict) else None
-        if method not in INPUT_METHODS:
-            raise ProtocolViolation("the server asked for input with what is no request for it")
+        if not isinstance(method, str) or method not in INPUT_METHODS:
+            raise ProtocolViolation("the server asked for input with an invalid request")
         params = request.get("params")
-        handlers = self._connection.options.handlers
-        return await handlers.answer(method, params if isinstance(params, dict) else {})
+        if params is None:  # null is no params to servers that write out every field
+            params = {}
+        elif not isinstance(params, dict):
+            raise ProtocolViolation(f"the server asked for input with invalid params of {method}")
+        return await self._connection.options.handlers.answer(method, params)
 
     async def _recover(
         self,
@@ -137,7 +147,7 @@ class Caller:
         params: Mapping[str, Any] | None,
         options: CallOptions,
     ) -> dict[str, Any]:
-        """Remove what a request has failed for and repeat it, or raise the error."""
+        """Remove the cause of an error and repeat the request, or raise the error."""
         try:
             if isinstance(error, HttpError) and error.status in _BUSY:
                 if self._connection.options.retry_busy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
@@ -61,18 +61,20 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
     Options:
 
     - ``timeout``: seconds a call may go without an answer or progress (30). ``max_timeout``:
-      seconds it may take in all (600). ``connect_timeout``: for connecting (``timeout``).
-      ``close_timeout``: for closing (5). None or 0: no limit. ``MCP_TIMEOUT`` and
-      ``MCP_TOOL_TIMEOUT`` (milliseconds) in the environment change the defaults.
+      seconds it may take in all (600, or ``timeout`` where that is longer). ``connect_timeout``:
+      seconds connecting may take (as ``timeout``). For these three, None or 0 means no limit.
+      ``close_timeout``: seconds closing may take (5); 0: drop everything at once. ``MCP_TIMEOUT``
+      and ``MCP_TOOL_TIMEOUT`` (milliseconds) in the environment change the defaults.
     - ``transport``: ``"stdio"``, ``"http"``, ``"sse"``, ``"ws"`` or ``"socket"`` pins the
       transport.
     - ``protocol_version``: pins a revision; by default the newest that both sides speak.
       ``strict_version``: refuse a revision this library does not know.
-    - ``headers``: a mapping, or a function, plain or async, called for every HTTP request and for
-      the opening request of a WebSocket.
+    - ``headers``: a mapping, or a function without arguments that returns one, plain or async,
+      called for every HTTP request and for the opening request of a WebSocket. Headers that the
+      protocol sets itself, such as ``Accept`` and ``Mcp-Session-Id``, are left out.
     - ``auth``: who the caller is, for the server's own origin only: a bearer token as a string, or
       an `OAuth`, `ClientCredentials`, `EnterpriseManaged`, `WorkloadIdentity`, `BearerToken` or
-      `ApiKey`. A login in a browser takes as long as it takes: the limits of calls stand still.
+      `ApiKey`. While a user logs in, the time limits of calls stand still.
     - ``ca_file``: PEM file of the authorities to trust instead of the system's (``SSL_CERT_FILE``
       in the environment does the same). ``client_cert``: PEM file with certificate and key, or
       (certificate, key), or (certificate, key, password). ``verify=False``: accept any certificate.
@@ -81,28 +83,33 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
       ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` decide; False: no proxy.
       ``unix_socket``: path of a socket to connect to instead of the URL's host and port.
     - ``ping_interval``: seconds between WebSocket pings (20; None: none). ``ping_timeout``: seconds
-      without any sign of life after one until the connection counts as lost (20; None: no limit).
-    - ``max_message_size``: bytes a message from the server may have (64 MiB).
-    - ``env``, ``inherit_env``, ``cwd``, ``stderr``, ``stop_ladder``: for a server process.
+      without any sign of life after a ping until the connection counts as lost (20; None: never).
+    - ``max_message_size``: how many bytes a message from the server may have (64 MiB).
+    - For a server process: ``env``: variables to add to its environment. ``inherit_env``: what it
+      has of this process's: ``"safe"`` (a short list of harmless variables), ``"all"`` or
+      ``"none"``. ``cwd``: the folder it starts in. ``stderr``: where its stderr goes:
+      ``"inherit"``, ``"discard"``, a function that takes each line, a logger, or a file.
+      ``stop_ladder``: how long it gets to end by itself, see `StopLadder`.
     - ``listen_wait``: seconds to wait for the server's own channel (1; 0: do not wait).
       ``liveness``: seconds of silence after which that channel counts as dead (None: never).
       ``keep_alive``: seconds between pings (None: none; handshake era only).
     - ``cache``: use answers again for as long as the server allows (True; stateless era only).
-      ``tasks``: let the server turn calls into tasks, and this client its answers (False).
-    - ``retry_busy``: repeat calls refused with 429 or 503, within their time limit.
+      ``tasks``: the server may turn calls into tasks, and ask for answers as tasks (False).
+    - ``retry_busy``: repeat calls refused with 429 or 503, within their time limit (False).
     - ``sampling``, ``elicitation``, ``roots``: answer what the server asks, in either era; each one
       given is declared as a capability. ``sampling``: a function that takes a `SamplingRequest`, a
       `Sampling`, a `SamplingModel`, or a mapping with its fields. ``elicitation``: a function that
       takes an `ElicitationRequest` and returns what the user entered, or an `Elicitation`.
       ``roots``: paths, ``file://`` URIs or mappings, or a function without arguments that returns
-      them. A plain function holds up the event loop while it runs. One that raises, or returns
-      what does not fit, costs the server an error and the connection nothing; where a call asked
-      (stateless era), it raises `HandlerFailed`.
+      them. A plain function blocks the event loop while it runs. When one raises, or returns what
+      does not fit, the server gets an error and the connection goes on; in the stateless era the
+      call that needed the answer raises `HandlerFailed`.
     - ``extensions``: extensions to declare, each with its settings.
-    - ``validate``: what happens when a tool that was listed breaks its output schema: ``"warn"``
-      adds to `CallToolResult.warnings`, ``"strict"`` raises `ProtocolViolation`, ``"off"``.
+    - ``validate``: what to do when the result of a tool that was listed does not fit its output
+      schema: ``"warn"`` (the default) adds to `CallToolResult.warnings`, ``"strict"`` raises
+      `ProtocolViolation`, ``"off"`` does not check.
     - ``on_notification(method, params)``, ``on_log(message)``, ``on_error(error)`` for failures
-      that belong to no call, ``on_close(error)`` with None after `close`.
+      that belong to no call, ``on_close(error)`` when the connection ends, with None after `close`.
     - ``hooks``: telemetry, see `Hooks`. ``trace``: a file to which a transcript of everything sent
       and received is appended, secrets replaced, or a function that takes it line by line; see
       `Recording` for what can be done with it.
@@ -161,7 +168,7 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
             handlers=Handlers(sampling, elicitation, roots),
             extensions=checked_extensions(extensions or {}),
             events=Events(on_notification, on_log, on_error, on_close),
-            protocol_version=None if protocol_version == "auto" else protocol_version,
+            protocol_version=protocol_version,
             strict_version=strict_version,
             transport=transport,
             headers=headers,
@@ -208,8 +215,8 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
 
         The client lives in the event loop that connects it, until it is closed or that loop stops.
 
-        Raises `ConnectFailed`, `CallTimeout`, `ProcessExited`, or what the server answered. When
-        it fails or is cancelled, nothing is left running.
+        Raises `ConnectFailed`, `CallTimeout`, `ProcessExited`, an `AuthError`, or the error that
+        the server answered. When it fails or is cancelled, nothing is left running.
         """
         self._connection.settle()
         await self._at_home(self._connection.open)
@@ -297,12 +304,15 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
 
     @property
     def transport_name(self) -> str:
-        """The kind of transport in use: ``"stdio"``, ``"http"``, ``"sse"`` or a custom name."""
+        """The kind of transport in use: ``"stdio"``, ``"http"``, ``"sse"``, ``"ws"``, ``"socket"``
+        or the name of a custom one. Raises `ClientClosed` without a connection.
+        """
         return self._connection.session.transport.name
 
     async def ping(self, *, timeout: Seconds = DEFAULT) -> None:
-        """Make sure the server answers; in the stateless era, which has no ping, by asking it
-        about itself.
+        """Make sure that the server answers. Raises what `request` does when it does not.
+
+        The stateless era has no ping, so there the server is asked to describe itself.
         """
         method = "server/discover" if self._is_stateless else "ping"
         await self.request(method, timeout=timeout, fresh=True)
@@ -310,8 +320,8 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
     async def set_roots(self, roots: RootsOption) -> None:
         """Answer with other roots from now on, and tell the server (handshake era).
 
-        Raises `UsageError` when no roots were given when the client was made, not even ``[]``:
-        then the server was told that there are none.
+        Raises `UsageError` when the client was made without ``roots``: then the server was told
+        that it will get none. Give ``roots=[]`` to begin without any.
         """
         self._connection.options.handlers.set_roots(roots)
         if self.is_connected and not self._is_stateless:
@@ -344,12 +354,12 @@ async def call(
     raise_on_error: bool = False,
     **options: Any,
 ) -> CallToolResult:
-    """Connect, call one tool, and close. ``options`` are those of `Client`."""
+    """Connect, call one tool, and close. ``options`` are those of `Client`; see its `call_tool`."""
     async with Client(target, **options) as client:
         return await client.call_tool(tool, arguments, raise_on_error=raise_on_error)
 
 
-async def list_tools(target: Target, **options: Any) -> Sequence[Tool]:
+async def list_tools(target: Target, **options: Any) -> list[Tool]:
     """Connect, list the tools, and close. ``options`` are those of `Client`."""
     async with Client(target, **options) as client:
         return await client.list_tools()

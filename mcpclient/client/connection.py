@@ -13,10 +13,11 @@ import threading
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ..errors import CallTimeout, ClientClosed, McpError, UsageError
+from ..errors import CallTimeout, ClientClosed, McpError, SessionExpired, UsageError
 from ..net.futures import disregard
 from ..protocol import tasks
 from ..protocol.era import ClientIdentity, EraRules
+from ..protocol.era_handshake import HandshakeEra
 from ..protocol.negotiate import (
     Agreement,
     Ask,
@@ -176,9 +177,23 @@ class Connection:
             session.abort()  # the event loop it belongs to has ended
 
     async def restore(self) -> None:
-        """Connect anew after a loss. Raises `ClientClosed` when the caller has closed it."""
+        """Connect anew after a loss, or begin another session after an expiry.
+
+        Raises `ClientClosed` when the caller has closed it, and what `open` does.
+        """
         if not self.is_open and self.session is not None:
             await self.open()
+        elif self.session.expired is not None:
+            await self.renew(self.generation)
+            if self.session.expired is not None:  # another's attempt, which failed
+                raise self.session.expired.again()
+
+    async def reopen_channel(self) -> None:
+        """Ask for the server's own channel once more, where it was given up."""
+        session = self.session
+        if session.channel_error is not None and isinstance(session.era, HandshakeEra):
+            session.channel_error = None
+            await session.transport.listen(session.era.headers)
 
     @property
     def _remembered_era(self) -> Era | None:
@@ -197,6 +212,7 @@ class Connection:
             on_notification=callbacks.notification,
             on_error=callbacks.error,
             on_lost=callbacks.lost,
+            on_channel_lost=callbacks.channel_lost,
         )
         callbacks.wire(session, events)
         self.receiver.patience = session
@@ -245,10 +261,14 @@ class Connection:
             if era_of(version) is None:  # accepted from the server, but not to be offered to it
                 version = LATEST_HANDSHAKE
             opening = _Opening(self.route, self.options, session)
+            session.begin_anew()
             try:
                 agreement = await opening.follow(plan, version)
-            except McpError:
+            except McpError as error:
                 self.generation += 1
+                session.expired = error
+                for observer in list(self.observers):
+                    observer.lost(error)
                 raise
             self._agree(session, agreement)
 
@@ -305,6 +325,8 @@ class Connection:
             await session.request("ping", None, CallOptions(self.options.keep_alive))
         except CallTimeout as error:
             session.connection_lost(error)
+        except SessionExpired as error:
+            session.channel_lost(error)
         except McpError as error:
             logger.debug("keep-alive: %s", error)
         if self.is_open:
@@ -357,6 +379,13 @@ class _Callbacks:
             observer.lost(error)
         if self._close is not None:
             self._close(error)
+
+    def channel_lost(self, error: McpError) -> None:
+        for observer in list(self._observers):
+            if isinstance(error, SessionExpired):
+                observer.lost(error)
+            else:
+                observer.channel_lost(error)
 
 
 def _plan_for(route: Route, options: Options, transport: Transport, remembered: Era | None) -> Plan:

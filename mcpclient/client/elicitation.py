@@ -38,13 +38,14 @@ class Elicitation:
     - False when the user declined, None when the user chose nothing (dismissed the question),
     - or the answer as the protocol has it: ``{"action": "accept", "content": {…}}``.
 
-    Fields of a form that are missing, or None, get the default of the form; True takes all of
-    them. What does not fit the form is never sent: the server gets an error.
+    Fields of a form that are missing or None get the form's defaults; True accepts with all of its
+    defaults. An answer that does not fit the form is never sent: the server gets an error.
 
-    ``url`` has to show the whole URL and ask before anything opens it (see
-    `ElicitationRequest.host` and `url_warnings`). It is also asked when a call cannot be made
-    before a visit (error -32042): the call is then made once more. ``on_complete`` takes the
-    ``elicitation_id`` of a visit agreed to when the server says that it is over.
+    ``url`` has to show the whole URL, and to ask before anything opens it (see
+    `ElicitationRequest.host` and `url_warnings`). It is also called when a tool call fails because
+    a visit is needed first (error -32042); after the visit the call is made once more.
+    ``on_complete`` takes the ``elicitation_id`` of a visit that the user agreed to, when the server
+    says that it is over.
     """
 
     form: ElicitationHandler | None = None
@@ -97,7 +98,7 @@ class ElicitationAnswerer(Observer):
             if action == "accept" and request.elicitation_id is not None:
                 self._remember(request.elicitation_id)
             return {"action": action}
-        # Before anyone is asked to fill it in: a form that nothing can fit is of no use.
+        # Compiled before anyone is asked to fill it in: nothing can fit an invalid form.
         form = compile_schema(request.schema, assert_formats=True)
         action, content = _understood(request, await ask(self.method, handler, request))
         if action != "accept":

@@ -1,4 +1,4 @@
-"""Telemetry: what happened, told to whoever measures it."""
+"""Telemetry: telling whoever measures it what has happened."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ logger = logging.getLogger("mcpclient.client")
 
 @dataclass(frozen=True)
 class Hooks:
-    """Functions called with keyword arguments, at once; one that raises is logged.
+    """Functions that are called at once, with keyword arguments. One that raises is logged.
 
     - ``on_connect(server, transport, server_name, server_version, tool_count)``: connected;
       ``tool_count`` is None where the tools have not been listed.
@@ -23,8 +23,8 @@ class Hooks:
     - ``on_error(server, phase, error, trace)``: connecting (``phase="connect"``) or a tool call
       (``phase="request"``) failed.
 
-    ``server`` is what was connected to. ``trace`` is whatever the caller gave with the call,
-    unchanged.
+    ``server`` says what was connected to, without secrets; ``latency_ms`` is in milliseconds.
+    ``trace`` is whatever the caller gave with the call, unchanged.
     """
 
     on_connect: Callable[..., Any] | None = None
@@ -46,7 +46,7 @@ class Hooks:
 
     @contextmanager
     def reporting(self, server: str, phase: str, trace: Any = None) -> Iterator[None]:
-        """Report an exception that leaves the block; it goes on its way."""
+        """Report an exception that leaves the block, and let it pass."""
         try:
             yield
         except Exception as error:

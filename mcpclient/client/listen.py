@@ -52,6 +52,12 @@ class Subscription:
     `EventsMissed` says so; after five failures in a row without an event between them, the last one
     is raised, as is at once what trying again would not change.
 
+    Over HTTP in the handshake era, a server tells of changes on a channel of its own (GET), and
+    with the answers to calls. One that has no such channel tells them with answers only, so an
+    idle client hears nothing; that is no error. A channel that was there and is lost for good is:
+    the reason is raised, once. Whoever goes on iterating hears what comes with answers, and all of
+    it again as soon as there is another session; another `listen` asks for the channel once more.
+
     A consumer that is slower than the server loses nothing, but of several events of one kind about
     one subject it gets only the latest.
     """
@@ -188,6 +194,7 @@ class _Feed(Observer):
         self._heard = False
         self._ended = False
         self._error: McpError | None = None
+        self._bad_news: McpError | None = None
 
     # For the handle
 
@@ -206,6 +213,9 @@ class _Feed(Observer):
             event = self._backlog.take()
             if event is not None:
                 return event
+            if self._bad_news is not None:
+                error, self._bad_news = self._bad_news, None
+                raise error.again()
             if self._error is not None:
                 raise self._error.again()
             if self._ended:
@@ -304,6 +314,7 @@ class _Feed(Observer):
         over: asyncio.Future[McpError | None] = asyncio.get_running_loop().create_future()
         self._session_over = over
         try:
+            await self._connection.reopen_channel()
             await self._subscribe()
             error = await over
         finally:
@@ -381,11 +392,21 @@ class _Feed(Observer):
 
     def connected(self) -> None:
         """Subscribe again: the new session knows nothing of the old."""
+        self._bad_news = None
         self._end_session(None)
 
     def lost(self, error: McpError) -> None:
-        """Begin to wait for a new connection."""
+        """Begin to wait for a new connection, or a new session."""
         self._end_session(error)
+
+    def channel_lost(self, error: McpError) -> None:
+        """Tell, and go on: the transport has tried often enough, but there may be other ways.
+
+        News may still come with the answers to calls, and all of it again in a later session.
+        """
+        if self._session_over is not None:
+            self._bad_news = error
+            self._note_change()
 
     def _end_session(self, error: McpError | None) -> None:
         if self._session_over is not None and not self._session_over.done():

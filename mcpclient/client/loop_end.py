@@ -1,4 +1,4 @@
-"""Hearing that an event loop shuts down, in time to clean up in it."""
+"""Noticing that an event loop shuts down, in time to clean up in it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Farewell = Callable[[], Awaitable[None]]
 
 
 class LoopEnd:
-    """Awaits ``farewell`` when the running loop shuts down, as `asyncio.run` has it do.
+    """Awaits ``farewell`` when the running loop shuts down, as at the end of `asyncio.run`.
 
-    `asyncio.run` cancels what still runs, and what is started by that cleaning up in turn, such as
-    the message that a call was cancelled, nobody waits for. Asynchronous generators are the one
-    thing a loop brings to an end after that; so this is one, which waits for nothing else.
+    `asyncio.run` cancels all tasks that still run. What these start while they clean up, such as
+    sending that a call was cancelled, nobody waits for. The one thing a loop finishes after that
+    are asynchronous generators, so this is one, and it does nothing but wait for its end.
     """
 
     def __init__(self, farewell: Farewell) -> None:
@@ -33,7 +33,7 @@ class LoopEnd:
                 await farewell()
 
     def forget(self) -> None:
-        """Await nothing. Idempotent; from any thread, and when the loop is closed."""
+        """Await nothing any more. Idempotent; works in any thread and after the loop is closed."""
         if self._farewell is not None:
             self._farewell = None
             _step(self._generator.aclose())

@@ -1,4 +1,4 @@
-"""Working in another event loop than the one that asks, each in a thread of its own."""
+"""Running something in another event loop, in the thread that the other loop has to itself."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["run_in"]
 
 T = TypeVar("T")
 
-# Seconds between two looks whether the other loop still runs: nothing tells when it stops.
+# How often, in seconds, to look whether the other loop still runs: nothing reports that it stops.
 _LOOK_EVERY = 0.5
 
 
 async def run_in(
     home: asyncio.AbstractEventLoop, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any
 ) -> T:
-    """Return what ``work`` returns when it runs in the loop ``home``. Cancelling cancels it there.
+    """Run ``work`` in the loop ``home``, and return what it returns. Cancelling cancels it there.
 
     Raises what it raises, and `ConnectionLost` when ``home`` does not run, or stops meanwhile.
     """

@@ -1,4 +1,4 @@
-"""Which servers need a human, remembered in the store, so that no one is asked again and again."""
+"""Remembering in the store which servers need a human, so that nobody is asked again and again."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _KEY = "needs-auth"
 
 
 class NeedsAuthMemory:
-    """The memory in one store. Servers are named by their URLs.
+    """What is remembered in one store. Servers are named by their URLs.
 
-    A server is remembered for 15 minutes after a login was asked for and did not come about.
+    A server is remembered for 15 minutes after a login was needed and did not take place.
     """
 
     def __init__(self, store: CredentialStore) -> None:
         self._store = store
 
     async def remembered(self, server_urls: Iterable[str]) -> set[str]:
-        """Those of ``server_urls`` that need a human. However many they are, one read is enough."""
+        """Return those of ``server_urls`` that need a human, with one read for all of them."""
         cache = await self._load()
         now = time.time()
         return {url for url in server_urls if cache.needs_auth(store_name(url), now)}

@@ -1,4 +1,4 @@
-"""Parts of the library that follow what happens on a connection, whichever session it has."""
+"""How parts of the library follow what happens on a connection, over all of its sessions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ __all__ = ["Observer"]
 
 
 class Observer:
-    """Is told of everything at once, in the order it happens. No method may block or raise."""
+    """Is told of everything when it happens, in order. No method may block or raise."""
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """Take a notification of the server's."""
+        """Take a notification from the server."""
 
     def connected(self) -> None:
         """Take note of a new session: the first, one after a loss, or after an expiry."""
 
     def lost(self, error: McpError) -> None:
-        """Take note that the connection has ended by itself."""
+        """Take note that the connection, or the session on it, has ended by itself."""
+
+    def channel_lost(self, error: McpError) -> None:
+        """Take note that the server's own channel was given up, though calls go on."""
 
     def closed(self) -> None:
         """Take note that the caller has closed the connection."""

@@ -1,8 +1,9 @@
-"""How a connection is made and kept, with every default in one place."""
+"""How a connection is made and kept: every option, and every default."""
 
 from __future__ import annotations
 
 import enum
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -43,8 +44,10 @@ _TOTAL = 600.0
 class Timeouts:
     """The limits of calls, in seconds; None: no limit.
 
-    ``idle``: without an answer or progress. ``total``: in all. ``tool``: idle limit of tool calls.
-    ``connect``: for establishing the connection. ``close``: for ending it.
+    ``idle``: how long a call may go without an answer or progress, ``tool``: the same for tool
+    calls, ``total``: how long it may take in all. ``connect``: for establishing the connection.
+    ``close``: for ending it; 0: drop everything at once. ``usual`` remembers the options of calls
+    that set no limits of their own.
     """
 
     idle: float | None
@@ -65,7 +68,8 @@ class Timeouts:
     ) -> Timeouts:
         """Resolve what the caller gave; ``MCP_TIMEOUT`` and ``MCP_TOOL_TIMEOUT`` (ms) are defaults.
 
-        Raises `UsageError` when one of the variables is no number.
+        Raises `UsageError` for a limit or a variable that is not a number, or negative, and for a
+        ``close`` of None, since closing always has a limit.
         """
         plain = _resolve(idle, _from_environment(environ, "MCP_TIMEOUT", _IDLE))
         tool = _resolve(idle, _from_environment(environ, "MCP_TOOL_TIMEOUT", plain))
@@ -75,11 +79,11 @@ class Timeouts:
             total=_resolve(total, longest),
             tool=tool,
             connect=_resolve(connect, plain),
-            close=close,
+            close=_checked(close, "close_timeout"),
         )
 
     def for_call(self, method: str, timeout: Seconds, max_timeout: Seconds) -> CallOptions:
-        """Return the limits of one call."""
+        """Return the limits of one call. Raises `UsageError` for one that makes no sense."""
         idle = self.tool if method == "tools/call" else self.idle
         if timeout is not DEFAULT or max_timeout is not DEFAULT:
             return CallOptions(_resolve(timeout, idle), _resolve(max_timeout, self.total))
@@ -91,9 +95,16 @@ class Timeouts:
 
 def _resolve(given: Seconds, default: float | None) -> float | None:
     chosen = default if isinstance(given, Default) else given
-    if chosen is not None and not chosen >= 0:  # so worded, it also catches what is no number
-        raise UsageError(f"a timeout is a number of seconds and not negative: {chosen}")
-    return chosen or None
+    return None if chosen is None else _checked(chosen, "a timeout") or None
+
+
+def _checked(seconds: float, name: str) -> float:
+    try:
+        if seconds >= 0:  # which NaN is not
+            return seconds
+    except TypeError:
+        pass
+    raise UsageError(f"{name} is a number of seconds and not negative: {seconds!r}")
 
 
 def _from_environment(environ: Mapping[str, str], name: str, default: float | None) -> float | None:
@@ -101,14 +112,17 @@ def _from_environment(environ: Mapping[str, str], name: str, default: float | No
     if not text:
         return default
     try:
-        return float(text) / 1000
+        milliseconds = float(text)
     except ValueError:
-        raise UsageError(f"{name} is not a number of milliseconds: {text!r}") from None
+        milliseconds = math.nan
+    if not milliseconds >= 0:
+        raise UsageError(f"{name} is a number of milliseconds and not negative: {text!r}")
+    return milliseconds / 1000
 
 
 @dataclass
 class Events:
-    """Who hears of what happens; each may be a plain function or a coroutine function."""
+    """The caller's event callbacks; each may be a plain function or a coroutine function."""
 
     notification: Callable[[str, Mapping[str, Any]], Any] | None = None
     log: Callable[[LogMessage], Any] | None = None
@@ -117,10 +131,10 @@ class Events:
 
 
 class Authentication(Protocol):
-    """A way to say who the caller is: a value of ``auth=`` such as `mcpclient.OAuth`."""
+    """Something that identifies the caller: a value of ``auth=`` such as `mcpclient.OAuth`."""
 
     def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
-        """What requests to ``server_url``, an http or https URL, are to carry."""
+        """Return what requests to ``server_url``, an http or https URL, are to carry."""
 
 
 @dataclass(frozen=True)
@@ -135,10 +149,10 @@ class Options:
     protocol_version: str | None = None
     strict_version: bool = False
     transport: str | None = None
-    headers: HeaderSource | None = None
-    auth: str | Authentication | None = None
+    headers: HeaderSource | None = field(default=None, repr=False)
+    auth: str | Authentication | None = field(default=None, repr=False)
     max_message_size: int = DEFAULT_LINE_LIMIT
-    env: Mapping[str, str] | None = None
+    env: Mapping[str, str] | None = field(default=None, repr=False)
     inherit_env: str = "safe"
     cwd: str | os.PathLike[str] | None = None
     stderr: StderrTarget = "inherit"

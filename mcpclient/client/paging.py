@@ -18,9 +18,9 @@ async def all_pages(
 ) -> list[dict[str, Any]]:
     """Return the objects under ``key`` of every page.
 
-    ``fetch`` takes the params of one request and returns its result. A cursor is opaque, and only
-    its absence ends the list ("Pagination", all revisions). Items that are no objects are left out.
-    Raises `ProtocolViolation` for a cursor that comes again, and after `MAX_PAGES` pages.
+    ``fetch`` takes the params of one request and returns its result. A cursor is opaque, and the
+    list ends only where there is none ("Pagination", all revisions). Items that are not objects are
+    left out. Raises `ProtocolViolation` for a cursor that comes again, and after `MAX_PAGES` pages.
     """
     items: list[dict[str, Any]] = []
     params: dict[str, Any] = {}
@@ -33,7 +33,7 @@ async def all_pages(
         cursor = result.get("nextCursor")
         if cursor is None:
             return items
-        shown = repr(cursor)  # a string by the schema; whatever it is, it goes back as it came
+        shown = repr(cursor)  # by the schema a string, but anything else is sent back unchanged too
         if shown in seen:
             raise ProtocolViolation(f"the server gave the cursor {shown[:100]} for {key} twice")
         seen.add(shown)

@@ -12,7 +12,7 @@ from .requests import Requests
 __all__ = ["Prompts", "Reference"]
 
 Reference = Union[Prompt, ResourceTemplate, Mapping[str, Any]]
-"""What an argument to be completed belongs to."""
+"""What has the argument to complete: a prompt, a resource template, or a wire reference."""
 
 
 class Prompts(Requests):
@@ -25,7 +25,7 @@ class Prompts(Requests):
         meta: Mapping[str, Any] | None = None,
         fresh: bool = False,
     ) -> list[Prompt]:
-        """Return the prompts of all pages. ``fresh``: see `request`."""
+        """Return the prompts of all pages. The options are those of `request`, which it calls."""
         items = await self._list("prompts/list", "prompts", timeout, fresh, meta=meta)
         return [Prompt(item) for item in items]
 
@@ -37,7 +37,7 @@ class Prompts(Requests):
         timeout: Seconds = DEFAULT,
         meta: Mapping[str, Any] | None = None,
     ) -> GetPromptResult:
-        """Return a prompt, filled in with the arguments."""
+        """Return a prompt, filled in with the arguments. The options are those of `request`."""
         params: dict[str, Any] = {"name": name}
         if arguments:
             params["arguments"] = arguments
@@ -55,8 +55,9 @@ class Prompts(Requests):
     ) -> Completion:
         """Return suggestions for an argument of a prompt or a resource template.
 
-        ``reference``: the `Prompt` or `ResourceTemplate`, or a wire reference as a mapping.
-        ``value``: what has been typed so far. ``context``: the arguments already decided.
+        ``reference``: the `Prompt` or `ResourceTemplate`, or a reference as the protocol has it,
+        such as ``{"type": "ref/prompt", "name": …}``. ``value``: what has been typed so far.
+        ``context``: the arguments that are already known. Raises what `request` does.
         """
         params: dict[str, Any] = {
             "ref": _wire_reference(reference),

@@ -22,7 +22,7 @@ class Resources(Requests):
         meta: Mapping[str, Any] | None = None,
         fresh: bool = False,
     ) -> list[Resource]:
-        """Return the resources of all pages. ``fresh``: see `request`."""
+        """Return the resources of all pages. The options are those of `request`, which it calls."""
         items = await self._list("resources/list", "resources", timeout, fresh, meta=meta)
         return [Resource(item) for item in items]
 
@@ -33,7 +33,7 @@ class Resources(Requests):
         meta: Mapping[str, Any] | None = None,
         fresh: bool = False,
     ) -> list[ResourceTemplate]:
-        """Return the resource templates of all pages. ``fresh``: see `request`."""
+        """Return the resource templates of all pages. The options are those of `request`."""
         items = await self._list(
             "resources/templates/list", "resourceTemplates", timeout, fresh, meta=meta
         )
@@ -47,7 +47,7 @@ class Resources(Requests):
         meta: Mapping[str, Any] | None = None,
         fresh: bool = False,
     ) -> ReadResourceResult:
-        """Read a resource. ``fresh``: see `request`."""
+        """Read a resource. The options are those of `request`, which it calls."""
         result = await self.request(
             "resources/read", {"uri": uri}, timeout=timeout, meta=meta, fresh=fresh
         )

@@ -1,4 +1,4 @@
-"""The response cache of one client: what `protocol.caching` decides, at work."""
+"""The response cache of one client, which applies what `protocol.caching` decides."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ __all__ = ["ClientCache", "Visit"]
 class ClientCache(Observer):
     """Remembers results for as long as the server allows, and forgets when it says so.
 
-    Only the stateless era says how long. A new session may have another server behind it, and what
-    happened between two of them is not known; so it begins with nothing.
+    Only the stateless era says how long. Each new session begins with an empty cache: it may have
+    another server behind it, and what happened in between is not known.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -40,11 +40,11 @@ class ClientCache(Observer):
         return Visit(self._responses, key, self._context(options.headers), fresh=options.fresh)
 
     def _context(self, headers: Mapping[str, str]) -> Hashable:
-        """Return what stands for the authorization a request is made under, None: it is not known.
+        """Return a key for the authorization a request is made under; None when it is not known.
 
-        A function that is asked for headers may give others each time, and an access token changes
-        without a word. Fixed headers never change, so what tells two requests of this client apart
-        are the headers of the single call.
+        It is not known where a function supplies the headers or an access token is used, since both
+        may change at any time. Otherwise the client's own headers are fixed, and only the headers
+        of the single call make a difference.
         """
         connection = self._connection
         if callable(connection.options.headers) or connection.route.authorizer is not None:
@@ -66,18 +66,18 @@ class ClientCache(Observer):
         self._responses.notified(method, params)
 
     def connected(self) -> None:
-        """Begin with nothing."""
+        """Begin with an empty cache."""
         self.clear()
 
     def lost(self, error: McpError) -> None:
-        """Forget: nobody would say any more what has become stale."""
+        """Drop everything, since nobody will say any more what has become stale."""
         self.clear()
 
 
 class Visit:
-    """One request on its way past the cache.
+    """One request, and what the cache has for it.
 
-    ``result``: what the cache has for it, None when the server is to be asked.
+    ``result``: the remembered result; None when the server has to be asked.
     """
 
     def __init__(

@@ -1,11 +1,12 @@
-"""Going on after a failure that may pass, for what is meant to outlast one connection."""
+"""Trying again after a temporary failure, for what is meant to outlast one connection."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Iterator
 
-from ..errors import CommandNotFound, HttpError, McpError, NetworkError
+from ..errors import CommandNotFound, HttpError, McpError, NetworkError, SessionExpired
 from ..net.clock import retry_after_seconds
 from ..transports.backoff import delays
 
@@ -16,9 +17,11 @@ _PASSING_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 def may_pass(error: McpError) -> bool:
-    """Whether the same may succeed a little later: nothing came back, or the server was busy."""
+    """Whether a retry may succeed a little later: nothing came back, the server was busy, or it
+    has forgotten the session, and there can be another.
+    """
     if isinstance(error, HttpError):
-        return error.status in _PASSING_STATUSES
+        return error.status in _PASSING_STATUSES or isinstance(error, SessionExpired)
     return isinstance(error, NetworkError) and not isinstance(error, CommandNotFound)
 
 
@@ -29,17 +32,17 @@ class Retries:
         self._delays: Iterator[float] = delays()
 
     def succeeded(self) -> None:
-        """Begin to count anew."""
+        """Count from zero again."""
         self._delays = delays()
 
-    async def wait_after(self, error: McpError) -> None:
-        """Wait before trying again; raise the error when that is no use, or has been tried enough.
+    async def wait_after(self, error: McpError, longest: float = math.inf) -> None:
+        """Wait before trying again; raise the error when that is pointless or tries are used up.
 
-        A ``Retry-After`` of the server's is respected.
+        The server's ``Retry-After`` is respected, for ``longest`` seconds at most.
         """
         delay = next(self._delays, None) if may_pass(error) else None
         if delay is None:
             raise error
         if isinstance(error, HttpError):
             delay = max(delay, retry_after_seconds(error.headers.get("retry-after", ""), 0.0))
-        await asyncio.sleep(delay)
+        await asyncio.sleep(min(delay, longest))

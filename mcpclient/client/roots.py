@@ -1,4 +1,4 @@
-"""Roots: the directories and files that the caller wants a server to keep to."""
+"""Roots: the folders and files that the caller wants a server to stay within."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RootsAnswerer:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """None; in the handshake era ``listChanged`` is declared as well."""
+        """Nothing; in the handshake era ``listChanged`` is declared as well."""
         return {}
 
     def replace(self, roots: RootsOption) -> None:
@@ -46,7 +46,7 @@ class RootsAnswerer:
         )
 
     async def answer(self, params: Mapping[str, Any], server: str) -> dict[str, Any]:
-        """Return the roots of the moment."""
+        """Return the current roots."""
         if not callable(self._roots):
             return {"roots": self._roots}
         try:
@@ -79,7 +79,7 @@ def _wire_root(root: object) -> dict[str, Any]:
 
 
 def _checked_uri(uri: str) -> str:
-    """Return the URI of a root. It names a file, and no other by a detour ("Security", roots)."""
+    """Return the URI of a root: a ``file://`` URI without ``..`` in it ("Security", roots)."""
     parts = urlsplit(uri)
     if parts.scheme.lower() != "file":
         raise UsageError(f"the URI of a root begins with file://: {uri!r}")

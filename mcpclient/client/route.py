@@ -1,8 +1,8 @@
-"""The way to one server."""
+"""How to reach one server."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Callable
 
 from ..errors import UsageError
@@ -19,13 +19,14 @@ __all__ = ["Route", "refuse_auth"]
 class Route:
     """How to reach a server, as often as necessary.
 
-    ``open`` makes a transport; ``open_legacy`` one for HTTP+SSE at the same URL, None where that
-    is no possibility. ``key`` identifies the server for what is remembered of it; None: nothing
-    can be. ``authorizer`` is what its transports are given, where it is more than fixed headers.
+    ``shown`` names the server in messages. ``open`` makes a transport, and ``open_legacy`` one for
+    HTTP+SSE at the same URL; it is None where that is not possible. What is remembered of the
+    server is kept under ``key``; with None nothing is. ``authorizer`` is what its transports get
+    as credentials, where these are more than fixed headers.
     """
 
     shown: str
-    key: str | None
+    key: str | None = field(repr=False)
     open: Callable[[], Transport]
     open_legacy: Callable[[], Transport] | None = None
     authorizer: Authorizer | None = None

@@ -13,7 +13,7 @@ from .asking import ask
 
 __all__ = ["Sampling", "SamplingAnswerer", "SamplingModel", "SamplingOption"]
 
-# What the specification has a server told when the user says no.
+# What a server is told when the user says no, as the specification has it.
 _REJECTED = -1
 _REJECTION = "User rejected sampling request"
 
@@ -47,7 +47,7 @@ class SamplingModel:
     (``role`` and ``content``, in the form of chat completions) and, by the names of chat
     completions, what else was asked for (``model``, ``max_tokens``, …). It returns text, an
     assistant's message as a dict, or a whole response with ``choices``; None rejects the request.
-    A ``finish_reason`` among it is translated: ``stop`` to ``endTurn``, ``length`` to
+    A ``finish_reason`` in it is translated: ``stop`` to ``endTurn``, ``length`` to
     ``maxTokens``, ``tool_calls`` to ``toolUse``. ``tools``: it passes tools on to the model.
     """
 

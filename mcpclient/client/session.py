@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
@@ -20,6 +20,7 @@ from ..errors import (
     McpError,
     PeerError,
     ProtocolViolation,
+    SessionExpired,
     UrlElicitationRequired,
     UsageError,
 )
@@ -77,7 +78,8 @@ class Session:
     """The traffic of one client over one transport.
 
     ``on_notification`` takes method and params of every notification; ``on_error`` takes failures
-    that belong to no call; ``on_lost`` takes the reason when the connection ends by itself.
+    that belong to no call; ``on_lost`` takes the reason when the connection ends by itself, and
+    ``on_channel_lost`` when only what the server says unasked can come no more.
     """
 
     def __init__(
@@ -88,10 +90,15 @@ class Session:
         on_notification: Callable[[str, Mapping[str, Any]], None],
         on_error: Callable[[McpError], None],
         on_lost: Callable[[McpError], None],
+        on_channel_lost: Callable[[McpError], None],
     ) -> None:
         self.transport = transport
         self.era: EraRules | None = None
         self.log_level: str | None = None
+        self.expired: McpError | None = None
+        """Why there has to be a handshake before the server is heard again; None: it is heard."""
+        self.channel_error: McpError | None = None
+        """Why the server's own channel was given up; None: it was not, or there never was one."""
         self.tasks = TaskGroup()
         # What is being sent without anybody waiting; it may still leave while the session closes.
         self._departures = TaskGroup()
@@ -99,6 +106,7 @@ class Session:
         self._on_notification = on_notification
         self._on_error = on_error
         self._on_lost = on_lost
+        self._on_channel_lost = on_channel_lost
         self._loop = asyncio.get_running_loop()
         self._loop_end = LoopEnd(self._cut)
         self._correlator = Correlator()
@@ -305,12 +313,23 @@ class Session:
         method, params = message["method"], message.get("params")
         if params is None:  # null is no params to servers that write out every field
             params = _NO_PARAMS
-        if not isinstance(method, str) or not isinstance(params, Mapping):
-            self.message_rejected(ProtocolViolation("the server sent an invalid request"), None)
+        if not isinstance(method, str):
+            self._refuse(message, ErrorCode.INVALID_REQUEST, "its method is no string")
+        elif not isinstance(params, Mapping):
+            self._refuse(message, ErrorCode.INVALID_PARAMS, f"the params of {method} are no object")
         elif "id" in message:
             self._take_request(message["id"], method, params)
         else:
             self._take_notification(method, params)
+
+    def _refuse(self, message: Message, code: ErrorCode, reason: str) -> None:
+        """Report what is no valid message, and answer it where an answer is waited for."""
+        violation = ProtocolViolation(f"the server sent an invalid message: {reason}")
+        self.message_rejected(violation, None)
+        request_id = message.get("id")
+        if isinstance(request_id, (int, str)) and self._may_answer(request_id):
+            answer = messages.error_response(request_id, code, reason)
+            self._start_answering(request_id, self._deliver(answer))
 
     def _take_notification(self, method: str, params: Mapping[str, Any]) -> None:
         if method == "notifications/progress":
@@ -325,18 +344,29 @@ class Session:
     def _take_request(self, request_id: Any, method: str, params: Mapping[str, Any]) -> None:
         if not isinstance(request_id, (int, str)):
             self.message_rejected(ProtocolViolation("the server sent a request without id"), None)
+        elif self._may_answer(request_id):
+            self._start_answering(request_id, self._answer(request_id, method, params))
         elif self.era is not None and not self.era.allows_server_requests:
             reason = f"the server sent request {method}, which this revision does not allow"
             self.message_rejected(ProtocolViolation(reason), None)
-        elif request_id in self._answering or len(self._answering) >= _MAX_ANSWERING:
+        else:
             reason = f"the server sent request {method} while it waited for too many answers"
             if request_id in self._answering:  # a user is asked once
                 reason = f"the server sent request {request_id!r} ({method}) again"
             self.message_rejected(ProtocolViolation(reason), None)
-        else:
-            task = self.tasks.start(self._answer(request_id, method, params))
-            self._answering[request_id] = task
-            task.add_done_callback(lambda _: self._answering.pop(request_id, None))
+
+    def _may_answer(self, request_id: RequestId) -> bool:
+        if self.era is not None and not self.era.allows_server_requests:
+            return False
+        return request_id not in self._answering and len(self._answering) < _MAX_ANSWERING
+
+    def _start_answering(self, request_id: RequestId, work: Coroutine[Any, Any, None]) -> None:
+        task = self._answering[request_id] = self.tasks.start(work)
+        task.add_done_callback(lambda task: self._answered(request_id, task))
+
+    def _answered(self, request_id: RequestId, task: asyncio.Task[Any]) -> None:
+        if self._answering.get(request_id) is task:  # and not a later request of the same id
+            del self._answering[request_id]
 
     async def _answer(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
         takes_its_time = method in TAKES_ITS_TIME
@@ -347,19 +377,27 @@ class Session:
         except McpError as error:
             answer = messages.error_response(request_id, *error_answer(error))
         except asyncio.CancelledError:
-            if self._ended is not None or request_id not in self._answering:
+            if self._ended is not None or not self._is_wanted(request_id):
                 raise
             # Nobody cancelled this: something the handler waited for was.
             answer = messages.error_response(request_id, ErrorCode.INTERNAL_ERROR, "cancelled")
         finally:
             if takes_its_time:
                 self.release_deadlines()
+        if self._is_wanted(request_id):
+            await self._deliver(answer)
+
+    def _is_wanted(self, request_id: RequestId) -> bool:
+        """Whether the answer the running task has made is still waited for."""
+        return self._answering.get(request_id) is asyncio.current_task()
+
+    async def _deliver(self, answer: Message) -> None:
         try:
             await self._send_answer(answer)
         except UsageError as error:
             self._on_error(error)
             code, text, _ = error_answer(error)
-            await self._send_answer(messages.error_response(request_id, code, text))
+            await self._send_answer(messages.error_response(answer["id"], code, text))
         except McpError as error:
             self._on_error(error)
 
@@ -382,6 +420,31 @@ class Session:
             self._on_error(error)
         else:
             self._correlator.fail(request_id, error)
+
+    def channel_lost(self, error: McpError) -> None:
+        """Take note that what the server says unasked can come no more."""
+        if isinstance(error, SessionExpired):
+            self.expired = error
+            self._withdraw_questions()
+        else:
+            self.channel_error = error
+        self._on_channel_lost(error)
+
+    def begin_anew(self) -> None:
+        """Take note that another handshake begins: nothing of the session before it counts."""
+        self.expired = self.channel_error = None
+        self._withdraw_questions()
+
+    def _withdraw_questions(self) -> None:
+        """Stop answering what a session has asked that is gone.
+
+        In the next one, the server's ids begin anew, and an answer would be taken for that to
+        another question.
+        """
+        answering, self._answering = self._answering, {}
+        for task in answering.values():
+            if task is not asyncio.current_task():  # a handler's own call may have found it out
+                task.cancel()
 
     def connection_lost(self, error: McpError) -> None:
         """Take the end of the connection: every call in flight fails with the reason."""

@@ -18,9 +18,9 @@ __all__ = ["Skills"]
 class Skills(Requests):
     """Listing and loading skills. Nothing is fetched before it is asked for.
 
-    What a skill says is untrusted input for a model, from this server: a digest that agrees only
-    shows that the server agrees with itself. Approval by the user is the program's part; it covers
-    one skill with the files its entry lists, and has to be asked for anew when these change.
+    A skill is untrusted input for a model: a digest that fits only shows that this server does not
+    contradict itself. It is up to the program to ask the user for approval. An approval covers one
+    skill and the files its entry lists, and has to be asked for again when these change.
     """
 
     async def list_skills(
@@ -28,7 +28,8 @@ class Skills(Requests):
     ) -> list[Skill]:
         """Return the skills of all pages. A server may have more than it lists: see `get_skill`.
 
-        Raises `UsageError` when the server does not offer skills, as every method here.
+        Raises `UsageError` when the server does not offer skills, as every method here does, and
+        what `request` does.
         """
         self._need_skills()
         items = await self._list("skills/list", "skills", timeout, meta=meta)
@@ -54,8 +55,8 @@ class Skills(Requests):
     ) -> LoadedSkill:
         """Load a skill, given its entry or its URI: read ``SKILL.md`` and verify it.
 
-        Raises `SkillVerificationError` when the entry is invalid, or size, digest or front matter
-        of the file are not what the entry says. Nothing but this one file is read.
+        Raises `SkillVerificationError` when the entry is invalid, or when size, digest or front
+        matter of the file are not what the entry says. No other file is read.
         """
         if isinstance(skill, str):
             skill = await self.get_skill(skill, timeout=timeout, meta=meta)
@@ -74,8 +75,8 @@ class Skills(Requests):
     ) -> ReadResourceResult:
         """Read and verify another file of a skill; ``path`` as the skill's text names it, or a URI.
 
-        Raises `SkillVerificationError`, without asking the server for a file the entry does not
-        list: a file that is new is a change of the skill.
+        Raises `SkillVerificationError` when the file is not what the entry says. A file that the
+        entry does not list is not even read, since a new file is a change of the skill.
         """
         self._need_skills()
         entry = skill.skill if isinstance(skill, LoadedSkill) else skill
@@ -92,8 +93,8 @@ class Skills(Requests):
     ) -> list[Resource]:
         """Return what is directly inside a directory resource (MIME type ``inode/directory``).
 
-        It adds nothing to what the entry of a skill lists. Raises `UsageError` when the server
-        does not offer it.
+        A file found there does not belong to a skill unless the skill's entry lists it. Raises
+        `UsageError` when the server does not offer to read directories.
         """
         if self._need_skills().get("directoryRead") is not True:
             raise UsageError("the server does not offer to read directories")

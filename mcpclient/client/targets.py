@@ -1,4 +1,4 @@
-"""What a caller may name as a server, and the transport that reaches it."""
+"""What a caller may name as a server, and how it is reached."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def route_to(target: Target, options: Options) -> Route:
-    """Find out what ``target`` names. Raises `UsageError` when that cannot be told."""
+    """Return how to reach what ``target`` names. Raises `UsageError` when that is not clear."""
     if isinstance(target, Transport):
         refuse_auth(options, "a transport of your own")
         return Route(target.description, None, lambda: target)
@@ -49,20 +49,36 @@ def route_to(target: Target, options: Options) -> Route:
         isinstance(part, (str, os.PathLike)) for part in target
     ):
         return _to_command([os.fspath(part) for part in target], options)
-    raise UsageError(f"not a URL, a command, a script, a configuration or a transport: {target!r}")
+    # Whatever it is, it may hold a secret: only its type is told.
+    kinds = [type(target), *map(type, target if isinstance(target, (list, tuple)) else ())]
+    shown = " of ".join(dict.fromkeys(kind.__name__ for kind in kinds if kind is not str))
+    raise UsageError(f"not a URL, a command, a script, a configuration or a transport: {shown}")
 
 
 def _command_of(text: str | os.PathLike[str]) -> list[str]:
     path = os.fspath(text)
     interpreter = _INTERPRETERS.get(os.path.splitext(path)[1].lower())
     if interpreter is not None and os.path.exists(path):
-        return [interpreter, path]
+        return [interpreter, os.path.abspath(path)]  # the server may start in another folder
+    if os.path.isfile(path) and (isinstance(text, os.PathLike) or os.path.dirname(path)):
+        return [os.path.abspath(path)]
     if isinstance(text, os.PathLike) or os.path.isfile(path):
-        return [path]
+        return [path]  # a bare name, to be searched on PATH
     try:
-        return shlex.split(path, posix=os.name != "nt")
+        return _words_of(path, windows=os.name == "nt")
     except ValueError as error:
         raise UsageError(f"not a command line: {path!r}: {error}") from None
+
+
+def _words_of(text: str, *, windows: bool) -> list[str]:
+    """Split a command line as a shell does. On Windows a backslash separates folders."""
+    if not windows:
+        return shlex.split(text)
+    lexer = shlex.shlex(text, posix=True)
+    lexer.whitespace_split = True
+    lexer.commenters = lexer.escape = ""
+    lexer.quotes = '"'
+    return list(lexer)
 
 
 def _to_command(command: list[str], options: Options) -> Route:
@@ -77,6 +93,7 @@ def _to_command(command: list[str], options: Options) -> Route:
     def open_stdio() -> Transport:
         stderr = options.stderr
         if recorder is not None:
+            recorder.learn(options.env or {})
             stderr = StderrCopy(stderr, recorder.stderr_line)
         return StdioTransport(
             command,
@@ -93,7 +110,7 @@ def _to_command(command: list[str], options: Options) -> Route:
 
 
 def _to_url(text: str, options: Options) -> Route:
-    """Import what speaks over networks only now: a client of a local server does without it."""
+    """Import what needs a network only now, since a client of a local server does not use it."""
     route: Route = import_module(".url_routes", __package__).route_to_url(text, options)
     return route
 

@@ -1,7 +1,7 @@
-"""Tasks that the server creates: its requests answered later, when it comes to fetch the result.
+"""Tasks that the server creates: its requests are answered later, when it fetches the result.
 
-Source: the "Tasks" page of revision 2025-11-25, for the receiver's side. The stateless era has
-nothing like it.
+Source: the "Tasks" page of revision 2025-11-25, the receiver's side. The stateless era has nothing
+like it.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _POLL_INTERVAL = 0.5
 class TaskReceiver(Observer):
     """Answers the server through the handlers: at once, or as a task where it asks for one.
 
-    ``tasks``: whether tasks are taken part in; if not, what asks for one is answered at once. At
+    ``tasks``: whether this client supports tasks; if not, a request for one is answered at once. At
     most 100 tasks are kept, each for as long as the server asked (an hour by default, a day at
-    most); after that it is cancelled and forgotten.
+    most); after that the task is cancelled and forgotten.
     """
 
     def __init__(self, handlers: Handlers, *, tasks: bool) -> None:
@@ -52,13 +52,13 @@ class TaskReceiver(Observer):
         self._answering: Counter[str] = Counter()
 
     def is_answering(self, task_id: str) -> bool:
-        """Whether a request that belongs to this task of the server's is being answered."""
+        """Whether a request that belongs to this task is being answered."""
         return self._answering[task_id] > 0
 
     async def answer(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the result for a request of the server's.
+        """Return the result for a request from the server.
 
-        Raises `PeerError`, and whatever `Handlers.answer` does.
+        Raises `PeerError` for an unknown task or one too many, and what `Handlers.answer` does.
         """
         if self._augmentable and method in _REQUESTS:
             return await _REQUESTS[method](self, params)
@@ -159,7 +159,7 @@ _REQUESTS = {
 
 
 class _ReceivedTask:
-    """One task of the server's, and how far it is."""
+    """One task that the server has asked for, and how far it is."""
 
     def __init__(self, ttl: float) -> None:
         self.id = os.urandom(16).hex()  # not to be guessed: whoever knows it may fetch the result
@@ -173,7 +173,7 @@ class _ReceivedTask:
         self._created = self._updated = _timestamp()
 
     def become(self, status: str, message: str | None = None) -> None:
-        """Move on; a status that nothing follows stays."""
+        """Change the status, unless the task is over."""
         if self.status == "working":
             self.status, self._message, self._updated = status, message, _timestamp()
 

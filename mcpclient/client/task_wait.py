@@ -1,8 +1,8 @@
-"""Waiting for one task of the server's to end, in either design.
+"""Waiting for one of the server's tasks to end, in either design of tasks.
 
-What goes on beside the questions is a job of its own: in revision 2025-11-25 the ``tasks/result``
-request, over which the server asks for input; with the extension, answering its requests for input
-and delivering that with ``tasks/update``.
+The server is asked for the task's state again and again. When the task wants input, a job runs
+beside that: in revision 2025-11-25 the ``tasks/result`` request, during which the server sends its
+requests for input; with the extension, answering these requests with ``tasks/update``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Callable
 
 from ..errors import (
@@ -31,10 +32,14 @@ from .session import CallOptions
 __all__ = ["TaskInputs", "TaskWait"]
 
 
+# Seconds a request may take when the time for the whole wait is as good as over.
+_LAST_LOOK = 0.1
+
+
 class TaskInputs:
     """What has been answered of one task's requests for input, so that nobody is asked twice.
 
-    ``answers``: what the handlers gave, by key, also where it has not reached the server yet.
+    ``answers``: what the handlers gave, by key, even if it has not reached the server yet.
     """
 
     def __init__(self) -> None:
@@ -42,24 +47,22 @@ class TaskInputs:
         self._taken: set[str] = set()
 
     def take(self, requests: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those of the requests that nobody answers or has answered; they are the caller's
-        from now on.
-        """
+        """Return those requests that nobody has taken yet; they are the caller's to answer."""
         free = {key: each for key, each in requests.items() if key not in self._taken}
         self._taken |= free.keys()
         return free
 
     def give_back(self, requests: Mapping[str, Any]) -> None:
-        """Leave requests to the next who takes them."""
+        """Let somebody else take these requests."""
         self._taken -= requests.keys()
 
 
 class TaskWait:
     """One wait for a task.
 
-    ``limits``: those of each request, and of the whole wait; where the latter is the library's
-    (``by_default``), a task with a time to live has that instead. Time in which a handler answers
-    for the task is not counted.
+    ``limits``: those of each request and, as ``max_timeout``, of the whole wait. If the caller did
+    not choose the latter (``by_default``), a task with a time to live has that as its limit. Time
+    in which a handler answers for the task is not counted.
     """
 
     def __init__(
@@ -106,7 +109,7 @@ class TaskWait:
             self._callbacks.cancel()
 
     def tell(self, task: Task) -> None:
-        """Take news of the task that came unasked."""
+        """Take news of the task that the server sent unasked."""
         if not self._task.is_over:
             self._take(task)
             self._news.set()
@@ -138,20 +141,21 @@ class TaskWait:
         return Task(await self._request("tasks/get", {"taskId": self._id}))
 
     async def _request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Make a request until there is an answer, over a new connection if need be."""
+        """Repeat a request until there is an answer, over a new connection if need be."""
         while True:
             try:
                 await self._connection.restore()
-                result = await self._caller.call(method, params, self._limits)
+                result = await self._caller.call(method, params, self._limits_of_request())
             except McpError as error:
                 self._check_time()
-                await self._retries.wait_after(error)
+                await self._retries.wait_after(error, self._time_left)
+                self._check_time()
             else:
                 self._retries.succeeded()
                 return result
 
     async def _pause(self) -> bool:
-        """Wait until it is time to ask again, or news have come (then True), or the job is done."""
+        """Wait until it is time to ask again, news come, or the job is done; True: news came."""
         self._check_time()
         self._news.clear()
         news = asyncio.ensure_future(self._news.wait())
@@ -180,12 +184,21 @@ class TaskWait:
 
     @property
     def _life_left(self) -> float:
-        # Its age by the server's clock says nothing on ours, so it counts from here.
+        # The server's clock may differ from ours, so its time to live is counted from here.
         return self._started + patience_with(self._task) - self._clock()
 
+    @property
+    def _time_left(self) -> float:
+        return self._life_left if self._is_answering else min(self._life_left, self._remaining)
+
     def _longest_pause(self) -> float:
-        longest = min(self._polling.delay(self._task), self._life_left)
-        return longest if self._is_answering else min(longest, self._remaining)
+        return min(self._polling.delay(self._task), self._time_left)
+
+    def _limits_of_request(self) -> CallOptions:
+        """Limit a request to what is left of the whole wait, with time for a last look."""
+        if self._remaining == math.inf or self._is_answering:
+            return self._limits
+        return replace(self._limits, max_timeout=max(self._remaining, _LAST_LOOK))
 
     def _check_time(self) -> None:
         if self._life_left <= 0:
@@ -234,7 +247,7 @@ class TaskWait:
             self._inputs.give_back(requests)
 
     async def _outcome_of_job(self) -> Mapping[str, Any] | None:
-        """Return the result, where the job has brought it."""
+        """Return the result if the job has brought it. Raises what ended the job for good."""
         job = self._job
         if job is None or not job.done():
             return None
@@ -247,8 +260,8 @@ class TaskWait:
             return job.result()
         if not isinstance(error, McpError):
             raise error
-        await self._job_retries.wait_after(error)
-        return None  # it is begun again where it is still wanted
+        await self._job_retries.wait_after(error, self._time_left)
+        return None  # the job begins again if it is still needed
 
     async def _end_job(self) -> None:
         if self._job is not None:
@@ -284,4 +297,4 @@ class TaskWait:
 
 
 def _ignore(_task: Task) -> None:
-    """Take the status where nobody wants it."""
+    """Take the status when nobody wants to hear of it."""

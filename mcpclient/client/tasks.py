@@ -34,7 +34,7 @@ from .validation import OutputSchemas
 
 __all__ = ["TaskNews", "Tasks"]
 
-# Of how many tasks something is remembered that is not of the server's keeping.
+# How many tasks are remembered here, for what the server does not keep about them.
 _REMEMBERED = 1000
 
 _tokens = itertools.count(1)
@@ -60,14 +60,14 @@ class Tasks(Requests):
     ) -> Task:
         """Call a tool and return as soon as the server has made a task of the call.
 
-        ``tool``: its name, or the `Tool` from a listing, which is then asked whether it can be
-        called so. ``ttl``: seconds the server should keep the task (2025-11-25 only; it may decide
-        otherwise). ``on_progress`` goes on for as long as the task does. The other options are
+        ``tool``: its name, or the `Tool` from a listing, which says whether it can be called as a
+        task. ``ttl``: seconds the server should keep the task (2025-11-25 only; it may decide
+        otherwise). ``on_progress`` is called for as long as the task runs. The other options are
         those of `request`.
 
-        Where the server is free to answer at once, and does, the task is over already and has no
-        ``id``; `await_task` takes it all the same. Raises `UsageError` where there are no tasks
-        with this server, and what `request` raises.
+        A server with the tasks extension may also answer at once: then the task is over and has no
+        ``id``, and `await_task` accepts it all the same. Raises `UsageError` when the server does
+        not support tasks or the tool cannot be called as one, and what `request` raises.
         """
         name = tool.name if isinstance(tool, Tool) else tool
         params: dict[str, Any] = {"name": name, "arguments": arguments or {}}
@@ -99,9 +99,9 @@ class Tasks(Requests):
         timeout: Seconds = DEFAULT,
         headers: Mapping[str, str] | None = None,
     ) -> Task:
-        """Return what the server says of a task now. Takes the task or its id.
+        """Return the present state of a task. Takes the task or its id.
 
-        Raises `PeerError` (-32602) for a task the server does not know, or no more.
+        Raises `PeerError` (-32602) for a task that the server does not know, or no longer knows.
         """
         params = {"taskId": _id_of(task)}
         return Task(await self.request("tasks/get", params, timeout=timeout, headers=headers))
@@ -109,7 +109,7 @@ class Tasks(Requests):
     async def list_tasks(self, *, timeout: Seconds = DEFAULT) -> list[Task]:
         """Return the tasks the server has for this client (2025-11-25 only).
 
-        Raises `UsageError` where the server does not list them; keep the ids yourself then.
+        Raises `UsageError` when the server does not list tasks; then keep the ids yourself.
         """
         if self._has_stateless_tasks:
             raise UsageError("servers of the stateless era do not list tasks")
@@ -127,17 +127,17 @@ class Tasks(Requests):
     ) -> CallToolResult:
         """Wait until a task is over and return the result of the call it was made of.
 
-        Takes the task or its id, from this connection or an earlier one. Asks as often as the
-        server wants to be asked, gives the input it wants through the handlers, and goes on over a
-        new connection when this one is lost. The result of a task that `call_tool_task` returned is
-        checked as that of `call_tool` is. ``on_status`` takes the `Task` whenever its status or
+        Takes the task or its id, from this connection or an earlier one. It asks the server as
+        often as that wants to be asked, answers its requests for input through the handlers, and
+        reconnects when the connection is lost. The result of a task that `call_tool_task` returned
+        is checked as that of `call_tool` is. ``on_status`` takes the `Task` whenever its status or
         message has changed. ``timeout``: seconds for each request; ``max_timeout``: seconds in all,
-        by default those of the client, or the task's time to live where it has one. ``headers`` go
+        by default the client's, or the task's time to live where it has one. ``headers`` are sent
         with each request.
 
-        Raises `PeerError` with the error the call ended with or when the server does not know the
-        task, `TaskFailed` when it was cancelled or outlived its time, `CallTimeout`. The task goes
-        on when this wait is cancelled or times out; see `cancel_task`.
+        Raises `PeerError` with the error the call ended with, or when the server does not know the
+        task, `TaskFailed` when it was cancelled or outlived its time, and `CallTimeout`. The task
+        runs on when this wait is cancelled or times out; see `cancel_task`.
         """
         known = task if isinstance(task, Task) else Task({"taskId": task})
         found: Mapping[str, Any] | None = known.result
@@ -159,7 +159,7 @@ class Tasks(Requests):
     ) -> None:
         """Ask the server to stop a task. Takes the task or its id.
 
-        With the extension this is a wish: the task may still come to another end. Raises
+        With the extension this is only a request: the task may still end in another way. Raises
         `PeerError` (-32602) for a task that is over, or that the server does not know.
         """
         if not self._has_stateless_tasks:
@@ -209,7 +209,7 @@ class Tasks(Requests):
         max_timeout: Seconds,
         headers: Mapping[str, str] | None,
     ) -> dict[str, Any]:
-        """Return the result of a plain call, also where the server has made a task of it."""
+        """Return the result of a plain call, even when the server has made a task of it."""
         result = await call
         if result.get("resultType") != "task":
             return result
@@ -221,7 +221,7 @@ class Tasks(Requests):
         return await self._at_home(self._finish, task, limits)
 
     async def _finish(self, task: Task, limits: CallOptions) -> dict[str, Any]:
-        """Wait for a task that the caller does not know of, and so cannot come back to."""
+        """Wait for a task that the caller does not know of; cancel it if the wait ends early."""
         try:
             return dict(await self._wait_for(task, None, limits, False))
         except (CallTimeout, asyncio.CancelledError):
@@ -232,7 +232,7 @@ class Tasks(Requests):
 
 
 class TaskNews(Observer):
-    """What comes of tasks without being asked for: progress, and changes of their status."""
+    """Passes on what the server reports about tasks unasked: progress, and changes of status."""
 
     def __init__(self, connection: Connection) -> None:
         self._callbacks = TaskGroup()
@@ -242,7 +242,7 @@ class TaskNews(Observer):
         connection.observers.append(self)
 
     def relay_progress(self, handler: ProgressHandler) -> str:
-        """Have progress reach a handler from now on; return the token that marks it."""
+        """Pass progress to a handler from now on; return the progress token to ask for it with."""
         token = f"task-{next(_tokens)}"
         function = OrderedCallback(lambda params: handler(Progress(params)), self._callbacks)
         self._progress[token] = function
@@ -250,7 +250,7 @@ class TaskNews(Observer):
         return token
 
     def inputs_of(self, task_id: str) -> TaskInputs:
-        """Return what has been answered of a task's requests, the same for all who wait for it."""
+        """Return what has been answered for a task, one object for all who wait for it."""
         inputs = self._inputs.pop(task_id, None) or TaskInputs()
         self._inputs[task_id] = inputs
         _forget_oldest(self._inputs)
@@ -258,7 +258,7 @@ class TaskNews(Observer):
 
     @contextmanager
     def telling(self, task_id: str, wait: TaskWait) -> Iterator[None]:
-        """Let a wait have the news of its task, while the block runs."""
+        """Pass news of a task to ``wait`` while the block runs."""
         waits = self._waits.setdefault(task_id, [])
         waits.append(wait)
         try:
@@ -283,7 +283,7 @@ class TaskNews(Observer):
                 wait.tell(task)
 
     def closed(self) -> None:
-        """Let nothing go on."""
+        """Stop all callbacks."""
         self._callbacks.cancel()
         self._progress.clear()
 

@@ -29,7 +29,7 @@ class Tools(Tasks):
         meta: Mapping[str, Any] | None = None,
         fresh: bool = False,
     ) -> list[Tool]:
-        """Return the tools of all pages. ``fresh``: see `request`.
+        """Return the tools of all pages. The options are those of `request`, which it calls.
 
         Over HTTP in the stateless era, a tool whose header annotations are invalid is left out
         with a warning, as the specification demands.
@@ -57,10 +57,10 @@ class Tools(Tasks):
     ) -> CallToolResult:
         """Call a tool with exactly one request. The options are those of `request`.
 
-        A tool's own failure is a result with ``is_error``, or a `ToolError` when
-        ``raise_on_error`` is set. Otherwise raises what `request` does. Structured content is
-        checked if the tool was listed before, as the client's ``validate`` says. ``trace`` is
-        handed to the hooks as it is.
+        When the tool itself fails, the result has ``is_error``; with ``raise_on_error`` a
+        `ToolError` is raised instead. Also raises what `request` does. Structured content is
+        checked as the client's ``validate`` says, if the tool was listed before. ``trace`` is
+        passed to the hooks unchanged.
         """
         params = {"name": name, "arguments": arguments or {}}
         request = self._request(

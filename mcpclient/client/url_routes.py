@@ -1,4 +1,4 @@
-"""Servers that a URL names, and the transports that reach them."""
+"""Servers that are named by a URL, and the transports that reach them."""
 
 from __future__ import annotations
 
@@ -78,6 +78,10 @@ def _credentials_for(url: Url, options: Options) -> Credentials | None:
         if not auth.strip():
             raise UsageError("auth is an empty token")
         return {"Authorization": f"Bearer {auth.strip()}"}
+    if isinstance(auth, type) or not hasattr(auth, "credentials"):
+        # Its text may be a secret, so only its type is named.
+        given = f"the class {auth.__name__}" if isinstance(auth, type) else type(auth).__name__
+        raise UsageError(f"auth is a token as a string, or an object such as OAuth(), not {given}")
     return auth.credentials(http_url(url), options.network)
 
 

@@ -20,14 +20,14 @@ logger = logging.getLogger("mcpclient.client")
 
 MODES = ("warn", "strict", "off")
 
-# How many departures from a schema a warning names.
+# How many violations of a schema a warning names.
 _NAMED = 3
 
 
 def compile_schema(schema: object, *, assert_formats: bool = False) -> Schema:
-    """Make a JSON Schema ready for validating; see `protocol.schema.compile_schema`.
+    """Compile a JSON Schema; see `protocol.schema.compile_schema`.
 
-    The validator is imported here, when first used: it costs as much time as all the rest of a
+    The validator is imported when it is first used. Importing it takes as long as all the rest of a
     client that talks to one server over stdio, and most clients never need it.
     """
     package = import_module("..protocol.schema", __package__)
@@ -38,8 +38,8 @@ def compile_schema(schema: object, *, assert_formats: bool = False) -> Schema:
 class OutputSchemas(Observer):
     """The output schemas of the tools that the caller has listed.
 
-    ``mode``: ``"warn"``, ``"strict"`` or ``"off"``. Nothing is ever listed on its account, so the
-    result of a tool that was not listed is not checked.
+    ``mode``: ``"warn"``, ``"strict"`` or ``"off"``. It never lists tools by itself, so the result
+    of a tool that the caller has not listed is not checked.
     """
 
     def __init__(self, mode: str) -> None:
@@ -62,15 +62,15 @@ class OutputSchemas(Observer):
         self._schemas = known
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """Forget what may have changed; the caller's next list tells how."""
+        """Forget all schemas when the tools have changed; the caller's next list brings them."""
         if method == "notifications/tools/list_changed":
             self.learn(())
 
     def check(self, tool: str, result: CallToolResult) -> None:
-        """Add a warning to a result that is not what its tool announced.
+        """Add a warning to a result that does not fit the output schema of its tool.
 
-        Raises `ProtocolViolation` instead in strict mode. A tool's own failure is not checked, and
-        a schema that cannot be used is never more than a warning.
+        In strict mode raises `ProtocolViolation` instead. The result of a failed tool is not
+        checked, and a schema that cannot be used is only ever a warning.
         """
         if tool not in self._schemas or result.is_error:
             return

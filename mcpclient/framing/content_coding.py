@@ -18,6 +18,11 @@ MAX_CODINGS = 4
 MAX_PIECE = 65_536
 """Bytes one piece of decompressed output has at most."""
 
+# DEFLATE makes at most 1032 bytes of one (RFC 1951, section 3.2.5), so one coding never reaches
+# this. Several on top of each other could make a terabyte of a kilobyte; they are kept to it, too.
+_MAX_EXPANSION = 1100
+_FREE_EXPANSION = 1 << 20
+
 # zlib copies what it has not used yet each time its output is full, so it gets small slices.
 _INPUT_SLICE = 16_384
 
@@ -27,22 +32,25 @@ class ContentDecoder:
 
     No bytes make it raise. The output comes from an iterator, decompressed in pieces of at most
     `MAX_PIECE` bytes, so that nobody has to hold what a small input can expand to, and a caller
-    can stop or give way to others between two pieces.
+    can stop or give way to others between two pieces. A piece is empty where so much work had no
+    output.
 
     ``max_output`` bounds the bytes that each coding of the whole body decodes to. None is for event
-    streams, which have no end and whose events are bounded one by one.
+    streams, which have no end and whose events are bounded one by one. What several codings
+    together expand to is bounded by what a single one could.
 
     Attributes:
         fault: why the body cannot be decoded, ready to be raised: `ProtocolViolation` for an
-            unknown coding or broken data, `MessageTooLarge` for more than ``max_output`` bytes.
-            None while there is no fault; after one, all input is ignored.
+            unknown coding, broken data or a bomb, `MessageTooLarge` for more than ``max_output``
+            bytes. None while there is no fault; after one, all input is ignored.
     """
 
-    __slots__ = ("_layers", "fault")
+    __slots__ = ("_layers", "_received", "fault")
 
     def __init__(self, content_encoding: str, max_output: int | None) -> None:
         self.fault: ProtocolViolation | None = None
         self._layers: list[_Identity] = []
+        self._received = 0
         names = [name.strip(" \t").lower() for name in content_encoding.split(",")]
         names = [name for name in names if name] or ["identity"]
         unknown = [name for name in names if name not in _CODINGS]
@@ -59,12 +67,14 @@ class ContentDecoder:
             self._layers = [_CODINGS[name](max_output) for name in reversed(names)]
 
     def decode(self, data: bytes) -> Iterator[bytes]:
-        """Give what these bytes of the body decode to; use it up before the next call."""
+        """Yield what these bytes of the body decode to; use it up before the next call."""
         if self.fault is not None:
             return
+        self._received += len(data)
+        expansion = _FREE_EXPANSION + _MAX_EXPANSION * self._received
         pieces: Iterator[bytes] = iter((data,))
         for layer in self._layers:
-            pieces = layer.decode(pieces)
+            pieces = layer.decode(pieces, expansion)
         try:
             yield from pieces
         except ProtocolViolation as violation:
@@ -74,7 +84,7 @@ class ContentDecoder:
             self.fault = ProtocolViolation(f"a response's content coding is broken: {error}")
 
     def finish(self) -> None:
-        """Take note that the body is complete; one cut short becomes the `fault`."""
+        """Learn that the body is complete; one that was cut short becomes the `fault`."""
         if self.fault is None and any(layer.incomplete for layer in self._layers):
             self.fault = ProtocolViolation("a response's body ends inside its content coding")
 
@@ -91,13 +101,18 @@ class _Identity:
         """Whether the coded data has begun and not reached its end."""
         return False
 
-    def decode(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """Decode pieces of this layer's input as they are asked for."""
+    def decode(self, pieces: Iterator[bytes], expansion: int) -> Iterator[bytes]:
+        """Decode pieces of this layer's input as they are asked for.
+
+        ``expansion``: bytes it may have put out in all once they are used up.
+        """
         for piece in pieces:
             for output in self._expand(piece):
                 self._output += len(output)
                 if self._max_output is not None and self._output > self._max_output:
                     raise MessageTooLarge(self._max_output)
+                if self._output > expansion:
+                    raise ProtocolViolation("a response's content codings hide a bomb")
                 yield output
 
     def _expand(self, data: bytes) -> Iterator[bytes]:
@@ -130,8 +145,7 @@ class _Gzip(_Identity):
             more = True
             while more:
                 output = self._inflater.decompress(data, MAX_PIECE)
-                if output:
-                    yield output
+                yield output
                 data = self._inflater.unconsumed_tail
                 # A full piece may leave output behind in zlib even when all input is used.
                 more = bool(data) or len(output) == MAX_PIECE

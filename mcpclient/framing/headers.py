@@ -66,8 +66,12 @@ class Headers(Mapping[str, str]):
         return len(self._values)
 
     def get_all(self, name: str) -> list[str]:
-        """Give every value of this name in the order received; an empty list if there is none."""
+        """Return every value of this name in the order received; an empty list if there is none."""
         return list(self._values.get(name.lower(), ()))
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return every value with its name in lower case; values of one name stand together."""
+        return [(name, value) for name, values in self._values.items() for value in values]
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Headers):
@@ -79,19 +83,15 @@ class Headers(Mapping[str, str]):
     __hash__ = None  # type: ignore[assignment]  # equal to dicts, which have none
 
     def __repr__(self) -> str:
-        shown = [
-            (name, "[hidden]" if name in _SECRET else value)
-            for name, values in self._values.items()
-            for value in values
-        ]
+        shown = [(name, "[hidden]" if name in _SECRET else value) for name, value in self.pairs()]
         return f"Headers({shown!r})"
 
 
 def parse_fields(block: str) -> Headers:
     """Parse field lines, each with its line end, without the empty line that follows them.
 
-    The bytes are to be decoded as Latin-1. Lines end with CRLF or LF; folded lines are joined by a
-    space (RFC 9112, section 5.2).
+    ``block`` is the received bytes decoded as Latin-1. Lines end with CRLF or LF; folded lines are
+    joined by a space (RFC 9112, section 5.2).
 
     Raises:
         ProtocolViolation: a line is not a field line, or there are more than `MAX_FIELDS`.
@@ -121,11 +121,11 @@ def _explain(block: str) -> str:
 
 
 def encode_header(name: str, value: str) -> bytes:
-    """Give one field line with its CRLF; white space around the value is not part of it.
+    """Return one field line with its CRLF; white space around the value is not part of it.
 
     Raises:
-        UsageError: the name is no token, or the value has control characters or characters beyond
-            Latin-1. The text names the header and never shows the value.
+        UsageError: the name is not a token, or the value has control characters or characters
+            beyond Latin-1. The text names the header and never shows the value.
     """
     if not TOKEN.fullmatch(name):
         raise UsageError(f"{name!r} cannot be the name of an HTTP header")

@@ -67,7 +67,7 @@ class ResponseEnd(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """The connection is of no use any more; ``ResponseParser.fault`` has the same as an error."""
+    """The connection can no longer be used; ``ResponseParser.fault`` has the exception to raise."""
 
     reason: str
 
@@ -80,14 +80,15 @@ _NO_TRAILERS = Headers()
 def encode_request(
     method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes | None = None
 ) -> bytes:
-    """Give the bytes of one request, ``Content-Length`` included when there is a body.
+    """Return the bytes of one request, ``Content-Length`` included when there is a body.
 
     ``target`` is the path with its query, an absolute URL for a proxy, or ``host:port`` for
-    CONNECT, already percent-encoded. The caller's headers are to include ``Host``.
+    CONNECT, already percent-encoded. ``headers`` must include ``Host``, and must not include
+    ``Content-Length`` or ``Transfer-Encoding``.
 
     Raises:
-        UsageError: a part could not be written without changing the meaning of the request, or
-            the headers themselves say how long the body is.
+        UsageError: a part of the request holds characters that HTTP does not allow there, or the
+            headers say how long the body is.
     """
     if not TOKEN.fullmatch(method):
         raise UsageError(f"{method!r} cannot be an HTTP method")
@@ -106,17 +107,17 @@ def encode_request(
 
 
 class ResponseParser:
-    """One connection's incoming bytes as events, for one request at a time.
+    """Turns the bytes that one connection receives into events, for one request at a time.
 
-    Call `start` before a request's first byte is written, `feed` for whatever arrives, and
+    Call `start` before writing the first byte of a request, `feed` with whatever arrives, and
     `feed_eof` when the peer has closed. No bytes make it raise: what breaks the protocol gives one
-    `Fault`, after which everything is ignored. Bytes that answer no request are a fault, too; empty
-    lines between answers are not.
+    `Fault`, after which everything is ignored. Bytes that answer no request are a fault as well;
+    empty lines between answers are not.
 
     Attributes:
-        fault: the cause of the `Fault`, ready to be raised: `ProtocolViolation` for bad bytes,
-            `ConnectionLost` for an answer cut short. None while there was none.
-        answer_begun: whether a byte of the answer to the latest request has arrived.
+        fault: the exception for the `Fault`, ready to be raised: `ProtocolViolation` for bad
+            bytes, `ConnectionLost` for an answer cut short. None as long as there is no fault.
+        answer_begun: whether any byte of the answer to the latest request has arrived.
     """
 
     def __init__(self) -> None:
@@ -165,7 +166,7 @@ class ResponseParser:
         return events
 
     def feed_eof(self) -> list[Event]:
-        """Take note that the peer sends nothing more; a fault here is a `ConnectionLost`."""
+        """Learn that the peer sends nothing more; a fault here is a `ConnectionLost`."""
         events: list[Event] = []
         if self._read is ResponseParser._read_until_close:
             self._finish(b"", 0, _NO_TRAILERS, events)
@@ -345,7 +346,7 @@ class ResponseParser:
             line = bytes(self._buffer) + line
             self._buffer.clear()
         if len(line) > limit or (not end and len(line) == limit):
-            raise ProtocolViolation(f"the server sent a bad end of a chunk: {line[:40]!r}")
+            raise ProtocolViolation(f"the server sent a bad line between chunks: {line[:40]!r}")
         if end:
             return line, end
         self._buffer += line
@@ -366,7 +367,7 @@ _CUT_SHORT: dict[_Reader, str] = {
 
 
 def _find_empty_line(window: bytes | bytearray, begin: int) -> int:
-    """Give the position after the first empty line, or 0; it ends with CRLF or LF."""
+    """Return the position after the first empty line, or 0; it ends with CRLF or LF."""
     # One search for both: that for the one could pass many of the other, again and again.
     found = _EMPTY_LINE.search(window, begin)
     return found.end() if found else 0

@@ -1,4 +1,4 @@
-"""Newline-delimited JSON: bytes in any chunking to whole lines.
+"""Newline-delimited JSON: cuts a stream of bytes, in whatever chunks they come, into lines.
 
 Source: the stdio transport pages of the MCP specification. Only LF ends a line, so U+2028, U+2029
 and U+0085 inside a JSON string survive; a CR before the LF is JSON white space and stays.

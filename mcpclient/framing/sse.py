@@ -32,8 +32,8 @@ _LONGEST_NAME = len(b"data: ")
 class ServerSentEvent(NamedTuple):
     """One event: its type, ``"message"`` if none was given, its data, and the last event id.
 
-    The id is the one in force when the event was dispatched, which may stem from an earlier event;
-    it is empty if there was none.
+    The id may come from an earlier event, since one stays in force until the next; it is empty as
+    long as none was sent.
     """
 
     event: str
@@ -51,13 +51,13 @@ Event = Union[ServerSentEvent, OversizedEvent]
 
 
 class EventDecoder:
-    """One event stream's bytes as events; a new connection needs a new decoder.
+    """Turns the bytes of one event stream into events; a new connection needs a new decoder.
 
-    No bytes make it raise. An event still incomplete when the stream ends is dropped by not
-    feeding anything more. An event with more than ``max_event_size`` bytes of data is reported as
-    one `OversizedEvent` as soon as that is known and is otherwise skipped, except that its id
-    counts; so is an event with any single line longer than that. It never holds more than twice
-    ``max_event_size`` and what it was fed last.
+    No bytes make it raise. Nothing has to be called at the end of the stream: an event that is
+    still incomplete then is dropped, as the algorithm demands. An event with more than
+    ``max_event_size`` bytes of data, or with a single line longer than that, is skipped, except
+    that its id counts; it is reported as one `OversizedEvent` as soon as its size is known. The
+    decoder never holds more than twice ``max_event_size`` and what it was fed last.
 
     Attributes:
         last_event_id: the last event id string, for ``Last-Event-ID``; empty if there is none.

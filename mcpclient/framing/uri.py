@@ -25,7 +25,11 @@ _AS_IS = "/:@!$&'()*+,;=-._~%"
 
 
 class Url(NamedTuple):
-    """One parsed URL. ``credentials`` is the value for ``Authorization`` when it held userinfo."""
+    """One parsed URL.
+
+    ``target``: path and query, percent-encoded. ``credentials``: the value for ``Authorization``
+    that the URL's userinfo amounts to; None when it has no userinfo.
+    """
 
     scheme: str
     host: str
@@ -69,9 +73,9 @@ class Url(NamedTuple):
 def parse_url(text: str) -> Url:
     """Parse an absolute http, https, ws, wss, tcp or unix URL; the fragment is dropped.
 
-    The target of a unix URL is the path of the socket, without any encoding; it has no host.
+    A unix URL has no host, and its target is the path of the socket, not percent-encoded.
 
-    Raises `UsageError` saying what is wrong with it.
+    Raises `UsageError`, which says what is wrong and shows neither credentials nor query.
     """
     try:
         parts = urlsplit(text.strip())
@@ -83,7 +87,7 @@ def parse_url(text: str) -> Url:
         credentials = _basic(parts.netloc)
     except ValueError:  # its text may quote the password
         raise UsageError(f"not a URL: {_shown(text)!r}: bad host, port or encoding") from None
-    scheme = parts.scheme.lower()
+    scheme = parts.scheme  # urlsplit has made it lower case
     if scheme == "unix" and not host and len(parts.path) > 1:
         return Url(scheme, "", _port_of(scheme), unquote(parts.path), None)
     if scheme not in _DEFAULT_PORTS and scheme not in _STREAM_PORTS:
@@ -102,7 +106,7 @@ def _port_of(scheme: str) -> int:
 
 
 def resolve_url(base: Url, reference: str) -> Url:
-    """Return ``reference`` as seen from ``base``; raises `UsageError` when it is not usable."""
+    """Resolve ``reference`` against ``base``. Raises `UsageError` as `parse_url` does."""
     try:
         joined = urljoin(str(base), reference.strip())
     except ValueError:
@@ -113,10 +117,13 @@ def resolve_url(base: Url, reference: str) -> Url:
 def _shown(text: str) -> str:
     """The text without userinfo, query and fragment, for messages, and cut where it is too long.
 
-    All up to the last @ counts as userinfo: the text may be no URL because of a password in it.
+    Often the text is not a URL because of an unescaped character in its password. So everything up
+    to the last @ counts as userinfo, and where an @ follows a ? or #, only the scheme is shown.
     """
-    base, slashes, rest = re.split("[?#]", text, maxsplit=1)[0].partition("//")
-    shown = base + slashes + rest.rpartition("@")[2]
+    scheme = re.match("(?:[^/?#@]*//)?", text)
+    start = scheme.group() if scheme else ""
+    address, *query = re.split("[?#]", text[len(start) :], maxsplit=1)
+    shown = start + ("…" if "@" in "".join(query) else address.rpartition("@")[2])
     return shown if len(shown) <= _LONGEST_SHOWN else shown[:_LONGEST_SHOWN] + "…"
 
 

@@ -61,13 +61,13 @@ class BinaryMessage(NamedTuple):
 
 
 class Ping(NamedTuple):
-    """The server asked for a sign of life; the `Write` before it answers, until we close."""
+    """The server sent a ping. The `Write` before this event answers it, unless we are closing."""
 
     data: bytes
 
 
 class Pong(NamedTuple):
-    """The server's sign of life. ``data`` is that of the ping it answers."""
+    """The server answered a ping. ``data`` is that of the ping."""
 
     data: bytes
 
@@ -81,10 +81,10 @@ class Write(NamedTuple):
 class Closed(NamedTuple):
     """The connection is over; no event follows.
 
-    ``code`` and ``reason`` are those of the server's close frame, 1005 if it gave none. ``clean``
-    says whether both sides sent one; without the server's, ``code`` is 1006.
-    Unless the stream has ended already, the server is now to close it; a client gives it a moment
-    before it does so itself (RFC 6455 section 7.1.1).
+    ``code`` and ``reason`` are those of the server's close frame; ``code`` is 1005 if that frame
+    had none, and 1006 if there was no close frame. ``clean`` says whether both sides sent one.
+    Unless the stream has ended already, it is now up to the server to close it; a client waits a
+    moment before it does so itself (RFC 6455 section 7.1.1).
     """
 
     code: int
@@ -118,10 +118,10 @@ Event = Union[TextMessage, BinaryMessage, Ping, Pong, Write, Closed, Fault]
 class WebSocketProtocol:
     """One client connection.
 
-    ``deflate`` is what the handshake agreed on, None for no compression. ``max_message_size`` in
-    bytes bounds each message, on the wire and inflated; a larger one is a `Fault` with code 1009
-    as soon as its size is known. ``random_bytes`` makes the mask keys, which a server must not be
-    able to predict (RFC 6455 section 10.3).
+    ``deflate``: the compression that the handshake agreed on, None for none. ``max_message_size``:
+    how many bytes a received message may have, on the wire and inflated; a larger one is a `Fault`
+    with code 1009 as soon as its size is known. ``random_bytes``: makes the mask keys, which a
+    server must not be able to predict (RFC 6455 section 10.3).
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class WebSocketProtocol:
         return self._ending
 
     def send_text(self, text: str | bytes) -> bytes:
-        """A text message as bytes to write; ``bytes`` must hold UTF-8.
+        """Return a text message as bytes to write; ``bytes`` must hold UTF-8.
 
         Raises ConnectionLost once the connection is closing or over, and UsageError for a lone
         surrogate, which UTF-8 cannot carry.
@@ -164,11 +164,11 @@ class WebSocketProtocol:
         return self._send_message(TEXT, text)
 
     def send_binary(self, data: bytes) -> bytes:
-        """A binary message as bytes to write. Raises ConnectionLost as `send_text` does."""
+        """Return a binary message as bytes to write. Raises ConnectionLost as `send_text` does."""
         return self._send_message(BINARY, data)
 
     def send_ping(self, data: bytes = b"") -> bytes:
-        """A ping as bytes to write; the `Pong` that answers it carries ``data``.
+        """Return a ping as bytes to write; the `Pong` that answers it carries ``data``.
 
         Raises UsageError for more than 125 bytes, and ConnectionLost as `send_text` does.
         """
@@ -178,7 +178,7 @@ class WebSocketProtocol:
         return self._frame(FINAL | PING, data)
 
     def send_close(self, code: int = 1000, reason: str = "") -> bytes:
-        """A close frame as bytes to write, or nothing if one was sent or the connection is over.
+        """Return a close frame to write, or nothing if one was sent or the connection is over.
 
         From then on nothing can be sent and messages are ignored, until `Closed` or `Fault`.
         Raises UsageError for a code that no close frame may carry and for a reason of more than
@@ -203,7 +203,7 @@ class WebSocketProtocol:
         return events
 
     def feed_eof(self) -> list[Event]:
-        """The stream has ended: `Closed`, not clean, unless an ending was reported before."""
+        """Learn that the stream has ended: a `Closed`, unless an ending was reported before."""
         if self._ending is not None:
             return []
         self._ending = Closed(1006, "", clean=False)
@@ -339,7 +339,8 @@ class WebSocketProtocol:
 def _check_control(first: int, length: int) -> None:
     """A control frame is small, whole and without flags (section 5.5)."""
     if first & 0x0F > PONG:
-        raise FrameViolation(1002, f"the server sent a frame with the reserved opcode {first & 15}")
+        opcode = first & 0x0F
+        raise FrameViolation(1002, f"the server sent a frame with the reserved opcode {opcode}")
     if first & 0x70:
         raise FrameViolation(1002, "the server set reserved bits in a control frame")
     if first < FINAL:

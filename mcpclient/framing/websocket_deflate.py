@@ -15,7 +15,7 @@ __all__ = [
 ]
 
 OFFER = "permessage-deflate; client_max_window_bits"
-"""What a client offers: everything the server may ask for is accepted."""
+"""What a client offers: the server may choose every parameter."""
 
 _NAME = "permessage-deflate"
 
@@ -88,13 +88,13 @@ class MessageDeflater:
     def wants(self, size: int) -> bool:
         """Whether to compress a message of ``size`` bytes; RFC 7692 section 6 leaves it to us.
 
-        No for small messages, which cost more time than they save, and for the agreed window of
-        256 bytes, which zlib can read but not write.
+        No for small messages, whose compression costs more time than it saves, and where a window
+        of 256 bytes was agreed on, which zlib can read but not write.
         """
         return size >= _SMALLEST and self._window_bits > 8
 
     def deflate(self, payload: bytes) -> bytes:
-        """The whole compressed payload of one message that is `wanted <wants>` compressed."""
+        """Return the compressed payload of one whole message, one for which `wants` says yes."""
         compressor = self._compressor
         if compressor is None:
             compressor = zlib.compressobj(wbits=-self._window_bits)
@@ -119,7 +119,7 @@ class MessageInflater:
             yield from self._inflate_step(payload[start : start + _INPUT_STEP])
 
     def finish(self) -> Iterator[bytes]:
-        """The rest of the message, after its last piece; the next call begins a new message."""
+        """Yield the rest of the message, after its last piece; the next call begins a new one."""
         if not self._decompressor.eof:
             yield from self._inflate_step(_TAIL)
         if self._decompressor.eof or not self._takeover:

@@ -74,7 +74,7 @@ class FrameViolation(Exception):
 
 
 def encode_frame(first_byte: int, payload: bytes, mask_key: bytes) -> bytes:
-    """One masked frame. ``first_byte`` holds the opcode and flags, ``mask_key`` four fresh bytes.
+    """Return a masked frame. ``first_byte``: opcode and flags. ``mask_key``: four fresh bytes.
 
     Source: RFC 6455 sections 5.2 and 5.3; a client masks every frame.
     """
@@ -143,12 +143,12 @@ def is_wire_close_code(code: int) -> bool:
 
 
 def encode_close(code: int, reason: str) -> bytes:
-    """The payload of a close frame; 1005 ("no code given") is the empty payload."""
+    """Return the payload of a close frame; for 1005 ("no code given") that is empty."""
     return b"" if code == 1005 else code.to_bytes(2, "big") + reason.encode("utf-8", "replace")
 
 
 def parse_close(payload: bytes) -> tuple[int, str]:
-    """Code and reason of a close frame; an empty payload is 1005 without a reason.
+    """Return code and reason of a close frame; an empty payload is 1005 without a reason.
 
     Raises `FrameViolation` for a payload of one byte, a code that may not be on the wire, and a
     reason that is not UTF-8 (RFC 6455 section 5.5.1).

@@ -32,10 +32,10 @@ class Accepted(NamedTuple):
 
 
 class Rejected(NamedTuple):
-    """The connection is no WebSocket and has to be closed.
+    """The connection is not a WebSocket and has to be closed.
 
-    ``status`` is the answer's: with 101 the server broke the protocol, with any other it declined.
-    ``reason`` is a sentence for the user.
+    ``status`` is the HTTP status of the answer: with 101 the server broke the protocol, with any
+    other it declined. ``reason`` is a sentence for the user.
     """
 
     status: int
@@ -45,9 +45,11 @@ class Rejected(NamedTuple):
 class WebSocketHandshake:
     """One opening handshake.
 
-    ``headers`` are the fields to send with a GET request for the resource, next to ``Host`` and
-    the caller's own. ``subprotocol`` is the one to offer. ``offer_deflate`` offers
-    permessage-deflate. ``random_bytes`` makes the key.
+    ``subprotocol``: the one to offer. ``offer_deflate``: whether to offer permessage-deflate.
+    ``random_bytes``: makes the key.
+
+    Attributes:
+        headers: the fields to send with a GET request, beside ``Host`` and the caller's own.
     """
 
     def __init__(

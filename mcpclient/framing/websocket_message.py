@@ -33,7 +33,7 @@ class MessageAssembly:
         self._inflated = 0
 
     def expect(self, length: int) -> None:
-        """A frame of the message begins, with ``length`` bytes of payload."""
+        """Learn that a frame of the message begins, with ``length`` bytes of payload."""
         self._expected += length
         self._check_size(self._expected)
 
@@ -49,7 +49,7 @@ class MessageAssembly:
             raise _unreadable(error) from None
 
     def finish(self) -> str | bytes:
-        """The message is complete: its text or its bytes."""
+        """Learn that the message is complete, and return its text or its bytes."""
         if self._inflater is not None:
             try:
                 for piece in self._inflater.finish():
@@ -102,7 +102,7 @@ _Sink = Union[_TextSink, _BinarySink]
 
 
 def decode_text(payload: memoryview) -> str:
-    """The text of a message that is there in one piece. Raises `FrameViolation` with code 1007."""
+    """Decode a text message that came in one piece. Raises `FrameViolation` with code 1007."""
     try:
         return str(payload, "utf-8")
     except UnicodeDecodeError as error:

@@ -1,9 +1,9 @@
 """Messages to JSON text and back, where one bad message costs only itself.
 
-Outgoing text is what ``JSON.stringify`` would write: compact, UTF-8, non-ASCII characters as they
-are. Incoming text is read leniently (BOM, NaN and duplicate keys are accepted, as `json` does).
-When a message cannot be read at all, the id of the request it answers is looked for, so that the
-one call can fail at once instead of waiting for its timeout.
+Outgoing text is what ``JSON.stringify`` would write: compact UTF-8, with non-ASCII characters left
+as they are. Incoming text is read as leniently as by `json` (NaN and duplicate keys are accepted),
+and may begin with a BOM. When a message cannot be read at all, its text is searched for the id of
+the request that it answers, so that this one call fails at once instead of waiting for its timeout.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _WHITE_SPACE = " \t\r\n"
 
 
 def _encoder() -> Callable[[Any, Any], Iterable[str]]:
-    """Make what `json.JSONEncoder` makes anew for each message, at a third of its cost.
+    """Make once what `json.JSONEncoder` makes for each message: that takes a third of the time.
 
-    Reference loops are not looked for, but run into the recursion limit.
+    Reference loops are not looked for; they run into the recursion limit.
     """
     encoder = json.JSONEncoder(
         ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False
@@ -128,11 +128,11 @@ _SCANNED_END = 512
 
 
 def find_response_id(start: bytes | str, end: bytes | str | None = None) -> RequestId | None:
-    """Return the id of a response in text that does not parse, or None if it cannot be told.
+    """Return the id of a response whose text does not parse, or None if it cannot be told.
 
     ``start`` is the text, or its first bytes when ``end`` gives the last ones. Looks for a
-    top-level ``id`` near the start, then for one among the last members. Text that is no object or
-    has a top-level ``method`` is no response.
+    top-level ``id`` near the start, then for one among the last members. Text that is not an
+    object, or that has a top-level ``method``, is not a response.
     """
     head = _as_bytes(start[:_SCANNED])
     if _OBJECT.match(head) is None:

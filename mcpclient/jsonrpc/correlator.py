@@ -16,7 +16,7 @@ from .messages import Message
 
 __all__ = ["Correlator", "Pending", "ProgressCallback", "Waiter"]
 
-NEVER = math.inf
+_NEVER = math.inf
 
 ProgressCallback = Callable[[Mapping[str, Any]], None]
 """Takes the params of one progress notification."""
@@ -38,8 +38,8 @@ class Waiter(Protocol):
 class Pending:
     """One request in flight: who waits for it, and until when.
 
-    ``idle`` and ``total`` are limits in seconds (None: no limit). Progress moves the idle deadline,
-    nothing moves the total one.
+    ``idle`` and ``total`` are limits in seconds (None or 0: no limit). Progress postpones the idle
+    deadline; only a pause of the `Correlator` postpones the total one.
     """
 
     __slots__ = (
@@ -68,8 +68,8 @@ class Pending:
         self.waiter = waiter
         self.idle = idle
         self.total = total
-        self.idle_deadline = now + idle if idle else NEVER
-        self.total_deadline = now + total if total else NEVER
+        self.idle_deadline = now + idle if idle else _NEVER
+        self.total_deadline = now + total if total else _NEVER
         self.on_progress = on_progress
 
     @property
@@ -79,17 +79,19 @@ class Pending:
         return idle if idle < total else total
 
     def timeout_at(self, now: float) -> CallTimeout | None:
-        """Return the timeout that has struck by ``now``, or None."""
+        """Return the timeout that has been reached by ``now``, or None."""
         if self.total is not None and self.total_deadline <= now:
             return CallTimeout(self.method, self.total, "total")
         if self.idle is not None and self.idle_deadline <= now:
             return CallTimeout(self.method, self.idle, "idle")
         return None
 
-    def fail(self, error: BaseException) -> None:
-        """Give the waiter an exception, unless it already has an outcome."""
-        if not self.waiter.done():
-            self.waiter.set_exception(error)
+    def fail(self, error: BaseException) -> bool:
+        """Give the waiter an exception. False: it already has an outcome."""
+        if self.waiter.done():
+            return False
+        self.waiter.set_exception(error)
+        return True
 
 
 class Correlator:
@@ -149,10 +151,7 @@ class Correlator:
     def fail(self, request_id: object, error: McpError) -> bool:
         """Fail one request. False: nobody waits for it."""
         pending = self.find(request_id)
-        if pending is None or pending.waiter.done():
-            return False
-        pending.waiter.set_exception(error)
-        return True
+        return pending is not None and pending.fail(error)
 
     def fail_all(self, error: Callable[[], McpError]) -> None:
         """Fail every request in flight, each with an exception of its own."""
@@ -175,7 +174,7 @@ class Correlator:
         pending = self.find(request_id)
         if pending is not None:
             pending.idle = pending.total = None
-            pending.idle_deadline = pending.total_deadline = NEVER
+            pending.idle_deadline = pending.total_deadline = _NEVER
 
     def expire(self, now: float) -> list[Pending]:
         """Fail the requests whose time is over by ``now`` and return them."""
@@ -184,19 +183,18 @@ class Correlator:
         expired = []
         for pending in self:
             error = pending.timeout_at(now)
-            if error is not None and not pending.waiter.done():
-                pending.waiter.set_exception(error)
+            if error is not None and pending.fail(error):
                 expired.append(pending)
         return expired
 
     def next_deadline(self) -> float:
         """Return the earliest deadline of all requests, infinity when there is none."""
         if self._pauses:
-            return NEVER
-        return min((pending.deadline for pending in self._pending.values()), default=NEVER)
+            return _NEVER
+        return min((pending.deadline for pending in self._pending.values()), default=_NEVER)
 
     def pause(self, now: float) -> None:
-        """Stop all deadlines, while a human is being asked. Calls nest."""
+        """Stop all deadlines, as while a human is being asked, until as many calls of `resume`."""
         if not self._pauses:
             self._paused_at = now
         self._pauses += 1
@@ -206,7 +204,7 @@ class Correlator:
         return now if self._paused_at is None else self._paused_at
 
     def resume(self, now: float) -> None:
-        """Let the deadlines run again, later by as long as they stood still."""
+        """Undo one `pause`. After the last, deadlines run again, later by as long as they stood."""
         self._pauses -= 1
         if self._pauses or self._paused_at is None:
             return

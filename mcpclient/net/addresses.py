@@ -1,7 +1,7 @@
 """Connecting a TCP socket to a host that may have several addresses.
 
-asyncio can do that as well. But cancelling its `create_connection` while addresses are tried side
-by side can leave a connected socket behind, on every Python up to 3.13 at least.
+asyncio can do that as well. But if its `create_connection` is cancelled while it tries addresses
+side by side, a connected socket can be left behind, on every Python up to 3.13 at least.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class _Address(NamedTuple):
 async def connect_socket(host: str, port: int) -> socket.socket:
     """Return a socket that is connected to ``host``, a name or an IP address.
 
-    Raises `OSError`: what the first address met with, when none can be reached. Safe to cancel.
+    Raises `OSError` when none of its addresses can be reached: the first error there was. Safe to
+    cancel.
     """
     addresses = await _addresses_of(host, port)
     if len(addresses) == 1:

@@ -1,4 +1,4 @@
-"""Opening a page in the user's browser, where there is one."""
+"""Opening a page in the user's browser, if there is one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Mapping
+from contextlib import suppress
 
 __all__ = ["has_browser", "open_browser"]
 
-# A browser that is started stays; one that has not come back after this long is taken for open.
+# Some ways to start a browser return only when it is closed; after this long it counts as open.
 _LONGEST_START = 5.0
 
 
@@ -29,9 +30,10 @@ def has_browser(environ: Mapping[str, str], platform: str = sys.platform) -> boo
 
 
 async def open_browser(url: str) -> bool:
-    """Show ``url`` in the user's browser; False when there is none.
+    """Show ``url`` in the user's browser. False: there is none, or it could not be started.
 
-    Only http and https are opened: anything else could start another program.
+    Only http and https URLs are opened: anything else could start another program. Waits at most
+    five seconds; safe to cancel.
     """
     if not url.startswith(("http://", "https://")) or not has_browser(os.environ):
         return False
@@ -47,7 +49,7 @@ async def open_browser(url: str) -> bool:
             result = webbrowser.open(url)
         except Exception:  # whatever a broken desktop answers, the address can still be shown
             result = False
-        if not loop.is_closed():
+        with suppress(RuntimeError):  # the loop is closed: nobody waits for the news
             loop.call_soon_threadsafe(settle, result)
 
     # Some browsers block until their window is closed, so nobody may have to wait for the thread.

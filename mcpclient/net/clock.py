@@ -1,4 +1,4 @@
-"""The time of day, for what other machines date."""
+"""Points in time that other machines name, as seconds from now."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ _HTTP_DATE = re.compile(r"\w{3}, (\d\d) (\w{3}) ([1-9]\d{3}) (\d\d):(\d\d):(\d\d
 
 
 def retry_after_seconds(value: str, default: float) -> float:
-    """Return how long a ``Retry-After`` header asks to wait, ``default`` when it says nothing.
+    """Return how many seconds ``Retry-After`` asks to wait; ``default`` if it is unreadable.
 
-    Source: RFC 9110 section 10.2.3; of the three date formats, the one that may still be sent.
+    Source: RFC 9110 section 10.2.3. Of the three date formats, only the one that may still be sent
+    is read.
     """
     value = value.strip()
     if value.isdecimal() and len(value) < 9:

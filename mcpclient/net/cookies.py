@@ -1,8 +1,8 @@
-"""Cookies, for load balancers that send a client back to the same server by one.
+"""Cookies, since some load balancers use one to send a client back to the same server.
 
-Source: RFC 6265, cut down to what a client of few servers needs. Cookies are kept in memory, are
-sent to the exact origin that set them (scheme, host and port) and to no other, whatever their
-``Domain`` says, and never appear in a repr.
+Source: RFC 6265, cut down to what a client of few servers needs. Cookies are kept in memory, never
+appear in a repr, and are sent only to the exact origin (scheme, host and port) that set them,
+whatever their ``Domain`` says.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class CookieJar:
     def header_for(self, url: Url, own: str = "") -> str:
         """Return the value of ``Cookie`` for a request to ``url``; empty: send none.
 
-        ``own`` is the value that the caller sends already. Its cookies go before those of the jar.
+        ``own`` is the value that the caller sends already. Where it has a cookie of the same name
+        as one of the jar, only the caller's is sent.
         """
         cookies = self._origins.get(url.origin)
         if not cookies:

@@ -16,7 +16,7 @@ from .network_options import NetworkOptions
 from .tls import TlsContexts, explain_tls_error
 from .tunnel import Tunnel, proxy_headers
 
-__all__ = ["Dialer", "explain_loss"]
+__all__ = ["Dialer", "explain_failure", "explain_loss"]
 
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 
@@ -24,7 +24,7 @@ P = TypeVar("P", bound=asyncio.BaseProtocol)
 class Dialer:
     """Opens connections to servers. One dialer serves all connections of a client.
 
-    ``cookies`` are those that servers have set over its connections. ``recorder``: see
+    ``cookies``: those that servers have set over its connections. ``recorder``: see
     `NetworkOptions`.
     """
 
@@ -51,7 +51,7 @@ class Dialer:
             return await tunnel.hand_over(protocol, self._tls.for_server if url.secure else None)
         except OSError as error:
             tunnel.abort()
-            raise ConnectFailed(url.shown, _explain(error, url), (error,)) from error
+            raise ConnectFailed(url.shown, explain_failure(error, url), (error,)) from error
         except BaseException:
             tunnel.abort()
             raise
@@ -60,7 +60,7 @@ class Dialer:
         """Return the target of a request for ``url``, and the header fields for the next hop.
 
         A proxy that forwards requests has to be told the whole URL (RFC 9112, section 3.2.2), and
-        takes its credentials from each.
+        expects its credentials in every request.
         """
         proxy = self._options.proxies.proxy_for(url) if url.scheme == "http" else None
         if proxy is None:
@@ -91,7 +91,7 @@ class Dialer:
                 )
         except (OSError, NotImplementedError) as error:
             if path is None or isinstance(error, ssl.SSLError):
-                reason = _explain(error, peer)
+                reason = explain_failure(error, peer)
             else:
                 reason = _explain_unix(error, path)
             if peer is not url:
@@ -107,7 +107,8 @@ def explain_loss(error: Exception | None, url: Url) -> str:
     return str(error or "closed by the server")
 
 
-def _explain(error: Exception, peer: Url) -> str:
+def explain_failure(error: Exception, peer: Url) -> str:
+    """Say why no connection to ``peer`` could be made, and what would change it."""
     if isinstance(error, socket.gaierror):
         return f"the host name {peer.host!r} cannot be resolved: {error.strerror}"
     if isinstance(error, ssl.SSLError):

@@ -1,4 +1,4 @@
-"""Futures whose outcome may come when nobody waits for it any more."""
+"""Futures whose outcome may come after everybody has stopped waiting for it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["disregard"]
 
 
 def disregard(future: asyncio.Future[Any]) -> None:
-    """Take note of the outcome of a future, so that asyncio does not complain that nobody did.
+    """Look at the outcome of a future, so that asyncio does not log that nobody did.
 
-    Whoever waited may be cancelled in the very turn of the loop in which it failed, or be gone
-    after a second Ctrl-C. Serves as a callback of the future, too.
+    Whoever waited for it may have been cancelled in the same turn of the loop in which it failed,
+    or have been ended by a second Ctrl-C. May also be added to the future as a callback.
     """
     if future.done() and not future.cancelled():
         future.exception()

@@ -1,15 +1,14 @@
-"""HTTP requests to places that a server named: only to addresses that were checked before.
+"""HTTP requests to URLs that a server named: they go only to addresses that were checked before.
 
 A host name is resolved once, each of its addresses is checked, and the connection goes to a checked
-address and to no other, so that a name cannot mean one thing to the guard and another to the
-connection (DNS rebinding). No redirect is followed, the body is bounded, and so is the time.
+address and to no other: so a name cannot mean one thing to the check and another to the connection
+(DNS rebinding). No redirect is followed, and the body and the time are bounded.
 """
 
 from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
 from dataclasses import replace
 
 from ..auth.effects import Fetch, Response
@@ -32,10 +31,10 @@ from ..framing.http1 import (
     encode_request,
 )
 from ..framing.uri import Url, parse_url
-from .dialing import Dialer, explain_loss
+from .dialing import Dialer, explain_failure, explain_loss
 from .network_options import NetworkOptions
 from .recorder import HttpChannel
-from .tls import TlsContexts, explain_tls_error
+from .tls import TlsContexts
 
 __all__ = ["FETCH_TIMEOUT", "GuardedFetcher"]
 
@@ -44,10 +43,9 @@ FETCH_TIMEOUT = 30.0
 
 
 class GuardedFetcher:
-    """Performs `Fetch`. ``options``: how the client reaches its server; the same goes for these.
+    """Performs `Fetch`. ``options``: how the client reaches its server, and so these URLs.
 
-    Where a proxy leads on to is the proxy's to decide, so its address is not checked, nor is what a
-    name means to it.
+    Behind a proxy no address is checked: it is the proxy that resolves the name and connects.
     """
 
     def __init__(self, options: NetworkOptions | None = None) -> None:
@@ -131,7 +129,7 @@ class GuardedFetcher:
             except OSError as error:
                 failure = failure or error
         assert failure is not None, "a name without addresses does not resolve"
-        raise ConnectFailed(url.shown, _explain(failure, url), (failure,)) from failure
+        raise ConnectFailed(url.shown, explain_failure(failure, url), (failure,)) from failure
 
 
 async def _checked_addresses(url: Url, policy: UrlPolicy) -> list[str]:
@@ -140,7 +138,7 @@ async def _checked_addresses(url: Url, policy: UrlPolicy) -> list[str]:
     try:
         found = await loop.getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
     except OSError as error:
-        raise ConnectFailed(url.shown, _explain(error, url), (error,)) from error
+        raise ConnectFailed(url.shown, explain_failure(error, url), (error,)) from error
     allowed: list[str] = []
     refusal: SsrfError | None = None
     for *_, address in found:
@@ -152,14 +150,6 @@ async def _checked_addresses(url: Url, policy: UrlPolicy) -> list[str]:
     if refusal is not None and not allowed:
         raise refusal
     return allowed
-
-
-def _explain(error: OSError, url: Url) -> str:
-    if isinstance(error, socket.gaierror):
-        return f"the host name {url.host!r} cannot be resolved: {error.strerror}"
-    if isinstance(error, ssl.SSLError):
-        return explain_tls_error(error, url.host, url.port)
-    return str(error)
 
 
 class _Exchange(asyncio.Protocol):
@@ -229,17 +219,12 @@ class _Exchange(asyncio.Protocol):
     def _finish(self) -> None:
         if self.response.done() or self._head is None:
             return
-        headers = [
-            (name, value)
-            for name in self._head.headers
-            for value in self._head.headers.get_all(name)
-        ]
         body = bytes(self._body[: self._max_body + 1])
         if self.channel is not None:
             self.channel.head_received(self._head)
             self.channel.body_received(body)
             self.channel.end()
-        self.response.set_result(Response(self._head.status, headers, body))
+        self.response.set_result(Response(self._head.status, self._head.headers.pairs(), body))
 
     def _fail(self, error: McpError) -> None:
         if not self.response.done():

@@ -1,18 +1,19 @@
-"""HTTP/1.1 requests over pooled connections, the answers pushed to a sink as they arrive.
+"""HTTP/1.1 requests over pooled connections; the answers are pushed to a sink as they arrive.
 
-Nothing here waits: bytes go from the socket through the parser to the sink within one callback, and
-a call costs one wake-up, whoever makes it. An answer may stay open for hours; it can be aborted at
-any time.
+On an open connection a request needs no task of its own: bytes go from the socket through the
+parser to the sink within one callback of the event loop. An answer may stay open for hours, and can
+be aborted at any time.
 """
 
 from __future__ import annotations
 
 import asyncio
 import select
-from collections.abc import Coroutine, Iterable
+from collections import deque
+from collections.abc import Coroutine, Iterable, Iterator
 from typing import Any, Protocol
 
-from ..errors import ConnectionLost, McpError, UsageError
+from ..errors import ConnectFailed, ConnectionLost, McpError, UsageError
 from ..framing.content_coding import ContentDecoder
 from ..framing.headers import encode_header
 from ..framing.http1 import (
@@ -37,9 +38,13 @@ _MAX_IDLE = 100
 
 _READ_SIZE = 64 * 1024
 
+# So many pieces of a coded body, of 64 KiB at most, are decoded in one turn of the loop. A single
+# read can expand to 64 MiB, which would hold up everything else for seconds.
+_PIECES_PER_TURN = 4
+
 
 class ResponseSink(Protocol):
-    """Takes one response. After `response_ended` or `response_failed` nothing more comes."""
+    """Receives one response. After `response_ended` or `response_failed` nothing more comes."""
 
     def head_received(self, head: ResponseHead) -> None:
         """Take the status and the headers."""
@@ -55,7 +60,11 @@ class ResponseSink(Protocol):
 
 
 class HttpRequest:
-    """One request. ``repeatable``: sending it twice does no harm."""
+    """One request.
+
+    ``repeatable``: sending it twice does no harm, so that it may be sent again when the connection
+    it was sent on turns out to be dead.
+    """
 
     __slots__ = ("body", "headers", "method", "repeatable", "url")
 
@@ -98,7 +107,7 @@ class HttpClient:
         return Exchange(self, request, sink)
 
     async def close(self) -> None:
-        """Close every connection; the sinks of requests still running hear no more. Idempotent."""
+        """Close every connection. Sinks of running requests are told nothing more. Idempotent."""
         self.abort()
         # One turn of the loop lets the closed transports release their sockets.
         await asyncio.sleep(0)
@@ -115,8 +124,8 @@ class HttpClient:
     def encode(self, request: HttpRequest) -> bytes:
         """Return the bytes of a request.
 
-        The headers are the same from call to call but for a few, so each distinct line is
-        validated and encoded once.
+        Most headers are the same from call to call, so each distinct one is validated and encoded
+        only once.
         """
         parts = [self._encoded_line((request.method, request.url))]
         parts += [self._encoded_field(field) for field in self._with_cookies(request)]
@@ -165,7 +174,7 @@ class HttpClient:
     # What exchanges and connections use
 
     def idle_connection(self, url: Url) -> _Connection | None:
-        """Take a connection that is free and, as far as can be told, still alive."""
+        """Take a free connection out of the pool: one that, as far as can be told, is alive."""
         idle = self._idle.get(url.origin)
         while idle:
             connection = idle.pop()
@@ -189,7 +198,7 @@ class HttpClient:
             connection.abort()
 
     def forget(self, connection: _Connection) -> None:
-        """Drop a connection that is closed."""
+        """Drop a closed connection from the pool."""
         self._connections.discard(connection)
         idle = self._idle.get(connection.url.origin)
         if idle and connection in idle:
@@ -249,6 +258,9 @@ class Exchange:
             connection = await self._client.new_connection(self._request.url)
         except McpError as error:
             self._fail(error)
+        except Exception as error:  # such as a TypeError for an option; the caller must hear of it
+            reason = f"{type(error).__name__}: {error}"
+            self._fail(ConnectFailed(self._request.url.shown, reason, (error,)))
         else:
             self._dialing = None
             self._run_on(connection)
@@ -277,7 +289,7 @@ class Exchange:
         self._sink.head_received(head)
 
     def _redirect_target(self, head: ResponseHead) -> Url | None:
-        """Return where to go instead; None when this is the answer (HTTP-8, RFC 9110 15.4)."""
+        """Return where to go instead; None when this is the answer (RFC 9110, section 15.4)."""
         location = head.headers.get("location")
         if head.status not in (307, 308) or location is None or self._redirects >= _MAX_REDIRECTS:
             return None
@@ -287,19 +299,26 @@ class Exchange:
             return None
         return url if url.origin == self._request.url.origin else None
 
-    def body_received(self, data: bytes) -> None:
-        """Take a piece of the body."""
+    def body_received(self, data: bytes) -> Iterator[None] | None:
+        """Take a piece of the body. One that is coded is decoded by whoever steps through what is
+        returned, before anything else.
+        """
         if self._redirect is not None:
-            return
-        if self._decoder is None:
-            self._sink.body_received(data)
-            return
-        for piece in self._decoder.decode(data):
+            return None
+        if self._decoder is not None:
+            return self._decode(data, self._decoder)
+        self._sink.body_received(data)
+        return None
+
+    def _decode(self, data: bytes, decoder: ContentDecoder) -> Iterator[None]:
+        for piece in decoder.decode(data):
             if self._done:
                 return
-            self._sink.body_received(piece)
-        if self._decoder.fault is not None:
-            self._reject(self._decoder.fault)
+            if piece:
+                self._sink.body_received(piece)
+            yield
+        if decoder.fault is not None:
+            self._reject(decoder.fault)
 
     def response_ended(self) -> None:
         """Take the end of the response; its connection is free already."""
@@ -347,6 +366,12 @@ class _Connection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self._exchange: Exchange | None = None
         self._poll: select.poll | None = None
+        # What has been received and not been passed on yet: a body that takes several turns of the
+        # loop to decode, and what came after it. Meanwhile nothing more is read.
+        self._decoding: Iterator[None] | None = None
+        self._events: deque[Event] = deque()
+        self._rest: asyncio.Handle | None = None
+        self._loss: Exception | None = None
 
     def is_usable(self) -> bool:
         """Whether the connection is open and silent; whatever an idle peer says is a goodbye."""
@@ -366,7 +391,11 @@ class _Connection(asyncio.BufferedProtocol):
 
     def abort(self) -> None:
         """Close at once."""
-        self._exchange = None
+        self._exchange = self._decoding = None
+        self._events.clear()
+        if self._rest is not None:
+            self._rest.cancel()
+            self._rest = None
         if self._transport is not None:
             abort_transport(self._transport)
 
@@ -387,25 +416,52 @@ class _Connection(asyncio.BufferedProtocol):
         self._dispatch(self._parser.feed(bytes(self._client.read_buffer_view[:nbytes])))
 
     def _dispatch(self, events: list[Event]) -> None:
-        for event in events:
-            exchange = self._exchange
-            kind = type(event)
-            if exchange is None:
-                if kind is not ResponseEnd:
-                    self.abort()
+        self._events += events
+        if self._rest is None:
+            self._work()
+
+    def _work(self) -> None:
+        """Pass on what has been received, for one turn of the loop at most."""
+        pieces = 0
+        while self._decoding is not None or self._events:
+            if self._decoding is None:
+                self._take(self._events.popleft())
+            elif next(self._decoding, self) is self:
+                self._decoding = None
+            else:
+                pieces += 1
+                if pieces == _PIECES_PER_TURN:
+                    self._rest = asyncio.get_running_loop().call_soon(self._go_on)
+                    if self._transport is not None:
+                        self._transport.pause_reading()
                     return
-            elif kind is BodyChunk:
-                exchange.body_received(event[0])  # type: ignore[arg-type]
-            elif isinstance(event, ResponseHead):
-                exchange.head_received(event)
-            elif isinstance(event, ResponseEnd):
-                self._end(exchange, keep_alive=event.keep_alive)
-            elif isinstance(event, Fault):
-                self._fail(self._parser.fault or ConnectionLost(event.reason))
+
+    def _go_on(self) -> None:
+        self._rest = None
+        self._work()
+        if self._rest is None and self._transport is not None:
+            self._transport.resume_reading()
+        elif self._rest is None:
+            self._fail_lost()
+
+    def _take(self, event: Event) -> None:
+        exchange = self._exchange
+        kind = type(event)
+        if exchange is None:
+            if kind is not ResponseEnd:
+                self.abort()
+        elif kind is BodyChunk:
+            self._decoding = exchange.body_received(event[0])  # type: ignore[arg-type]
+        elif isinstance(event, ResponseHead):
+            exchange.head_received(event)
+        elif isinstance(event, ResponseEnd):
+            self._end(exchange, keep_alive=event.keep_alive)
+        elif isinstance(event, Fault):
+            self._fail(self._parser.fault or ConnectionLost(event.reason))
 
     def _end(self, exchange: Exchange, *, keep_alive: bool) -> None:
         self._exchange = None
-        if keep_alive and self._parser.reusable:
+        if keep_alive and self._parser.reusable and self._transport is not None:
             self._client.release(self)
         elif self._transport is not None:
             self._transport.close()
@@ -424,10 +480,16 @@ class _Connection(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._client.forget(self)
-        if self._exchange is not None:
-            reason = f"the connection to {self.url.shown} was lost: {explain_loss(exc, self.url)}"
-            self._fail(ConnectionLost(reason))
+        self._loss = exc
+        if self._rest is None:  # otherwise the answer may be there, and is only to be decoded
+            self._fail_lost()
         if self._transport is not None:
             # Python 3.9 and 3.10 warn of a TLS transport that was lost, but not closed.
             self._transport.close()
             self._transport = None
+
+    def _fail_lost(self) -> None:
+        if self._exchange is not None:
+            reason = explain_loss(self._loss, self.url)
+            text = f"the connection to {self.url.shown} was lost: {reason}"
+            self._fail(ConnectionLost(text))

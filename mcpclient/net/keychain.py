@@ -1,8 +1,8 @@
-"""Credentials in the keychain of the system, through the tool the system itself brings for it.
+"""Credentials in the keychain of the system, reached with a command line tool of the system.
 
 On macOS that is ``security``, elsewhere ``secret-tool`` for a Secret Service (GNOME Keyring,
 KWallet, KeePassXC). Secrets go through pipes, never through arguments, which every user of a
-machine may read. Windows brings no tool that gives a secret back; there `FileStore` serves.
+machine may read. Windows has no tool that gives a secret back; use `FileStore` there.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class _Tool(Protocol):
 class KeychainStore:
     """Keeps credentials in the keychain of the system.
 
-    Raises `UsageError` where there is none that can be used; `load` and `save` raise `AuthError`
-    when it refuses, or stays locked.
+    Raises `UsageError` where there is none that can be used. `load` and `save` raise `AuthError`
+    when the keychain refuses, or has not been unlocked within a minute.
     """
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ def _find_tool(platform: str) -> _Tool:
     name = "security" if platform == "darwin" else "secret-tool"
     program = None if platform == "win32" else shutil.which(name)
     if program is None:
-        reason = "Windows brings no tool for it" if platform == "win32" else f"it needs {name}"
+        reason = "Windows has no tool for it" if platform == "win32" else f"it needs {name}"
         raise UsageError(f"there is no keychain that can be used here: {reason}")
     return _Security(program) if platform == "darwin" else _SecretTool(program)
 

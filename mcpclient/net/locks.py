@@ -1,8 +1,8 @@
-"""Locks that keep out other tasks and other processes alike, by files that nothing is written to.
+"""Locks that keep out other tasks and other processes, by means of empty files.
 
-A lock that its owner leaves behind, because the process was killed, is free again at once where the
-system knows locks on files. Where it does not, the file's mere existence is the lock, and it counts
-as left behind when it has not been touched for a while.
+Where the system can lock files, the lock of a process that was killed is free again at once. Where
+it cannot, the mere existence of a file is the lock; its owner touches it now and then, and it
+counts as left behind when it has not been touched for a while.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class TaskLocks:
         )
 
     def lock(self, name: str) -> asyncio.Lock:
-        """The lock called ``name``; to be asked for in the loop that uses it."""
+        """Return the lock called ``name`` of the running event loop."""
         locks = self._locks.setdefault(asyncio.get_running_loop(), {})
         return locks.setdefault(name, asyncio.Lock())
 
@@ -65,7 +65,7 @@ class TaskLocks:
 class LockFolder:
     """Locks by name that keep out tasks and processes that use the same folder.
 
-    Where the folder cannot be written to, they keep out the tasks of this loop only.
+    If the folder cannot be written to, they keep out only the tasks of this event loop.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -73,7 +73,7 @@ class LockFolder:
         self._tasks = TaskLocks()
 
     def lock(self, name: str) -> FileLock:
-        """A lock called ``name``, to be entered once with ``async with``."""
+        """Return a lock called ``name``, to be entered once with ``async with``."""
         digest = hashlib.sha256(name.encode()).hexdigest()[:32]
         return FileLock(self._folder / f"{digest}.lock", self._tasks.lock(name))
 
@@ -168,8 +168,11 @@ def _lock_descriptor(descriptor: int) -> None:
 
 
 def _unlock_descriptor(descriptor: int) -> None:
-    if fcntl is None and msvcrt is not None:
-        # Elsewhere closing unlocks at once; Windows promises it only for later.
-        with suppress(OSError):
+    # Closing is not enough: a forked child may hold the same descriptor open, and with it the lock;
+    # and Windows unlocks what was closed only at some later time.
+    with suppress(OSError):
+        if fcntl is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        elif msvcrt is not None:
             msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
     os.close(descriptor)

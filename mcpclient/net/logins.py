@@ -1,14 +1,13 @@
-"""Ways to lead a user to a login and back: in a browser here, or in two steps."""
+"""Ways to lead a user to a login and back: with a browser here, or in two steps."""
 
 from __future__ import annotations
 
 import asyncio
-import hmac
 from collections.abc import Awaitable
 from contextlib import AbstractAsyncContextManager
 from typing import Callable
 
-from ..auth.authorization_code import parse_callback
+from ..auth.authorization_code import parse_callback, same_state
 from ..auth.effects import Authorize, Callback, Record, ShowDeviceCode
 from ..auth.provider import CredentialStore
 from ..errors import AuthError, AuthorizationRequired, UsageError
@@ -27,7 +26,7 @@ _NOBODY_LISTENS = "http://127.0.0.1/callback"
 class _Stored:
     """The half of an `AuthProvider` that keeps credentials."""
 
-    def __init__(self, store: CredentialStore | None) -> None:
+    def __init__(self, store: CredentialStore | None = None) -> None:
         self.store: CredentialStore = FileStore() if store is None else store
 
     async def load(self, key: str) -> Record | None:
@@ -46,13 +45,14 @@ class _Stored:
 class BrowserLogin(_Stored):
     """Logs a user in with the browser of this machine; without one, by an address to visit.
 
-    The browser comes back to a listener on 127.0.0.1. On a terminal the address it was sent back to
-    may also be pasted, which is how a login works over SSH. With neither a browser nor a terminal
-    a call that needs a login fails with `AuthorizationRequired` at once.
+    The browser comes back to a listener on 127.0.0.1. On a terminal, the user may also paste the
+    address that the browser was sent back to, which is how a login works over SSH. With neither a
+    browser nor a terminal, a call that needs a login fails with `AuthorizationRequired` at once.
 
-    ``store``: where credentials are kept (a file of mode 0600). ``timeout``: how many seconds the
-    user has. ``open_browser``: shows a URL, and returns whether it could; plain or async is both
-    fine. Logins through one object come one after the other.
+    ``store``: where credentials are kept; by default a file of mode 0600. ``timeout``: how many
+    seconds the user has. ``open_browser``: an async function that shows a URL and returns whether
+    it could. ``terminal``: where the address is shown and pasted; by default stderr and stdin.
+    Logins through one object come one after the other.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class BrowserLogin(_Stored):
         lines += ["", f"  {request.url}", ""]
         if self._terminal.is_interactive:
             lines.append(
-                "With a browser on another machine, paste the address here that it ends at:"
+                "If the browser is on another machine, paste here the address that it ends at:"
             )
         return "\n".join(lines)
 
@@ -140,7 +140,7 @@ class BrowserLogin(_Stored):
             except UsageError as error:
                 self._terminal.say(f"{error}; paste the whole address, please:")
             else:
-                if _same(callback.state or "", state):
+                if same_state(callback.state or "", state):
                     return callback
                 self._terminal.say("that address belongs to another login; paste it again:")
 
@@ -165,16 +165,13 @@ async def _listen(configured: str | None, registered: tuple[str, ...]) -> Loopba
 
 
 class TwoStepLogin(_Stored):
-    """Leads nobody anywhere: a call that needs a login fails with `AuthorizationRequired`.
+    """Waits for nobody: a call that needs a login fails with `AuthorizationRequired`.
 
-    Its ``url`` is for the user to visit; `finish_auth` goes on with what the browser came back
-    with, in this process or another one with the same ``store``. ``redirect_uri`` of the options
-    says where the browser comes back to; without it, to an address where nobody listens, and the
-    user copies it.
+    The user has to visit the ``url`` of that exception. Then `finish_auth` goes on with the address
+    that the browser came back to, in this process or in another one with the same ``store``. The
+    option ``redirect_uri`` says where the browser comes back to; without it, that is an address
+    where nobody listens, for the user to copy.
     """
-
-    def __init__(self, store: CredentialStore | None = None) -> None:
-        super().__init__(store)
 
     async def open_redirect(self, configured: str | None, registered: tuple[str, ...]) -> str:
         """The configured redirect URI, or one where nobody listens."""
@@ -187,7 +184,3 @@ class TwoStepLogin(_Stored):
     async def show_device_code(self, request: ShowDeviceCode) -> None:
         """Nobody shows a code: AuthorizationRequired."""
         raise AuthorizationRequired(request.verification_uri)
-
-
-def _same(text: str, other: str) -> bool:
-    return hmac.compare_digest(text.encode("utf-8", "replace"), other.encode("utf-8", "replace"))

@@ -1,17 +1,16 @@
-"""The listener a browser is sent back to after a login: one address, one answer, then gone.
+"""The listener that a browser is sent back to after a login; it takes one answer and is gone.
 
-Source: RFC 8252 section 7.3. It listens on the loopback interface only, and takes nothing but a GET
-for its own path with the state of the login in progress.
+Source: RFC 8252 section 7.3. It listens on the loopback interface only, and accepts nothing but a
+GET for its own path with the state of the login in progress.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hmac
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-from ..auth.authorization_code import parse_callback
+from ..auth.authorization_code import parse_callback, same_state
 from ..auth.effects import Callback
 from ..auth.url_guard import LOOPBACK_HOSTS, host_of
 from ..errors import AuthError, UsageError
@@ -137,7 +136,7 @@ class LoopbackListener:
             callback = parse_callback(query)
         except UsageError:
             return None, "400 Bad Request", _STRANGE
-        if self._state is None or not _same(callback.state or "", self._state):
+        if self._state is None or not same_state(callback.state or "", self._state):
             return None, "400 Bad Request", _STRANGE
         self._state = None  # what comes second is no answer any more
         return callback, "200 OK", _DONE if callback.error is None else _DENIED
@@ -156,7 +155,3 @@ def _response(status: str, title: str, text: str) -> bytes:
         "Connection: close\r\n\r\n"
     )
     return head.encode() + body
-
-
-def _same(text: str, other: str) -> bool:
-    return hmac.compare_digest(text.encode("utf-8", "replace"), other.encode("utf-8", "replace"))

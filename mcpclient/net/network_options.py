@@ -1,4 +1,4 @@
-"""What a caller says about the network: whom to trust, who we are, and which way to go."""
+"""What a caller can say about the network: whom to trust, who we are, and which way to go."""
 
 from __future__ import annotations
 
@@ -24,11 +24,14 @@ ClientCertificate = Union[Path, "tuple[Path, Path]", "tuple[Path, Path, str]"]
 class NetworkOptions:
     """How one client reaches its server.
 
-    ``ca_file``: PEM file of the authorities to trust, instead of those of the system or of
-    ``SSL_CERT_FILE``. ``client_cert``: what we show to a server that asks for it. ``ssl_context``:
-    all of TLS in the caller's own hands. ``verify`` False: any certificate will do.
-    ``unix_socket``: connect to this socket instead of the URL's host and port. ``recorder``: writes
-    down what is sent and received.
+    - ``ca_file``: a PEM file of the authorities to trust, instead of those of the system or of
+      ``SSL_CERT_FILE``.
+    - ``client_cert``: the certificate to show to a server that asks for one.
+    - ``ssl_context``: used for TLS as it is, instead of what the other options would make.
+    - ``verify``: False accepts any certificate.
+    - ``unix_socket``: connect to this socket instead of the URL's host and port.
+    - ``proxies``: which proxy each URL is reached through.
+    - ``recorder``: writes down what is sent and received.
     """
 
     ca_file: Path | None = None
@@ -52,14 +55,14 @@ class NetworkOptions:
         recorder: Recorder | None = None,
         environ: Mapping[str, str],
     ) -> NetworkOptions:
-        """Resolve what the caller gave, with the rest from ``environ``.
+        """Make the options from what the caller gave, and the proxies from ``environ`` if need be.
 
-        Raises `UsageError` for options that exclude each other, and for a proxy that is none.
+        Raises `UsageError` for options that exclude each other, and for an unusable proxy.
         """
         if ssl_context is not None and (ca_file is not None or client_cert is not None):
-            raise UsageError("ssl_context decides alone: give ca_file and client_cert to it")
+            raise UsageError("ssl_context decides alone: load ca_file and client_cert into it")
         if ssl_context is not None and not verify:
-            raise UsageError("ssl_context decides alone: have it not verify, or leave it out")
+            raise UsageError("ssl_context decides alone: set its verify_mode instead of verify")
         if ca_file is not None and not verify:
             raise UsageError("ca_file says whom to trust, verify=False says anyone: choose one")
         if unix_socket is not None and proxy:

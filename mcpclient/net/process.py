@@ -1,9 +1,9 @@
 """Server processes: start one, exchange bytes with it, and leave nothing of it behind.
 
-This module deals in bytes; framing is the transport's. Its parts: `process_plan` and
-`process_launch` start a server, `process_pipes` (or `process_threads`) move its bytes,
-`process_stderr` keeps its last words, `process_exit` learns its exit code, `process_groups` and
-`process_ladder` end it.
+This module deals in bytes; framing is up to the transport. It is put together from smaller ones:
+`process_plan` and `process_launch` start a server, `process_pipes` (or `process_threads`) move its
+bytes, `process_stderr` keeps its last words, `process_exit` learns its exit code, `process_groups`
+and `process_ladder` end it.
 """
 
 from __future__ import annotations
@@ -65,13 +65,14 @@ async def spawn(
 ) -> ServerProcess:
     """Start ``command`` (a list: program and arguments) and report what it does to ``receiver``.
 
-    ``env`` is laid over what ``inherit_env`` lets through of this process's environment:
-    ``"safe"`` an allow-list, ``"all"`` or ``"none"`` of it. The program is searched over the
-    resulting PATH. For ``stderr`` see `StderrTarget`; the last 64 KiB of it are always kept.
-    ``threads`` moves bytes by threads, for an event loop that cannot watch pipes.
+    The server's environment is ``env`` on top of what ``inherit_env`` lets through of ours: an
+    allow-list (``"safe"``), ``"all"`` or ``"none"``. The program is looked up in the PATH of that
+    environment. ``cwd``: the server's working directory; by default ours. For ``stderr`` see
+    `StderrTarget`; its last 64 KiB are always kept. ``ladder``: how long each step of stopping may
+    take. ``threads``: move bytes with threads, for an event loop that cannot watch pipes.
 
     Raises `UsageError`, `CommandNotFound` or `ConnectFailed`. It never waits, so cancelling it
-    cannot leave a process behind. The caller owes the process a `stop` or an `abort`.
+    cannot leave a process behind. The caller must call `stop` or `abort` in the end.
     """
     loop = asyncio.get_running_loop()
     tee = StderrTee(stderr)
@@ -118,7 +119,6 @@ class ServerProcess:
         self._report_timer: asyncio.TimerHandle | None = None
         self._drainers: list[asyncio.Future[None]] = []
         self._stoppers: list[asyncio.Future[None]] = []
-
         self._parts: list[Reader | Writer | ExitWatch] = []
 
     def _connect(self, threads: bool) -> None:
@@ -312,8 +312,5 @@ class ServerProcess:
                 waiter.set_exception(self._lost())
 
     def _lost(self) -> ConnectionLost:
-        """Return a fresh copy of the error: one raised twice would pile up its tracebacks."""
-        error = self._error
-        if isinstance(error, ProcessExited):
-            return ProcessExited(error.command, error.exit_code, error.stderr)
-        return ConnectionLost(error.reason if error else "the server process has ended")
+        assert self._error is not None
+        return self._error.again()

@@ -1,7 +1,7 @@
 """Learning that a process has ended, and collecting its exit code, on any loop and platform.
 
-asyncio's child watchers are not used: until Python 3.12 some of them need the main thread or reap
-other people's children, and none can be let go once its loop is closed.
+asyncio's child watchers are not used: until Python 3.12 some of them need the main thread or
+collect children that are not ours, and none can be closed once its loop is closed.
 """
 
 from __future__ import annotations

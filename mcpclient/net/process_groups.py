@@ -1,10 +1,10 @@
 """The processes a server consists of, and the promise that none outlives this interpreter.
 
-A server is often a tree: ``npx`` starts a shell, the shell starts node. Signals therefore go to
-the whole group, never to the leader alone. Every group is registered while any of it may live;
-one exit hook kills what is left, and a forked child of this process forgets them all, because
-they are not its own. Only a host that is itself killed outright gets no chance; its servers then
-see the end of their input.
+A server is often a tree of processes: ``npx`` starts a shell, the shell starts node. So signals go
+to the whole group, never to its leader alone. Every group is registered as long as any of it may
+be alive; one exit hook kills what is left. A forked child of this process forgets all groups, since
+they are not its own. Only if this process is itself killed outright can it do nothing; its servers
+then see the end of their input.
 """
 
 from __future__ import annotations

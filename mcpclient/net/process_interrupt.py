@@ -12,9 +12,9 @@ __all__ = ["cancel_on_ctrl_c"]
 def cancel_on_ctrl_c() -> None:
     """Let Ctrl-C cancel the running task; pressed again, it cancels its cleaning up.
 
-    `asyncio.run` would raise KeyboardInterrupt wherever the program happens to be: the second time,
-    and before Python 3.11 the first time already. It still does on Windows, and where SIGINT is the
-    business of another thread. The loop gives SIGINT back when it closes.
+    Under `asyncio.run` alone, a second Ctrl-C (before Python 3.11 the first one already) raises
+    KeyboardInterrupt wherever the program happens to be. That remains so on Windows, and outside of
+    the main thread. When the loop closes, SIGINT is handled as before.
     """
     task = asyncio.current_task()
     assert task is not None

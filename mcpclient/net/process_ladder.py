@@ -1,4 +1,4 @@
-"""The way down for a server that is to stop: ask, wait, insist, wait, kill."""
+"""How a server is stopped: ask it, wait, insist, wait, kill it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SLOWEST_LOOK = 0.1
 class StopLadder:
     """How long each step of stopping a server may take, in seconds.
 
-    The order is the one of the specification (2025-11-25, basic/lifecycle, "Shutdown"): close its
-    input, then SIGTERM, then SIGKILL; ``interrupt`` adds SIGINT before all of them (None: not).
-    Every wait ends as soon as the server and all it started are gone. With the defaults the whole
-    takes at most four seconds.
+    The order is that of the specification (2025-11-25, basic/lifecycle, "Shutdown"): close its
+    input, then SIGTERM, then SIGKILL. ``interrupt`` adds a SIGINT before all of them; None leaves
+    it out. Every wait ends as soon as the server and all it started are gone. With the defaults,
+    stopping takes at most four seconds.
     """
 
     interrupt: float | None = None

@@ -1,4 +1,4 @@
-"""Finding a server's command and starting it, with one plain error when that fails."""
+"""Finding a server's command and starting it, with one clear error when that fails."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def launch(
 ) -> subprocess.Popen[bytes]:
     """Start ``command`` with three pipes, in a session of its own, without a console window.
 
-    Raises `UsageError` for a command that is no sequence of strings, `CommandNotFound` when there
-    is nothing to run, and `ConnectFailed` when the working directory is missing or the system
+    Raises `UsageError` for a command that is not a sequence of strings, `CommandNotFound` when
+    there is nothing to run, and `ConnectFailed` when the working directory is missing or the system
     refuses.
     """
     _check_command(command)
@@ -55,8 +55,8 @@ def launch(
 def find_executable(command: Sequence[str], env: Mapping[str, str], directory: str) -> str:
     """Return the path of the POSIX program that ``command`` names.
 
-    The search goes over the PATH in ``env``, the server's own; a name with a slash, and a relative
-    entry of PATH, count from ``directory`` (empty: where we are).
+    A bare name is looked up in the PATH of ``env``, the server's own environment. A name with a
+    slash, and a relative entry of PATH, are relative to ``directory`` (empty: the current one).
     Raises `CommandNotFound` with the reason.
     """
     search_path = _search_path(env)

@@ -1,8 +1,8 @@
 """A server's pipes, watched by the event loop: bytes are pushed as they come.
 
-asyncio's own pipe transports are not used because they cannot be let go once their loop is
-closed: they warn and fail in their finalizers, and closing from a finalizer is a promise here.
-`process_threads` has the same two classes for loops that cannot watch pipes.
+asyncio's own pipe transports are not used, because they cannot be closed once their loop is closed:
+then they warn and fail in their finalizers, while pipes here may be closed even from a finalizer.
+`process_threads` has the same two classes for event loops that cannot watch pipes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Pure decisions about starting a server: its environment, and how Windows is to launch it.
 
-Nothing here looks at the running machine. The environment of this process and the question whether
-a file exists are arguments, so the whole of it, Windows included, is tested on every platform.
+Nothing here looks at the machine it runs on. The environment of this process, and the function that
+says whether a file exists, are arguments; so all of it, Windows included, is tested on every
+platform.
 """
 
 from __future__ import annotations

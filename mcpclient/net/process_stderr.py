@@ -1,4 +1,4 @@
-"""Where a server's stderr goes: to the caller's choice, and always into a short memory."""
+"""Where a server's stderr goes: to what the caller chose, and its last 64 KiB into memory."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ StderrTarget = Union[str, logging.Logger, Callable[[str], object], WritableStrea
 class StderrTee:
     """Takes the bytes a server writes to stderr, keeps the last 64 KiB and passes all of them on.
 
-    A target that raises is reported once to the log of this module and is offered everything
-    that follows all the same. Raises `UsageError` for a target that is none.
+    If a target raises, that is logged once, and it is still given everything that follows. Raises
+    `UsageError` for something that cannot be a target.
     """
 
     def __init__(self, target: StderrTarget) -> None:

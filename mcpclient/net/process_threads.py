@@ -1,8 +1,8 @@
 """A server's pipes, pumped by daemon threads, for event loops that cannot watch pipes.
 
-On Windows that is all of them: the selector loop watches sockets only, and the proactor loop only
-pipes opened in a special way. Each thread owns its end of the pipe and alone closes it, because a
-descriptor closed under a blocked read may by then belong to something else.
+On Windows no loop can: the selector loop watches only sockets, and the proactor loop only pipes
+that were opened in a special way. Each thread owns its end of the pipe, and nobody else closes it:
+if a descriptor were closed during a blocked read, its number could go to another file meanwhile.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which proxy a URL is reached through: the caller's choice, or the environment's rules.
 
-``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` are no standard; this follows what
-curl and `urllib.request` have in common. The latter is not used, since importing it is slow.
+No standard defines ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``; this follows
+what curl and `urllib.request` have in common. The latter is not used, since importing it is slow.
 """
 
 from __future__ import annotations
@@ -31,24 +31,25 @@ _VARIABLES = {
 class ProxyRules:
     """The rules of one client.
 
-    ``chosen`` is used for every URL. Without it the variables of ``environ`` decide: lower case
-    goes before upper case, ``NO_PROXY`` names what is reached directly.
+    ``chosen`` is used for every URL. Without it the variables of ``environ`` decide: a name in
+    lower case goes before one in upper case, and ``NO_PROXY`` lists what is reached directly.
     """
 
     def __init__(self, chosen: Url | None = None, environ: Mapping[str, str] | None = None) -> None:
         self._chosen = chosen
         self._variables = _proxy_variables(environ or {})
-        self._exceptions = tuple(_read_exceptions(self._variables.pop("no_proxy", "")))
+        self._direct = tuple(_read_direct(self._variables.pop("no_proxy", "")))
 
     @classmethod
     def of(cls, proxy: ProxyChoice, environ: Mapping[str, str]) -> ProxyRules:
-        """Make the rules from the caller's choice. Raises `UsageError` for one that is no proxy."""
+        """Make the rules from the caller's choice. Raises `UsageError` for an unusable one."""
         if proxy is False:
             return cls()
         if proxy is None:
             return cls(environ=environ)
         if not isinstance(proxy, str):
-            raise UsageError(f"proxy is a URL, None or False, not {proxy!r}")
+            shown = "True" if proxy is True else type(proxy).__name__  # it may hold a password
+            raise UsageError(f"proxy is a URL, None or False, not {shown}")
         return cls(_parse_proxy(proxy, "proxy"))
 
     def proxy_for(self, url: Url) -> Url | None:
@@ -60,18 +61,19 @@ class ProxyRules:
             return self._chosen
         names = _VARIABLES.get(url.scheme, ())
         name = next((name for name in names if self._variables.get(name)), None)
-        if name is None or any(exception.covers(url) for exception in self._exceptions):
+        if name is None or any(entry.covers(url) for entry in self._direct):
             return None
         return _parse_proxy(self._variables[name], name)
 
 
 def _proxy_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables by their names in lower case; an empty one in lower case hides the other."""
+    names = set(environ)  # unlike os.environ of Windows, a set tells the two cases apart
     found = {}
     for name, value in environ.items():
-        if name.lower().endswith("_proxy") and (name.islower() or name.lower() not in environ):
+        if name.lower().endswith("_proxy") and (name.islower() or name.lower() not in names):
             found[name.lower()] = value.strip()
-    if "REQUEST_METHOD" in environ and "http_proxy" not in environ:
+    if "REQUEST_METHOD" in names and "http_proxy" not in names:
         # In a CGI program HTTP_PROXY is the request header "Proxy", and so a stranger's.
         found.pop("http_proxy", None)
     return found
@@ -94,7 +96,7 @@ def _parse_proxy(text: str, source: str) -> Url:
         raise UsageError(f"{source}: {error}") from None
 
 
-class _Exception(NamedTuple):
+class _DirectEntry(NamedTuple):
     """One entry of ``NO_PROXY``.
 
     ``host``: a name with all that is below it, ``*`` for any, empty for none. ``network``: number
@@ -119,7 +121,7 @@ class _Exception(NamedTuple):
 _ENTRY = re.compile(r"(?:\[([^\]]+)\]|([^:]*)|(.*:.*:.*?))(?::(\d+))?")
 
 
-def _read_exceptions(text: str) -> Iterator[_Exception]:
+def _read_direct(text: str) -> Iterator[_DirectEntry]:
     for entry in re.split(r"[\s,]+", text.lower()):
         match = _ENTRY.fullmatch(entry)
         if not entry or match is None:
@@ -132,7 +134,7 @@ def _read_exceptions(text: str) -> Iterator[_Exception]:
         network = _network(host)
         name = host if host == "*" else host.removeprefix("*").strip(".")
         if name or network:
-            yield _Exception(name, network, int(port) if port else None)
+            yield _DirectEntry(name, network, int(port) if port else None)
 
 
 def _network(text: str) -> tuple[int, int, int] | None:

@@ -70,6 +70,11 @@ class Recorder:
         """Write a line that the server process wrote to its stderr."""
         self.record("received", "stderr", {"text": line})
 
+    def learn(self, variables: Mapping[str, str]) -> None:
+        """Take note of the secrets among variables, which may turn up in any text."""
+        texts = [pair for pair in variables.items() if all(isinstance(one, str) for one in pair)]
+        self._redactor.headers(texts)
+
     def http_channel(self) -> HttpChannel:
         """Begin the record of a request and its response."""
         self._channels += 1
@@ -123,12 +128,15 @@ class HttpChannel:
         self._recorder.record("sent", self.name, {**facts, **(payload_facts(body) if body else {})})
 
     def head_received(self, head: ResponseHead) -> None:
-        """Take the head of the response, which is written with its body."""
+        """Take the head of the response, which is written with its body.
+
+        Where there is none to wait for, as in a stream or behind a 101, it is written at once.
+        """
         headers = [[name, value] for name in head.headers for value in head.headers.get_all(name)]
         self._head = {"http": {"status": head.status, "reason": head.reason, "headers": headers}}
         content_type = head.headers.get("content-type", "").lower()
         self._is_stream = content_type.startswith("text/event-stream")
-        if self._is_stream:
+        if self._is_stream or head.status == 101:
             self._flush({})
 
     def body_received(self, data: bytes) -> None:

@@ -1,8 +1,8 @@
 """Where credentials are kept: a file that only its owner may read, or memory.
 
-The file holds one JSON object, a record under each key. It is replaced as a whole, so that a crash
-or a full disk leaves the old one; every change is made under a lock, so that processes do not undo
-each other's.
+The file holds one JSON object, with a record under each key. It is always replaced as a whole, so
+that a crash or a full disk leaves the old one; and every change is made under a lock, so that no
+process undoes the change of another.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ logger = logging.getLogger("mcpclient.auth")
 
 
 def credentials_path(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Where the credentials of this user are kept, unless he says otherwise.
+    """Return where the credentials of this user are kept by default.
 
     ``MCPCLIENT_CREDENTIALS`` in the environment names another file.
     """
@@ -67,7 +67,7 @@ class MemoryStore:
         if record is None:
             self._records.pop(key, None)
         else:
-            self._records[key] = json.dumps(record)
+            self._records[key] = json.dumps(dict(record))
 
     def lock(self, name: str) -> AbstractAsyncContextManager[object]:
         """A lock that keeps out the other tasks of this event loop."""
@@ -77,9 +77,9 @@ class MemoryStore:
 class FileStore:
     """Keeps credentials in a file of mode 0600, shared by all processes of its owner.
 
-    ``path``: the file; by default `credentials_path`. Where the file cannot be written, because the
-    disk is full or the folder read-only, a warning is logged and this process remembers what the
-    file cannot hold. A file that others may read is made private, one that is damaged is put
+    ``path``: the file; by default `credentials_path`. If the file cannot be written, because the
+    disk is full or the folder is read-only, a warning is logged, and this process remembers what it
+    could not write. A file that other users may read is made private, and a damaged one is put
     aside; both are logged as warnings.
     """
 

@@ -1,4 +1,4 @@
-"""A connected byte stream, handed on as it comes: what WebSocket and line connections stand on."""
+"""A connected byte stream that hands on what it reads; WebSocket and socket transports use it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ class StreamReceiver(Protocol):
         """Take the next bytes."""
 
     def writing_resumed(self) -> None:
-        """Take note that the peer reads again, after `Stream.paused` was true."""
+        """Learn that the peer reads again, after `Stream.paused` was true."""
 
     def stream_ended(self, error: Exception | None) -> None:
-        """Take the end, once; None: the peer closed, or we did."""
+        """Learn that the stream has ended, once. ``error`` is None if either side closed it."""
 
 
 class Stream(asyncio.BufferedProtocol):
-    """One connection. ``receiver`` may be exchanged for another at any time.
+    """One connection. ``receiver`` may be replaced by another at any time.
 
-    ``paused``: the peer does not keep up, so that what is written now is kept in memory.
+    ``paused``: the peer does not keep up, so what is written now is kept in memory. ``ended``: the
+    connection is gone.
     """
 
     def __init__(self, receiver: StreamReceiver) -> None:
@@ -64,7 +65,7 @@ class Stream(asyncio.BufferedProtocol):
         self._transport = transport
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Give the buffer to read into."""
+        """Return the buffer to read into."""
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
@@ -72,11 +73,11 @@ class Stream(asyncio.BufferedProtocol):
         self.receiver.data_received(bytes(self._buffer[:nbytes]))
 
     def pause_writing(self) -> None:
-        """Take note that the peer does not keep up."""
+        """Learn that the peer does not keep up."""
         self.paused = True
 
     def resume_writing(self) -> None:
-        """Take note that it does again."""
+        """Learn that it does again."""
         self.paused = False
         self.receiver.writing_resumed()
 
@@ -89,7 +90,7 @@ class Stream(asyncio.BufferedProtocol):
 
 
 def abort_transport(transport: asyncio.Transport) -> None:
-    """Abort a transport, whose event loop may be closed."""
+    """Abort a transport, even if its event loop is closed."""
     try:
         transport.abort()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""The terminal as a place to show an address, and to have one pasted."""
+"""The terminal, where a login shows an address and lets the user paste one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import asyncio
 import os
 import sys
 import threading
+from contextlib import suppress
 from typing import TextIO
 
 __all__ = ["Terminal"]
 
 _LONGEST_LINE = 64 * 1024
+# On Windows the one event loop has no readers, and the other takes them and then fails as a whole,
+# because its select() knows sockets only.
+_WATCHES_TERMINALS = sys.platform != "win32"
 
 
 class Terminal:
@@ -36,24 +40,35 @@ class Terminal:
         """Wait for a line. Raises EOFError when none will come. Safe to cancel."""
         loop = asyncio.get_running_loop()
         line: asyncio.Future[str] = loop.create_future()
+        if _WATCHES_TERMINALS:
+            text = await self._watch(loop, line)
+        else:
+            self._read_in_thread(loop, line)
+            text = await line
+        if not text:
+            raise EOFError("the terminal has nothing more to read")
+        return text.strip()
+
+    async def _watch(self, loop: asyncio.AbstractEventLoop, line: asyncio.Future[str]) -> str:
         descriptor = self._source.fileno()
         received = bytearray()
 
         def read() -> None:
-            piece = os.read(descriptor, _LONGEST_LINE)
+            try:
+                piece = os.read(descriptor, _LONGEST_LINE)
+            except BlockingIOError:
+                return
+            except OSError:  # it is gone, or we are in the background; both stay so for ever
+                piece = b""
             received.extend(piece)
             if not line.done() and (
                 not piece or b"\n" in received or len(received) >= _LONGEST_LINE
             ):
                 line.set_result(received.decode("utf-8", "replace"))
 
+        loop.add_reader(descriptor, read)
         try:
-            loop.add_reader(descriptor, read)
-        except NotImplementedError:  # Windows
-            self._read_in_thread(loop, line)
-            return _checked(await line)
-        try:
-            return _checked(await line)
+            return await line
         finally:
             loop.remove_reader(descriptor)
 
@@ -63,15 +78,12 @@ class Terminal:
                 line.set_result(text)
 
         def work() -> None:
-            text = self._source.readline(_LONGEST_LINE)
-            if not loop.is_closed():
+            try:
+                text = self._source.readline(_LONGEST_LINE)
+            except (OSError, ValueError):  # closed meanwhile, or not text
+                text = ""
+            with suppress(RuntimeError):  # the loop is closed: nobody waits for the line
                 loop.call_soon_threadsafe(settle, text)
 
         # Nothing can interrupt such a read, so the program must be able to end without it.
         threading.Thread(target=work, name="mcpclient-terminal", daemon=True).start()
-
-
-def _checked(text: str) -> str:
-    if not text:
-        raise EOFError("the terminal has nothing more to read")
-    return text.strip()

@@ -1,4 +1,4 @@
-"""TLS: the context of a client, and what its errors mean for whoever has to act on them."""
+"""TLS: the contexts of a client, and its errors in words that say what to do about them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["TlsContexts", "explain_tls_error"]
 
 
 class TlsContexts:
-    """The contexts of one client, each made when it is first needed: that takes milliseconds."""
+    """The contexts of one client, each made when it is first needed, which takes milliseconds."""
 
     def __init__(self, options: NetworkOptions) -> None:
         self._options = options
@@ -33,7 +33,7 @@ class TlsContexts:
 
     @property
     def for_proxy(self) -> ssl.SSLContext:
-        """The context for https proxies: the client certificate is not for them."""
+        """The context for others, such as https proxies: they do not get the client certificate."""
         if self._for_proxy is None:
             self._for_proxy = _context(self._options)
         return self._for_proxy

@@ -24,7 +24,7 @@ def proxy_headers(proxy: Url) -> list[tuple[str, str]]:
 
 
 class Tunnel(asyncio.Protocol):
-    """Asks ``proxy`` for a connection to ``url``; then `hand_over` gives it to its owner."""
+    """Asks ``proxy`` for a connection to ``url``; `hand_over` then gives it to another protocol."""
 
     def __init__(self, proxy: Url, url: Url) -> None:
         self._proxy = proxy
@@ -45,9 +45,9 @@ class Tunnel(asyncio.Protocol):
         await self._established
 
     async def hand_over(self, protocol: Callable[[], P], tls: ssl.SSLContext | None) -> P:
-        """Give the connection to a new protocol, encrypted if there is a context.
+        """Give the connection to a new protocol and return that; ``tls`` encrypts it first.
 
-        Raises OSError when that fails, and `ConnectFailed` where this Python cannot do it.
+        Raises OSError when encrypting fails, and `ConnectFailed` where this Python cannot do it.
         """
         transport = self._transport
         assert transport is not None

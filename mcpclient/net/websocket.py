@@ -1,4 +1,4 @@
-"""An open WebSocket connection: frames in and out, signs of life, and an orderly end.
+"""An open WebSocket connection: messages in and out, pings, and an orderly end.
 
 What the bytes mean is decided by `framing.websocket`; this shell owns the stream and the clock.
 """
@@ -33,7 +33,7 @@ _TOO_BIG = 1009
 
 
 class WebSocketSettings(NamedTuple):
-    """How a connection is kept.
+    """The limits of a connection.
 
     ``max_message_size``: bytes an incoming message may have. ``ping_interval``: seconds between
     pings (None or 0: none). ``ping_timeout``: seconds in which anything at all has to come after a
@@ -52,10 +52,10 @@ class WebSocketReceiver(Protocol):
         """Take one text or binary message."""
 
     def writing_resumed(self) -> None:
-        """Take note that the server reads again, after ``paused`` was true."""
+        """Learn that the server reads again, after ``paused`` was true."""
 
     def connection_lost(self, error: McpError) -> None:
-        """Take the end of the connection, unless it was asked for."""
+        """Learn that the connection has ended. Not called after `close` or `abort`."""
 
 
 class WebSocketConnection:
@@ -94,19 +94,22 @@ class WebSocketConnection:
         return self._stream.paused
 
     def frame_text(self, text: bytes) -> bytes:
-        """Give a text message as the bytes to `write` next. Raises `ConnectionLost`."""
+        """Return a text message as the bytes to `write` next. Raises `ConnectionLost`."""
         return self._protocol.send_text(text)
 
     def frame_binary(self, data: bytes) -> bytes:
-        """Give a binary message as the bytes to `write` next. Raises `ConnectionLost`."""
+        """Return a binary message as the bytes to `write` next. Raises `ConnectionLost`."""
         return self._protocol.send_binary(data)
 
     def write(self, frames: bytes) -> None:
-        """Write frames, all that were made and in the order they were made."""
+        """Write frames. All that were made must be written, in the order they were made."""
         self._stream.write(frames)
 
     async def close(self, code: int = 1000) -> None:
-        """Say goodbye, wait a moment for the server to do so too, and close. Idempotent."""
+        """Send a close frame, wait a moment for the server's, and close. Idempotent.
+
+        Takes three seconds at most.
+        """
         self._end(ConnectionLost("the connection was closed"), tell=False)
         self._unwritten = b""  # nothing may follow a close frame
         self._stream.write(self._protocol.send_close(code))

@@ -23,6 +23,7 @@ from ..framing.websocket import WebSocketProtocol
 from ..framing.websocket_handshake import Rejected, WebSocketHandshake
 from .dialing import Dialer, explain_loss
 from .futures import disregard
+from .recorder import HttpChannel
 from .stream import Stream
 from .websocket import WebSocketConnection, WebSocketReceiver, WebSocketSettings
 
@@ -67,6 +68,8 @@ class _Opening:
         self._handshake = WebSocketHandshake()
         self._parser = ResponseParser()
         self._stream: Stream | None = None
+        recorder = dialer.recorder
+        self._channel = None if recorder is None else HttpChannel(recorder, "websocket")
         self._refusal: ResponseHead | None = None
         self._body = b""
         self._timer: asyncio.TimerHandle | None = None
@@ -80,12 +83,16 @@ class _Opening:
         if stream.ended:
             raise ConnectFailed(self._url.shown, "the connection was closed at once")
         self._parser.start("GET")
-        stream.write(encode_request("GET", self._url.target, self._fields(headers)))
+        request = encode_request("GET", self._url.target, self._fields(headers))
+        if self._channel is not None:
+            self._channel.sent(request)
+        stream.write(request)
         try:
             return await self._opened
         finally:
             if self._timer is not None:
                 self._timer.cancel()
+            self._refuse("closed")
 
     def _fields(self, headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         fields = [("Host", self._url.authority), *self._handshake.headers]
@@ -109,7 +116,7 @@ class _Opening:
             elif isinstance(event, BodyChunk):
                 self._body = (self._body + event.data)[:_BODY_LIMIT]
             elif isinstance(event, ResponseEnd):
-                self._refuse()
+                self._refuse("complete")
             elif isinstance(event, Fault):
                 self._fail(ProtocolViolation(f"{self._url.shown}: {event.reason}"))
         if self._opened.done() and not self._opened.cancelled() and self._parser.trailing:
@@ -117,6 +124,8 @@ class _Opening:
 
     def _take_head(self, head: ResponseHead) -> None:
         self._dialer.cookies.store(self._url, head.headers)
+        if self._channel is not None:
+            self._channel.head_received(head)
         answer = self._handshake.check_response(head.status, head.headers)
         if not isinstance(answer, Rejected):
             self._open(
@@ -128,7 +137,7 @@ class _Opening:
             self._fail(ProtocolViolation(f"{self._url.shown}: {answer.reason}"))
         else:
             self._refusal = head
-            self._timer = asyncio.get_running_loop().call_later(_BODY_WAIT, self._refuse)
+            self._timer = asyncio.get_running_loop().call_later(_BODY_WAIT, self._refuse, "closed")
 
     def _open(self, protocol: WebSocketProtocol) -> None:
         assert self._stream is not None
@@ -139,9 +148,16 @@ class _Opening:
             self._stream.receiver = connection
             self._opened.set_result(connection)
 
-    def _refuse(self) -> None:
+    def _refuse(self, how: str) -> None:
+        """Fail with the refusal, if there is one; ``how`` its body ended, as a transcript says.
+
+        Idempotent.
+        """
         head = self._refusal
         if head is not None:
+            if self._channel is not None and not self._channel.ended:
+                self._channel.body_received(self._body)
+                self._channel.end(how)
             self._fail(HttpError(head.status, head.headers, self._body, self._url.shown))
 
     def writing_resumed(self) -> None:
@@ -149,8 +165,8 @@ class _Opening:
 
     def stream_ended(self, error: Exception | None) -> None:
         """Take the end of the stream before the end of the handshake."""
-        self._refuse()
         reason = explain_loss(error, self._url)
+        self._refuse(reason)
         if error is None:
             reason = "the server closed the connection without answering the WebSocket request"
         self._fail(ConnectFailed(self._url.shown, reason))

@@ -1,7 +1,7 @@
-"""Answers that may be used again: for how long, for whom, and until what happens.
+"""Answers that may be used again: for how long, for whom, and what ends that early.
 
-Source: the "Caching" page of revision 2026-07-28. Time is passed in, in seconds of any clock that
-only goes forward.
+Source: the "Caching" page of revision 2026-07-28. The time is an argument, in seconds of any clock
+that never goes backwards.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CACHEABLE = frozenset(
 """The only requests whose results may be kept."""
 
 LONGEST = 24 * 3600.0
-"""Seconds after which a result is stale, whatever the server says."""
+"""Seconds after which a result is stale, whatever the server says: one day."""
 
 # What a notification makes stale; updates of a single resource are a case of their own.
 _STALE_AFTER = {
@@ -61,7 +61,8 @@ def key_of(method: str, params: Mapping[str, Any] | None) -> Key | None:
         return None
     meta = params.get("_meta")
     if isinstance(meta, Mapping):
-        params = {**params, "_meta": {k: v for k, v in meta.items() if k not in _NEUTRAL_META}}
+        telling = {name: value for name, value in meta.items() if name not in _NEUTRAL_META}
+        params = {**params, "_meta": telling}
     try:
         text = json.dumps(params, sort_keys=True)
     except (TypeError, ValueError, RecursionError):
@@ -97,14 +98,14 @@ _ANYONE = object()
 class ResponseCache:
     """Results of one server, by request and authorization context.
 
-    ``context`` stands for the authorization a request is made under: equal values share private
-    results, None shares nothing. At most ``entries`` results and ``size`` characters of JSON are
-    kept; what was used longest ago goes first.
+    The ``context`` of its methods stands for the authorization that a request is made with: equal
+    values share private results, and for None only public ones are kept. At most ``entries``
+    results and ``size`` characters of JSON are kept; the least recently used goes first.
     """
 
     def __init__(self, entries: int = 500, size: int = 16 * 1024 * 1024) -> None:
         self.invalidations = 0
-        """How often something has been declared stale; a result asked for before is not kept."""
+        """How often results were dropped; one that was requested before that must not be kept."""
         self._limit = entries
         self._size_limit = size
         self._size = 0
@@ -139,8 +140,8 @@ class ResponseCache:
             return
         try:
             text = json.dumps(result)
-        except (ValueError, RecursionError):
-            return
+        except (TypeError, ValueError, RecursionError):
+            return  # a transport of the caller's own may hand on what JSON cannot carry
         if len(text) > self._size_limit // 4:
             return
         place = (key, _ANYONE if public else context)
@@ -167,8 +168,10 @@ class ResponseCache:
             self.drop(*_STALE_AFTER[method])
 
     def refused(self, method: str, params: Mapping[str, Any] | None, error: PeerError) -> None:
-        """Drop what an error answer casts doubt on: the pages of a list whose cursor is not known
-        any more, the tools when one of them is not there or wants other arguments.
+        """Drop what an error answer casts doubt on.
+
+        That is the pages of a list whose cursor is not known any more, and the tools when one of
+        them does not exist or takes other arguments.
         """
         if method in CACHEABLE and params and "cursor" in params:
             self.drop(method)

@@ -1,4 +1,4 @@
-"""Sampling in the words of chat completions, which most functions that call a model speak.
+"""Sampling requests and answers in the format of chat completions, which most models understand.
 
 A conversation becomes a list of messages with the roles ``system``, ``user``, ``assistant`` and
 ``tool``; an answer in that form becomes a sampling result. Source: the format of the OpenAI chat
@@ -36,7 +36,7 @@ def chat_messages(request: SamplingRequest) -> list[dict[str, Any]]:
 
 
 def chat_options(request: SamplingRequest, model: str) -> dict[str, Any]:
-    """Return what else the server asks for, by the names of chat completions.
+    """Return the other things the server asks for, by their names in chat completions.
 
     Always ``model`` and ``max_tokens``; where asked for, ``temperature``, ``stop``, ``tools`` and
     ``tool_choice``.
@@ -53,11 +53,11 @@ def chat_options(request: SamplingRequest, model: str) -> dict[str, Any]:
 
 
 def answer_from_chat(answer: object) -> object:
-    """Return an answer of a chat model as what `sampling.result_of` takes.
+    """Turn the answer of a chat model into what `sampling.result_of` takes.
 
     ``answer``: text, an assistant's message (with ``tool_calls`` where the model wants tools), or a
-    whole response with ``choices``, of which the first counts. Raises `ValueError` for tool calls
-    that are none.
+    whole response with ``choices``, of which the first counts. Raises `ValueError` for malformed
+    tool calls.
     """
     if not isinstance(answer, Mapping):
         return answer
@@ -71,7 +71,7 @@ def answer_from_chat(answer: object) -> object:
     if not calls:
         return {key: value for key, value in message.items() if key != "tool_calls"}
     if not isinstance(calls, list):
-        raise ValueError("its tool_calls are no list")
+        raise ValueError("its tool_calls are not a list")
     text = message.get("content")
     said = [{"type": "text", "text": text}] if isinstance(text, str) and text else []
     return {**message, "content": [*said, *(_tool_use(call) for call in calls)]}
@@ -106,7 +106,7 @@ def _chat_part(block: Content) -> dict[str, Any]:
 
 
 def _text_of(result: ToolResultContent) -> str:
-    """A tool's message holds only text: what is none is named."""
+    """The text of a tool's result; a block that is not text becomes its type in brackets."""
     texts = [
         block.text if isinstance(block, TextContent) else f"[{block.type}]"
         for block in result.content
@@ -139,7 +139,7 @@ def _tool_use(call: object) -> dict[str, Any]:
         try:
             arguments = json.loads(arguments or "{}")
         except (ValueError, RecursionError):
-            raise ValueError("the arguments of a tool call are no JSON") from None
+            raise ValueError("the arguments of a tool call are not JSON") from None
     return {
         "type": "tool_use",
         "id": call.get("id"),

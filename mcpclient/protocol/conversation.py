@@ -156,8 +156,8 @@ class _Reader:
     def _take_plain(self, record: Record) -> None:
         if record["direction"] == "note":
             self._take_note(record)
-        elif record.get("frame", "binary") != "binary":
-            return
+        elif "http" in record or record.get("frame", "binary") != "binary":
+            return  # the opening of a WebSocket, or what keeps and ends it
         elif record["direction"] == "sent":
             for message in _messages_in(bytes_of_payload(record)):
                 self._sent(message)

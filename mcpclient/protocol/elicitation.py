@@ -31,7 +31,7 @@ _NO_STRING: str | None = None
 class ElicitationRequest(Record):
     """What the server asks of the user.
 
-    ``server``: what the client is connected to, for telling the user who asks.
+    ``server``: the name or address of the server, so that the user can be told who asks.
     """
 
     __slots__ = ("server",)
@@ -40,9 +40,9 @@ class ElicitationRequest(Record):
         super().__init__(raw)
         self.server = server
 
-    message = Field("message", (str,), "", "Why it is asked, for the user.")
+    message = Field("message", (str,), "", "What is asked and why, for the user.")
     mode = Field("mode", (str,), "form", '``"form"`` or ``"url"``.')
-    url = Field("url", (str,), _NO_STRING, "Where the user shall go (URL mode).")
+    url = Field("url", (str,), _NO_STRING, "Where the user should go (URL mode).")
     elicitation_id = Field(
         "elicitationId", (str,), _NO_STRING, "The name of a visit (URL mode until 2025-11-25)."
     )
@@ -100,6 +100,8 @@ def check_request(request: ElicitationRequest, modes: Mapping[str, object]) -> N
         _check_url(request.url)
     elif not isinstance(request.schema.get("properties"), dict):
         raise ProtocolViolation("elicitation/create came without a requestedSchema of properties")
+    if not isinstance(request.raw.get("message"), str):
+        raise ProtocolViolation("elicitation/create came without a message for the user")
 
 
 def _split(url: str | None) -> SplitResult:
@@ -122,14 +124,14 @@ def with_defaults(request: ElicitationRequest, content: Mapping[str, Any]) -> di
 
 
 def content_problem(content: Mapping[str, Any]) -> str | None:
-    """Say where the content of an answer is more than a form can hold; None when it is not.
+    """Say which part of an answer's content no form can hold; None when all is well.
 
     A value is a string, a number, a boolean or a list of strings, and nothing else
     (``ElicitResult`` in ``schema.ts``). The text names fields, never values.
     """
     for name, value in content.items():
         if not isinstance(name, str):
-            return "the name of a field is no string"
+            return "the name of a field is not a string"
         is_choice = isinstance(value, list) and all(isinstance(item, str) for item in value)
         if not is_choice and not isinstance(value, (str, int, float, bool)):
             return f"{name} is neither text, a number, true, false, nor a list of texts"

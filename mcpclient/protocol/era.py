@@ -1,4 +1,4 @@
-"""What both eras share: the client's identity, the rules of repeating, and the era's interface."""
+"""What both eras share: the client's identity, what may be repeated, and the era's interface."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def is_repeatable(method: str) -> bool:
 class ClientIdentity:
     """Who the client says it is, and what it can do for a server.
 
-    ``handshake_capabilities``: what more it can do in the handshake era.
+    ``handshake_capabilities``: what it can do beyond ``capabilities`` in the handshake era.
     """
 
     info: Mapping[str, Any]

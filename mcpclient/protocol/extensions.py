@@ -1,7 +1,7 @@
-"""Extensions: what either side can do beyond the protocol, by name.
+"""Extensions: what either side can do beyond the protocol.
 
-Source: the "Extensions" page and SEP-2133. An extension is named with a prefix, as in
-``io.modelcontextprotocol/ui``, and declared with its settings, an object.
+An extension has a name with a prefix, such as ``io.modelcontextprotocol/ui``, and is declared with
+an object that holds its settings. Source: the "Extensions" page and SEP-2133.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*/[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za
 
 
 def checked_extensions(extensions: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the extensions to be declared. Raises `UsageError` for a name or settings that none
-    can have.
+    """Return the caller's extensions as they are declared to a server.
+
+    Raises `UsageError` for a name that no extension can have, and for settings that are not a
+    mapping.
     """
     for name, settings in extensions.items():
         if not isinstance(name, str) or not _NAME.fullmatch(name):

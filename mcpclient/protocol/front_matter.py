@@ -1,9 +1,9 @@
-"""The YAML front matter of a ``SKILL.md``, as far as front matter goes.
+"""The YAML front matter of a ``SKILL.md``, read with the part of YAML that front matter needs.
 
-Read are block and flow mappings and sequences, plain and quoted scalars, literal and folded blocks,
-and comments, with the core schema's null, booleans and numbers. What is rare, or could be read in
-two ways, is refused: anchors, aliases, tags, directives, complex keys, tabs as indentation, a key
-that is there twice. Source: YAML 1.2.2.
+That part is: block and flow mappings and sequences, plain and quoted scalars, literal and folded
+blocks, comments, and the null, booleans and numbers of the core schema. What is rare, or could be
+read in two ways, is refused: anchors, aliases, tags, directives, complex keys, tabs as indentation,
+and duplicate keys. Source: YAML 1.2.2.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ def split_front_matter(text: str) -> tuple[str, str]:
 
 
 def parse_front_matter(text: str) -> dict[str, Any]:
-    """Return front matter as JSON would have it. Raises `FrontMatterError`."""
+    """Return front matter as the value that JSON would have for it. Raises `FrontMatterError`."""
     if len(text) > _LONGEST:
         raise FrontMatterError(f"it is longer than {_LONGEST} characters")
     value = _Blocks(text).document()
     if not isinstance(value, dict):
-        raise FrontMatterError("it is no mapping")
+        raise FrontMatterError("it is not a mapping")
     return value
 
 
 def same_content(parsed: object, claimed: object) -> bool:
-    """Whether a value of the front matter is what a server rendered as JSON.
+    """Whether a value of the front matter is the one that a server claims, in JSON, it to be.
 
-    Where libraries read the same text differently, either reading will do: a date may be claimed
-    with a time of midnight, and ``yes``, ``no``, ``on`` and ``off`` may be booleans.
+    Where YAML libraries read the same text differently, any of their readings will do: a date may
+    be claimed with a time of midnight, and ``yes``, ``no``, ``on`` and ``off`` may be booleans.
     """
     if isinstance(parsed, dict) and isinstance(claimed, dict):
         return parsed.keys() == claimed.keys() and all(
@@ -106,7 +106,7 @@ class _Blocks:
             line = self._lines[self._next]
             content = line.strip(" ")
             if content.startswith("\t") and content.strip():
-                raise self._error("a tab is no indentation")
+                raise self._error("a tab cannot be used for indentation")
             if content.strip() and not content.startswith("#"):
                 return _indent_of(line), content.rstrip()
             self._next += 1

@@ -1,4 +1,4 @@
-"""Tool arguments that travel in HTTP headers as well: ``x-mcp-header``.
+"""Tool arguments that are repeated in HTTP headers: ``x-mcp-header``.
 
 Source: "Custom Headers from Tool Parameters" on the Streamable HTTP page of revision 2026-07-28.
 """
@@ -10,14 +10,18 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ..framing.headers import TOKEN
+
 __all__ = ["HeaderParameter", "HeaderParameters", "encode_header_value", "header_parameters_of"]
 
 _ANNOTATION = "x-mcp-header"
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _MIRRORED_TYPES = ("string", "integer", "boolean")
 _LARGEST_INTEGER = 2**53 - 1
 # How deep annotations are looked for; a schema nested deeper than this is not one of a tool.
 _DEEPEST = 64
+
+# Keywords whose values are data, not schemas: an annotation's name in there means nothing.
+_INSTANCE_KEYWORDS = frozenset({"const", "default", "enum", "examples"})
 
 _PLAIN = re.compile(r"[\x20-\x7e]*")
 
@@ -81,13 +85,9 @@ def _annotated(
             yield from _annotated(value, (*path, None), depth + 1)
 
 
-# Keywords whose values are data, not schemas: an annotation's name in there means nothing.
-_INSTANCE_KEYWORDS = frozenset({"const", "default", "enum", "examples"})
-
-
 def _checked(path: tuple[str | None, ...], node: Mapping[str, Any]) -> HeaderParameter:
     name = node[_ANNOTATION]
-    if not isinstance(name, str) or not _TOKEN.fullmatch(name):
+    if not isinstance(name, str) or not TOKEN.fullmatch(name):
         raise ValueError(f"{_ANNOTATION} {name!r} is not an HTTP field name")
     steps = tuple(step for step in path if step is not None)
     if len(steps) != len(path) or not path:

@@ -26,12 +26,12 @@ INPUT_METHODS = frozenset({"elicitation/create", "roots/list", "sampling/createM
 
 _LONGEST_PAUSE = 2.0
 
-# The only requests that may be answered so.
+# The only requests that may be answered with a request for input.
 _SUPPORTED = ("tools/call", "prompts/get", "resources/read")
 
 
 def input_requests_of(method: str, result: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the requests that a result contains instead of an answer; None when it is complete.
+    """Return the requests for input that a result holds; None when the result is complete.
 
     Raises `ProtocolViolation` for a ``resultType`` this client does not know, and for a request
     for input where none is allowed. A result without ``resultType`` is complete.
@@ -54,7 +54,7 @@ def input_requests_of(method: str, result: Mapping[str, Any]) -> Mapping[str, An
 def retry_params(
     params: Mapping[str, Any], result: Mapping[str, Any], responses: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the params of the retry: the call's own, the answers, and the state as it came."""
+    """Return the params of the retry: the call's own, the answers, and the server's state."""
     retry = {**params}
     if responses:
         retry["inputResponses"] = responses
@@ -66,12 +66,12 @@ def retry_params(
 def pause_before_retry(round_number: int) -> float:
     """Return how many seconds to wait before a retry that brings no answers, only the state.
 
-    The first one goes out at once, as the page allows; a server that is not ready then is not
-    hurried: 0, 0.1, 0.2, 0.4, … up to 2 seconds.
+    The first goes out at once, as the page allows. A server that is not ready by then is asked less
+    and less often: after 0, 0.1, 0.2, 0.4, … up to 2 seconds.
     """
     return min(0.05 * 2 ** (round_number - 1), _LONGEST_PAUSE) if round_number > 1 else 0.0
 
 
 def _has_state(result: Mapping[str, Any]) -> bool:
-    # Null is how some servers write what is not there, and no state: that is a string.
+    # A state is a string. Some servers write null where there is none.
     return result.get("requestState") is not None

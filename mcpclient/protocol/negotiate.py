@@ -1,9 +1,10 @@
-"""How a connection is opened: which era the server speaks, decided without I/O.
+"""How a connection is opened: finding out which era the server speaks, without I/O.
 
-`negotiate` is a generator. It yields what is to be done, is sent what came of it (or has the
-exception thrown in), and returns an `Agreement`. Sources: the versioning page and the "Backward
-Compatibility" sections of the stdio and Streamable HTTP pages, revision 2026-07-28; the lifecycle
-pages of the earlier revisions.
+`negotiate` is a generator. It yields what is to be done; its driver does that and sends it the
+result, or throws in the exception; and at last it returns an `Agreement`.
+
+Sources: the versioning page and the "Backward Compatibility" sections of the stdio and Streamable
+HTTP pages, revision 2026-07-28; the lifecycle pages of the earlier revisions.
 """
 
 from __future__ import annotations
@@ -50,9 +51,11 @@ __all__ = [
     "negotiate",
 ]
 
-# How long a server may take to answer the probe before it counts as one that ignores it. A server
-# that merely starts slowly loses nothing: see `_fall_back`.
-PROBE_TIMEOUT = 5.0
+# How many seconds a server may take to answer the probe before it counts as one that ignores it. A
+# server that merely starts slowly loses nothing: see `_handshake_or_stateless`. Where a request may
+# stay unanswered, the probe is repeated after the first of these: a server made with the Python SDK
+# before 1.9 breaks at it without a sign, and ends as soon as it reads another message.
+PROBE_TIMEOUTS = (1.0, 4.0)
 PATIENT_PROBE_TIMEOUT = 15.0
 
 logger = logging.getLogger("mcpclient.negotiate")
@@ -85,7 +88,7 @@ class OpenServerChannel(NamedTuple):
 
 @dataclass(frozen=True)
 class Restart:
-    """Open the transport again if it was lost; the server did not survive the probe."""
+    """Open the transport again, if the server ended it because of the probe."""
 
 
 @dataclass(frozen=True)
@@ -108,12 +111,15 @@ class Agreement(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What to try. ``version``: a pinned revision, None for the newest both sides speak.
+    """What to try.
 
-    ``remembered``: the era this server was found in before. ``strict``: an unknown revision is an
-    error. ``may_switch``: the URL may turn out to be a legacy HTTP+SSE server. ``answers_all``: on
-    this transport, HTTP, every request is answered, so that silence tells of a slow server and not
-    of its era. ``target``: what is connected to, for messages.
+    - ``target``: what is connected to, for messages.
+    - ``version``: the only revision to speak; None for the newest that both sides speak.
+    - ``remembered``: the era that this server spoke before.
+    - ``strict``: a server that answers with an unknown revision is an error.
+    - ``may_switch``: the URL may turn out to be that of a legacy HTTP+SSE server.
+    - ``answers_all``: the transport is HTTP, where every request is answered, so that silence
+      means that the server is slow and says nothing about its era.
     """
 
     identity: ClientIdentity
@@ -126,7 +132,12 @@ class Plan(NamedTuple):
 
 
 def negotiate(plan: Plan) -> Steps:
-    """Open a connection by this plan. Raises what the server or the network answered."""
+    """Open a connection by this plan.
+
+    Raises what the last request ended with, `UsageError` for a pinned revision that is not known,
+    `ProtocolViolation` for an answer without a common revision, and `ConnectFailed` where neither
+    Streamable HTTP nor HTTP+SSE is spoken.
+    """
     if plan.version is not None:
         return _pinned(plan, plan.version)
     if plan.remembered is Era.HANDSHAKE:
@@ -255,7 +266,7 @@ def _handshake_or_switch(plan: Plan, version: str) -> Steps:
             raise
         raise ConnectFailed(
             plan.target,
-            f"it is no MCP endpoint: Streamable HTTP gave {first}; HTTP+SSE gave {second}",
+            f"it is not an MCP endpoint: Streamable HTTP gave {first}; HTTP+SSE gave {second}",
             (first, second),
         ) from second
 
@@ -271,9 +282,8 @@ def _is_plain(error: Exception) -> bool:
 def _probe(plan: Plan) -> Steps:
     """Ask in the stateless era; unless the answer shows a server of that era, fall back."""
     silent = False
-    patience = PATIENT_PROBE_TIMEOUT if plan.answers_all else PROBE_TIMEOUT
     try:
-        era, result = yield from _discover(plan, LATEST_STATELESS, patience)
+        era, result = yield from _ask_for_the_era(plan)
     except CallTimeout:
         silent = True
     except ConnectionLost:
@@ -298,6 +308,17 @@ def _probe(plan: Plan) -> Steps:
     return (yield from _fall_back(plan, silent=silent))
 
 
+def _ask_for_the_era(
+    plan: Plan,
+) -> Generator[Effect, Any, tuple[StatelessEra, Mapping[str, Any]]]:
+    if plan.answers_all:
+        return (yield from _discover(plan, LATEST_STATELESS, PATIENT_PROBE_TIMEOUT))
+    try:
+        return (yield from _discover(plan, LATEST_STATELESS, PROBE_TIMEOUTS[0]))
+    except CallTimeout:
+        return (yield from _discover(plan, LATEST_STATELESS, PROBE_TIMEOUTS[1]))
+
+
 def _names_stateless(supported: object) -> bool:
     return isinstance(supported, list) and best_common(supported, STATELESS_VERSIONS) is not None
 
@@ -308,13 +329,16 @@ def _rules_out_handshake(supported: object) -> bool:
 
 
 def _fall_back(plan: Plan, *, silent: bool) -> Steps:
-    """Initialize with a server that has seen the probe and may not have taken it well."""
+    """Initialize with a server that has seen the probe, and may have been upset by it."""
     try:
         return (yield from _handshake_or_stateless(plan, silent=silent))
-    except ConnectionLost:
+    except ConnectionLost as lost:
         # There are servers that answer a first request other than initialize, and then exit.
         yield Restart()
-        return (yield from _handshake_or_switch(plan, LATEST_HANDSHAKE))
+        try:
+            return (yield from _handshake_or_switch(plan, LATEST_HANDSHAKE))
+        except CallTimeout:
+            raise lost from None  # its reason tells more than that no time was left to start again
 
 
 def _handshake_or_stateless(plan: Plan, *, silent: bool) -> Steps:
@@ -335,7 +359,7 @@ def _handshake_or_stateless(plan: Plan, *, silent: bool) -> Steps:
 
 
 def _handshake_or_reprobe(plan: Plan) -> Steps:
-    """Skip the probe for a server known to be of the handshake era, unless that fails now."""
+    """Initialize with a server remembered to be of the handshake era; probe it if that fails."""
     try:
         return (yield from _handshake_or_switch(plan, LATEST_HANDSHAKE))
     except (PeerError, HttpError, ConnectionLost) as error:

@@ -1,6 +1,6 @@
-"""One message on its way out, with all that a transport has to know about it.
+"""One message on its way out, and all that a transport has to know to send it.
 
-An era writes the envelope; a transport obeys it and never looks at method names or revisions.
+An era fills it in; a transport does as it says, and never looks at method names or revisions.
 """
 
 from __future__ import annotations
@@ -25,16 +25,19 @@ class Cancel(enum.Enum):
 
 
 class Outgoing:
-    """A message and its rules.
+    """A message and the rules for sending it.
 
-    ``message``: the JSON-RPC message. ``headers``: what the protocol has a transport with headers
-    send along, or a function that tells it of the message when asked; ``caller_headers``: what the
-    caller wants sent with this message only.
-    ``cancel``: see `Cancel`. ``resumable``: a response stream that breaks may be continued by
-    event id. ``repeatable``: sending it twice does no harm, so a connection that turns out to be
-    stale may be replaced without asking. ``opens_session``: it belongs to no session yet, and its
-    answer may name one. ``stays_open``: its answer may take for ever, and what comes meanwhile is
-    the point of it. ``meta``: the ``_meta`` of a request as JSON, where that is made only once.
+    - ``message``: the JSON-RPC message.
+    - ``headers``: what the protocol demands of a transport that has headers; or a function that
+      makes them from the message, called when they are needed.
+    - ``caller_headers``: headers that the caller wants sent with this message only.
+    - ``cancel``: see `Cancel`.
+    - ``resumable``: a response stream that breaks may be continued by event id.
+    - ``repeatable``: sending the message twice does no harm, so when a connection turns out to be
+      stale, the transport may send it again on another one.
+    - ``opens_session``: the message belongs to no session yet, and its answer may name one.
+    - ``stays_open``: the answer may never come; what the server sends before it is what matters.
+    - ``meta``: the ``_meta`` of a request as JSON text, where many requests share it.
     """
 
     __slots__ = (
@@ -88,6 +91,11 @@ class Outgoing:
     def request_id(self) -> RequestId | None:
         """The id of a request; None for a notification and for an answer to the server."""
         return self.message["id"] if "method" in self.message and "id" in self.message else None
+
+    @property
+    def answers(self) -> RequestId | None:
+        """The id of the server's request that this is the answer to; None for anything else."""
+        return None if "method" in self.message else self.message.get("id")
 
     def __repr__(self) -> str:
         kind = self.message.get("method", "answer")

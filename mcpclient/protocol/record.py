@@ -1,8 +1,8 @@
-"""Wire objects with typed names: a record keeps the dict it was made of, whole.
+"""Objects of the protocol with typed fields: a record keeps the whole dict that it was made of.
 
-A field reads its value from that dict when asked. So making a record costs nothing, however many
-fields it has, fields this library does not know are kept, and a field of the wrong type reads as
-absent instead of failing the message that carried it; ``raw`` always holds what the server sent.
+A field reads its value from that dict each time it is asked for. So making a record costs nothing,
+however many fields it has; fields that this library does not know are kept; and a field of the
+wrong type reads as absent instead of failing the whole message. ``raw`` is what the server sent.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Field(Generic[T]):
 
 
 class RecordList(Generic[R]):
-    """A property that reads ``key`` as a list of records, leaving out items that are no objects."""
+    """A property that reads ``key`` as a list of records; what is not an object is left out."""
 
     def __init__(self, key: str, make: Callable[[dict[str, Any]], R], doc: str = "") -> None:
         self._key = key

@@ -1,4 +1,4 @@
-"""Failures as a transcript has them, and back: the member ``error`` of a note."""
+"""Exceptions to the ``error`` member of a transcript's note, and back."""
 
 from __future__ import annotations
 
@@ -34,11 +34,13 @@ class _Form(NamedTuple):
 
 
 def error_facts(error: BaseException, redactor: Redactor) -> dict[str, Any]:
-    """Return what a transcript says of an exception, secrets replaced."""
+    """Return what a transcript says about an exception, with secrets replaced."""
     kind, form = type(error).__name__, _form_for(type(error))
     facts = {name: getattr(error, name) for name in form.fields}
     if "headers" in facts:
-        facts["headers"] = redactor.headers(_pairs(facts["headers"]))
+        headers = facts["headers"]
+        pairs = headers.pairs() if isinstance(headers, Headers) else headers.items()
+        facts["headers"] = redactor.headers(pairs)
         facts["body"] = facts["body"].decode("utf-8", "replace")
     if "command" in facts:
         facts["command"] = facts["command"][:1]  # its arguments may hold a key
@@ -48,9 +50,9 @@ def error_facts(error: BaseException, redactor: Redactor) -> dict[str, Any]:
 
 
 def error_of(facts: Facts) -> McpError:
-    """Return the exception that a transcript tells of, at least of the same branch.
+    """Return the exception that a transcript tells of, or one of the same branch of the tree.
 
-    What cannot be understood is a `ConnectionLost`.
+    What cannot be understood becomes a `ConnectionLost`.
     """
     kind = getattr(errors, str(facts.get("type")), None)
     try:
@@ -61,12 +63,6 @@ def error_of(facts: Facts) -> McpError:
 
 def _form_for(kind: type) -> _Form:
     return next((_FORMS[base] for base in kind.__mro__ if base in _FORMS), _FORMS[ConnectionLost])
-
-
-def _pairs(headers: Mapping[str, str]) -> list[tuple[str, str]]:
-    if not isinstance(headers, Headers):
-        return list(headers.items())
-    return [(name, value) for name in headers for value in headers.get_all(name)]
 
 
 def _http_error(facts: Facts) -> HttpError:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
+from itertools import repeat
 from typing import Any
-from urllib.parse import quote_plus, unquote_plus
+from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
 __all__ = ["Redactor"]
 
@@ -27,8 +29,9 @@ _SECRET_HEADERS = frozenset({"dpop", "mcp-session-id"})
 _KEY_HEADER = re.compile(r"(?i)(?:^|[-_])key$")
 # What a client sends under another name may be a key, whatever the name is.
 _PUBLIC_REQUEST_HEADER = re.compile(
-    r"(?i)(?:accept|cache-control|connection|content|host$|last-event-id$|mcp-|origin$|pragma$|sec-"
-    r"|trace|transfer-encoding$|upgrade|user-agent$)"
+    r"(?i)(?:accept|cache-control|connection|content-|host$|last-event-id$"
+    r"|mcp-(?:method|name|param-|protocol-version)|origin$|pragma$|sec-(?:fetch|websocket)-"
+    r"|trace(?:parent|state)$|transfer-encoding$|upgrade|user-agent$)"
 )
 
 # The same goes for queries and forms, but for what OAuth says in them about what is to be done.
@@ -50,14 +53,21 @@ _PUBLIC_FIELDS = frozenset(
     }
 )
 
-# In running text: a field of a query, and a member of JSON that is not known to be JSON.
-_QUERY_FIELD = re.compile(r"(?<=[?&])([\w.-]+)=([^&#\s\"'<>\\]+)")
+# In running text: the password in a URL, a field of a query or the first of a form, and a member of
+# what may be JSON, also of one that is cut off.
+_URL_PASSWORD = re.compile(r"(?<=://)([^/\s\"'<>@:]*):([^/\s\"'<>@]+)@")
+_QUERY_FIELD = re.compile(r"(?:(?<=[?&])|\A(?=[\w.-]+=[^&\s]*&))([\w.-]+)=([^&#\s\"'<>\\]+)")
 _SESSION_FIELD = re.compile(r"(?i)session_?id$")
-_JSON_MEMBER = re.compile(r'"([^"\\\n]{1,64})"(\s*:\s*)"((?:[^"\\]|\\.)+)"')
+_JSON_MEMBER = re.compile(r'"([^"\\\n]{1,64})"(\s*:\s*)"((?:[^"\\]|\\.)+)(?:(")|\\?\Z)')
 
 _NAME = re.compile(r"redacted-[0-9]+")
 # A shorter secret may also be an ordinary word, so it is replaced only where it is named.
 _LONG_ENOUGH = 8
+
+# More levels than `json` reads: what is nested deeper contains itself.
+_DEEPEST = 100_000
+
+_NO_MORE: tuple[Any, Any] = (None, None)
 
 
 class Redactor:
@@ -71,6 +81,7 @@ class Redactor:
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
+        self._spellings: dict[str, str] = {}  # of those that are long enough
 
     def __repr__(self) -> str:
         return f"<Redactor of {len(self._names)} secrets>"
@@ -79,7 +90,12 @@ class Redactor:
         """Return the name that stands for a secret; of such a name, the name itself."""
         if not secret or _NAME.fullmatch(secret):
             return secret
-        return self._names.setdefault(secret, f"redacted-{len(self._names) + 1}")
+        known = self._names.get(secret)
+        if known is None:
+            known = self._names[secret] = f"redacted-{len(self._names) + 1}"
+            if len(secret) >= _LONG_ENOUGH:
+                self._spellings.update(dict.fromkeys(_spellings(secret), known))
+        return known
 
     def record(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Return a record of a transcript, with its head, its message, its event and its text."""
@@ -92,14 +108,23 @@ class Redactor:
         if "text" in record:
             redact = self.form if _is_form(record.get("http", {})) else self.text
             redacted["text"] = redact(record["text"])
-        if "end" in record:
-            redacted["end"] = self.text(record["end"])
+        if "base64" in record:
+            redacted["base64"] = self._base64(record["base64"])
+        for name in ("end", "target"):
+            if name in record:
+                redacted[name] = self.text(record[name])
         return redacted
+
+    def _base64(self, encoded: str) -> str:
+        text = base64.b64decode(encoded).decode("latin-1")  # which has a character for each byte
+        return base64.b64encode(self.text(text).encode("latin-1", "replace")).decode("ascii")
 
     def _head(self, head: Mapping[str, Any]) -> dict[str, Any]:
         redacted = dict(head)
         if "target" in head:
             redacted["target"] = self.url(head["target"])
+        if "reason" in head:
+            redacted["reason"] = self.text(head["reason"])
         redacted["headers"] = self.headers(head.get("headers", ()), sent="method" in head)
         return redacted
 
@@ -125,65 +150,108 @@ class Redactor:
 
     def _authorization(self, value: str) -> str:
         scheme, space, secret = value.partition(" ")
+        secret = secret.strip()
         if not space:
             return self.name_of(value)
+        name = self.name_of(secret)
         if scheme.lower() == "basic":
-            self._learn_password(secret)
-        return f"{scheme} {self.name_of(secret)}"
+            self._learn_basic(secret)
+        return f"{scheme} {name}"
 
-    def _learn_password(self, encoded: str) -> None:
+    def _learn_basic(self, encoded: str) -> None:
         try:
-            _, colon, password = base64.b64decode(encoded).decode().partition(":")
+            user, _, password = base64.b64decode(encoded).decode().partition(":")
         except ValueError:
             return
-        if colon:
-            self.name_of(password)
-            self.name_of(unquote_plus(password))  # a client secret is written so (RFC 6749, 2.3.1)
+        secret = password or user  # some keys are given as a user without a password
+        self.name_of(secret)
+        self.name_of(unquote_plus(secret))  # a client secret is written so (RFC 6749, 2.3.1)
 
     def _cookies(self, value: str, *, all_of_them: bool) -> str:
         pairs = value.split(";")
         for index, pair in enumerate(pairs if all_of_them else pairs[:1]):
-            name, equals, secret = pair.partition("=")
-            pairs[index] = name + equals + self.name_of(secret) if equals else self.name_of(pair)
+            name, equals, value = pair.partition("=")
+            secret = (value if equals else pair).strip(' "')
+            pairs[index] = name + equals + self.name_of(secret) if equals else self.name_of(secret)
         return ";".join(pairs)
 
     def message(self, value: Any) -> Any:
-        """Return a JSON value; a schema's parameters with such names are no strings, and stay."""
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, Mapping):
-            return {name: self._member(name, member) for name, member in value.items()}
-        if isinstance(value, list):
-            return [self.message(item) for item in value]
-        return value
+        """Return a JSON value, of any depth; a schema's parameters with such names are no strings,
+        and stay.
 
-    def _member(self, name: str, member: Any) -> Any:
-        if not _is_secret_name(name):
-            return self.message(member)
-        if isinstance(member, list):
-            return [self._member(name, item) for item in member]
-        return self.name_of(member) if isinstance(member, str) else self.message(member)
+        Raises ValueError for a value that contains itself.
+        """
+        copies: list[Any] = []
+        levels: list[tuple[Iterator[tuple[Any, Any]], Any, bool]] = []
+        levels.append((zip(repeat(None), [value]), copies, False))
+        while levels:
+            members, copy, is_secret = levels[-1]
+            entry = next(members, _NO_MORE)
+            if entry is _NO_MORE:
+                levels.pop()
+                continue
+            name, member = entry
+            if isinstance(copy, dict):
+                is_secret = isinstance(name, str) and _is_secret_name(name)
+            copied = self._leaf(member, is_secret=is_secret)
+            if isinstance(copy, dict):
+                copy[self.text(name) if isinstance(name, str) else name] = copied
+            else:
+                copy.append(copied)
+            if isinstance(copied, dict):
+                levels.append((iter(member.items()), copied, False))
+            elif isinstance(copied, list):
+                levels.append((zip(repeat(None), member), copied, is_secret))
+            if len(levels) > _DEEPEST:
+                raise ValueError("a message that contains itself")
+        return copies[0]
+
+    def _leaf(self, value: Any, *, is_secret: bool) -> Any:
+        """Return what stands for a value; for an object or an array, an empty one."""
+        if isinstance(value, str):
+            return self.name_of(value) if is_secret else self.text(value)
+        if isinstance(value, (list, tuple)):
+            return []
+        return {} if isinstance(value, Mapping) else value
 
     def text(self, text: str) -> str:
         """Return any text; in it are replaced members of JSON, fields of queries, and secrets
         that are known by now.
         """
+        shown = self._replaced_in(text)
+        if text[:1] in ("{", "[", '"'):
+            with suppress(ValueError, RecursionError):  # it is no JSON
+                value = json.loads(text)
+                redacted = self.message(value)
+                # Some are not seen from without, as in a list, or in JSON in a string of JSON.
+                if redacted != value and redacted != json.loads(shown):
+                    return json.dumps(redacted, ensure_ascii=False)
+        return shown
+
+    def _replaced_in(self, text: str) -> str:
         if '"' in text:
             text = _JSON_MEMBER.sub(self._json_member, text)
+        if "://" in text:
+            text = _URL_PASSWORD.sub(self._url_password, text)
         if "=" in text:
             text = _QUERY_FIELD.sub(self._query_field, text)
-        known = [secret for secret in self._names if len(secret) >= _LONG_ENOUGH and secret in text]
-        for secret in sorted(known, key=len, reverse=True):
-            text = text.replace(secret, self._names[secret])
+        if len(text) >= _LONG_ENOUGH:
+            known = [spelling for spelling in self._spellings if spelling in text]
+            for spelling in sorted(known, key=len, reverse=True):
+                text = text.replace(spelling, self._spellings[spelling])
         return text
 
     def _json_member(self, match: re.Match[str]) -> str:
-        name, colon, value = match.groups()
+        name, colon, value, end = match.groups()
         if not _is_secret_name(name):
             return match[0]
         with suppress(ValueError):  # where it is no JSON, it is no less a secret
             value = json.loads(f'"{value}"', strict=False)
-        return f'"{name}"{colon}"{self.name_of(value)}"'
+        return f'"{name}"{colon}"{self.name_of(value)}{end or ""}'
+
+    def _url_password(self, match: re.Match[str]) -> str:
+        user, password = match.groups()
+        return f"{user}:{self.name_of(unquote(password))}@"
 
     def _query_field(self, match: re.Match[str]) -> str:
         name, value = match.groups()
@@ -208,9 +276,24 @@ class Redactor:
         name, equals, value = text.partition("=")
         if not equals or name in _PUBLIC_FIELDS:
             return self.text(text)
-        return f"{name}={quote_plus(self.name_of(unquote_plus(value)))}"
+        shown = self.name_of(unquote_plus(value))
+        if len(value) >= _LONG_ENOUGH:  # others may say it as it was sent
+            self._spellings.setdefault(value, shown)
+        return f"{name}={quote_plus(shown)}"
 
 
+def _spellings(secret: str) -> set[str]:
+    """How a secret may stand in a text: as it is, in a URL, in a form, and in JSON."""
+    return {
+        secret,
+        quote(secret, safe="", errors="surrogatepass"),
+        quote_plus(secret, errors="surrogatepass"),
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+    }
+
+
+@lru_cache(maxsize=256)  # the same names come again and again
 def _is_secret_name(name: str) -> bool:
     is_public = name in _PUBLIC_NAMES or _PUBLIC_NAME.search(name) is not None
     return not is_public and _SECRET_NAME.search(name) is not None

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 UNKNOWN_MODEL = "unknown"
-"""The model named to the server, which must be told one, when the handler names none."""
+"""What the server, which has to be told a model, is told when the handler names none."""
 
 # What models' own interfaces call the ends that the protocol has names for.
 _STOP_REASONS = {
@@ -74,7 +74,7 @@ class SamplingMessage(Record):
 class SamplingRequest(Record):
     """What the server asks of a language model.
 
-    ``server``: what the client is connected to, for telling the user who asks.
+    ``server``: the name or address of the server, so that the user can be told who asks.
     """
 
     __slots__ = ("server",)
@@ -88,7 +88,7 @@ class SamplingRequest(Record):
     temperature = Field("temperature", (int, float), _NO_NUMBER)
     include_context = Field("includeContext", (str,), "none", "Deprecated; may be ignored.")
     metadata = Field("metadata", (dict,), _NO_OBJECT, "For one provider or another.")
-    tools = RecordList("tools", Tool, "Tools the model may use; using them is the server's part.")
+    tools = RecordList("tools", Tool, "Tools the model may ask for; the server runs them.")
 
     @property
     def max_tokens(self) -> int | None:
@@ -135,10 +135,8 @@ def check_request(request: SamplingRequest, *, tools: bool) -> None:
     ``tools``: whether the use of tools was declared. Source: "Message Content Constraints" and
     "Error Handling", 2025-11-25.
     """
-    messages = request.messages
-    if not isinstance(request.raw.get("messages"), list) or any(
-        message.role not in ("user", "assistant") for message in messages
-    ):
+    listed, messages = request.raw.get("messages"), request.messages
+    if not isinstance(listed, list) or not all(map(_is_message, listed)):
         raise ProtocolViolation("sampling/createMessage came without messages of users and models")
     if not tools and ("tools" in request.raw or "toolChoice" in request.raw):
         raise ProtocolViolation("the use of tools in sampling was not declared")
@@ -154,13 +152,21 @@ def check_request(request: SamplingRequest, *, tools: bool) -> None:
         raise ProtocolViolation("tool result missing in sampling")
 
 
-def result_of(answer: object, model: str = UNKNOWN_MODEL) -> dict[str, Any]:
-    """Make the result for the server of what a handler returned.
+def _is_message(value: object) -> bool:
+    if not isinstance(value, dict) or value.get("role") not in ("user", "assistant"):
+        return False
+    content = value.get("content")
+    blocks = content if isinstance(content, list) else [content]
+    return all(isinstance(block, dict) for block in blocks)
 
-    That is text, or a mapping with ``content`` (text, a block, or a list of blocks) and, where
-    known, ``model``, ``stopReason`` (or ``stop_reason``, ``finish_reason``, in the words of models'
-    own interfaces) and ``role``. ``model``: named where the answer names none. Raises `ValueError`,
-    saying what is wrong with it, for anything else.
+
+def result_of(answer: object, model: str = UNKNOWN_MODEL) -> dict[str, Any]:
+    """Turn what a handler returned into the result for the server.
+
+    ``answer`` is text, or a mapping with ``content`` (text, a block, or a list of blocks) and,
+    where known, ``model``, ``role`` and ``stopReason``; the last may be called ``stop_reason`` or
+    ``finish_reason``, and be given in the words of models' own interfaces. ``model`` is used where
+    the answer names none. Raises `ValueError`, which says what is wrong, for anything else.
     """
     if isinstance(answer, str):
         answer = {"content": answer}
@@ -176,7 +182,7 @@ def result_of(answer: object, model: str = UNKNOWN_MODEL) -> dict[str, Any]:
     result["stopReason"] = _stop_reason(answer) or ("toolUse" if uses_tools else "endTurn")
     for key in ("role", "model", "stopReason"):
         if not isinstance(result[key], str):
-            raise ValueError(f"its {key} is no text")
+            raise ValueError(f"its {key} is not text")
     return result
 
 

@@ -1,4 +1,4 @@
-"""Skills over MCP: what a server says of a skill, and whether what is read agrees with it.
+"""Skills over MCP: what a server says about a skill, and whether what is read agrees with that.
 
 Source: the Skills extension, ``io.modelcontextprotocol/skills`` (SEP-2640), "Skill Entries" and
 "Integrity and Verification". A digest proves that entry and content agree, and nothing more: both
@@ -16,7 +16,7 @@ from ..errors import SkillVerificationError
 from .front_matter import FrontMatterError, parse_front_matter, same_content, split_front_matter
 from .record import Field, Record
 
-__all__ = ["LoadedSkill", "Skill", "SkillFile", "load_skill", "verify_file"]
+__all__ = ["LoadedSkill", "Skill", "SkillFile", "listed_file", "load_skill", "verify_file"]
 
 _MAIN_FILE = "/SKILL.md"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -81,21 +81,19 @@ class Skill(Record):
         if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", reference):
             return reference
         path = posixpath.normpath(reference)
-        if path.startswith(("/", "..")) or path == ".":
+        if path.partition("/")[0] in ("", ".", ".."):
             raise SkillVerificationError(self.uri, "unlisted", f"it has no file {reference!r}")
         return f"{self.root}/{path}"
 
     def check_entry(self) -> None:
-        """Raise `SkillVerificationError` when the entry breaks a rule, so that nothing of the skill
-        may be loaded.
-        """
+        """Raise `SkillVerificationError` when the entry breaks a rule: it must not be used."""
         fault = _fault_of(self)
         if fault is not None:
             raise SkillVerificationError(self.uri, "entry", fault)
 
 
 class LoadedSkill:
-    """A skill that has been read and verified, ready for a model that is told where it is from.
+    """A skill that has been read and verified. A model it is given to must be told its source.
 
     ``skill``: the entry it was loaded by; read its other files with this same entry. ``text``: all
     of ``SKILL.md``. ``front_matter``: as parsed from there. ``body``: the text after it.
@@ -112,9 +110,9 @@ class LoadedSkill:
 
 
 def verify_file(skill: Skill, uri: str, data: bytes) -> None:
-    """Raise `SkillVerificationError` unless the bytes are those of a file of the skill.
+    """Raise `SkillVerificationError` unless ``data`` is the content of the skill's file ``uri``.
 
-    Of a dynamic skill nothing can be verified but that the file lies within it.
+    Of a dynamic skill no content can be verified, only that the file lies within it.
     """
     if skill.is_dynamic:
         if not uri.startswith(f"{skill.root}/"):
@@ -138,7 +136,10 @@ def listed_file(skill: Skill, uri: str) -> SkillFile:
 
 
 def load_skill(skill: Skill, data: bytes) -> LoadedSkill:
-    """Verify the bytes of a ``SKILL.md``, and its front matter field by field."""
+    """Verify the bytes of a ``SKILL.md``, compare its front matter with the entry, and return it.
+
+    Raises `SkillVerificationError`.
+    """
     verify_file(skill, skill.uri, data)
     try:
         text = data.decode("utf-8")
@@ -173,7 +174,7 @@ def _fault_of(skill: Skill) -> str | None:
     if not isinstance(listed, list):
         return 'its resources are neither a list nor "dynamic"'
     if len(skill.files) != len(listed):
-        return "one of its resources is no object"
+        return "one of its resources is not an object"
     return _fault_in_files(skill)
 
 

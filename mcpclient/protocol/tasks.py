@@ -46,8 +46,8 @@ class Task(Record):
     """A task as the server last described it, in either design.
 
     ``status`` is ``working``, ``input_required``, ``completed``, ``failed``, ``cancelled``, or
-    whatever else the server said. Only ``id`` is needed to come back to a task later. ``tool``:
-    what was called, where this is the task of a call just made; otherwise empty.
+    whatever else the server said. Only ``id`` is needed to come back to a task later. ``tool`` is
+    the name of the tool, if this is the task of a call just made; otherwise it is empty.
     """
 
     __slots__ = ("tool",)
@@ -63,12 +63,12 @@ class Task(Record):
 
     @property
     def ttl(self) -> float | None:
-        """Seconds from its creation after which the server may forget it; None: not said."""
+        """How many seconds after its creation the server may forget it; None: it does not say."""
         return self._seconds("ttl", "ttlMs")
 
     @property
     def poll_interval(self) -> float | None:
-        """Seconds the server wants between two questions; None: not said."""
+        """How many seconds the server wants between two requests for it; None: it does not say."""
         return self._seconds("pollInterval", "pollIntervalMs")
 
     def _seconds(self, *keys: str) -> float | None:
@@ -85,7 +85,7 @@ class Task(Record):
 
     @property
     def immediate_response(self) -> str | None:
-        """What the server would have a model told while the task runs."""
+        """What a model should be told while the task runs; None: the server does not say."""
         value = self.meta.get(_IMMEDIATE_RESPONSE)
         return value if isinstance(value, str) else None
 
@@ -120,12 +120,12 @@ def created_task(result: Mapping[str, Any], tool: str = "") -> Task | None:
 
 
 def answered_task(result: Mapping[str, Any], tool: str = "") -> Task:
-    """Return a call that was answered at once as a task that is over; it has no id."""
+    """Return the result of a call that was answered at once as a finished task, without an id."""
     return Task({"taskId": "", "status": "completed", "result": dict(result)}, tool)
 
 
 def declares(capabilities: Mapping[str, Any], *path: str) -> bool:
-    """Whether an object of capabilities contains this path of keys, ``{}`` at its end included."""
+    """Whether capabilities hold, at this path of keys, an object (even an empty one) or true."""
     value: Any = capabilities
     for key in path:
         if not isinstance(value, Mapping) or key not in value:
@@ -145,7 +145,7 @@ AUGMENTABLE = {
     "elicitation/create": ("elicitation", "create"),
     "sampling/createMessage": ("sampling", "createMessage"),
 }
-"""The requests of a server's that a client can turn into tasks, and how that is declared."""
+"""The server's requests that a client can turn into tasks, and how the client declares that."""
 
 
 def receiver_capability(capabilities: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,10 +172,10 @@ def with_related_task(message: Mapping[str, Any], task_id: str) -> dict[str, Any
 
 
 class Polling:
-    """How long to wait before asking for a task again, in seconds.
+    """How many seconds to wait before asking for a task again.
 
-    What the server asks for is respected, within `SHORTEST` and `LONGEST_ASKED`. When it asks for
-    nothing, the pauses grow for as long as nothing changes.
+    The interval that the server asks for is respected, between `SHORTEST` and `LONGEST_ASKED`. When
+    it asks for none, the pauses grow from `FIRST` to `LONGEST` for as long as nothing changes.
     """
 
     SHORTEST = 0.1
@@ -188,7 +188,7 @@ class Polling:
         self._previous: Task | None = None
 
     def delay(self, task: Task) -> float:
-        """Return the pause after the server has described the task so."""
+        """Return how many seconds to wait, now that the server has described the task like this."""
         changed = task != self._previous
         self._previous = task
         if task.poll_interval is not None:
@@ -201,8 +201,9 @@ class Polling:
 
 
 def patience_with(task: Task) -> float:
-    """Return for how many seconds after its creation a task may be asked for: its time to live and
-    one more pause; infinity when the server has not limited it.
+    """Return for how many seconds after its creation a task is worth asking for.
+
+    That is its time to live and one more pause; infinity when the server sets no limit.
     """
     if task.ttl is None:
         return math.inf

@@ -23,13 +23,17 @@ What crossed the wire stands in one of these members; the first that says it exa
   value where it is such a JSON object. A comment is the field with the empty name.
 - ``text``: any other bytes that are UTF-8, whole. ``base64``: any bytes.
 
+JSON that is nested deeper than some reader manages is text as well: so is ``data``, and so is what
+would be a ``message``.
+
 With them, or alone, stand:
 
 - ``line_end``: how a line or the lines of an event ended, where that was not ``"\\n"``.
 - ``http``: the head of a request (``method``, ``target``, ``headers``) or of a response
   (``status``, ``reason``, ``headers``); headers are pairs, in order. A body that is no event stream
   stands in the record of its head. Where a recorder sees bodies only after their transfer or
-  content coding was undone, the head says still which it was.
+  content coding was undone, the head says still which it was. On ``websocket`` they are the opening
+  request and its answer.
 - ``frame``: of a WebSocket, what is no text message: ``binary``, ``ping``, ``pong`` or ``close``,
   the last with ``code`` and ``reason``.
 - ``end``: the channel has ended: ``complete``, ``closed``, or what went wrong.
@@ -72,10 +76,13 @@ Record = dict[str, Any]
 """One line of a transcript after the header."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_dump = json.JSONEncoder(ensure_ascii=False).encode
 _DIRECTIONS = frozenset({"sent", "received", "note"})
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _NUMBER = re.compile(r"[0-9]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# What every reader can read, also one that has used most of its stack already.
+_DEEPEST = 100
 
 
 @dataclass
@@ -93,8 +100,61 @@ class Transcript:
 
 def write_line(value: Mapping[str, Any]) -> str:
     """Return a header or a record as one line, with its line end; UTF-8 can carry it."""
-    line = json.dumps(value, ensure_ascii=False)
+    line = _dump(_as_deep_as_can_be_read(value))
     return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", line) + "\n"
+
+
+def _as_deep_as_can_be_read(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    if _is_deep(value.get("message")):
+        others = {name: member for name, member in value.items() if name != "message"}
+        return {**others, "text": _text_of(value["message"])}
+    event = value.get("event")
+    if isinstance(event, dict) and _is_deep(event.get("data")):
+        return {**value, "event": {**event, "data": _text_of(event["data"])}}
+    return value
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            member
+            for parent in level
+            if isinstance(parent, (dict, list))
+            for member in (parent.values() if isinstance(parent, dict) else parent)
+        ]
+        if not level:
+            return False
+    return True
+
+
+class _Piece(str):
+    """Text that is JSON already."""
+
+    __slots__ = ()
+
+
+def _text_of(value: Any) -> str:
+    """Return a JSON value as compact text, however deep it is."""
+    pieces: list[str] = []
+    waiting = [value]  # the next one last
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, _Piece):
+            pieces.append(item)
+        elif isinstance(item, dict) and item:
+            waiting.append(_Piece("}"))
+            for name, member in reversed(item.items()):
+                waiting += [member, _Piece(_dump({name: 0})[1:-3]), _Piece(",")]
+            waiting[-1] = _Piece("{")
+        elif isinstance(item, list) and item:
+            waiting.append(_Piece("]"))
+            for member in reversed(item):
+                waiting += [member, _Piece(",")]
+            waiting[-1] = _Piece("[")
+        else:
+            pieces.append(_dump(item))
+    return "".join(pieces)
 
 
 def read_transcripts(lines: Iterable[str]) -> list[Transcript]:

@@ -1,4 +1,4 @@
-"""The protocol's objects as Python sees them.
+"""The objects of the protocol as Python classes.
 
 Source: ``schema.ts`` of every revision; a field that only some revisions have is None elsewhere.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .record import Field, Record, RecordList
@@ -61,7 +61,7 @@ def _no_json(constant: str) -> Any:
 
 
 class Implementation(Record):
-    """Who the other side says it is. Self-reported, for display only."""
+    """Who the other side says it is. Nobody has checked that: use it for display only."""
 
     __slots__ = ()
     name = Field("name", _STRING, "")
@@ -143,21 +143,27 @@ class TextContent(Content):
     text = Field("text", _STRING, "")
 
 
-class ImageContent(Content):
-    """An image, in Base64; ``data`` holds the decoded bytes."""
+class _BinaryContent(Content):
+    """What images and sound have in common; neither is a kind of the other."""
 
     __slots__ = ()
     mime_type = Field("mimeType", _STRING, "")
 
     @property
     def data(self) -> bytes:
-        """The decoded bytes, empty when they are no Base64."""
+        """The decoded bytes; empty when the content is not valid Base64."""
         value = self.raw.get("data")
         return _decoded(value) if isinstance(value, str) else b""
 
 
-class AudioContent(ImageContent):
-    """Sound, in Base64; ``data`` holds the decoded bytes."""
+class ImageContent(_BinaryContent):
+    """An image."""
+
+    __slots__ = ()
+
+
+class AudioContent(_BinaryContent):
+    """Sound."""
 
     __slots__ = ()
 
@@ -186,7 +192,7 @@ class EmbeddedResource(Content):
 
 
 class ToolUseContent(Content):
-    """A model's wish to use a tool (sampling)."""
+    """A model asks for a tool to be used (sampling)."""
 
     __slots__ = ()
     id = Field("id", _STRING, "")
@@ -200,7 +206,7 @@ class ToolUseContent(Content):
 
 
 class ToolResultContent(Content):
-    """What using a tool gave, for the model that wished it (sampling)."""
+    """What a tool returned, for the model that asked for it (sampling)."""
 
     __slots__ = ()
     tool_use_id = Field("toolUseId", _STRING, "")
@@ -210,7 +216,7 @@ class ToolResultContent(Content):
     @property
     def text(self) -> str:
         """The text of all text blocks, joined by line ends."""
-        return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
+        return _joined_text(self.content)
 
     @property
     def structured(self) -> Any:
@@ -235,11 +241,15 @@ def content_block(raw: dict[str, Any]) -> Content:
     return _CONTENT_TYPES.get(kind, Content)(raw) if isinstance(kind, str) else Content(raw)
 
 
-class CallToolResult(Record):
-    """What a tool call gave.
+def _joined_text(blocks: Iterable[Content]) -> str:
+    return "\n".join(block.text for block in blocks if isinstance(block, TextContent))
 
-    ``warnings``: how the structured content departs from the tool's output schema, as text, where
-    that was checked.
+
+class CallToolResult(Record):
+    """What a tool call returned.
+
+    ``warnings``: in which ways the structured content does not match the tool's output schema, as
+    text; empty where that was not checked.
     """
 
     __slots__ = ("warnings",)
@@ -249,16 +259,12 @@ class CallToolResult(Record):
         self.warnings = list(warnings)
 
     content = RecordList("content", content_block, "The content blocks, in order.")
-
-    @property
-    def is_error(self) -> bool:
-        """Whether the tool reports that it failed."""
-        return self.raw.get("isError") is True
+    is_error = Field("isError", (bool,), False, "Whether the tool reports that it failed.")
 
     @property
     def text(self) -> str:
         """The text of all text blocks, joined by line ends."""
-        return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
+        return _joined_text(self.content)
 
     @property
     def structured(self) -> Any:
@@ -267,7 +273,7 @@ class CallToolResult(Record):
 
     @property
     def data(self) -> Any:
-        """The most useful form: structured content, else JSON found in the text, else the text."""
+        """The most useful form: structured content, else the text read as JSON, else the text."""
         if self.structured is not None:
             return self.structured
         text = self.text
@@ -311,7 +317,7 @@ class PromptMessage(Record):
 
 
 class GetPromptResult(Record):
-    """A prompt, filled in."""
+    """A prompt with its arguments filled in."""
 
     __slots__ = ()
     description = Field("description", _STRING, _NO_STRING)
@@ -320,12 +326,11 @@ class GetPromptResult(Record):
     @property
     def text(self) -> str:
         """The text of all messages, joined by line ends."""
-        contents = (message.content for message in self.messages)
-        return "\n".join(block.text for block in contents if isinstance(block, TextContent))
+        return _joined_text(message.content for message in self.messages)
 
 
 class ReadResourceResult(Record):
-    """What reading a resource gave: one or more `ResourceContents`."""
+    """What reading a resource returned: one or more `ResourceContents`."""
 
     __slots__ = ()
     contents = RecordList("contents", ResourceContents)
@@ -356,7 +361,7 @@ class Completion(Record):
 
 
 class Progress(Record):
-    """How far a call is."""
+    """How far a call has come."""
 
     __slots__ = ()
     progress = Field("progress", _NUMBER, 0.0)
@@ -375,8 +380,3 @@ class LogMessage(Record):
     def data(self) -> Any:
         """What is logged: any JSON value."""
         return self.raw.get("data")
-
-
-def implementation_of(value: object) -> Implementation:
-    """Return a server's self-description, empty when it gives none."""
-    return Implementation(value if isinstance(value, Mapping) else {})

@@ -83,11 +83,11 @@ _NOT_LITERAL = re.compile(r'[\x00-\x20\x7f"<>\\^`|}\ud800-\udfff]|%(?![0-9A-Fa-f
 
 
 def expand(template: str, variables: Mapping[str, TemplateValue]) -> str:
-    """The URI that a template makes of these values.
+    """Return the URI that a template makes of these values.
 
-    A variable that is missing or None leaves no trace. Numbers are written as Python writes them,
+    A variable that is missing or None adds nothing. Numbers are written as Python writes them,
     booleans as JSON does. Raises `TemplateError` for a malformed template, and `UsageError` for a
-    value that its place cannot take.
+    value that cannot stand where its variable does.
     """
     parts: list[str] = []
     for part in _parse(template):
@@ -99,7 +99,7 @@ def expand(template: str, variables: Mapping[str, TemplateValue]) -> str:
 
 
 def variable_names(template: str) -> list[str]:
-    """The variables of a template, each once, in the order they appear.
+    """Return the names of a template's variables, each once, in order of their first appearance.
 
     Raises `TemplateError`.
     """

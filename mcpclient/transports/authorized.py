@@ -1,7 +1,7 @@
-"""Requests that carry authorization, and are sent again when the server wants other authorization.
+"""Requests that carry authorization, and are sent again when the server wants a different one.
 
 An `AuthorizedExchange` stands between a transport and its HTTP client: the transport's sink sees
-one response, however often the request had to be sent for it.
+one response, however often the request had to be sent to get it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class RequestAuthorization(Protocol):
 
 
 class Patience(Protocol):
-    """Clocks that can be stopped while a human is asked. Calls nest."""
+    """Clocks that can be stopped while a human is asked. Each hold needs a release of its own."""
 
     def hold_deadlines(self) -> None:
         """Stop them."""
@@ -55,35 +55,38 @@ class Patience(Protocol):
 
 
 class Authorizer(Protocol):
-    """Says who the caller is, request by request. ``patience``: the clocks to stop for a human."""
+    """Says who the caller is, request by request.
+
+    ``patience``: the clocks to stop while a human is asked; None: none.
+    """
 
     patience: Patience | None
 
     def request(self, method: str, url: str, *, passive: bool = False) -> RequestAuthorization:
-        """The authorization of a request; nothing new is obtained for a ``passive`` one."""
+        """The authorization of a request. For a ``passive`` one nothing new is obtained."""
 
     async def close(self) -> None:
-        """Give up what is being obtained. Idempotent."""
+        """Give up whatever authorization is being obtained. Idempotent."""
 
     def abort(self) -> None:
-        """Give it up without waiting."""
+        """Do as `close` does, without waiting."""
 
 
 Credentials = Union[Mapping[str, str], Authorizer]
-"""What a server is told about who the caller is: headers that are always the same, or more."""
+"""What identifies the caller to a server: fixed headers, or an `Authorizer`."""
 
 
 def authorizer_in(
     credentials: Credentials | None,
 ) -> tuple[Authorizer | None, Mapping[str, str] | None]:
-    """Tell apart what `start_request` wants, and what is a header like any other."""
+    """Split credentials into the authorizer for `start_request` and fixed headers; one is None."""
     if credentials is None or isinstance(credentials, Mapping):
         return None, credentials
     return credentials, None
 
 
 def http_url(url: Url) -> str:
-    """The URL as HTTP has it, for the opening request of a WebSocket too."""
+    """``url`` with the scheme http or https, also for a WebSocket, which HTTP opens."""
     return str(url._replace(scheme=url.scheme.replace("ws", "http")))
 
 
@@ -99,7 +102,7 @@ def start_request(
     *,
     passive: bool = False,
 ) -> Sending:
-    """Start a request; its response goes to ``sink``."""
+    """Start a request; its response goes to ``sink``. ``passive``: see `Authorizer.request`."""
     if authorizer is None:
         return client.request(request, sink)
     authorization = authorizer.request(request.method, http_url(request.url), passive=passive)
@@ -162,7 +165,7 @@ class AuthorizedExchange:
         try:
             again = await self._authorization.recover(refusal)
         except Exception as error:
-            if error.__cause__ is None:  # what began it tells the most about a server without OAuth
+            if error.__cause__ is None:  # about a server without OAuth, the refusal says the most
                 error.__cause__ = HttpError(
                     refusal.status, refusal.headers, bytes(self._body), self.url.shown
                 )
@@ -179,7 +182,7 @@ class AuthorizedExchange:
 
     def _fail(self, error: Exception) -> None:
         self._task = None
-        if not isinstance(error, McpError):  # whatever it is, the caller must not wait for ever
+        if not isinstance(error, McpError):  # such as a bug: the caller must not wait for ever
             failure = AuthError(f"authorization failed with {type(error).__name__}")
             failure.__cause__ = error
             error = failure

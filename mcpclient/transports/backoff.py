@@ -1,4 +1,4 @@
-"""How long to wait before trying again, and how often."""
+"""How long to wait before trying again, and how often to try."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ def delays(
 ) -> Iterator[float]:
     """Yield `MAX_TRIES` delays in seconds, each twice the one before, with up to 25 % of jitter.
 
-    Jitter keeps the clients of a server that restarted from coming back all at once. Begin a new
-    iterator after progress, and only then.
+    ``first`` is the delay to begin with, ``longest`` the limit before jitter is added. Jitter keeps
+    the clients of a restarted server from coming back all at once. Begin a new iterator after
+    progress, and only then.
     """
     delay = first
     for _ in range(MAX_TRIES):

@@ -1,6 +1,6 @@
 """What a transport is, and what it tells the session above it.
 
-To write your own, subclass `Transport` and implement ``open``, ``send`` and ``close``; hand every
+To write your own, subclass `Transport`, implement ``open``, ``send`` and ``close``, and hand every
 message that arrives to the receiver. The other methods are for transports that can do more.
 """
 
@@ -19,17 +19,32 @@ from ..protocol.outgoing import Outgoing
 __all__ = ["Abandoned", "Receiver", "Transport", "deliver_text"]
 
 
+# How many messages may come as one array. Within the limit of size there could be twenty million,
+# and while they are delivered nothing else happens.
+_LARGEST_BATCH = 10_000
+
+
 class Receiver(Protocol):
-    """Where a transport delivers. None of these methods blocks or raises."""
+    """Where a transport delivers what happens. None of these methods blocks or raises."""
 
     def message_received(self, message: Message) -> None:
-        """Take one message: a JSON object, its contents unchecked."""
+        """Take one message: a JSON object whose contents have not been checked."""
 
     def message_rejected(self, error: ProtocolViolation, request_id: RequestId | None) -> None:
-        """Take note of bytes that are no message; ``request_id`` is the call they answered."""
+        """Take note of bytes that are not a message.
+
+        ``request_id`` is the call they were meant to answer; None when that is not known.
+        """
 
     def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
-        """Take the failure of one outgoing message; the id is None for one that is no request."""
+        """Take note that an outgoing message failed; the id is None unless it was a request."""
+
+    def channel_lost(self, error: McpError) -> None:
+        """Take note that what the server says unasked can come no more, though calls can be made.
+
+        Its channel was given up, or, where the error is `SessionExpired`, it has forgotten the
+        session, and something that is no request has found that out.
+        """
 
     def connection_lost(self, error: McpError) -> None:
         """Take note that nothing more can be sent or received."""
@@ -65,15 +80,15 @@ class Transport(abc.ABC):
     async def open(self, receiver: Receiver) -> None:
         """Establish the connection; messages go to ``receiver`` from then on.
 
-        Raises `ConnectFailed`. Must clean up after itself when it fails or is cancelled.
+        Raises `ConnectFailed`. When it fails or is cancelled, it must leave nothing open.
         """
 
     @abc.abstractmethod
     def send(self, outgoing: Outgoing) -> Awaitable[None] | None:
         """Send a message, or raise `UsageError` when it cannot be represented.
 
-        Return None when it is sent or queued; return an awaitable (or write this method as a
-        coroutine) when that takes time. A later failure goes to ``receiver.request_failed``.
+        Return None when the message is sent or queued. When that takes time, return an awaitable,
+        or write this method as a coroutine. A later failure goes to ``receiver.request_failed``.
         """
 
     @abc.abstractmethod
@@ -81,10 +96,10 @@ class Transport(abc.ABC):
         """End the connection and free everything. Idempotent, and bounded in time."""
 
     def abort(self) -> None:  # noqa: B027 - a transport without it is merely slower to go
-        """Free everything at once, without waiting, as when the event loop is going away."""
+        """Free everything at once, without waiting; for when the event loop is going away."""
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
-        """Drop what is held for a request; it has timed out or was cancelled."""
+        """Drop what is held for a request that has timed out or was cancelled."""
         return Abandoned.STILL_OPEN
 
     async def listen(  # noqa: B027 - most transports have one channel for all
@@ -99,23 +114,25 @@ class Transport(abc.ABC):
 def deliver_text(
     text: bytes | str, receiver: Receiver, request_id: RequestId | None = None
 ) -> list[Message]:
-    """Decode one JSON text and deliver the message, or the batch of messages, that it holds.
+    """Decode one JSON text and deliver the message, or the batch of messages, that it contains.
 
-    What is no message is rejected, in the name of ``request_id`` when it is known that only the
-    answer to that request can have been meant. Returns the messages that were delivered.
+    What is not a message is rejected. Give ``request_id`` when the text can only be the answer to
+    that request, which then fails with it. Returns the messages that were delivered.
     """
     try:
         value = decode(text)
     except MalformedMessage as error:
         violation = ProtocolViolation(f"the server sent a message that is {error.reason}")
-        receiver.message_rejected(violation, error.request_id or request_id)
+        answered = request_id if error.request_id is None else error.request_id
+        receiver.message_rejected(violation, answered)
         return []
     if isinstance(value, dict):
         receiver.message_received(value)
         return [value]
     # Revision 2025-03-26 lets a server send several messages as one array.
     items = value if isinstance(value, list) and value else [value]
-    delivered = [item for item in items if isinstance(item, dict)]
+    is_batch = len(items) <= _LARGEST_BATCH
+    delivered = [item for item in items if is_batch and isinstance(item, dict)]
     for message in delivered:
         receiver.message_received(message)
     if len(delivered) < len(items):  # reported once, however many such items there are

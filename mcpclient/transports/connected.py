@@ -1,4 +1,4 @@
-"""What transports over one lasting connection do alike: batches of writes, and the end."""
+"""What all transports over one lasting connection share: batching writes, and ending."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Connection(Protocol):
 
 
 class ConnectedTransport(Transport):
-    """One connection carries everything. Messages sent in one turn of the loop share a write.
+    """One connection carries everything. Messages sent in one turn of the event loop share a write.
 
-    While the server does not read, messages wait, and those given up meanwhile are never sent.
+    While the server does not read, messages wait; one that is abandoned meanwhile is never sent.
     """
 
     def __init__(self) -> None:
@@ -62,10 +62,13 @@ class ConnectedTransport(Transport):
 
     @abc.abstractmethod
     def _frame(self, message: bytes) -> bytes:
-        """Give an encoded message as the bytes to write next."""
+        """Return an encoded message as the bytes to write next."""
 
     def send(self, outgoing: Outgoing) -> None:
-        """Write a message, or queue it while the server does not read."""
+        """Write a message, or queue it while the server does not read.
+
+        Raises `ConnectionLost` when there is no connection, and why it ended when it has.
+        """
         if self._ended is not None:
             raise self._ended.again()
         if self._writer is None:

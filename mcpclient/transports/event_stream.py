@@ -1,8 +1,9 @@
 """Server-sent events that carry messages, over as many connections as it takes.
 
-One `EventStream` is one logical stream: the answer to a POST, or the server's own channel. It
-remembers how far it got, so that a connection that breaks can be continued with ``Last-Event-ID``
-(Streamable HTTP, "Resumability and Redelivery", revisions 2025-03-26 to 2025-11-25).
+An `EventStream` is one logical stream: the answer to a POST, or the server's own channel. It
+remembers how far it got, so that after a broken connection the next one can continue there with
+``Last-Event-ID`` (Streamable HTTP, "Resumability and Redelivery", revisions 2025-03-26 to
+2025-11-25).
 """
 
 from __future__ import annotations
@@ -21,21 +22,29 @@ __all__ = ["EventStream", "is_event_stream"]
 # Event ids remembered to recognise what a server sends again after a resumption.
 _REMEMBERED = 256
 
+# The longest id that is remembered, in characters. It comes back in a header, where servers take
+# no more; and so many ids as long as a message would take all the memory there is.
+_LONGEST_ID = 8192
+
+# Requests of the server's remembered for each stream; no more are answered at the same time.
+_MOST_QUESTIONS = 1000
+
+# The least delay, in seconds, between two connections to a server that asks for none at all.
+_SHORTEST_DELAY = 0.05
+
 
 def is_event_stream(content_type: str) -> bool:
     """Whether a Content-Type names server-sent events."""
     return content_type.partition(";")[0].strip().lower() == "text/event-stream"
 
 
-# A server that asks to be called again at once, each time with a little news, gets this respite.
-_SHORTEST_DELAY = 0.05
-
-
 class EventStream:
     """The messages of one logical stream, each delivered once, and when to reconnect.
 
     ``request_id`` is the request whose answer the stream carries, None for the server's own
-    channel. ``answered`` tells whether that answer has come.
+    channel. ``answered`` tells whether that answer has come, ``progressed`` whether anything has
+    since the last call of `next_delay`. ``questions``: the ids of the requests that came on the
+    stream; whoever knows them answered takes them out.
     """
 
     def __init__(
@@ -44,6 +53,7 @@ class EventStream:
         self.last_event_id = ""
         self.answered = False
         self.progressed = False
+        self.questions: set[RequestId] = set()
         self._receiver = receiver
         self._limit = max_message_size
         self._request_id = request_id
@@ -67,22 +77,29 @@ class EventStream:
 
     def _deliver(self, text: str) -> None:
         self.progressed = True
-        # What cannot be read and names no method is taken for the answer, which is then awaited no
-        # longer; a broken notification costs only itself.
+        # Text that cannot be read and names no method is taken for the answer, so that nobody waits
+        # for that any longer; a broken notification costs only itself.
         answers = None if '"method"' in text else self._request_id
         messages = deliver_text(text, self._receiver, answers)
+        for message in messages:
+            self._note_question(message)
         if (answers is not None and not messages) or any(map(self._answers, messages)):
             self.answered = True
+
+    def _note_question(self, message: Message) -> None:
+        question = message.get("id") if "method" in message else None
+        if isinstance(question, (int, str)) and len(self.questions) < _MOST_QUESTIONS:
+            self.questions.add(question)
 
     def _answers(self, message: Message) -> bool:
         return self._request_id is not None and is_answer(message, self._request_id)
 
     def _is_replay(self, event_id: str) -> bool:
-        """Whether this event came before already. Only a resumed stream repeats events.
+        """Whether this event has come before. Only a resumed stream repeats events.
 
-        An event without an id of its own has that of the event before it, which proves nothing.
+        An event without an id of its own has the id of the one before it, which proves nothing.
         """
-        if event_id in ("", self._previous_id):
+        if event_id in ("", self._previous_id) or len(event_id) > _LONGEST_ID:
             return False
         self._previous_id = event_id
         if self._replaying and event_id in self._seen:
@@ -91,17 +108,18 @@ class EventStream:
         return False
 
     def _note_position(self) -> None:
-        if self._decoder.last_event_id not in ("", self.last_event_id):
-            self.last_event_id = self._decoder.last_event_id
+        position = self._decoder.last_event_id
+        if position not in ("", self.last_event_id) and len(position) <= _LONGEST_ID:
+            self.last_event_id = position
             self.progressed = True
         if self._decoder.retry is not None:
             self._retry = self._decoder.retry
 
     def next_delay(self) -> float | None:
-        """Return how many seconds to wait before reconnecting; None: give up.
+        """Return how many seconds to wait before reconnecting; None means to give up.
 
-        What the server asked for with ``retry:`` is respected. Tries are counted anew only when
-        the last connection brought something.
+        A delay that the server asked for with ``retry:`` is respected. Tries are counted anew only
+        when the last connection brought something.
         """
         if self.progressed:
             self._delays = delays()

@@ -1,4 +1,4 @@
-"""What both HTTP transports do alike: the caller's headers, and errors made of answers."""
+"""What both HTTP transports share: the caller's headers, and the errors that answers become."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = [
 HeaderSource = Union[
     Mapping[str, str], Callable[[], Union[Mapping[str, str], Awaitable[Mapping[str, str]]]]
 ]
-"""Headers of the caller's: fixed, or a function, plain or async, asked before every request."""
+"""The caller's headers: a mapping, or a function, plain or async, called before every request."""
 
 ERROR_BODY_LIMIT = 64 * 1024
-"""How many bytes of an error's body are kept."""
+"""How many bytes of an error response's body are kept."""
 
-# What the protocol and HTTP itself say about a message; a caller's headers cannot change it.
+# Headers that belong to the protocol or to HTTP itself; those of a caller are left out.
 _RESERVED = frozenset(
     {
         "accept",
@@ -59,7 +59,8 @@ _MODERN_CODES = frozenset(
 class CallerHeaders:
     """The headers the caller wants on every request, and those of single calls.
 
-    ``credentials`` are headers that say who he is; they go before others of the same name.
+    ``credentials`` are headers that identify the caller. They replace others of the same name,
+    except those of a single call. Headers that the protocol itself sets are left out.
     """
 
     def __init__(
@@ -95,9 +96,12 @@ class CallerHeaders:
 
 
 def _checked(headers: Mapping[str, str]) -> list[tuple[str, str]]:
+    if not isinstance(headers, Mapping):
+        kind = type(headers).__name__
+        raise UsageError(f"headers are a mapping, or a function that returns one, not {kind}")
     for name, value in headers.items():
         if not isinstance(name, str) or not isinstance(value, str):
-            raise UsageError(f"header {name!r}: names and values of headers are strings")
+            raise UsageError(f"header {name!r}: its name and its value have to be strings")
     return [(name, value) for name, value in headers.items() if name.lower() not in _RESERVED]
 
 
@@ -114,10 +118,11 @@ def answer_error(
     *,
     in_session: bool = False,
 ) -> McpError:
-    """Return the exception for a response whose status is no success.
+    """Return the exception for a response whose status is not a success.
 
-    A JSON-RPC error in the body that answers this very request is the peer's error, as it would be
-    on any other transport; its cause is the HTTP error. Everything else is an `HttpError`.
+    When the body is a JSON-RPC error that answers this very request, that is the exception, as on
+    any other transport, with the HTTP error as its cause. Everything else is an `HttpError`: a
+    `SessionExpired` for a 404 ``in_session``.
     """
     error_type = SessionExpired if head.status == 404 and in_session else HttpError
     error = error_type(head.status, head.headers, body[:ERROR_BODY_LIMIT], url.shown)
@@ -131,7 +136,7 @@ def answer_error(
 
 
 def peer_error(message: Any, request_id: RequestId | None) -> PeerError | None:
-    """Return the JSON-RPC error that answers ``request_id``, if the message is one."""
+    """Return the JSON-RPC error that answers ``request_id``, or None if ``message`` is none."""
     error = message.get("error") if isinstance(message, dict) else None
     if not isinstance(error, dict) or not isinstance(error.get("code"), int):
         return None

@@ -1,7 +1,7 @@
 """In process: a server that is a coroutine of the same program, for tests and for embedding.
 
-Messages are passed as JSON would carry them, so that nothing is shared by accident and what JSON
-cannot carry is refused, as on every other transport.
+Every message is encoded as JSON and decoded again. So nothing is shared by accident, and what JSON
+cannot carry is refused as on every other transport.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from .base import Receiver, Transport
 
 __all__ = ["InProcessTransport", "Serve", "ServerEnd", "answering"]
 
-# How long a server may take to return after its messages have ended, and again when cancelled.
+# How many seconds a server may take to return after its messages have ended, and again when
+# cancelled.
 _FAREWELL = 1.0
 
 
@@ -37,7 +38,10 @@ class ServerEnd:
         self._closed = False
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Give the client a message. Ignored once the client has closed."""
+        """Give the client a message; ignored once the client has closed.
+
+        Raises `UsageError` for what JSON cannot carry. To be called in the client's event loop.
+        """
         # In a turn of its own, as from any peer: the client is never called while it calls.
         asyncio.get_running_loop().call_soon(self._deliver, encode(message))
 
@@ -53,7 +57,7 @@ class ServerEnd:
             yield decode(text)
 
     def take(self, text: bytes) -> None:
-        """Put a message of the client's into the inbox; called by the transport."""
+        """Put a message from the client into the inbox; called by the transport."""
         self._inbox.put_nowait(text)
 
     def close(self) -> None:
@@ -105,14 +109,14 @@ class InProcessTransport(Transport):
             self._receiver.connection_lost(ConnectionLost(reason))
 
     def send(self, outgoing: Outgoing) -> None:
-        """Put a message into the server's inbox."""
+        """Put a message into the server's inbox. Raises `ConnectionLost` when it does not run."""
         text = outgoing.encode()
         if self._end is None or self._task is None or self._task.done():
             raise ConnectionLost(f"{self.description} is not running")
         self._end.take(text)
 
     async def close(self) -> None:
-        """End the server: its iteration over messages ends, and then it is cancelled."""
+        """End the server's iteration over messages, and after a second cancel the server."""
         end, self._end = self._end, None
         if end is not None and self._task is not None:
             end.close()
@@ -130,8 +134,9 @@ class InProcessTransport(Transport):
 def answering(answer: Answer) -> Serve:
     """Make a server of a function that takes method and params and returns the result.
 
-    The function may be plain or async; it is called for notifications too, whose result is
-    ignored. Raising `PeerError` answers with that error, any other exception with an internal one.
+    The function may be plain or async. It is called for notifications too; their result is ignored.
+    When it raises `PeerError`, that error is the answer; any other exception becomes an internal
+    error (-32603).
     """
 
     async def serve(end: ServerEnd) -> None:

@@ -1,7 +1,7 @@
 """HTTP+SSE of revision 2024-11-05: answers come on one event stream, messages go out by POST.
 
 Source: the transports page of revision 2024-11-05. The stream's first event, ``endpoint``, names
-the URL for the POSTs; it must be of the same origin, or credentials would leave it.
+the URL for the POSTs. It must have the same origin, or credentials would be sent elsewhere.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .http_messages import ERROR_BODY_LIMIT, CallerHeaders, HeaderSource, answer
 
 __all__ = ["LegacySseTransport"]
 
-# A message that is no request has no caller whose timeout would end it.
+# Nobody waits for a notification or an answer, so no caller's timeout would end its POST.
 _NOTIFICATION_TIMEOUT = 30.0
 
 logger = logging.getLogger("mcpclient.transport")
@@ -96,9 +96,10 @@ class LegacySseTransport(Transport):
         return self._headers.fixed_for(outgoing)
 
     def send(self, outgoing: Outgoing) -> Awaitable[None] | None:
-        """POST a message to the endpoint. What is no request has been sent when it was taken.
+        """POST a message to the endpoint.
 
-        Else a call could overtake ``notifications/initialized`` on a connection of its own.
+        A notification or an answer counts as sent only when the server has accepted it. Otherwise a
+        call on another connection could overtake ``notifications/initialized``.
         """
         return self._post(outgoing, outgoing.encode())
 
@@ -113,7 +114,7 @@ class LegacySseTransport(Transport):
         assert self._receiver is not None
         request = HttpRequest("POST", self._endpoint, headers, body, repeatable=outgoing.repeatable)
         post = _Post(self._endpoint, self._receiver, outgoing.request_id, self._posts)
-        post.exchange = start_request(self._http, request, post, self._authorizer)
+        post.begin(start_request(self._http, request, post, self._authorizer))
         if post.taken is not None:
             await post.taken
 
@@ -230,7 +231,7 @@ class _Stream:
 class _Post:
     """The response to one posted message: a mere receipt, or a refusal.
 
-    ``taken``: resolved as soon as the server answers a message that is no request.
+    ``taken``: for a message that is not a request, resolved as soon as the server answers the POST.
     """
 
     def __init__(
@@ -246,10 +247,15 @@ class _Post:
         self._timer: asyncio.TimerHandle | None = None
         self.taken: asyncio.Future[None] | None = None
         if request_id is None:
+            self.taken = asyncio.get_running_loop().create_future()
+
+    def begin(self, exchange: Sending) -> None:
+        """Take note that the message is on its way."""
+        self.exchange = exchange
+        self._posts.add(self)
+        if self.taken is not None:
             loop = asyncio.get_running_loop()
-            self.taken = loop.create_future()
             self._timer = loop.call_later(_NOTIFICATION_TIMEOUT, self._give_up)
-        posts.add(self)
 
     def head_received(self, head: ResponseHead) -> None:
         self._take()

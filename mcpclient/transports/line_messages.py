@@ -16,8 +16,9 @@ __all__ = ["LineReader", "LineWriter"]
 
 logger = logging.getLogger("mcpclient.transport")
 
-# How many messages wait for a server that does not read, before any but requests are refused.
+# How many messages may wait for a server that does not read; then only requests are still taken.
 _MOST_WAITING = 10_000
+_MOST_WAITING_BYTES = 64 * 1024 * 1024
 
 _JSON_STARTS = (b"{", b"[", b"\xef\xbb\xbf")
 
@@ -25,7 +26,8 @@ _JSON_STARTS = (b"{", b"[", b"\xef\xbb\xbf")
 class LineReader:
     """Cuts incoming bytes into lines and delivers the messages they hold.
 
-    A line that is no message, such as a banner printed to stdout, costs one warning.
+    A line that is not a message, such as a banner printed to stdout, costs one warning. ``peer`` is
+    the name of the server in warnings.
     """
 
     def __init__(self, receiver: Receiver, max_message_size: int, peer: str) -> None:
@@ -40,9 +42,9 @@ class LineReader:
             self._take(line)
 
     def feed_eof(self) -> None:
-        """Take the end of the stream; a last line without its line end still counts.
+        """Take the end of the stream; a last line without a line feed still counts.
 
-        Unless it is half a message: the call that it answers fails for the end of the stream.
+        Half a message does not: the call it would have answered fails because the stream ended.
         """
         for line in self._framer.feed_eof():
             if isinstance(line, bytes) and _is_cut_off(line):
@@ -58,7 +60,7 @@ class LineReader:
             deliver_text(line, self._receiver)
         elif line.strip():
             logger.warning(
-                "%s: skipped a line that is no message: %s",
+                "%s: skipped a line that is no message: %r",  # escaped: it may reach a terminal
                 self._peer,
                 line[:200].decode("utf-8", "replace"),
             )
@@ -75,12 +77,12 @@ def _is_cut_off(line: bytes) -> bool:
 
 
 class LineWriter:
-    """Queues outgoing lines: calls made in one turn of the loop share a write.
+    """Queues outgoing lines: calls made in one turn of the event loop share a write.
 
-    While the peer does not read, lines wait here, and a request given up before it was written is
-    never sent. ``write`` passes bytes on; ``can_write`` tells whether the peer keeps up;
+    While the peer does not read, lines wait here; a request that is given up before it was written
+    is never sent. ``write`` passes bytes on. ``can_write`` tells whether the peer keeps up.
     ``schedule`` arranges for `flush` to be called, soon or when the peer reads again. ``frame``
-    makes of a line what is written, right before it is, in the order of writing.
+    turns a line into the bytes to write; it is called right before they are written, and in order.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class LineWriter:
         self._schedule = schedule
         self._frame = frame
         self._lines: list[tuple[RequestId | None, bytes]] = []
+        self._size = 0  # of these lines
         self._gathering = False
 
     def send(self, outgoing: Outgoing, line: bytes) -> None:
@@ -102,6 +105,7 @@ class LineWriter:
         if self._gathering or self._lines or not self._can_write():
             self._check_room(outgoing)
             self._lines.append((outgoing.request_id, line))
+            self._size += len(line)
         else:
             self._write(self._frame(line))
         if not self._gathering:
@@ -109,23 +113,27 @@ class LineWriter:
             self._schedule()
 
     def _check_room(self, outgoing: Outgoing) -> None:
-        """Refuse what no limit of time takes back, as answers to a server that never reads."""
-        is_full = len(self._lines) >= _MOST_WAITING and not self._can_write()
-        if is_full and outgoing.request_id is None:
+        """Refuse what would wait for ever, such as answers to a server that never reads.
+
+        A request is always taken, since its time limit takes it back.
+        """
+        is_full = len(self._lines) >= _MOST_WAITING or self._size >= _MOST_WAITING_BYTES
+        if is_full and outgoing.request_id is None and not self._can_write():
             raise ConnectionLost("the server does not read what is sent to it")
 
     def flush(self) -> None:
         """Write what has gathered, if the peer keeps up."""
         self._gathering = False
         if self._lines and self._can_write():
-            lines, self._lines = self._lines, []
+            lines, self._lines, self._size = self._lines, [], 0
             self._write(b"".join([self._frame(line) for _, line in lines]))
 
     def withdraw(self, request_id: RequestId | None) -> bool:
         """Take back a line that is still queued. False: it has been written."""
-        for position, (queued_id, _) in enumerate(self._lines):
+        for position, (queued_id, line) in enumerate(self._lines):
             if queued_id is not None and queued_id == request_id:
                 del self._lines[position]
+                self._size -= len(line)
                 return True
         return False
 

@@ -70,7 +70,7 @@ class LineSocketTransport(ConnectedTransport):
         self._reader.feed(data)
 
     def stream_ended(self, error: Exception | None) -> None:
-        """Take the end of the connection; a last line without its line end still counts."""
+        """Take the end of the connection; a last line without a line feed still counts."""
         assert self._reader is not None
         assert self._gone is not None
         if self._ended is None:

@@ -107,6 +107,10 @@ class RecordingTransport(Transport):
         answers = {} if request_id is None else {"answers": request_id}
         self._recorder.note_failure(self._channel, error, **answers)
 
+    def channel_lost(self, error: McpError) -> None:
+        """Pass on that the server cannot be heard; the reason was written down as a failure."""
+        self._above.channel_lost(error)
+
     def connection_lost(self, error: McpError) -> None:
         """Write down and pass on the end."""
         if not self._ended:

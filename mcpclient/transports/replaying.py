@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import difflib
 import json
 import os
@@ -196,7 +195,7 @@ class _Player:
 
     def _renumbered(self, recorded: Message) -> Message | None:
         """Give a message the ids of the new request; None: nobody has asked for it."""
-        message = copy.deepcopy(recorded)
+        message = _copied(recorded)
         if self._call is None or self._request is None:
             return message
         if "method" not in message:
@@ -276,6 +275,17 @@ def _without_meta(params: Any) -> Any:
     if not isinstance(params, Mapping):
         return params
     return {name: value for name, value in params.items() if name != "_meta"} or None
+
+
+def _copied(message: Message) -> Message:
+    try:
+        copy: Message = json.loads(json.dumps(message))
+    except RecursionError:  # then it is shared by all who ask for it, but for what is renumbered
+        copy = {**message}
+        for name in ("params", "result"):
+            if isinstance(copy.get(name), dict):
+                copy[name] = {**copy[name]}
+    return copy
 
 
 def _token_of(request: Message) -> Any:

@@ -37,6 +37,8 @@ class ServerStream:
         self._url = url
         self._open_stream = open_stream
         self._liveness = liveness
+        self.is_open = False
+        """Whether a GET is under way, so that more may come; False between two of them."""
 
     async def follow(self, accepted: asyncio.Future[bool] | None = None) -> McpError | None:
         """Read the stream from its first GET to its end.
@@ -74,6 +76,7 @@ class ServerStream:
             failure = ConnectionLost(f"the event stream could not be asked for: {error!r}")
             sink.response_failed(failure)
             return failure
+        self.is_open = True
         try:
             while True:
                 heard = sink.bytes_heard
@@ -83,6 +86,7 @@ class ServerStream:
                 if sink.bytes_heard == heard:
                     return ConnectionLost("the event stream fell silent")
         finally:
+            self.is_open = False
             exchange.abort()
 
 

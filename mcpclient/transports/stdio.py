@@ -1,7 +1,7 @@
 """stdio: a server process of our own, one JSON message per line.
 
-Source: the stdio pages of all revisions. What the process is and how it ends is `net.process`'s
-business; here its output becomes messages.
+Source: the stdio pages of all revisions. `net.process` starts and stops the process; here its
+output becomes messages.
 """
 
 from __future__ import annotations
@@ -82,9 +82,12 @@ class StdioTransport(Transport):
         self._writer = LineWriter(process.write, lambda: not process.paused, self._schedule_flush)
 
     def send(self, outgoing: Outgoing) -> None:
-        """Write a message, or queue it while the server does not read."""
+        """Write a message, or queue it while the server does not read.
+
+        Raises `ConnectionLost` when the server does not run, and `ProcessExited` when it has ended.
+        """
         if self._ended is not None:
-            raise self._ended
+            raise self._ended.again()
         if self._writer is None:
             raise ConnectionLost("the server is not running")
         self._writer.send(outgoing, outgoing.encode() + b"\n")
@@ -100,7 +103,7 @@ class StdioTransport(Transport):
     def _flush(self) -> None:
         self._flusher = None
         if self._writer is not None and self._ended is None:
-            with suppress(ConnectionLost):  # of which everybody hears by other ways
+            with suppress(ConnectionLost):  # reported by `process_ended`
                 self._writer.flush()
                 if self._writer.waiting:
                     self._schedule_flush()
@@ -120,7 +123,8 @@ class StdioTransport(Transport):
         return Abandoned.STILL_OPEN
 
     async def close(self) -> None:
-        """Stop the server by the ladder."""
+        """Write what is queued, if the server reads, and stop the server by the ladder."""
+        self._flush()
         self._cancel_flusher()
         if self._process is not None:
             await self._process.stop()

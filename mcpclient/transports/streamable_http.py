@@ -13,12 +13,19 @@ from collections.abc import Awaitable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any
 
-from ..errors import ConnectionLost, McpError, MessageTooLarge, ProtocolViolation
+from ..errors import (
+    ConnectionLost,
+    HttpError,
+    McpError,
+    MessageTooLarge,
+    ProtocolViolation,
+    SessionExpired,
+)
 from ..framing.content_coding import ACCEPT_ENCODING
 from ..framing.http1 import ResponseHead
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
 from ..framing.uri import Url
-from ..jsonrpc.messages import is_answer
+from ..jsonrpc.messages import RequestId, is_answer
 from ..net.dialing import Dialer
 from ..net.futures import disregard
 from ..net.http import HttpRequest, ResponseSink
@@ -83,6 +90,9 @@ class StreamableHttpTransport(Transport):
         self._http = http_client(dialer or Dialer())
         self.records_itself = isinstance(self._http, RecordedHttpClient)
         self._session_id: str | None = None
+        self._expired_id: str | None = None
+        self._expiry: SessionExpired | None = None
+        self._offers_channel = False
         self._posts: dict[object, _Post] = {}
         self._channel: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -121,11 +131,11 @@ class StreamableHttpTransport(Transport):
 
     def _post(self, outgoing: Outgoing, body: bytes, caller: list[tuple[str, str]]) -> _Post:
         headers = [*_POST_HEADERS, *caller, *outgoing.headers.items()]
-        in_session = self._session_id is not None and not outgoing.opens_session
-        if self._session_id is not None and in_session:
-            headers.append(("Mcp-Session-Id", self._session_id))
+        session_id = None if outgoing.opens_session else self._session_id
+        if session_id is not None:
+            headers.append(("Mcp-Session-Id", session_id))
         request = HttpRequest("POST", self.url, headers, body, repeatable=outgoing.repeatable)
-        post = _Post(self, outgoing, in_session=in_session)
+        post = _Post(self, outgoing, session_id)
         post.exchange = start_request(self._http, request, post, self._authorizer)
         self._posts[post.key] = post
         if post.taken is not None:
@@ -154,20 +164,32 @@ class StreamableHttpTransport(Transport):
 
     async def _follow_channel(self, accepted: asyncio.Future[bool]) -> None:
         stream = EventStream(self.receiver, self.max_message_size)
-
-        def is_offered() -> bool:
-            return accepted.done() and accepted.result()
+        accepted.add_done_callback(self._note_offer)
 
         async def open_channel(last_event_id: str, sink: ResponseSink) -> Sending:
             # Nobody is to log in for a channel that the server may not even offer.
-            return await self.open_stream(last_event_id, sink, passive=not is_offered())
+            return await self.open_stream(last_event_id, sink, passive=not self._offers_channel)
 
         follower = ServerStream(stream, self.url, open_channel, self.liveness)
         error = await follower.follow(accepted)
-        if error is not None and is_offered():
-            self.receiver.request_failed(None, error)  # from now on the server cannot be heard
+        if error is not None and self._offers_channel:
+            self._lose_channel(error)
         else:
             logger.debug("%s: no server channel: %s", self.description, error)
+
+    def _note_offer(self, accepted: asyncio.Future[bool]) -> None:
+        self._offers_channel = self._offers_channel or accepted.result()
+
+    def _lose_channel(self, error: McpError) -> None:
+        in_session = self._session_id is not None
+        if isinstance(error, HttpError) and error.status == 404 and in_session:
+            # It is not that there is no such channel, for there was one.
+            error = SessionExpired(error.status, error.headers, error.body, error.url)
+        self.receiver.request_failed(None, error)
+        if isinstance(error, SessionExpired):
+            self.expire(self._session_id, error, by_call=False)
+        else:
+            self.receiver.channel_lost(error)
 
     async def open_stream(
         self, last_event_id: str, sink: ResponseSink, *, passive: bool = False
@@ -188,17 +210,25 @@ class StreamableHttpTransport(Transport):
 
     def follow(self, stream: EventStream, post: _Post) -> None:
         """Continue the broken response stream of a request."""
-        post.resumption = self._run(self._resume(stream, post))
 
-    async def _resume(self, stream: EventStream, post: _Post) -> None:
-        follower = ServerStream(stream, self.url, self.open_stream, self.liveness)
-        error = await follower.resume()
-        if error is not None:
+        async def open_rest(last_event_id: str, sink: ResponseSink) -> Sending:
+            if self._expiry is not None and self.has_ended(post.session_id):
+                raise self._expiry  # another session knows nothing of these events
+            return await self.open_stream(last_event_id, sink)
+
+        post.rest = ServerStream(stream, self.url, open_rest, self.liveness)
+        post.resumption = self._run(self._resume(post.rest, post))
+
+    async def _resume(self, rest: ServerStream, post: _Post) -> None:
+        error = await rest.resume()
+        if error is None:
+            self.forget(post)
+        elif self.has_ended(post.session_id):
+            post.fail(post.left_behind(error))
+        else:
             lost = post.no_response()
             lost.__cause__ = error
             post.fail(lost)
-        else:
-            self.forget(post)
 
     def begin_session(self, head: ResponseHead) -> None:
         """Take the session id from the answer that opens a session; without one there is none."""
@@ -207,6 +237,39 @@ class StreamableHttpTransport(Transport):
             logger.warning("%s: ignored a session id with invalid characters", self.description)
             session_id = None
         self._session_id = session_id
+        self._expired_id, self._offers_channel = None, False
+
+    def has_ended(self, session_id: str | None) -> bool:
+        """Whether the server is known to have forgotten a session (None: there never was one)."""
+        is_alive = session_id == self._session_id and session_id != self._expired_id
+        return session_id is not None and not is_alive
+
+    def settle(self, question: RequestId, session_id: str | None) -> None:
+        """Take note that the server has taken our answer to a request of its own."""
+        for post in self._posts.values():
+            if post.session_id == session_id:
+                post.settle(question)
+
+    def expire(self, session_id: str | None, error: SessionExpired, *, by_call: bool) -> None:
+        """Take note of a 404: the server has forgotten a session. End what waits for it in vain.
+
+        ``by_call``: the 404 was for a call, whose caller begins another session.
+
+        A call whose response stream is open is left alone: the server may end the streams of a
+        session with it but need not, and where several servers share the work, the one that has
+        never heard of the session need not be the one that is busy with the call. It ends when
+        its stream does, since in a session that is gone nothing can be resumed. But a call in
+        whose answer the server asks for something, and waits, ends now: it can be told nothing any
+        more. (What it asks on its own channel names no call.) It may have run, so it is not made
+        again. Source: "Session Management", revision 2025-11-25.
+        """
+        self._expired_id, self._expiry = session_id, error
+        for post in list(self._posts.values()):
+            if post.session_id == session_id and post.waits_in_vain:
+                post.abort()
+                post.fail(post.left_behind(error))
+        if not by_call and session_id == self._session_id:
+            self.receiver.channel_lost(error)
 
     def forget(self, post: _Post) -> None:
         """Drop a POST that has come to its end."""
@@ -270,19 +333,20 @@ class _Post:
     """
 
     def __init__(
-        self, transport: StreamableHttpTransport, outgoing: Outgoing, *, in_session: bool
+        self, transport: StreamableHttpTransport, outgoing: Outgoing, session_id: str | None
     ) -> None:
         self.request_id = outgoing.request_id
+        self.session_id = session_id
         self.key: object = self if self.request_id is None else self.request_id
         self.taken: asyncio.Future[None] | None = None
         if self.request_id is None:
             self.taken = asyncio.get_running_loop().create_future()
         self.exchange: Sending | None = None
+        self.rest: ServerStream | None = None
         self.resumption: asyncio.Task[None] | None = None
         self.timer: asyncio.TimerHandle | None = None
         self._transport = transport
         self._outgoing = outgoing
-        self._in_session = in_session
         self._head: ResponseHead | None = None
         self._stream: EventStream | None = None
         self._body: list[bytes] = []
@@ -295,6 +359,8 @@ class _Post:
         self._take()
         if not self._succeeded:
             return
+        if self._outgoing.answers is not None:
+            self._transport.settle(self._outgoing.answers, self.session_id)
         if self._outgoing.opens_session:
             self._transport.begin_session(head)
         if is_event_stream(head.headers.get("content-type", "")):
@@ -359,6 +425,8 @@ class _Post:
     def _finish_stream(self, stream: EventStream, error: McpError | None) -> None:
         if stream.answered or self.request_id is None:
             self._end()
+        elif self._transport.has_ended(self.session_id):
+            self.fail(self.left_behind(error))
         elif self._outgoing.resumable and stream.last_event_id:
             self._transport.follow(stream, self)
         else:
@@ -386,12 +454,37 @@ class _Post:
         assert self._head is not None
         url = self.exchange.url if self.exchange is not None else self._transport.url
         body = b"".join(self._body)
-        return answer_error(self._head, body, url, self.request_id, in_session=self._in_session)
+        in_session = self.session_id is not None
+        return answer_error(self._head, body, url, self.request_id, in_session=in_session)
 
     def no_response(self) -> ConnectionLost:
         """Return the error for an answer that will never come."""
         method = self._outgoing.message.get("method")
         return ConnectionLost(f"No response received for request {self.request_id} ({method})")
+
+    # What becomes of it when its session ends
+
+    def settle(self, question: RequestId) -> None:
+        """Take note that the server has our answer to a request of its own."""
+        if self._stream is not None:
+            self._stream.questions.discard(question)
+
+    @property
+    def waits_in_vain(self) -> bool:
+        """Whether nothing can come of it in a session that is gone."""
+        is_asked = self._stream is not None and bool(self._stream.questions)
+        return is_asked or (self.rest is not None and not self.rest.is_open)
+
+    def left_behind(self, cause: McpError | None) -> ConnectionLost:
+        """Return the error for an answer that will not come, now that its session is gone."""
+        method = self._outgoing.message.get("method")
+        lost = ConnectionLost(
+            f"the server has forgotten the session while it was busy with request "
+            f"{self.request_id} ({method}); it may have run, so it was not sent again; "
+            "the next call begins a new session"
+        )
+        lost.__cause__ = cause
+        return lost
 
     def _not_json(self, body: bytes) -> ProtocolViolation:
         assert self._head is not None
@@ -405,7 +498,10 @@ class _Post:
     def fail(self, error: McpError) -> None:
         """Report that this message failed."""
         self._end()
-        self._transport.receiver.request_failed(self.request_id, error)
+        transport = self._transport
+        transport.receiver.request_failed(self.request_id, error)
+        if isinstance(error, SessionExpired):
+            transport.expire(self.session_id, error, by_call=self.request_id is not None)
 
     def give_up(self) -> None:
         """End a notification that the server does not take."""

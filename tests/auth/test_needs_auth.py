@@ -33,6 +33,6 @@ def test_it_is_stored_and_does_not_grow() -> None:
     cache.mark("new", 1000.0)
     record = json.loads(json.dumps(cache.to_record()))
     assert record == {"new": 1000.0}
-    damaged = {**record, "x": "soon", "y": None, "z": True}
+    damaged = {**record, "x": "soon", "y": None, "z": True, "huge": 10**400}
     assert NeedsAuthCache.from_record(damaged) == cache
     assert NeedsAuthCache.from_record(None) == NeedsAuthCache()

@@ -145,10 +145,24 @@ def test_the_address_connected_to_is_checked(address: str) -> None:
     check_address(address, "https://auth.example/token", LOCAL)
 
 
+@pytest.mark.parametrize(
+    ("address", "kind"),
+    [("0.0.0.0", "unspecified"), ("fe80::1%eth0", "zoned"), ("::ffff:8.8.8.8", "IPv4-mapped")],
+)
+def test_a_refused_address_is_explained(address: str, kind: str) -> None:
+    """F-AUTH-10: a sentence that says which address it is, and how to allow it at home."""
+    with pytest.raises(SsrfError) as refused:
+        check_address(address, "https://auth.example/token", STRICT)
+    assert refused.value.reason == (
+        f"the host resolves to {address}, which is not public ({kind}); "
+        "for local development set local_development=True"
+    )
+
+
 def test_a_public_address_may_be_connected_to() -> None:
     """F-AUTH-10: and what is no address may not."""
     check_address("8.8.8.8", "https://auth.example/", STRICT)
-    with pytest.raises(SsrfError, match="strange"):
+    with pytest.raises(SsrfError, match="unreadable"):
         check_address("example", "https://auth.example/", STRICT)
 
 

@@ -27,6 +27,7 @@ from mcpclient.cli.arguments import parse_arguments, parse_text_arguments
         ('a="quoted"', '"quoted"'),
         ("a=NaN", "NaN"),
         ("a=Infinity", "Infinity"),
+        ("a=12e4567", "12e4567"),
         ("a=x=y", "x=y"),
         ("a=" + "[" * 100_000, "[" * 100_000),
         ('a:="5"', "5"),
@@ -74,6 +75,7 @@ def test_all_arguments_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         (["a=1", "a=2"], "'a' is given twice"),
         (["a:=x"], "a: not JSON"),
         (["a:=NaN"], "NaN is no JSON number"),
+        (["a:=-1e999"], "a: not JSON: -1e999 is too large for a number"),
         (["a:=" + "[" * 100_000], "nested too deeply"),
         (['{"a": 1'], "the arguments: not JSON"),
         (["{}", "a=1"], "not an argument: '{}'"),
@@ -99,6 +101,14 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="cannot read"):
         parse_arguments([f"a=@{file}"])
+
+
+def test_stdin_that_is_no_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-2: an exit code and a sentence, not a traceback."""
+    binary = io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), "utf-8")
+    monkeypatch.setattr("sys.stdin", binary)
+    with pytest.raises(UsageError, match="cannot read stdin"):
+        parse_arguments(["-"])
 
 
 def test_arguments_of_prompts_are_strings() -> None:

@@ -157,6 +157,33 @@ def test_tokens_that_end(
         assert "expired" in capsys.readouterr().out
 
 
+def test_a_login_can_be_traced(
+    server: tuple[str, Protected], at_a_terminal: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    """F-SHOW-6, F-AUTH-12: every step is in the file, and no token, code, verifier or secret."""
+    url, protected = server
+    path = tmp_path / "login.jsonl"
+    assert main(["auth", "login", url, "--no-browser", "--trace", str(path)]) == 0
+    trace = path.read_text(encoding="utf-8")
+    for step in ("/.well-known/oauth-", "/register", "grant_type=authorization_code", "/token"):
+        assert step in trace
+    assert "SECRET" not in trace
+    assert len(protected.secrets) > 1
+    assert not [secret for secret in protected.secrets if secret in trace]
+    assert json.loads(trace.splitlines()[0])["target"] == url
+    assert main(["replay", str(path)]) == 0
+    assert "HTTP 401" in capsys.readouterr().out
+
+
+def test_a_trace_that_cannot_be_written(tmp_path: Path, capsys: Capture) -> None:
+    """F-SHOW-2: nothing is begun."""
+    folder = str(tmp_path)
+    assert main(["auth", "login", "https://a.example", "--trace", folder]) == 2
+    assert "cannot write the trace" in capsys.readouterr().err
+    assert main(["auth", "logout", "https://a.example", "--trace", folder]) == 2
+    assert "auth logout talks to no server" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -73,6 +73,13 @@ def test_fields_of_any_kind_become_json() -> None:
     json.dumps(shown)
 
 
+def test_where_to_see_what_a_server_offers() -> None:
+    """F-SHOW-2: "Method not found" alone does not tell which, or what to do."""
+    text = error_text(PeerError(-32601, "Method not found"), stderr_was_shown=True)
+    assert text.endswith("Method not found; see what the server offers with: mcpclient info")
+    assert "info" not in error_text(PeerError(-32602, "Invalid params"), stderr_was_shown=True)
+
+
 def test_stderr_that_was_shown_is_not_repeated() -> None:
     error = ProcessExited(["server"], 2, "usage: …")
     first = "the server exited with code 2: server"

@@ -41,7 +41,7 @@ def test_a_server_that_says_little_and_one_that_says_evil_things() -> None:
     """F-SHOW-3"""
     silent = {"protocolVersion": "2025-11-25", "capabilities": {}}
     text = ask(COMMAND, answers={"initialize": silent}).text
-    assert "server        it does not say" in text
+    assert "server        unknown" in text
     assert text.endswith("capabilities  none")
     evil = {
         **silent,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import tracemalloc
 
 from mcpclient import Progress
 from mcpclient.cli.progress import StatusLine
@@ -41,6 +42,17 @@ def test_known_totals_make_a_bar() -> None:
     assert drawn(0.55, half)[0] == "| 0 s [############............] 3/6 half\\x1b"
     assert "[........................] -1/6" in drawn(0.55, {"progress": -1, "total": 6})[0]
     assert "[########################] 9/6" in drawn(0.55, {"progress": 9, "total": 6})[0]
+
+
+def test_a_message_of_megabytes_costs_a_line() -> None:
+    """F-SHOW-3: only its beginning is looked at, or each turn would take seconds."""
+    report: dict[str, object] = {"progress": 1, "message": "ж" * 2_000_000}
+    tracemalloc.start()
+    line = drawn(0.55, report)[0]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert line == "| 0 s 1 " + "ж" * 70 + "…"
+    assert peak < 1_000_000
 
 
 def test_numbers_that_are_none() -> None:

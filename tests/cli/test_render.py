@@ -149,6 +149,7 @@ def test_embedded_resources_are_shown_like_resources() -> None:
     [
         ({"properties": {"a": {}, "b": {}}, "required": ["b"]}, "[a] b"),
         ({"properties": {"a\x1b": {}}, "required": "a"}, r"[a\x1b]"),
+        ({"properties": {"a": {}, "b": {}}, "required": [["a"], {}, "b", None]}, "[a] b"),
         ({"type": "object"}, ""),
         (True, ""),
         ({"properties": ["a"]}, ""),

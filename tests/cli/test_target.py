@@ -51,6 +51,8 @@ def test_a_command_may_stand_after_a_file(words: str, outer: str, inner: str) ->
 def test_a_url_comes_first() -> None:
     """F-SHOW-1"""
     assert take_url(["HTTP://host/mcp", "echo", "a=1"]) == ("HTTP://host/mcp", ["echo", "a=1"])
+    assert take_url(["tcp://host:1", "echo"]) == ("tcp://host:1", ["echo"])
+    assert take_url(["unix:///run/x", "demo://readme"]) == ("unix:///run/x", ["demo://readme"])
 
 
 @pytest.mark.parametrize("words", [[], ["echo"], ["echo", "http://host/mcp"]])
@@ -93,7 +95,8 @@ def test_headers_are_collected() -> None:
 @pytest.mark.parametrize(
     ("target", "words", "reason"),
     [
-        (["server"], ("--header", "A: b"), "--header needs a URL"),
+        (["server"], ("--header", "A: b"), "--header needs an HTTP or WebSocket URL"),
+        ("tcp://host:1", ("--header", "A: b"), "--header needs an HTTP or WebSocket URL"),
         ("http://host/mcp", ("--env", "A=b"), "--env needs a command after --"),
         ("http://host/mcp", ("--cwd", "/"), "--cwd needs a command after --"),
         ("http://host/mcp", ("--header", "nothing"), "--header takes NAME:VALUE"),

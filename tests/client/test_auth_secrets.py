@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
+import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcpclient.client.authentication import ApiKey, ClientCredentials, OAuth, finish_auth
 from mcpclient.client.client import Client
 from mcpclient.client.hooks import Hooks
-from mcpclient.errors import AuthorizationRequired, McpError
+from mcpclient.errors import AuthorizationRequired, McpError, ProcessExited, UsageError
 from mcpclient.net.logins import BrowserLogin, TwoStepLogin
 from mcpclient.net.storage import FileStore
 from mcpclient.net.terminal import Terminal
@@ -238,3 +240,54 @@ def test_a_browser_login_shows_only_the_address(everything: Everything, tmp_path
     assert protected.counts["authorization_code"] == 1
     assert "SECRET" not in said.getvalue()
     everything.hold_no_secret(protected)
+
+
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [
+        ("http://u:SECRET-1@h/mcp?k=SECRET-2", {"headers": {"X": "SECRET-3"}}),
+        ("http://h/mcp?k=SECRET-1", {"transport": "sse", "proxy": "http://u:SECRET-2@h"}),
+        ("ws://SECRET-1@h/mcp?k=SECRET-2", {"auth": "SECRET-3"}),
+        ("https://h", {"auth": ApiKey("SECRET-1"), "client_cert": ("a", "b", "SECRET-2")}),
+        (["server"], {"env": {"KEY": "SECRET-1"}}),
+    ],
+)
+def test_nothing_about_a_client_shows_what_it_was_given(target: Any, options: Any) -> None:
+    """F-AUTH-12"""
+    connection = Client(target, **options)._connection
+    shown = repr([Client(target, **options), connection.options, connection.route])
+    assert "SECRET" not in shown
+
+
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [
+        (["server", "--key", "SECRET", 8080], {}),
+        ({"https": "SECRET"}.items(), {}),
+        ("http://h", {"proxy": {"https": "http://u:SECRET@h"}}),
+        ("http://u:SECRET@h:99999", {}),
+        ("http://h", {"headers": {"X": b"SECRET"}}),
+    ],
+)
+def test_what_is_given_wrongly_is_not_repeated(target: Any, options: Any) -> None:
+    """F-AUTH-12, F-API-6"""
+    with pytest.raises(UsageError) as caught:
+        asyncio.run(Client(target, **options).connect())
+    assert "SECRET" not in repr(caught.value) + str(caught.value)
+
+
+def test_what_a_server_process_shows_of_its_variables() -> None:
+    """F-AUTH-12: they are known in a trace, wherever they turn up."""
+    lines: list[str] = []
+    program = (
+        "import os, sys; sys.exit('key ' + os.environ['MY_KEY'] + ' mode ' + os.environ['MODE'])"
+    )
+    variables = {"MY_KEY": "SECRET-key", "MODE": "production"}
+    client = Client(
+        [sys.executable, "-c", program], env=variables, stderr="discard", trace=lines.append
+    )
+    with pytest.raises(ProcessExited):
+        asyncio.run(client.connect())
+    trace = "".join(lines)
+    assert "key redacted-1 mode production" in trace
+    assert "SECRET" not in trace

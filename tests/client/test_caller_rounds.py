@@ -145,10 +145,10 @@ def test_a_server_that_wants_only_its_state_is_not_hurried() -> None:
     ("request_", "reason"),
     [
         (FORM, "which this client does not offer"),
-        ({"method": "ping"}, "what is no request for it"),
-        ({"method": "tools/call"}, "what is no request for it"),
-        ({"method": 7}, "what is no request for it"),
-        ("ask", "what is no request for it"),
+        ({"method": "ping"}, "asked for input with an invalid request"),
+        ({"method": "tools/call"}, "asked for input with an invalid request"),
+        ({"method": 7}, "asked for input with an invalid request"),
+        ("ask", "asked for input with an invalid request"),
     ],
 )
 def test_what_a_server_may_not_ask(request_: object, reason: str) -> None:
@@ -157,6 +157,45 @@ def test_what_a_server_may_not_ask(request_: object, reason: str) -> None:
     with pytest.raises(ProtocolViolation, match=reason):
         call(server)
     assert len(server.sent("tools/call")) == 1
+
+
+@pytest.mark.parametrize("method", [["roots/list"], {"a": 1}, None, True])
+def test_a_method_of_another_type_is_a_bad_request_and_no_crash(method: object) -> None:
+    """F-API-12, F-WIRE-7: also where it could not even be looked up."""
+    server = scripted(asking(inputRequests={"q": {"method": method}}))
+    with pytest.raises(ProtocolViolation, match="asked for input with"):
+        call(server)
+
+
+def test_so_many_requests_for_input_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-10, F-API-12: past a limit nobody is asked, and the call fails."""
+    monkeypatch.setattr("mcpclient.client.caller._MOST_REQUESTS", 3)
+    asked: list[object] = []
+    requests = {str(number): FORM for number in range(4)}
+    server = scripted(asking(inputRequests=requests))
+    with pytest.raises(ProtocolViolation, match="input 4 times at once"):
+        call(server, elicitation=asked.append)
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "reason"),
+    [
+        ("elicitation/create", [], "invalid params of elicitation/create"),
+        ("elicitation/create", None, "without a requestedSchema"),
+        ("elicitation/create", {"requestedSchema": {"properties": {}}}, "without a message"),
+        ("roots/list", "x", "invalid params of roots/list"),
+        ("sampling/createMessage", {"messages": "x"}, "without messages"),
+    ],
+)
+def test_params_that_a_method_does_not_take(method: str, params: object, reason: str) -> None:
+    """F-API-10, F-API-12: there is no way to tell the server, so the call fails and says why."""
+    asked: list[Any] = []
+    server = scripted(asking(inputRequests={"q": {"method": method, "params": params}}))
+    with pytest.raises(ProtocolViolation, match=reason):
+        call(server, elicitation=asked.append, sampling=asked.append, roots=["/srv"])
+    assert len(server.sent("tools/call")) == 1
+    assert asked == []
 
 
 def test_a_handler_that_fails() -> None:

@@ -547,7 +547,7 @@ def test_a_server_process_that_ignores_the_probe_is_given_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-LIFE-3, pain 21"""
-    monkeypatch.setattr("mcpclient.protocol.negotiate.PROBE_TIMEOUT", 0.1)
+    monkeypatch.setattr("mcpclient.protocol.negotiate.PROBE_TIMEOUTS", (0.05, 0.05))
     log = tmp_path / "log"
     on_stdio(use, "--on-probe", "ignore", "--log", str(log))
     assert log.read_text().split("\n").count("start") == 1

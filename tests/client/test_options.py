@@ -67,21 +67,28 @@ def test_the_environment(
 
 @pytest.mark.parametrize("value", ["soon", "1s", "nan", "-5"])
 def test_nonsense_in_the_environment(value: str) -> None:
-    """F-API-7: one plain error instead of a limit nobody meant."""
-    with pytest.raises(UsageError):
-        timeouts(environ={"MCP_TIMEOUT": value})
-    with pytest.raises(UsageError):
-        timeouts(environ={"MCP_TOOL_TIMEOUT": value})
+    """F-API-7: one plain error, which names the variable, instead of a limit nobody meant."""
+    for name in ("MCP_TIMEOUT", "MCP_TOOL_TIMEOUT"):
+        with pytest.raises(UsageError, match=f"{name} is a number of milliseconds.*'{value}'"):
+            timeouts(environ={name: value})
 
 
-@pytest.mark.parametrize("value", [-1, -0.001, math.nan, -math.inf])
-def test_nonsense_from_the_caller(value: float) -> None:
+@pytest.mark.parametrize("value", [-1, -0.001, math.nan, -math.inf, "5"])
+def test_nonsense_from_the_caller(value: Any) -> None:
     """F-API-7: negative limits, and what is no number."""
     for limits in ((value, DEFAULT, DEFAULT), (DEFAULT, value, 1), (DEFAULT, 1, value)):
         with pytest.raises(UsageError, match="timeout"):
             timeouts(*limits)
     with pytest.raises(UsageError, match="timeout"):
         timeouts().for_call("tools/call", value, DEFAULT)
+
+
+@pytest.mark.parametrize("value", [None, -1, math.nan, "5"])
+def test_closing_has_a_limit(value: Any) -> None:
+    """F-LIFE-6: closing is bounded; 0 leaves it no time at all."""
+    with pytest.raises(UsageError, match="close_timeout is a number of seconds"):
+        timeouts(close=value)
+    assert timeouts(close=0).close == 0
 
 
 def test_limits_of_one_call() -> None:

@@ -16,6 +16,7 @@ from mcpclient.errors import (
     HttpError,
     McpError,
     PeerError,
+    SessionExpired,
     UsageError,
 )
 from tests.support import virtual_time
@@ -35,6 +36,7 @@ def http_error(status: int, **headers: str) -> HttpError:
         (http_error(503), True),
         (http_error(429), True),
         (http_error(404), False),
+        (SessionExpired(404, {}, b""), True),
         (http_error(401), False),
         (PeerError(-32603, "no"), False),
         (UsageError("no"), False),
@@ -42,7 +44,7 @@ def http_error(status: int, **headers: str) -> HttpError:
     ],
 )
 def test_which_failures_may_pass(error: McpError, passes: bool) -> None:
-    """F-API-14: silence and a busy server pass; a refusal does not."""
+    """F-API-14: silence, a busy server and a forgotten session pass; a refusal does not."""
     assert may_pass(error) is passes
 
 
@@ -82,6 +84,16 @@ def test_a_servers_wish_to_be_left_alone_is_respected() -> None:
         return loop.time()
 
     assert virtual_time.run(main()) == 90
+
+
+def test_a_servers_wish_to_be_left_alone_ends_with_the_callers_time() -> None:
+    """F-HTTP-7, F-API-7: a Retry-After of three years is waited for as long as there is time."""
+
+    async def main() -> float:
+        await Retries().wait_after(http_error(503, **{"retry-after": "99999999"}), 12)
+        return asyncio.get_running_loop().time()
+
+    assert virtual_time.run(main()) == 12
 
 
 def test_what_does_not_pass_is_raised_at_once() -> None:

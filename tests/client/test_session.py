@@ -20,6 +20,7 @@ from mcpclient.errors import (
     PeerError,
     ProcessExited,
     ProtocolViolation,
+    SessionExpired,
     UsageError,
 )
 from mcpclient.jsonrpc.messages import Message
@@ -79,12 +80,14 @@ class Bench:
         self.notifications: list[tuple[str, Mapping[str, Any]]] = []
         self.errors: list[McpError] = []
         self.lost: list[McpError] = []
+        self.deaf: list[McpError] = []
         self.session = Session(
             self.wire,
             handlers or Handlers(),
             on_notification=lambda method, params: self.notifications.append((method, params)),
             on_error=self.errors.append,
             on_lost=self.lost.append,
+            on_channel_lost=self.deaf.append,
         )
         self.session.era = era
 
@@ -608,6 +611,102 @@ def test_an_invalid_request_is_reported(message: Message) -> None:
         bench.session.message_received(message)
         assert isinstance(bench.errors[0], ProtocolViolation)
         assert bench.wire.sent == []
+
+    on_bench(work)
+
+
+@pytest.mark.parametrize(
+    ("message", "code", "reason"),
+    [
+        ({"method": "elicitation/create", "params": [1]}, -32602, "the params of elicitation/"),
+        ({"method": "ping", "params": "text"}, -32602, "the params of ping are no object"),
+        ({"method": "vendor/unknown", "params": False}, -32602, "the params of vendor/unknown"),
+        ({"method": 5}, -32600, "its method is no string"),
+        ({"method": None, "params": {}}, -32600, "its method is no string"),
+    ],
+)
+@pytest.mark.parametrize("era", [HANDSHAKE, None, STATELESS])
+def test_an_invalid_request_is_answered_where_the_era_has_answers(
+    message: Message, code: int, reason: str, era: EraRules | None
+) -> None:
+    """F-WIRE-2, F-WIRE-7, F-API-10: InvalidParams, or InvalidRequest, so that nobody waits."""
+
+    async def work(bench: Bench) -> None:
+        bench.session.message_received({"jsonrpc": "2.0", "id": 7, **message})
+        await turn()
+        assert [type(error) for error in bench.errors] == [ProtocolViolation]
+        if era is STATELESS:
+            assert bench.wire.sent == []
+            return
+        (answer,) = bench.wire.sent
+        assert (answer["id"], answer["error"]["code"]) == (7, code)
+        assert answer["error"]["message"].startswith(reason)
+
+    on_bench(work, era)
+
+
+def test_an_invalid_request_takes_no_answer_from_another() -> None:
+    """F-API-10: nor does a flood of them cost memory."""
+
+    async def work(bench: Bench) -> None:
+        bench.session.message_received({"id": 7, "method": "ping"})
+        bench.session.message_received({"id": 7, "method": "ping", "params": []})
+        for number in range(2000):
+            bench.session.message_received({"id": f"x{number}", "method": 5})
+        await turn()
+        assert bench.wire.sent[0] == {"jsonrpc": "2.0", "id": 7, "result": {}}
+        assert len(bench.wire.sent) == 1000
+        assert len(bench.errors) == 2001
+
+    on_bench(work)
+
+
+@pytest.mark.parametrize("begins", [False, True])
+def test_what_a_session_asked_is_not_answered_in_the_next(begins: bool) -> None:
+    """F-HTTP-6, F-API-10: the same id may mean another question there."""
+    asked: list[int] = []
+    ended: list[int] = []
+
+    async def sampling(request: Any) -> str:
+        asked.append(request.max_tokens)
+        try:
+            await asyncio.sleep(10)
+        finally:
+            ended.append(request.max_tokens)
+        return "hi"
+
+    async def work(bench: Bench) -> None:
+        question = {"messages": [], "maxTokens": 1}
+        ask = {"id": 0, "method": "sampling/createMessage", "params": question}
+        bench.session.message_received(ask)
+        await turn()
+        expiry = SessionExpired(404, {}, b"")
+        if begins:
+            bench.session.begin_anew()
+            assert (bench.session.expired, bench.deaf) == (None, [])
+        else:
+            bench.session.channel_lost(expiry)
+            assert (bench.session.expired, bench.deaf) == (expiry, [expiry])
+        bench.session.message_received({**ask, "params": {**question, "maxTokens": 2}})
+        await turn()
+        assert (asked, ended, bench.wire.sent) == ([1, 2], [1], [])
+        await asyncio.sleep(11)
+        (answer,) = bench.wire.sent
+        assert answer["id"] == 0 and "result" in answer
+
+    on_bench(work, handlers=Handlers(sampling=sampling))
+
+
+def test_a_channel_that_was_given_up_is_remembered() -> None:
+    """F-HTTP-4: questions on other streams go on, and calls as well."""
+
+    async def work(bench: Bench) -> None:
+        error = ConnectionLost("the event stream kept ending")
+        bench.session.channel_lost(error)
+        assert (bench.session.channel_error, bench.deaf) == (error, [error])
+        assert bench.session.expired is None and bench.session.ended is None
+        bench.session.begin_anew()
+        assert bench.session.channel_error is None
 
     on_bench(work)
 

@@ -64,14 +64,43 @@ def test_clocks_stand_still_while_the_server_waits_for_us(method: str) -> None:
             started = loop.time()
             call = asyncio.ensure_future(client.call_tool("t", timeout=5))
             await turns()
-            schema = {"type": "object", "properties": {}}
-            await server.ask(1, method, **ASKED, requestedSchema=schema)
+            form = {"message": "m", "requestedSchema": {"type": "object", "properties": {}}}
+            await server.ask(1, method, **ASKED, **form)
             assert not call.done()
             with pytest.raises(McpError, match="no answer within 5 s"):
                 await call
             assert loop.time() - started == pytest.approx(105)
 
     run(session())
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "reason"),
+    [
+        ("elicitation/create", {}, "without a requestedSchema"),
+        ("elicitation/create", {"requestedSchema": {"properties": {}}}, "without a message"),
+        ("elicitation/create", {"message": 5, "requestedSchema": {"properties": {}}}, "a message"),
+        ("elicitation/create", {"message": "m", "mode": "voice"}, "was not declared"),
+        ("sampling/createMessage", {"messages": "hello", "maxTokens": 1}, "without messages"),
+        ("sampling/createMessage", {"messages": ["hello"], "maxTokens": 1}, "without messages"),
+        ("sampling/createMessage", {"messages": [{"role": "user"}]}, "without messages"),
+    ],
+)
+def test_params_that_a_method_does_not_take(
+    method: str, params: dict[str, Any], reason: str
+) -> None:
+    """F-WIRE-2, F-API-10: InvalidParams, in words of this library's own; nobody is asked."""
+    server = ScriptedServer(version=HANDSHAKE)
+    asked: list[Any] = []
+
+    async def session() -> None:
+        async with server.client(sampling=asked.append, elicitation=asked.append):
+            reply = await asyncio.wait_for(server.ask(1, method, **params), 1)
+            assert reply["error"]["code"] == -32602
+            assert reason in reply["error"]["message"]
+
+    run(session())
+    assert asked == []
 
 
 def test_an_unknown_request_and_a_ping() -> None:

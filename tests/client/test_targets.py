@@ -14,7 +14,7 @@ import pytest
 from mcpclient.client.handlers import Handlers
 from mcpclient.client.options import DEFAULT, Events, Options, Timeouts
 from mcpclient.client.route import Route
-from mcpclient.client.targets import route_to
+from mcpclient.client.targets import _words_of, route_to
 from mcpclient.errors import UsageError
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.process_stderr import StderrTee
@@ -89,6 +89,34 @@ def test_a_file_is_a_command(tmp_path: Path) -> None:
     program = tmp_path / "my server"
     program.write_text("")
     assert command_of(str(program)) == [str(program)]
+
+
+def test_a_file_is_the_one_seen_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-1, F-STD-1: whichever folder the server starts in; a bare name is searched on PATH."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("server", "server.py"):
+        Path(name).write_text("")
+    program, script = str(tmp_path / "server"), str(tmp_path / "server.py")
+    targets: list[object] = [Path("server"), os.path.join(".", "server")]
+    for found in targets:
+        assert command_of(found, cwd=os.sep) == [program]
+    assert command_of("server") == ["server"]
+    scripts: list[object] = ["server.py", Path("server.py")]
+    for found in scripts:
+        assert command_of(found, cwd=os.sep) == [sys.executable, script]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (r'"C:\Program Files\x.exe" C:\s.js', [r"C:\Program Files\x.exe", r"C:\s.js"]),
+        ("server \"it's\" isn't #1", ["server", "it's", "isn't", "#1"]),
+        (r'server --root="C:\my data"', ["server", r"--root=C:\my data"]),
+    ],
+)
+def test_a_command_line_of_windows(text: str, words: list[str]) -> None:
+    """F-STD-6: only double quotes group words, and a backslash is part of a path."""
+    assert _words_of(text, windows=True) == words
 
 
 def test_what_is_shown_and_remembered() -> None:

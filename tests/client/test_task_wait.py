@@ -208,6 +208,24 @@ def test_the_callers_limit_counts_before_the_time_to_live() -> None:
     virtual_time.run(main())
 
 
+def test_a_server_that_falls_silent_gets_no_more_time_than_there_is() -> None:
+    """F-API-13, F-API-7: the last request does not get its own limit on top of the caller's."""
+    server = StatelessServer((0, task("working", pollIntervalMs=9000)))
+
+    def fall_silent(_: Mapping[str, Any]) -> dict[str, Any] | None:
+        return None if now() else server.states[0][1]
+
+    server.answers["tasks/get"] = fall_silent
+
+    async def main() -> None:
+        async with server.client(tasks=True) as client:
+            with pytest.raises(CallTimeout, match="task t1"):
+                await client.await_task("t1", max_timeout=10)
+            assert now() == pytest.approx(10, abs=0.2)
+
+    virtual_time.run(main())
+
+
 def test_cancelling_the_wait_leaves_the_task_alone() -> None:
     """F-API-13: the task goes on, and can be waited for again."""
     server = StatelessServer((0, task("working")), (9, task("completed", result=DONE)))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mcpclient import OAuth
 from mcpclient.client.handlers import Handlers
 from mcpclient.client.options import DEFAULT, Events, Options, Timeouts
 from mcpclient.client.route import Route
@@ -82,6 +83,16 @@ def test_an_empty_token_is_a_mistake() -> None:
     """F-AUTH-13: it would be sent as one, and refused."""
     with pytest.raises(UsageError, match="empty token"):
         url_route("http://h/", auth=" ")
+
+
+@pytest.mark.parametrize(
+    ("auth", "given"), [(OAuth, "the class OAuth"), (b"s3cret", "bytes"), ({"a": "s3cret"}, "dict")]
+)
+def test_what_cannot_authorize_is_a_mistake(auth: Any, given: str) -> None:
+    """F-AUTH-13: a forgotten call, or a token of the wrong type, which stays unsaid."""
+    with pytest.raises(UsageError, match=f"auth is a token .*, not {given}") as refused:
+        url_route("http://h/", auth=auth)
+    assert "s3cret" not in str(refused.value)
 
 
 @pytest.mark.parametrize(("url", "transport"), [("tcp://h:1", "http"), ("ws://h", "sse")])

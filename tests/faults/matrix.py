@@ -69,9 +69,10 @@ class Expected:
 OUTCOMES = {
     # It went well; the notification is sent; the connection is closed.
     "ok": Expected(),
-    # The same after a pause: a resumed stream, a server that is waited for at the end.
+    # The same after a pause: a resumed stream, a repeated probe, a server that is waited for at the
+    # end.
     "late": Expected(seconds=(0.5, 2.5)),
-    # The same after the patience for the probe, which is longer over HTTP.
+    # The same after the patience for the probe over HTTP.
     "later": Expected(seconds=(5, 10)),
     # The same after a limit: of posting a notification, of silence on a stream.
     "ok30": Expected(seconds=(30, 30.1)),
@@ -119,7 +120,7 @@ GRIDS = {
 both connect           exit!    kill!    (none)    exit!    ok        (one)   ok~     (tcp)    (tcp)     (tcp)      ok~
 both open              exit!    kill!    time!     exit!    ok        (one)   ok~     (tcp)    (tcp)     (tcp)      big!
 handshake initialized  ok!      ok!      ok        ok!      ok        (one)   ok~     (tcp)    (tcp)     (tcp)      ok~
-both probe             ok       ok       later     ok       ok        (one)   ok~     (tcp)    (tcp)     (tcp)      ok
+both probe             ok       ok       late      ok       ok        (one)   ok~     (tcp)    (tcp)     (tcp)      ok
 both request           exit!    kill!    time      exit!    ok        ok      ok~     bad      bad       time~      big
 both stream            exit!    kill!    time      exit!    ok        ok      ok~     (tcp)    (tcp)     (tcp)      ok~
 handshake ask          exit!    kill!    time      exit!    ok~       ok      ok~     (tcp)    (tcp)     (tcp)      big
@@ -135,7 +136,7 @@ both close             ok!      ok!      late!     ok!      ok!       (one)   ok
 both connect           lost!    lost!    (none)    lost!    ok        (one)   ok~     ok~      ok~       ok~        ok~
 both open              lost!    lost!    time!     lost!    ok        (one)   ok~     bad!     bad!      time~!     big!
 handshake initialized  ok!      ok!      ok        ok!      ok        (one)   ok~     ok~      ok~       ok~        ok~
-both probe             ok       ok       later     ok       ok        (one)   ok~     ok       ok        later~     ok
+both probe             ok       ok       late      ok       ok        (one)   ok~     ok       ok        late~      ok
 both request           lost!    lost!    time      lost!    ok        ok      ok~     bad      bad       time~      big
 both stream            lost!    lost!    time      lost!    ok        ok      ok~     ok~      ok~       ok~        ok~
 handshake ask          lost!    lost!    time      lost!    ok~       ok      ok~     bad      bad       time~      big
@@ -157,7 +158,7 @@ both stream            lost!    (tcp)    time      lost!    ok        ok      ok
 both connect           fail!    fail!    time!     fail!    bad!      (one)   bad!    http!    http!     http!      http!
 both open              lost!    lost!    time!     lost!    ok        (one)   bad!    bad!     bad!      time~!     big!
 handshake initialized  ok!      ok!      ok        ok!      ok        (one)   ok!     ok!      ok~       ok~        ok!
-both probe             ok       ok       later     ok       ok        (one)   ok      ok       ok        later~     ok
+both probe             ok       ok       late      ok       ok        (one)   ok      ok       ok        late~      ok
 both request           lost!    lost!    time      lost!    ok        ok      bad!    bad!     bad       time~      big!
 both stream            lost!    lost!    time      lost!    ok        ok      bad!    bad!     ok~       ok~        big!
 handshake ask          lost!    lost!    time      lost!    ok~       ok      bad!    bad!     bad       time~      big!
@@ -232,7 +233,7 @@ handshake notify       ok       ok       ok30~     ok~      ok        (one)   ok
 both connect           lost!    lost!    (none)    (bytes)  ok        (one)   (bytes) (bytes)  (bytes)   (bytes)    (bytes)
 both open              lost!    lost!    time!     (bytes)  ok        (one)   (bytes) (bytes)  (bytes)   (bytes)    (bytes)
 handshake initialized  ok!      ok!      ok        (bytes)  ok        (one)   (bytes) (bytes)  (bytes)   (bytes)    (bytes)
-both probe             ok       ok       later     (bytes)  ok        (one)   (bytes) (bytes)  (bytes)   (bytes)    (bytes)
+both probe             ok       ok       late      (bytes)  ok        (one)   (bytes) (bytes)  (bytes)   (bytes)    (bytes)
 both request           lost!    lost!    time      (bytes)  ok        ok      (bytes) (bytes)  (bytes)   (bytes)    (bytes)
 both stream            lost!    lost!    time      (bytes)  ok        ok      (bytes) (bytes)  (bytes)   (bytes)    (bytes)
 handshake ask          lost!    lost!    time      (bytes)  ok~       ok      (bytes) (bytes)  (bytes)   (bytes)    (bytes)

@@ -154,6 +154,34 @@ def test_a_bomb_costs_little() -> None:
         assert peak < limit
 
 
+@pytest.mark.parametrize(
+    "inner", [b"\0" * 2**22, b"\0\0\0\xff\xff" * 2**20], ids=["much", "nothing"]
+)
+def test_codings_together_expand_no_more_than_one_may(inner: bytes) -> None:
+    """F-WIRE-5: an event stream has no limit of size, and a kilobyte must not become a terabyte.
+
+    The second inner body is of empty blocks: it costs as much time, and nothing comes of it.
+    """
+    if inner[-1]:  # a raw stream without an end
+        bomb = zlib.compress(raw_deflate(inner * 2), 9)
+    else:
+        bomb = zlib.compress(zlib.compress(zlib.compress(inner * 2)))
+    decoder = ContentDecoder("deflate, deflate, deflate", None)
+    size = sum(len(piece) for piece in decoder.decode(bomb))
+    assert decoder.fault is not None
+    assert "bomb" in decoder.fault.reason
+    assert size <= 2**20 + 1100 * len(bomb)
+
+
+def test_work_without_output_gives_empty_pieces() -> None:
+    """F-WIRE-5: so that whoever steps through them can give way to others."""
+    decoder = ContentDecoder("deflate", None)
+    pieces = list(decoder.decode(b"\x78\x9c" + b"\0\0\0\xff\xff" * 20_000))
+    assert decoder.fault is None
+    assert len(pieces) >= 5
+    assert not any(pieces)
+
+
 def test_an_event_stream_is_decoded_as_it_comes() -> None:
     """F-WIRE-5: what the server has flushed comes out at once; nothing waits for the end."""
     for window in (31, 15, -15):

@@ -247,14 +247,14 @@ FAULTY: dict[str, tuple[bytes, Outcome]] = {
             (b"1 1", "bad chunk size"),
             (b"1;a\rb", "bad chunk size"),
             (b"f" * 16, "bad chunk size"),
-            (b"1;" + b"a" * MAX_CHUNK_LINE, "bad end of a chunk"),
+            (b"1;" + b"a" * MAX_CHUNK_LINE, "bad line between chunks"),
         )
     },
-    "chunk too long": (CHUNKED + b"2\r\nabc\r\n", Outcome(200, b"ab", fault="bad end of a chunk")),
+    "chunk too long": (CHUNKED + b"2\r\nabc\r\n", Outcome(200, b"ab", fault="bad line between")),
     "chunk one too long": (CHUNKED + b"2\r\nabc\n", Outcome(200, b"ab", fault="longer than")),
     "chunk without line end": (
         CHUNKED + b"2\r\nab0\r\n\r\n",
-        Outcome(200, b"ab", fault="bad end of a chunk"),
+        Outcome(200, b"ab", fault="bad line between chunks"),
     ),
     "bad trailer": (CHUNKED + b"0\r\na : b\r\n\r\n", Outcome(200, fault="bad header name")),
     "other transfer coding": (

@@ -98,6 +98,11 @@ def test_what_is_no_url_is_refused(text: str) -> None:
         "http://user:s3cret@/",
         "ftp://user:s3cret@host/?s3cret",
         "http://user:p#s3cret@a b/",
+        "http://user:s3cret?x@host/",
+        "http://user:s3cret#x@host/",
+        "user:s3cret@host/",
+        "user:s3cret?x@host//y",
+        "host/mcp?url=ftp://s3cret",
         "http://a b/?token=s3cret",
     ],
 )

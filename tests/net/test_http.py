@@ -16,6 +16,7 @@ from mcpclient.framing.uri import Url, parse_url
 from mcpclient.net import http
 from mcpclient.net.dialing import Dialer
 from mcpclient.net.http import Exchange, HttpClient, HttpRequest
+from mcpclient.net.network_options import NetworkOptions
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
 from tests.support.virtual_time import run
 
@@ -411,6 +412,79 @@ def test_a_sink_that_has_had_enough_of_a_bomb_gets_no_more_of_it() -> None:
     with_server(answer_with(200, {"Content-Encoding": "gzip"}, bomb), work)
 
 
+BOMB = bytes(2**22)  # 64 pieces
+SQUEEZED = compressed(BOMB, "gzip")
+
+
+def test_a_bomb_is_decoded_a_little_in_each_turn_of_the_loop() -> None:
+    """F-WIRE-5: few bytes that become many hold up nothing else, and their connection is kept."""
+    turns: list[int] = []
+
+    async def count(sink: Recorder) -> None:
+        while not sink.over.done():
+            turns.append(sink.pieces)
+            await asyncio.sleep(0)
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = Recorder()
+        client.request(HttpRequest("GET", server.url(), ()), sink)
+        await count(sink)
+        assert (sink.body, sink.error) == (BOMB, None)
+        assert (await fetch(client, server.url())).body == b"hello"
+        assert [request.connection for request in server.requests] == [1, 1]
+
+    bomb = answer_with(200, {"Content-Encoding": "gzip"}, SQUEEZED)
+    with_server(in_turn(bomb, hello), work)
+    assert max(after - before for before, after in zip(turns, turns[1:])) <= 4
+
+
+async def eight_pieces(sink: Recorder) -> None:
+    """Wait until the decoding has got so far."""
+    there = asyncio.Event()
+    sink.on_body = lambda: there.set() if sink.pieces == 8 else None
+    await there.wait()
+
+
+def test_a_body_may_be_given_up_while_it_is_decoded() -> None:
+    """F-WIRE-5, F-HTTP-8: between two turns, too."""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = Recorder()
+        exchange = client.request(HttpRequest("GET", server.url(), ()), sink)
+        await eight_pieces(sink)
+        exchange.abort()
+        await asyncio.sleep(1)
+        assert sink.pieces == 8
+        assert not client._connections
+
+    with_server(answer_with(200, {"Content-Encoding": "gzip"}, SQUEEZED), work)
+
+
+@pytest.mark.parametrize("length", [len(SQUEEZED), len(SQUEEZED) + 1], ids=["whole", "cut"])
+def test_a_connection_lost_while_its_answer_is_decoded(length: int) -> None:
+    """F-WIRE-5: as over TLS, where the end may be read with the answer. What is there counts."""
+
+    async def handler(request: Request, answer: Answer) -> None:
+        answer.head(200, {"Content-Encoding": "gzip", "Content-Length": str(length)})
+        answer.raw(SQUEEZED)
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = Recorder()
+        client.request(HttpRequest("GET", server.url(), ()), sink)
+        await eight_pieces(sink)
+        (connection,) = client._connections
+        connection.connection_lost(ConnectionResetError())
+        await sink.over
+        assert sink.body == BOMB
+        if length == len(SQUEEZED):
+            assert sink.error is None
+        else:
+            assert isinstance(sink.error, ConnectionLost)
+        assert (await fetch(client, server.url())).pieces == 64
+
+    with_server(in_turn(handler, answer_with(200, {"Content-Encoding": "gzip"}, SQUEEZED)), work)
+
+
 # Cookies
 
 
@@ -532,6 +606,19 @@ def test_no_server_is_a_failure_to_connect() -> None:
         assert isinstance(sink.error, ConnectFailed)
 
     with_server(hello, work)
+
+
+def test_an_option_of_a_wrong_type_is_told_and_not_waited_for() -> None:
+    """F-LIFE-7: whatever goes wrong while connecting, the request ends."""
+
+    async def main() -> None:
+        client = HttpClient(Dialer(NetworkOptions(ca_file=5)))  # type: ignore[arg-type]
+        sink = await fetch(client, parse_url("https://localhost:1/"))
+        await client.close()
+        assert isinstance(sink.error, ConnectFailed)
+        assert "TypeError" in sink.error.reason
+
+    run(main())
 
 
 def test_an_aborted_request_closes_its_connection_and_is_silent() -> None:

@@ -110,10 +110,35 @@ def test_a_folder_that_cannot_be_made_still_locks_tasks(tmp_path: Path) -> None:
     assert events == ["a in", "a out", "b in", "b out"]
 
 
+@pytest.mark.needs_posix
+def test_a_forked_child_does_not_go_on_holding_a_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-AUTH-9: a copied descriptor is what a fork leaves in the child."""
+    copies: list[int] = []
+
+    def lock_and_copy(descriptor: int) -> None:
+        lock_descriptor(descriptor)
+        copies.append(os.dup(descriptor))
+
+    lock_descriptor = locks._lock_descriptor
+    monkeypatch.setattr(locks, "_lock_descriptor", lock_and_copy)
+
+    async def main() -> None:
+        for folder in (LockFolder(tmp_path), LockFolder(tmp_path)):
+            await asyncio.wait_for(hold(folder.lock("name"), [], "a"), 10)
+
+    try:
+        asyncio.run(main())
+    finally:
+        for copy in copies:
+            os.close(copy)
+
+
 class Unsupported:
     """`fcntl` on a file system that knows no locks."""
 
-    LOCK_EX = LOCK_NB = 0
+    LOCK_EX = LOCK_NB = LOCK_UN = 0
 
     def flock(self, descriptor: int, operation: int) -> None:
         raise OSError(errno.ENOLCK, "no locks available")

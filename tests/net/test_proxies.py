@@ -44,6 +44,21 @@ def test_the_environment_names_the_proxy(
     assert chosen(url, variables) == expected
 
 
+class WindowsEnvironment(dict[str, str]):
+    """`os.environ` as Windows has it: names in upper case, found in any."""
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(str(name).upper())
+
+
+def test_windows_has_only_names_in_upper_case() -> None:
+    """F-HTTP-12: and a stranger's header is not taken for a proxy there, either."""
+    environ = WindowsEnvironment({"HTTP_PROXY": PROXY})
+    assert chosen("http://a.test", environ) == PROXY
+    environ["REQUEST_METHOD"] = "GET"
+    assert chosen("http://a.test", environ) is None
+
+
 COVERED = [
     ("*", "http://anything.test"),
     ("a.test", "http://a.test"),

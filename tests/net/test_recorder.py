@@ -14,6 +14,7 @@ from mcpclient.errors import ConnectionLost, UsageError
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.net.recorder import HttpChannel, Recorder, read_recording
+from mcpclient.protocol.transcript import read_transcripts
 
 
 def head(status: int = 200, kind: str = "application/json") -> ResponseHead:
@@ -32,7 +33,7 @@ class Written:
     def records(self) -> list[dict[str, Any]]:
         records = [json.loads(line) for line in self.lines]
         for record in records:
-            assert 0 <= record.pop("time") < 60
+            assert 0 <= record.pop("time", 0) < 60
         return records
 
     def channel(self) -> HttpChannel:
@@ -194,3 +195,42 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "image").write_bytes(b"\x89PNG\xff")
     with pytest.raises(UsageError, match="cannot read the recording"):
         read_recording(tmp_path / "image")
+
+
+def test_behind_a_101_there_is_no_body_to_wait_for() -> None:
+    """F-SHOW-6: the head of an opened WebSocket is written before its first message."""
+    written = Written()
+    written.channel().head_received(head(101))
+    (record,) = written.records
+    assert record["http"]["status"] == 101
+    assert "end" not in record
+
+
+def test_the_secrets_among_variables_are_known() -> None:
+    """F-AUTH-12: whatever the server does with them; what can be no variable is for others."""
+    written = Written()
+    variables: dict[Any, Any] = {
+        "MY_KEY": "long-s3cret",
+        "DATABASE": "db://u:other-s3cret@host",
+        "MODE": "production",
+        "WRONG": 5,
+        6: "six",
+    }
+    written.recorder.learn(variables)
+    written.recorder.stderr_line("long-s3cret other-s3cret production")
+    assert written.records[0]["text"] == "redacted-1 redacted-2 production"
+
+
+def test_a_message_of_any_depth_is_written(caplog: pytest.LogCaptureFixture) -> None:
+    """F-SHOW-6, F-SHOW-8: and can be read again."""
+    written = Written()
+    message: Any = {"password": "s3cret"}
+    for _ in range(5000):
+        message = [message]
+    written.recorder.begin("stdio", "server?token=s3cret")
+    written.recorder.record("received", "stdio", {"message": {"id": 1, "result": message}})
+    header, record = read_transcripts(written.lines)[0].header, written.records[1]
+    assert header["target"] == "server?token=redacted-1"
+    assert record["text"].startswith('{"id":1,"result":[[[[')
+    assert '{"password":"redacted-1"}' in record["text"]
+    assert not caplog.text

@@ -8,6 +8,7 @@ import json
 import os
 import stat
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -52,6 +53,13 @@ def test_memory_is_a_copy() -> None:
     put(store, "a", record)
     record["list"].append(1)
     assert get(store, "a") == {"list": []}
+
+
+@pytest.mark.parametrize("kind", ["memory", "file"])
+def test_any_mapping_is_a_record(kind: str, path: Path) -> None:
+    store = MemoryStore() if kind == "memory" else FileStore(path)
+    put(store, "a", MappingProxyType({"x": 1}))
+    assert get(store, "a") == {"x": 1}
 
 
 @pytest.mark.parametrize("kind", ["memory", "file"])

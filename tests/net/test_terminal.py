@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
 import os
 import sys
@@ -61,21 +62,44 @@ def test_the_end_of_input() -> None:
             asyncio.run(Terminal(source, io.StringIO()).read_line())
 
 
-def no_readers(self: object, descriptor: int, callback: object) -> None:
-    raise NotImplementedError
+def test_a_terminal_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-8: the event loop would call the reader for ever."""
+
+    def gone(descriptor: int, size: int) -> bytes:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with pipe() as (source, keyboard):
+        keyboard.write("x")
+        keyboard.flush()
+        monkeypatch.setattr(os, "read", gone)
+        with pytest.raises(EOFError):
+            asyncio.run(Terminal(source, io.StringIO()).read_line())
 
 
-def test_a_loop_without_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def as_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcpclient.net.terminal._WATCHES_TERMINALS", False)
+
+
+@pytest.mark.usefixtures("as_on_windows")
+def test_a_loop_that_cannot_watch_a_terminal() -> None:
     """F-AUTH-8: as on Windows: a thread reads, and nobody waits for it."""
-    monkeypatch.setattr(asyncio.SelectorEventLoop, "add_reader", no_readers)
     with pipe() as (source, keyboard):
         keyboard.write("text\n")
         keyboard.flush()
         assert asyncio.run(Terminal(source, io.StringIO()).read_line()) == "text"
 
 
-def test_a_thread_that_comes_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asyncio.SelectorEventLoop, "add_reader", no_readers)
+@pytest.mark.usefixtures("as_on_windows")
+def test_a_thread_whose_terminal_fails() -> None:
+    source = io.StringIO()
+    source.close()
+    with pytest.raises(EOFError):
+        asyncio.run(Terminal(source, io.StringIO()).read_line())
+
+
+@pytest.mark.usefixtures("as_on_windows")
+def test_a_thread_that_comes_too_late() -> None:
     with pipe() as (source, keyboard):
 
         async def main() -> None:

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
 
 from mcpclient.errors import ConnectFailed, HttpError, McpError, ProtocolViolation
 from mcpclient.framing.uri import parse_url
+from mcpclient.net.dialing import Dialer
+from mcpclient.net.network_options import NetworkOptions
+from mcpclient.net.recorder import Recorder
 from mcpclient.net.websocket import WebSocketConnection, WebSocketSettings
 from mcpclient.net.websocket_opening import open_websocket
 from tests.net.peers import dialer_with
@@ -38,7 +42,7 @@ def failure(script: Script) -> McpError:
     return virtual_time.run(scenario())
 
 
-def answer(text: str) -> Script:
+def answer_with(text: str) -> Script:
     async def script(peer: Peer) -> None:
         await peer.read_request()
         peer.writer.write(text.encode())
@@ -126,7 +130,7 @@ ACCEPT = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: 
 )
 def test_an_answer_that_breaks_the_protocol(text: str, reason: str) -> None:
     """F-WIRE-6: the accept check, the upgrade, and what is no HTTP at all."""
-    error = failure(answer(text))
+    error = failure(answer_with(text))
     assert isinstance(error, ProtocolViolation)
     assert reason in str(error)
     assert "ws://127.0.0.1:" in str(error)
@@ -145,7 +149,7 @@ def test_a_subprotocol_that_was_not_offered() -> None:
 @pytest.mark.parametrize("body_end", ["Content-Length: 9\r\n\r\nno tokens", "\r\nno tokens"])
 def test_a_refusal_keeps_status_headers_and_body(body_end: str) -> None:
     """F-HTTP-7: as over HTTP; a body without an end is waited for a moment only."""
-    error = failure(answer(f"HTTP/1.1 401 No\r\nWWW-Authenticate: Bearer\r\n{body_end}"))
+    error = failure(answer_with(f"HTTP/1.1 401 No\r\nWWW-Authenticate: Bearer\r\n{body_end}"))
     assert isinstance(error, HttpError)
     assert error.status == 401
     assert error.authenticate == ("Bearer",)
@@ -167,7 +171,7 @@ def test_a_refusal_that_is_cut_short() -> None:
 
 def test_the_body_of_a_refusal_is_bounded() -> None:
     """F-HTTP-7: 64 KiB of it are kept."""
-    error = failure(answer(f"HTTP/1.1 500 Oh\r\nContent-Length: 99999\r\n\r\n{'x' * 99999}"))
+    error = failure(answer_with(f"HTTP/1.1 500 Oh\r\nContent-Length: 99999\r\n\r\n{'x' * 99999}"))
     assert isinstance(error, HttpError)
     assert len(error.body) == 65536
 
@@ -176,7 +180,7 @@ def test_the_body_of_a_refusal_is_bounded() -> None:
 def test_redirects_are_refused(status: int) -> None:
     """F-HTTP-8: the caller is told, and no header goes anywhere else."""
     text = f"HTTP/1.1 {status} Moved\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n"
-    error = failure(answer(text))
+    error = failure(answer_with(text))
     assert isinstance(error, HttpError)
     assert error.status == status
     assert "redirect that is not followed" in str(error)
@@ -224,3 +228,112 @@ def test_giving_up_closes_the_connection() -> None:
             await closed.wait()
 
     asyncio.run(scenario())
+
+
+class Taped:
+    """A connection that is opened with a recorder."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._dialer = Dialer(NetworkOptions(recorder=Recorder(self.lines.append)))
+
+    async def open(self, url: str) -> WebSocketConnection:
+        headers = [("Authorization", "Bearer s3cret-token")]
+        settings = WebSocketSettings(ping_interval=None)
+        target = parse_url(f"{url}?key=s3cret-key")
+        return await open_websocket(self._dialer, target, headers, Messages(), settings)
+
+    def refused(self, script: Script) -> list[dict[str, Any]]:
+        """What is written of an opening that fails, without times."""
+
+        async def scenario() -> None:
+            async with websocket_server(script) as url:
+                with pytest.raises(McpError):
+                    await self.open(url)
+
+        virtual_time.run(scenario())
+        return self.records
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        assert "s3cret" not in "".join(self.lines)
+        records = [json.loads(line) for line in self.lines]
+        for record in records:
+            assert record.pop("channel") == "websocket"
+            assert record.pop("time") >= 0
+        return records
+
+
+def test_the_opening_is_written_down() -> None:
+    """F-SHOW-6, F-AUTH-12: the request and its answer, as other heads are."""
+    taped = Taped()
+
+    async def script(peer: Peer) -> None:
+        await peer.accept(
+            "X-Echo: s3cret-token", "Set-Cookie: a=s3cret-too", then=frame(TEXT, b"x")
+        )
+        await peer.reader.read()
+
+    async def scenario() -> None:
+        async with websocket_server(script) as url:
+            (await taped.open(url)).abort()
+
+    asyncio.run(scenario())
+    request, answer = taped.records
+    assert (request["direction"], answer["direction"]) == ("sent", "received")
+    assert request["http"]["method"] == "GET"
+    assert request["http"]["target"] == "/mcp?key=redacted-1"
+    assert ["Authorization", "Bearer redacted-3"] in request["http"]["headers"]
+    assert ["Sec-WebSocket-Protocol", "mcp"] in request["http"]["headers"]
+    assert (answer["http"]["status"], answer["http"]["reason"]) == (101, "Switching Protocols")
+    assert ["x-echo", "redacted-3"] in answer["http"]["headers"]
+    assert set(answer) == {"direction", "http"}
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("HTTP/1.1 401 No\r\nContent-Length: 15\r\n\r\nno s3cret-token", "complete"),
+        ("HTTP/1.1 404 No\r\n\r\nno s3cret-token", "closed"),
+    ],
+)
+def test_a_refusal_is_written_down(text: str, ends: str) -> None:
+    """F-SHOW-6: with what is known of its body, and whether more of it was waited for."""
+    _, *answer = Taped().refused(answer_with(text))
+    assert answer[0]["http"]["status"] in (401, 404)
+    assert answer[0]["text"] == "no redacted-3"
+    assert answer[-1]["end"] == ends
+    assert answer[-1]["direction"] == ("received" if ends == "complete" else "sent")
+
+
+def test_a_refusal_that_is_cut_short_is_written_down() -> None:
+    """F-SHOW-6"""
+
+    async def script(peer: Peer) -> None:
+        await peer.read_request()
+        peer.writer.write(b"HTTP/1.1 503 Busy\r\nContent-Length: 100\r\n\r\nlater")
+
+    _, answer, end = Taped().refused(script)
+    assert answer["text"] == "later"
+    assert end == {"direction": "note", "end": "closed by the server"}
+
+
+def test_a_wrong_acceptance_is_written_down() -> None:
+    """F-SHOW-6: it may show what was wrong."""
+    _, answer = Taped().refused(answer_with(f"{ACCEPT}Sec-WebSocket-Accept: wrong\r\n\r\n"))
+    assert ["sec-websocket-accept", "wrong"] in answer["http"]["headers"]
+
+
+def test_giving_up_a_refusal_loses_none_of_it() -> None:
+    """F-SHOW-6: cancelled while its body is waited for."""
+    taped = Taped()
+
+    async def scenario() -> None:
+        async with websocket_server(answer_with("HTTP/1.1 403 No\r\n\r\n")) as url:
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(taped.open(url), 0.5)
+
+    virtual_time.run(scenario())
+    _, answer, end = taped.records
+    assert answer["http"]["status"] == 403
+    assert end == {"direction": "sent", "end": "closed"}

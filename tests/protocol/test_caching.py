@@ -159,6 +159,7 @@ def test_what_cannot_be_written_down_is_not_kept() -> None:
         deep = {"in": deep}
     cache = ResponseCache()
     cache.keep(key(), ME, result(deep=deep), now=0)
+    cache.keep(key(), ME, result(of_another_type={1, 2}), now=0)
     assert len(cache) == 0
     while deep:  # taken apart here, for the interpreter would do it by recursion
         deep = deep["in"]

@@ -142,10 +142,10 @@ def test_calls_without_arguments(arguments: object) -> None:
 @pytest.mark.parametrize(
     ("calls", "problem"),
     [
-        ("f", "no list"),
+        ("f", "not a list"),
         (["f"], "has no function"),
         ([{"id": "c"}], "has no function"),
-        ([{"id": "c", "function": {"name": "f", "arguments": "{"}}], "no JSON"),
+        ([{"id": "c", "function": {"name": "f", "arguments": "{"}}], "not JSON"),
         ([{"id": "c", "function": {"name": "f", "arguments": "[]"}}], "has no input"),
         ([{"function": {"name": "f", "arguments": "{}"}}], "has no id"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -396,3 +397,34 @@ def test_several_connections_are_one_conversation() -> None:
     first = Transcript({}, [{"time": 0.0, **post(1, ask(1))}, {"time": 1.0, **head(1, 405)}])
     second = Transcript({}, [{"time": 0.0, **sent(ask(1))}, {"time": 2.0, **got(result(1))}])
     assert [call.ended_at for call in read_calls([first, second]).calls] == [1.0, 2.0]
+
+
+def test_the_opening_of_a_websocket_is_nothing_that_was_said() -> None:
+    """F-SHOW-8: nor is a refusal, after which the client has logged in."""
+
+    def opening(direction: str, **facts: Any) -> dict[str, Any]:
+        return {"direction": direction, "channel": "websocket", **facts}
+
+    request = opening("sent", http={"method": "GET", "target": "/", "headers": []})
+    refusal = opening("received", http={"status": 401, "headers": []}, text="no", end="complete")
+    answer = opening("received", http={"status": 101, "headers": []})
+    conversation = read(
+        request,
+        refusal,
+        request,
+        answer,
+        sent(ask(1), "websocket"),
+        got(result(1, a=1), "websocket"),
+        transport="ws",
+    )
+    (call,) = conversation.calls
+    assert told(call) == [{"a": 1}]
+    assert conversation.before == call.after == []
+    assert conversation.never_opened is None
+
+
+def test_what_is_deep_is_read_from_text() -> None:
+    """F-SHOW-8"""
+    text = '{"jsonrpc":"2.0","id":1,"result":{"a":' + "[" * 300 + "]" * 300 + "}}"
+    conversation = read(sent(ask(1)), {"direction": "received", "channel": "stdio", "text": text})
+    assert json.dumps(conversation.calls[0].answer, separators=(",", ":")) == text

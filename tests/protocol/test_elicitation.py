@@ -89,10 +89,12 @@ def test_loopback_needs_no_encryption() -> None:
         ({"mode": "voice"}, "mode 'voice' was not declared"),
         ({"message": "m"}, "without a requestedSchema"),
         ({"requestedSchema": {"type": "object"}}, "without a requestedSchema"),
+        ({"requestedSchema": {"properties": {}}}, "without a message"),
+        ({"message": 5, "requestedSchema": {"properties": {}}}, "without a message"),
     ],
 )
 def test_requests_that_break_the_rules(raw: dict[str, Any], reason: str) -> None:
-    """F-API-10: a mode that was not declared, a form without fields."""
+    """F-API-10: a mode that was not declared, a form without fields, no word to the user."""
     with pytest.raises(ProtocolViolation, match=reason):
         check_request(ElicitationRequest(raw), {"form": None})
 
@@ -107,8 +109,10 @@ def test_a_visit_to_what_is_no_web_page(url: object) -> None:
 
 
 def test_requests_in_order() -> None:
-    check_request(ElicitationRequest({"requestedSchema": {"properties": {}}}), {"form": None})
-    check_request(ElicitationRequest({"mode": "url", "url": "HTTP://x.example"}), {"url": None})
+    form = {"message": "m", "requestedSchema": {"properties": {}}}
+    check_request(ElicitationRequest(form), {"form": None})
+    visit = {"message": "m", "mode": "url", "url": "HTTP://x.example"}
+    check_request(ElicitationRequest(visit), {"url": None})
 
 
 def test_defaults() -> None:

@@ -128,9 +128,9 @@ def test_single_values(text: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("just text", "no mapping"),
-        ("- a", "no mapping"),
-        ("", "no mapping"),
+        ("just text", "not a mapping"),
+        ("- a", "not a mapping"),
+        ("", "not a mapping"),
         ("a: 1\na: 2", "line 2: the key 'a' is there twice"),
         ("a: 1\n  b: 2", "a key stands inside a text"),
         ("a: 'x'\n  b: 2", "indented as nothing else"),
@@ -142,7 +142,7 @@ def test_single_values(text: str, value: object) -> None:
         ("a: !!str x", "not read here"),
         ("&a b: c", "not read here"),
         ("? b: c", "not read here"),
-        ("\ta: 1", "a tab is no indentation"),
+        ("\ta: 1", "a tab cannot be used for indentation"),
         ("a:\n    b: 1\n  c: 2", "indented as nothing else"),
         ("a: |\n    x\n  y\nb: 1", "not indented like it"),
         ("'open: 1", "not closed"),

@@ -29,7 +29,7 @@ from mcpclient.protocol.era_handshake import HandshakeEra
 from mcpclient.protocol.era_stateless import StatelessEra
 from mcpclient.protocol.negotiate import (
     PATIENT_PROBE_TIMEOUT,
-    PROBE_TIMEOUT,
+    PROBE_TIMEOUTS,
     Agreement,
     Ask,
     Effect,
@@ -79,8 +79,8 @@ def describe(effect: Effect) -> str:
         return f"initialize {effect.params['protocolVersion']}"
     if isinstance(effect, Ask):
         assert (effect.method, effect.params) == ("server/discover", None)
-        patience = "probe" if effect.timeout == PROBE_TIMEOUT else "discover"
-        return f"{patience} {effect.era.version}"
+        patience = {PROBE_TIMEOUTS[0]: "probe", PROBE_TIMEOUTS[1]: "probe again"}
+        return f"{patience.get(effect.timeout or 0, 'discover')} {effect.era.version}"
     if isinstance(effect, Tell):
         return f"tell {effect.method}"
     if isinstance(effect, OpenServerChannel):
@@ -122,8 +122,10 @@ def refused(status: int) -> HttpError:
 
 
 PROBE = "probe 2026-07-28"
+PROBE_AGAIN = "probe again 2026-07-28"
 NO_METHOD = PeerError(-32601, "Method not found")
 TIMEOUT = CallTimeout("server/discover", 5.0)
+SILENCE: Conversation = [(PROBE, TIMEOUT), (PROBE_AGAIN, TIMEOUT)]
 EXITED = ProcessExited(["server"], 1, "Traceback")
 
 # What the server does with the probe, and where that leads.
@@ -136,13 +138,14 @@ STATELESS: dict[str, Conversation] = {
     ],
     "same version named": [(PROBE, unsupported("2026-07-28")), (PROBE, discovered())],
     # Silence may be a slow start: the refusal of initialize shows that the server runs by now.
+    "soon": [(PROBE, TIMEOUT), (PROBE_AGAIN, discovered())],
     "slow": [
-        (PROBE, TIMEOUT),
+        *SILENCE,
         ("initialize 2025-11-25", NO_METHOD),
         ("discover 2026-07-28", discovered()),
     ],
     "slow, naming versions": [
-        (PROBE, TIMEOUT),
+        *SILENCE,
         ("initialize 2025-11-25", unsupported("2026-07-28")),
         ("discover 2026-07-28", discovered()),
     ],
@@ -180,7 +183,7 @@ HANDSHAKE: dict[str, Conversation] = {
         ("restart", None),
         *handshake(),
     ],
-    "silent": [(PROBE, TIMEOUT), *handshake("2025-03-26")],
+    "silent": [*SILENCE, *handshake("2025-03-26")],
     "exits on the probe": [(PROBE, EXITED), ("restart", None), *handshake()],
     "exits after refusing the probe": [
         (PROBE, NO_METHOD),
@@ -188,8 +191,15 @@ HANDSHAKE: dict[str, Conversation] = {
         ("restart", None),
         *handshake(),
     ],
-    "exits late on the probe": [
+    "exits at the next message": [
         (PROBE, TIMEOUT),
+        (PROBE_AGAIN, EXITED),
+        ("restart", None),
+        *handshake(),
+    ],
+    "refuses the second probe": [(PROBE, TIMEOUT), (PROBE_AGAIN, NO_METHOD), *handshake()],
+    "exits late on the probe": [
+        *SILENCE,
         ("initialize 2025-11-25", EXITED),
         ("restart", None),
         *handshake(),
@@ -229,7 +239,7 @@ FAILURES: dict[str, Conversation] = {
         ("initialize 2025-11-25", ConnectionLost("again")),
     ],
     "silent for good": [
-        (PROBE, TIMEOUT),
+        *SILENCE,
         ("initialize 2025-11-25", CallTimeout("initialize", 30.0)),
     ],
     "http 503": [(PROBE, refused(503)), ("initialize 2025-11-25", refused(503))],
@@ -289,12 +299,27 @@ def test_a_refusal_is_kept_over_a_vague_second_one() -> None:
         converse(
             plan(),
             [
-                (PROBE, TIMEOUT),
+                *SILENCE,
                 ("initialize 2025-11-25", refusal),
                 ("discover 2026-07-28", NO_METHOD),
             ],
         )
     assert caught.value is refusal
+
+
+def test_why_a_server_ended_is_kept_over_a_second_start_that_takes_too_long() -> None:
+    """F-LIFE-3, F-STD-7: it gave up for lack of a database; starting it again was no cure."""
+    with pytest.raises(ProcessExited) as caught:
+        converse(
+            plan(),
+            [
+                *SILENCE,
+                ("initialize 2025-11-25", EXITED),
+                ("restart", None),
+                ("initialize 2025-11-25", CallTimeout("initialize", 20.0)),
+            ],
+        )
+    assert caught.value is EXITED
 
 
 # Legacy HTTP+SSE
@@ -518,4 +543,4 @@ def test_where_every_request_is_answered_the_probe_waits_longer() -> None:
         first = next(negotiate(Plan(IDENTITY, "here", answers_all=answers_all)))
         assert isinstance(first, Ask)
         waits.append(first.timeout)
-    assert waits == [PROBE_TIMEOUT, PATIENT_PROBE_TIMEOUT]
+    assert waits == [PROBE_TIMEOUTS[0], PATIENT_PROBE_TIMEOUT]

@@ -197,3 +197,112 @@ def test_a_whole_record() -> None:
         "text": "token",
     }
     assert json.dumps(request).count("s3cret") == 2, "the record given is not changed"
+
+
+def nested(depth: int, innermost: Any) -> Any:
+    """Objects and lists in turn around a value."""
+    for level in range(depth):
+        innermost = [innermost] if level % 2 else {"a": innermost}
+    return innermost
+
+
+def test_a_known_secret_is_no_name_of_a_member_either() -> None:
+    """F-AUTH-12: as where a server counts by key who has called."""
+    redactor = Redactor()
+    redactor.name_of("long-s3cret")
+    counts = {"calls": {"long-s3cret": 2, "https://h/?token=other": 1}, 3: None}
+    assert redactor.message(counts) == {
+        "calls": {"redacted-1": 2, "https://h/?token=redacted-2": 1},
+        3: None,
+    }
+
+
+def test_any_depth_is_searched() -> None:
+    """F-SHOW-6, F-AUTH-12"""
+    shown = Redactor().message(nested(20_000, {"password": "s3cret"}))
+    for level in reversed(range(20_000)):
+        shown = shown[0] if level % 2 else shown["a"]
+    assert shown == {"password": "redacted-1"}
+
+
+def test_what_contains_itself_is_refused() -> None:
+    loop: list[Any] = []
+    loop.append(loop)
+    with pytest.raises(ValueError, match="contains itself"):
+        Redactor().message(loop)
+
+
+def test_a_tuple_is_a_list() -> None:
+    """F-AUTH-12: a caller may give one, and JSON knows no other."""
+    message = {"tokens": ("s3cret", 1), "list": ({"password": "other"},)}
+    assert Redactor().message(message) == {
+        "tokens": ["redacted-1", 1],
+        "list": [{"password": "redacted-2"}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('{"access_token": "s3c', '{"access_token": "redacted-1'),
+        ('{"access_token": "s3c\\', '{"access_token": "redacted-1'),
+        ('{"tokens": ["s3", "cret"]}', '{"tokens": ["redacted-1", "redacted-2"]}'),
+        ('["{\\"token\\": \\"s3\\"}"]', '["{\\"token\\": \\"redacted-1\\"}"]'),
+        ('"{\\"token\\":\\"s3\\"}"', '"{\\"token\\":\\"redacted-1\\"}"'),
+        ('{"n":NaN,"a":1,"a":[ 2 ]}', '{"n":NaN,"a":1,"a":[ 2 ]}'),
+        ("access_token=s3&scope=x", "access_token=redacted-1&scope=x"),
+        ("a://u:s3%20@h and b://h:1/p@", "a://u:redacted-1@h and b://h:1/p@"),
+    ],
+)
+def test_text_that_hides_more(text: str, shown: str) -> None:
+    """F-AUTH-12: cut off, in lists, in JSON in JSON, in a form; and where there is no secret,
+    nothing is changed.
+    """
+    assert Redactor().text(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'it is k3y/ü "it"',
+        "GET /?q=k3y%2F%C3%BC+%22it%22",
+        "GET /?q=k3y/%C3%BC%20%22it%22",
+        'he said: k3y/ü \\"it\\".',
+        '{"a": "k3y/\\u00fc \\"it\\""}',
+    ],
+)
+def test_a_secret_is_known_however_it_is_spelled(text: str) -> None:
+    """F-AUTH-12: in a URL as it was sent or otherwise, in a form, in JSON."""
+    redactor = Redactor()
+    assert redactor.url("/?q=k3y/%C3%BC%20%22it%22") == "/?q=redacted-1"
+    assert "k3y" not in redactor.text(text)
+
+
+def test_a_key_given_as_a_user_without_a_password() -> None:
+    """F-AUTH-12"""
+    redactor = Redactor()
+    value = base64.b64encode(b"long-s3cret:").decode()
+    redactor.headers([("Authorization", f"Basic  {value}")])
+    assert "s3cret" not in redactor.text("no user long-s3cret here")
+
+
+@pytest.mark.parametrize("name", ["Mcp-Auth", "Sec-Mine", "Tracer", "Contents", "X-Accept"])
+def test_what_only_sounds_like_a_known_header_is_a_secret(name: str) -> None:
+    """F-AUTH-12"""
+    assert Redactor().headers([(name, "s3cret")], sent=True) == [[name, "redacted-1"]]
+
+
+def test_every_part_of_a_record() -> None:
+    """F-AUTH-12: a cookie in quotes, the server's words for a status, bytes that are no UTF-8."""
+    redactor = Redactor()
+    redactor.headers([("Set-Cookie", 'a="long-s3cret"; Path=/')])
+    record = {
+        "http": {"status": 401, "reason": "no long-s3cret", "headers": []},
+        "base64": base64.b64encode(b"\xff long-s3cret").decode(),
+        "target": "mine?token=other",
+    }
+    assert redactor.record(record) == {
+        "http": {"status": 401, "reason": "no redacted-1", "headers": []},
+        "base64": base64.b64encode(b"\xff redacted-1").decode(),
+        "target": "mine?token=redacted-2",
+    }

@@ -101,6 +101,11 @@ def test_content_by_type() -> None:
     [
         (None, "without messages"),
         ([{"role": "system", "content": text("x")}], "without messages"),
+        ("hello", "without messages"),
+        (["hello"], "without messages"),
+        ([{"role": "user"}], "without messages"),
+        ([{"role": "user", "content": "hello"}], "without messages"),
+        ([{"role": "user", "content": [text("x"), 7]}], "without messages"),
         ([assistant(TOOL_USE), user(TOOL_RESULT, text("x"))], "mixed with other content"),
         ([assistant(TOOL_USE), user(text("x"))], "tool result missing"),
         ([assistant(TOOL_USE)], "tool result missing"),
@@ -177,8 +182,8 @@ def test_content_of_every_kind() -> None:
         ({"content": {"type": "text"}}, "its text content has no text"),
         ({"content": {"type": "image", "data": b"", "mimeType": "x"}}, "has no data"),
         ({"content": {**TOOL_USE, "input": "{}"}}, "has no input"),
-        ({"content": "x", "model": 5}, "its model is no text"),
-        ({"content": "x", "stopReason": 5}, "its stopReason is no text"),
+        ({"content": "x", "model": 5}, "its model is not text"),
+        ({"content": "x", "stopReason": 5}, "its stopReason is not text"),
     ],
 )
 def test_answers_of_the_wrong_shape(answer: object, problem: str) -> None:

@@ -59,7 +59,7 @@ def test_an_entry() -> None:
         ({"frontmatter": {"name": "doc", "description": "d"}}, "not called 'doc'"),
         ({"resources": None}, "neither a list nor"),
         ({"resources": "live"}, "neither a list nor"),
-        ({"resources": [1]}, "is no object"),
+        ({"resources": [1]}, "is not an object"),
         ({"resources": []}, "does not list its SKILL.md"),
         ({"resources": [file_entry("skill://other/x", b"")]}, "outside of its directory"),
         ({"resources": [file_entry(URI, TEXT)] * 2}, "twice"),
@@ -140,6 +140,7 @@ def test_relative_references() -> None:
     assert skill().resolve("ref/FORMS.md") == f"{ROOT}/ref/FORMS.md"
     assert skill().resolve("./a/../b.md") == f"{ROOT}/b.md"
     assert skill().resolve("skill://x/y.md") == "skill://x/y.md"
-    for path in ("../x", "/etc/passwd", "a/../../x", "."):
+    assert skill().resolve("..notes/a.md") == f"{ROOT}/..notes/a.md"
+    for path in ("../x", "..", "/etc/passwd", "//host/x", "a/../../x", "."):
         with refused("unlisted", "no file"):
             skill().resolve(path)

@@ -227,3 +227,36 @@ def test_events_end_with_a_blank_line() -> None:
     buffer += b"\n"
     assert list(event_blocks(buffer, searched)) == [b"data: 3\n\n"]
     assert not buffer
+
+
+def nested(depth: int, innermost: Any) -> Any:
+    """Objects and lists in turn around a value."""
+    for level in range(depth):
+        innermost = [innermost, level] if level % 2 else {"a": innermost, "b": {}, "é": []}
+    return innermost
+
+
+@pytest.mark.parametrize("depth", [100, 20_000])
+def test_what_few_can_read_is_text(depth: int) -> None:
+    """F-SHOW-6, F-SHOW-8: no reader has to go as deep as the one that wrote it."""
+    message = nested(depth, float("inf"))
+    record = json.loads(write_line({"time": 0, "message": message, "end": "complete"}))
+    assert list(record) == ["time", "end", "text"]
+    assert record["text"].count("{") == depth
+    event = json.loads(write_line({"event": {"id": "7", "data": message}}))["event"]
+    assert event == {"id": "7", "data": record["text"]}
+
+
+def test_deep_text_is_what_json_would_be() -> None:
+    """F-SHOW-8"""
+    message = nested(150, {"x": "\ud800\n", "y": [1, 2.5, None, True], "z": {}})
+    compact = json.dumps(message, separators=(",", ":"), ensure_ascii=False)
+    assert bytes_of_payload(again({"message": message})) == compact.encode("utf-8", "surrogatepass")
+    keys = nested(101, {1: 1, None: 2, False: 3})
+    assert '{"1":1,"null":2,"false":3}' in again({"message": keys})["text"]
+
+
+def test_what_everybody_can_read_stays() -> None:
+    """F-SHOW-8: however wide it is."""
+    message = nested(95, [{"wide": [{}] * 300}])
+    assert again({"message": message}) == {"message": message}

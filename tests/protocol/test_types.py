@@ -31,7 +31,6 @@ from mcpclient.protocol.types import (
     TextContent,
     Tool,
     content_block,
-    implementation_of,
 )
 
 
@@ -77,6 +76,7 @@ def test_content_blocks_by_type() -> None:
     assert (image.data, image.mime_type) == (b"hi", "image/png")
     assert isinstance(audio, AudioContent)
     assert (audio.data, audio.mime_type) == (b"hi", "audio/wav")
+    assert not isinstance(audio, ImageContent)
     assert isinstance(link, ResourceLink)
     assert (link.uri, link.name, link.title, link.description) == ("a://b", "b", "B", None)
     assert isinstance(embedded, EmbeddedResource)
@@ -270,11 +270,10 @@ def test_completion_progress_and_log() -> None:
 
 def test_self_descriptions() -> None:
     """F-API-20: a server that says nothing of itself has an empty description."""
-    described = implementation_of({"name": "s", "version": "1", "icons": []})
-    assert described == Implementation({"name": "s", "version": "1", "icons": []})
+    described = Implementation({"name": "s", "version": "1", "icons": []})
     assert (described.name, described.version, described.title) == ("s", "1", None)
-    assert implementation_of(None).raw == {}
-    assert implementation_of(["s"]).raw == {}
+    nobody = Implementation({})
+    assert (nobody.name, nobody.version, nobody.title) == ("", "", None)
 
 
 junk = st.recursive(

@@ -18,6 +18,7 @@ class Inbox:
         self.messages: list[Message] = []
         self.rejected: list[tuple[ProtocolViolation, RequestId | None]] = []
         self.failures: list[tuple[RequestId | None, McpError]] = []
+        self.deaf: list[McpError] = []
         self.lost: list[McpError] = []
         self._news: asyncio.Future[None] | None = None
 
@@ -37,6 +38,10 @@ class Inbox:
 
     def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
         self.failures.append((request_id, error))
+        self._arrived()
+
+    def channel_lost(self, error: McpError) -> None:
+        self.deaf.append(error)
         self._arrived()
 
     def connection_lost(self, error: McpError) -> None:

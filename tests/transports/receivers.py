@@ -13,6 +13,7 @@ class RecordingReceiver:
         self.messages: list[Message] = []
         self.rejected: list[tuple[ProtocolViolation, RequestId | None]] = []
         self.failed: list[tuple[RequestId | None, McpError]] = []
+        self.deaf: list[McpError] = []
         self.lost: list[McpError] = []
 
     def message_received(self, message: Message) -> None:
@@ -23,6 +24,9 @@ class RecordingReceiver:
 
     def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
         self.failed.append((request_id, error))
+
+    def channel_lost(self, error: McpError) -> None:
+        self.deaf.append(error)
 
     def connection_lost(self, error: McpError) -> None:
         self.lost.append(error)

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports import base
 from mcpclient.transports.base import Abandoned, Receiver, Transport, deliver_text
 from tests.support.inbox import Inbox
 
@@ -28,6 +29,17 @@ def test_a_batch_is_delivered_one_by_one() -> None:
     assert delivered == inbox.messages == [{"id": 1}, {"method": "x"}]
     ((error, request_id),) = inbox.rejected
     assert request_id == 5
+    assert "not a message" in str(error)
+
+
+def test_a_batch_of_more_than_anybody_sends_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-WIRE-7: while millions of messages were delivered, nothing else would happen."""
+    monkeypatch.setattr(base, "_LARGEST_BATCH", 3)
+    inbox = Inbox()
+    assert len(deliver_text('[{"id": 1}, {"id": 2}, {"id": 3}]', inbox)) == 3
+    assert deliver_text('[{"id": 1}, {"id": 2}, {"id": 3}, {"id": 4}]', inbox, 5) == []
+    ((error, request_id),) = inbox.rejected
+    assert (len(inbox.messages), request_id) == (3, 5)
     assert "not a message" in str(error)
 
 
@@ -55,8 +67,9 @@ def test_a_broken_message_is_rejected_in_the_name_of_its_request(text: bytes, re
     inbox = Inbox()
     deliver_text(text, inbox)
     deliver_text(text.replace(b'"id": 4, ', b""), inbox, 6)
-    (first, first_id), (_, second_id) = inbox.rejected
-    assert (first_id, second_id) == (4, 6)
+    deliver_text(text.replace(b'"id": 4, ', b'"id": 0, '), inbox, 6)
+    (first, first_id), (_, second_id), (_, third_id) = inbox.rejected
+    assert (first_id, second_id, third_id) == (4, 6, 0)
     assert reason in str(first)
 
 

@@ -50,6 +50,29 @@ def test_content_types(content_type: str, is_one: bool) -> None:
     assert is_event_stream(content_type) is is_one
 
 
+def test_what_the_server_asks_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-HTTP-6: by id, in bounded memory; what is no request is no question."""
+    monkeypatch.setattr("mcpclient.transports.event_stream._MOST_QUESTIONS", 2)
+    events, _ = stream()
+    odd = [{**NOTE, "id": None}, {**NOTE, "id": [1]}, {"jsonrpc": "2.0", "id": 3, "result": {}}]
+    for message in (NOTE, *odd, {**NOTE, "id": 1}, {**NOTE, "id": "a"}, {**NOTE, "id": 2}):
+        events.feed(event(message))
+    assert events.questions == {1, "a"}
+
+
+def test_an_id_that_no_header_could_carry_is_none() -> None:
+    """F-HTTP-5, F-WIRE-3: its event counts, and it is neither remembered nor a place to resume."""
+    events, receiver = stream(limit=100_000)
+    events.feed(event(NOTE, id="1") + event(NOTE, id="x" * 8193) + event(NOTE, id="y" * 8192))
+    assert len(receiver.messages) == 3
+    assert events.last_event_id == "y" * 8192
+    events.feed(event(NOTE, id="x" * 8193))
+    assert events.last_event_id == "y" * 8192
+    events.reconnected()
+    events.feed(event(NOTE, id="x" * 8193) + event(NOTE, id="1"))
+    assert len(receiver.messages) == 5
+
+
 def test_messages_until_the_answer() -> None:
     """F-HTTP-3: notifications and requests of the server's on the way, and then the answer."""
     request = {"jsonrpc": "2.0", "id": 7, "method": "ping"}

@@ -97,6 +97,14 @@ def test_headers_are_strings(headers: Any) -> None:
         asyncio.run(CallerHeaders(lambda: headers, URL).provided_for(None))
 
 
+@pytest.mark.parametrize("headers", [[("X", "s3cret")], None, "X: s3cret"])
+def test_headers_are_a_mapping(headers: Any) -> None:
+    """F-HTTP-1: one plain error, without the values."""
+    with pytest.raises(UsageError, match="headers are a mapping") as refused:
+        asyncio.run(CallerHeaders(lambda: headers, URL).provided_for(None))
+    assert "s3cret" not in str(refused.value)
+
+
 # Errors
 
 

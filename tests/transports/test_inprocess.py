@@ -227,5 +227,8 @@ class Silent:
     def request_failed(self, request_id: Any, error: Any) -> None:
         self.messages.append(error)
 
+    def channel_lost(self, error: Any) -> None:
+        self.messages.append(error)
+
     def connection_lost(self, error: Any) -> None:
         self.messages.append(error)

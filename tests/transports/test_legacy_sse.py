@@ -15,6 +15,7 @@ from mcpclient.errors import (
     McpError,
     MessageTooLarge,
     ProtocolViolation,
+    UsageError,
 )
 from mcpclient.transports.base import Abandoned
 from mcpclient.transports.legacy_sse import LegacySseTransport
@@ -339,6 +340,20 @@ def test_a_notification_has_been_sent_when_it_was_taken() -> None:
         assert service.server.received_methods() == ["note", "tools/call"]
 
     run_with({**service.routes, "POST /messages": slow}, work)
+
+
+def test_a_message_that_cannot_be_sent_fails_once() -> None:
+    """F-HTTP-1: it raises, and nothing is left to be reported later."""
+    provided = iter([{}, {"X": "line\nbreak"}, {"X": "line\nbreak"}])
+
+    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+        for outgoing in (ERA.notification("note", None), call(1, "echo", text="x")):
+            with pytest.raises(UsageError):
+                await post(transport, outgoing)
+        await asyncio.sleep(100)
+        assert not inbox.failures
+
+    run_with(routes(), work, headers=lambda: next(provided))
 
 
 def test_a_notification_nobody_takes_is_reported() -> None:

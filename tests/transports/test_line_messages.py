@@ -58,6 +58,13 @@ def test_a_dirty_stdout(dirt: bytes, caplog: pytest.LogCaptureFixture) -> None:
         assert [record.levelname for record in caplog.records] == ["WARNING"] * banner
 
 
+def test_a_banner_is_quoted_without_its_escapes(caplog: pytest.LogCaptureFixture) -> None:
+    """F-WIRE-3, F-SHOW-3: where no logging is set up, warnings go to a terminal as they are."""
+    with caplog.at_level(logging.WARNING, "mcpclient.transport"):
+        read([b"Hello \x1b[2J\xe2\x80\xae\n"])
+    assert r"Hello \x1b[2J\u202e" in caplog.records[0].getMessage()
+
+
 @pytest.mark.parametrize(
     "dirt",
     [
@@ -216,6 +223,26 @@ def test_a_peer_that_never_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     peer.writer.flush()
     assert peer.writes[-1].count(b"n") == 3
     assert peer.writes[-1].endswith(b"1\n")
+
+
+def test_a_peer_that_never_reads_what_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-STD-5: few lines may be many bytes, as the ids of the server's that answers repeat."""
+    monkeypatch.setattr(line_messages, "_MOST_WAITING_BYTES", 6)
+    peer = Peer()
+    peer.willing = False
+    peer.send(1)
+    for _ in range(2):
+        peer.notify()
+    with pytest.raises(ConnectionLost, match="does not read"):
+        peer.notify()
+    assert peer.writer.withdraw(1)
+    peer.notify()  # in its place
+    with pytest.raises(ConnectionLost, match="does not read"):
+        peer.notify()
+    peer.willing = True
+    peer.writer.flush()
+    peer.willing = False
+    peer.notify()  # all is written, and there is room again
 
 
 def test_taking_a_line_back() -> None:

@@ -128,13 +128,14 @@ def test_failures_are_notes() -> None:
         await taped.transport.open(taped.receiver)
         taped.transport.message_rejected(violation, None)
         taped.transport.request_failed(2, lost)
+        taped.transport.channel_lost(lost)
         taped.transport.connection_lost(lost)
         await taped.transport.close()
 
     run(main())
     assert taped.receiver.rejected == [(violation, None)]
     assert taped.receiver.failed == [(2, lost)]
-    assert taped.receiver.lost == [lost]
+    assert (taped.receiver.deaf, taped.receiver.lost) == ([lost], [lost])
     bad = {"type": "ProtocolViolation", "text": "bad"}
     gone = {"type": "ConnectionLost", "text": "gone"}
     assert taped.records == [

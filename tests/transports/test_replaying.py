@@ -23,12 +23,14 @@ from mcpclient.errors import (
     ProtocolViolation,
     UsageError,
 )
+from mcpclient.net.recorder import Recorder
 from mcpclient.protocol.types import Progress
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
-from mcpclient.transports.replaying import Recording
+from mcpclient.transports.replaying import Recording, _copied
+from tests.net.websocket_peer import TEXT, Peer, websocket_server
 from tests.support.http_server import Answer, Handler, HttpServer, Request
 from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
-from tests.support.mcp_server import McpServer
+from tests.support.mcp_server import Json, McpServer
 from tests.support.virtual_time import run
 
 Use = Callable[[Client], Awaitable[Any]]
@@ -539,3 +541,93 @@ def test_it_is_a_transport_like_any_other(taped: Taped) -> None:
     name, shown = taped.replay(facts)
     assert name == "replay"
     assert str(taped.path) in shown
+
+
+def test_a_session_over_websocket_is_the_same_again(taped: Taped) -> None:
+    """F-SHOW-8, F-AUTH-12: its opening is in the trace, and no part of what is played."""
+    server = McpServer("stateless")
+
+    async def script(peer: Peer) -> None:
+        await peer.accept("Sec-WebSocket-Protocol: mcp")
+        answers: list[Json] = []
+        while True:
+            opcode, payload = await peer.receive()
+            if opcode != TEXT:
+                return
+            server.receive(json.loads(payload), answers.append)
+            while answers:
+                peer.send(TEXT, json.dumps(answers.pop(0)).encode())
+
+    async def main() -> Any:
+        async with websocket_server(script) as url:
+            options = {"auth": "s3cret-token", "trace": taped.path, "ping_interval": None}
+            return await use(f"{url}?key=s3cret-key", greet, **options)
+
+    recorded = run(main())
+    trace = taped.path.read_text(encoding="utf-8")
+    assert '"target": "/mcp?key=redacted-1"' in trace
+    assert '"status": 101' in trace
+    assert "s3cret" not in trace
+    assert recorded == taped.replay(greet)
+
+
+def test_a_websocket_that_was_refused(taped: Taped) -> None:
+    """F-SHOW-8: what the server said is in the trace, and is said again."""
+
+    async def script(peer: Peer) -> None:
+        await peer.read_request()
+        peer.writer.write(b"HTTP/1.1 403 No\r\nContent-Length: 7\r\n\r\nnot you")
+
+    async def main() -> None:
+        async with websocket_server(script) as url:
+            await use(url, greet, trace=taped.path)
+
+    with pytest.raises(HttpError, match="not you"):
+        run(main())
+    assert '"text": "not you", "end": "complete"' in taped.path.read_text(encoding="utf-8")
+    with pytest.raises(HttpError, match="not you") as caught:
+        taped.replay(greet)
+    assert caught.value.status == 403
+
+
+def test_an_answer_of_any_depth(taped: Taped) -> None:
+    """F-SHOW-8: it is played like any other, and stays the caller's own."""
+    deep: Any = "innermost"
+    for _ in range(600):
+        deep = [deep]
+    recorder = Recorder(taped.path)
+    recorder.begin("stdio", "server")
+    results = {
+        "initialize": {"protocolVersion": "2025-11-25", "capabilities": {}},
+        "deep": {"a": deep},
+    }
+    for id, (method, result) in enumerate(results.items()):
+        request = {"jsonrpc": "2.0", "id": id, "method": method}
+        recorder.record("sent", "stdio", {"message": request})
+        answer = {"jsonrpc": "2.0", "id": id, "result": result}
+        recorder.record("received", "stdio", {"message": answer})
+
+    async def ask(client: Client) -> list[Any]:
+        results = []
+        for _ in range(2):
+            result: Any = (await client.request("deep"))["a"]
+            results.append(result)
+            while isinstance(result[0], list):
+                result = result[0]
+            results.append(result[0])
+            result[0] = "changed"
+        return results[1::2]
+
+    assert taped.replay(ask) == ["innermost", "innermost"]
+
+
+def test_what_is_too_deep_to_be_copied_is_shared() -> None:
+    """F-SHOW-8: but for what is renumbered."""
+    result: dict[str, Any] = {"_meta": {}}
+    for _ in range(200_000):
+        result = {"a": result}
+    message = {"id": 1, "result": result}
+    copied = _copied(message)
+    copied["result"]["b"] = 1
+    assert "b" not in result
+    assert copied["result"]["a"] is result["a"]

@@ -217,6 +217,23 @@ def test_whether_it_is_offered_is_known_with_the_head(script: Script, offered: b
     run(main())
 
 
+def test_whether_a_connection_is_open_is_known() -> None:
+    """F-HTTP-5: between two of them nothing can come."""
+
+    async def main() -> None:
+        server = Server((200, EVENTS, [10.0]), (200, EVENTS, [event(ANSWER)]))
+        stream = ServerStream(EventStream(Inbox(), 1000, 1), URL, server.open_stream, None)
+        following = asyncio.ensure_future(stream.resume())
+        seen = []
+        for _ in range(4):
+            seen.append(stream.is_open)
+            await asyncio.sleep(5.5)
+        assert seen == [False, True, True, False]
+        assert await following is None
+
+    run(main())
+
+
 @pytest.mark.parametrize("failure", [UsageError("bad header"), LookupError("no token")])
 def test_a_stream_that_cannot_even_be_asked_for_is_no_crash(failure: Exception) -> None:
     """F-HTTP-1: the caller's function for headers may raise what it likes."""

@@ -170,10 +170,12 @@ def test_a_server_that_dies_says_why() -> None:
         assert error.exit_code == 3
         assert error.stderr == "cannot open database\n"
         assert error.command == transport.command
-        with pytest.raises(ProcessExited):
+        with pytest.raises(ProcessExited) as first:
             transport.send(call(3, "echo", text="x"))
-        with pytest.raises(ProcessExited):
+        with pytest.raises(ProcessExited) as second:
             transport.send(call(4, "echo", text="x"))
+        assert str(first.value) == str(second.value) == str(error)
+        assert first.value is not second.value, "or their tracebacks would grow together"
 
     run_with(work)
 
@@ -307,6 +309,19 @@ def test_a_stubborn_server_is_stopped_all_the_same() -> None:
         await inbox.answer_to(1)
 
     run_with(work, "--stubborn")
+
+
+def test_closing_writes_what_is_queued(tmp_path: Path) -> None:
+    """F-LIFE-6: what was sent in the same turn of the loop still leaves."""
+    log = tmp_path / "log"
+
+    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+        for name in ("one", "two", "three"):
+            await post(transport, ERA.notification(name, None))
+        await transport.close()
+        assert log.read_text("utf-8").split("\n")[1:5] == ["one", "two", "three", "end of input"]
+
+    run_with(work, "--log", str(log))
 
 
 def test_messages_sent_while_it_closes_are_refused_or_dropped() -> None:

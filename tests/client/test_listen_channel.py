@@ -1,0 +1,187 @@
+"""Listeners of the handshake era over HTTP, which hear through the channel opened with GET."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, Callable
+
+import pytest
+
+from mcpclient import Client
+from mcpclient.client import connection
+from mcpclient.errors import ConnectionLost, HttpError, McpError
+from mcpclient.protocol.listen import EventsMissed, ToolsChanged
+from tests.support.http_server import Answer, HttpServer, Request
+from tests.support.mcp_http import StreamableEndpoint
+from tests.support.mcp_server import McpServer
+from tests.support.virtual_time import run
+
+CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+
+
+@pytest.fixture(autouse=True)
+def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "_eras", {})
+
+
+class Tuner(StreamableEndpoint):
+    """A server that answers with event streams. ``gets``: what comes of one GET after the other,
+    and of all after the last: ``"open"``: it stays open, ``"cut"``: it is offered and closed, or a
+    status.
+    """
+
+    def __init__(self, *gets: str | int) -> None:
+        super().__init__(McpServer(), json=False, session="one")
+        self.asked = 0
+        self._gets = list(gets)
+
+    async def get(self, request: Request, answer: Answer) -> None:
+        self.asked += 1
+        step = self._gets.pop(0) if len(self._gets) > 1 else self._gets[0]
+        if isinstance(step, int):
+            answer.full(step)
+            return
+        answer.stream()
+        self.channel = answer
+        if step == "cut":
+            answer.cut()
+        else:
+            await answer.stall()
+
+
+def with_tuner(tuner: Tuner, work: Callable[[Client], Awaitable[None]], **options: Any) -> None:
+    async def main() -> None:
+        async with HttpServer(tuner.routes) as server:
+            url = str(server.url())
+            async with Client(url, protocol_version="2025-11-25", **options) as client:
+                await work(client)
+
+    run(main())
+
+
+async def change_tools(client: Client) -> None:
+    """Have the server tell of a change with the answer to a call."""
+    await client.call_tool("notify", {"messages": [CHANGED]})
+
+
+@pytest.mark.parametrize(
+    ("gets", "kind", "earliest"),
+    [(("cut",), ConnectionLost, 31), (("cut", 503), HttpError, 31), (("cut", 405), HttpError, 1)],
+)
+def test_a_listener_learns_that_the_channel_is_gone(
+    gets: tuple[Any, ...], kind: type[McpError], earliest: float
+) -> None:
+    """F-API-14, F-HTTP-4: after what came before it; ``on_error`` is told as well. What comes with
+    the answers to calls is heard even so.
+    """
+    errors: list[McpError] = []
+
+    async def work(client: Client) -> None:
+        async with client.listen(tools=True) as subscription:
+            await asyncio.sleep(0.5)
+            await change_tools(client)
+            assert isinstance(await subscription.__anext__(), ToolsChanged)
+            with pytest.raises(kind) as caught:
+                await subscription.__anext__()
+            assert earliest <= asyncio.get_running_loop().time() <= 1.25 * earliest + 0.1
+            assert [str(error) for error in errors] == [str(caught.value)]
+            news = asyncio.ensure_future(subscription.__anext__())
+            await asyncio.sleep(3600)
+            assert not news.done()
+            await change_tools(client)
+            assert isinstance(await news, ToolsChanged)
+
+    with_tuner(Tuner(*gets), work, on_error=errors.append)
+
+
+def test_every_listener_learns_of_it_and_a_new_one_has_the_channel_opened_again() -> None:
+    """F-API-14, F-HTTP-4: where it can be, all hear again; where not, all are told again."""
+    tuner = Tuner("cut", 405, 405, "open")
+
+    async def work(client: Client) -> None:
+        async with client.listen(tools=True) as first, client.listen(tools=True) as second:
+            for subscription in (first, second):
+                with pytest.raises(HttpError):
+                    await subscription.__anext__()
+            with pytest.raises(HttpError):  # it was offered before, so this is a loss as well
+                await client.listen(tools=True).__anext__()
+            with pytest.raises(HttpError):
+                await first.__anext__()
+            async with client.listen(tools=True) as third:
+                assert tuner.asked == 4
+                assert tuner.channel is not None
+                tuner.channel.event(CHANGED)
+                assert isinstance(await third.__anext__(), ToolsChanged)
+                assert isinstance(await first.__anext__(), ToolsChanged)
+
+    with_tuner(tuner, work)
+
+
+def test_a_session_that_is_gone_with_the_channel_is_begun_anew() -> None:
+    """F-API-14, F-HTTP-6: as after any other loss; nobody need make a call."""
+    tuner = Tuner("cut", 404, "open")
+
+    async def work(client: Client) -> None:
+        async with client.listen(tools=True) as subscription:
+            tuner.session = "two"
+            assert isinstance(await subscription.__anext__(), EventsMissed)
+            assert 2 <= asyncio.get_running_loop().time() <= 3
+            assert tuner.channel is not None
+            tuner.channel.event(CHANGED)
+            assert isinstance(await subscription.__anext__(), ToolsChanged)
+
+    with_tuner(tuner, work)
+    assert tuner.server.received_methods().count("initialize") == 2
+
+
+def test_a_new_session_is_good_news() -> None:
+    """F-API-14: whoever has not yet been told of the loss need not be any more."""
+    tuner = Tuner("cut", 405, "open")
+
+    async def work(client: Client) -> None:
+        async with client.listen(tools=True) as subscription:
+            await asyncio.sleep(10)
+            tuner.session = "two"
+            await client.ping()
+            assert isinstance(await subscription.__anext__(), EventsMissed)
+            assert tuner.channel is not None
+            tuner.channel.event(CHANGED)
+            assert isinstance(await subscription.__anext__(), ToolsChanged)
+
+    with_tuner(tuner, work)
+
+
+def test_a_server_without_a_channel_tells_with_its_answers() -> None:
+    """F-API-14, F-HTTP-4: which is no loss, so there is nothing to be told."""
+    tuner = Tuner(405)
+    errors: list[McpError] = []
+
+    async def work(client: Client) -> None:
+        async with client.listen(tools=True) as subscription:
+            news = asyncio.ensure_future(subscription.__anext__())
+            await asyncio.sleep(3600)
+            assert not news.done()
+            await change_tools(client)
+            assert isinstance(await news, ToolsChanged)
+
+    with_tuner(tuner, work, on_error=errors.append)
+    assert (tuner.asked, errors) == (1, [])
+
+
+def test_a_held_subscription_outlives_the_channel() -> None:
+    """F-API-4, F-API-14: nobody waits for its events, and the next session hears of it, too."""
+    tuner = Tuner("cut", 405, "open")
+    tuner.server.answers["resources/subscribe"] = {"result": {}}
+    tuner.server.answers["resources/unsubscribe"] = {"result": {}}
+
+    async def work(client: Client) -> None:
+        await client.subscribe_resource("file:///a")
+        await asyncio.sleep(60)
+        tuner.session = "two"
+        await client.ping()
+        await asyncio.sleep(1)
+        await client.unsubscribe_resource("file:///a")
+
+    with_tuner(tuner, work)
+    assert len(tuner.server.messages("resources/subscribe")) == 2
