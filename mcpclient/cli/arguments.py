@@ -107,7 +107,7 @@ def _strict_json(text: str) -> Any:
 
 
 def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _finite(text: str) -> float:

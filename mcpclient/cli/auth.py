@@ -35,7 +35,7 @@ def auth_for(
 
     None where there is nothing to log in to, or a header says already who the user is.
     """
-    is_url = isinstance(target, str) and target.startswith(("http://", "https://", "ws"))
+    is_url = isinstance(target, str) and target.lower().startswith(("http://", "https://", "ws"))
     named = {header.partition(":")[0].strip().lower() for header in headers or ()}
     if not is_url or not isinstance(target, str) or "authorization" in named:
         return None

@@ -14,6 +14,7 @@ from ..errors import (
     NetworkError,
     PeerError,
     ProcessExited,
+    RegistrationRequired,
     UsageError,
 )
 from ..jsonrpc.messages import ErrorCode
@@ -58,6 +59,8 @@ def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
     text = str(error)
     if isinstance(error, ProcessExited) and stderr_was_shown:
         text = text.partition("\n")[0]
+    if isinstance(error, RegistrationRequired):
+        text += "; or give a token of your own: --header 'Authorization: Bearer TOKEN'"
     if isinstance(error, AuthorizationRequired):
         text += "; log in with: mcpclient auth login URL"
     elif isinstance(error, PeerError) and error.code == ErrorCode.METHOD_NOT_FOUND:

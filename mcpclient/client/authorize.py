@@ -280,5 +280,4 @@ def settled(flow: Flow[T]) -> T:
 
 
 def _response(head: ResponseHead) -> Response:
-    fields = [(name, value) for name in head.headers for value in head.headers.get_all(name)]
-    return Response(head.status, fields, b"")
+    return Response(head.status, head.headers.pairs(), b"")

@@ -165,7 +165,7 @@ def _understood(request: ElicitationRequest, answer: object) -> tuple[str, Mappi
     if action not in ACTIONS:
         raise _useless("returned an action there is not")
     if content is not None and not isinstance(content, Mapping):
-        raise _useless("returned content that is no mapping")
+        raise _useless("returned content that is not a mapping")
     return action, content or {}
 
 

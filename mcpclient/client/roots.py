@@ -40,7 +40,7 @@ class RootsAnswerer:
         return {}
 
     def replace(self, roots: RootsOption) -> None:
-        """Answer with these roots from now on. Raises `UsageError` for what is no root."""
+        """Answer with these roots from now on. Raises `UsageError` for one that is not a root."""
         self._roots: Callable[[], Any] | list[dict[str, Any]] = (
             roots if callable(roots) else _wire_roots(roots)
         )
@@ -54,7 +54,7 @@ class RootsAnswerer:
         except HandlerFailed:
             raise
         except UsageError as error:
-            raise HandlerFailed(self.method, "its handler returned what is no root") from error
+            raise HandlerFailed(self.method, "what its handler returned is not a root") from error
 
 
 def _wire_roots(roots: object) -> list[dict[str, Any]]:

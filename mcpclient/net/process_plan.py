@@ -62,8 +62,8 @@ def child_environment(
     as PYTHONPATH never pass, and neither do exported shell functions (values that start with
     ``()``). On Windows names are compared without regard to case.
 
-    Raises `UsageError` for another ``inherit_env`` and for a name or value that no environment
-    can hold; the text names the variable and never its value.
+    Raises `UsageError` for another ``inherit_env``, for an ``env`` that is not a mapping, and for a
+    name or value that no environment can hold; the text names the variable and never its value.
     """
     if inherit_env not in ("safe", "all", "none"):
         raise UsageError(f'inherit_env must be "safe", "all" or "none", not {inherit_env!r}')
@@ -72,6 +72,8 @@ def child_environment(
         for name, value in parent.items()
         if inherit_env == "all" or (inherit_env == "safe" and _is_safe(name, value, windows))
     }
+    if env is not None and not isinstance(env, Mapping):
+        raise UsageError(f"env must map names to values, and not be a {type(env).__name__}")
     for name, value in (env or {}).items():
         _check_variable(name, value)
         if windows:

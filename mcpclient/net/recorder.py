@@ -132,7 +132,7 @@ class HttpChannel:
 
         Where there is none to wait for, as in a stream or behind a 101, it is written at once.
         """
-        headers = [[name, value] for name in head.headers for value in head.headers.get_all(name)]
+        headers = [[name, value] for name, value in head.headers.pairs()]
         self._head = {"http": {"status": head.status, "reason": head.reason, "headers": headers}}
         content_type = head.headers.get("content-type", "").lower()
         self._is_stream = content_type.startswith("text/event-stream")

@@ -2,7 +2,7 @@
 
 Source: the "Subscriptions" page of revision 2026-07-28; for the handshake era, the pages of tools,
 prompts and resources. Here is what can be decided without I/O: which notification belongs to which
-subscription, and what a consumer who is slower than the server finds when he comes back.
+subscription, and what a consumer who is slower than the server finds when they come back.
 """
 
 from __future__ import annotations

@@ -30,12 +30,12 @@ With them, or alone, stand:
 
 - ``line_end``: how a line or the lines of an event ended, where that was not ``"\\n"``.
 - ``http``: the head of a request (``method``, ``target``, ``headers``) or of a response
-  (``status``, ``reason``, ``headers``); headers are pairs, in order. A body that is no event stream
-  stands in the record of its head. Where a recorder sees bodies only after their transfer or
+  (``status``, ``reason``, ``headers``); headers are pairs, in order. A body that is not an event
+  stream stands in the record of its head. Where a recorder sees bodies only after their transfer or
   content coding was undone, the head says still which it was. On ``websocket`` they are the opening
   request and its answer.
-- ``frame``: of a WebSocket, what is no text message: ``binary``, ``ping``, ``pong`` or ``close``,
-  the last with ``code`` and ``reason``.
+- ``frame``: of a WebSocket, what is not a text message: ``binary``, ``ping``, ``pong`` or
+  ``close``, the last with ``code`` and ``reason``.
 - ``end``: the channel has ended: ``complete``, ``closed``, or what went wrong.
 - ``error``: the failure that a note is about, as the client understood it: ``type``, the name of an
   exception of this library, ``text``, and facts of its own. ``answers``: the id of the request that

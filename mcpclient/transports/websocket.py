@@ -24,8 +24,8 @@ __all__ = ["WebSocketTransport"]
 class WebSocketTransport(ConnectedTransport):
     """Talks to one WebSocket endpoint.
 
-    ``headers``: the caller's own, for the opening request. ``credentials``: who he is, said there
-    too. ``settings``: the size of messages, and how often a sign of life is asked for.
+    ``headers``: the caller's own, for the opening request. ``credentials``: who is asking, said
+    there too. ``settings``: the size of messages, and how often a sign of life is asked for.
     """
 
     name = "ws"

@@ -74,7 +74,7 @@ def test_all_arguments_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         ([":=1"], "not an argument"),
         (["a=1", "a=2"], "'a' is given twice"),
         (["a:=x"], "a: not JSON"),
-        (["a:=NaN"], "NaN is no JSON number"),
+        (["a:=NaN"], "NaN is not a JSON number"),
         (["a:=-1e999"], "a: not JSON: -1e999 is too large for a number"),
         (["a:=" + "[" * 100_000], "nested too deeply"),
         (['{"a": 1'], "the arguments: not JSON"),

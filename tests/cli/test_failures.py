@@ -19,6 +19,7 @@ from mcpclient import (
     PeerError,
     ProcessExited,
     ProtocolViolation,
+    RegistrationRequired,
     SessionExpired,
     UsageError,
 )
@@ -78,6 +79,15 @@ def test_where_to_see_what_a_server_offers() -> None:
     text = error_text(PeerError(-32601, "Method not found"), stderr_was_shown=True)
     assert text.endswith("Method not found; see what the server offers with: mcpclient info")
     assert "info" not in error_text(PeerError(-32602, "Invalid params"), stderr_was_shown=True)
+
+
+def test_a_token_of_ones_own_is_another_way_in() -> None:
+    """F-SHOW-2: a server may want a token, and have no way to register a client."""
+    error = RegistrationRequired("https://auth.example", "there is no endpoint to register at")
+    error.__cause__ = HttpError(401, {}, b"", "https://mcp.example")
+    first, second = error_text(error, stderr_was_shown=True).splitlines()
+    assert first.endswith("--header 'Authorization: Bearer TOKEN'")
+    assert "HTTP 401" in second
 
 
 def test_stderr_that_was_shown_is_not_repeated() -> None:

@@ -145,7 +145,7 @@ def test_what_was_entered_is_not_told() -> None:
         ({"name": "Ada", "age": 1, "x": b""}, "x is neither text"),
         ("Ada", "returned str"),
         ({"action": "perhaps"}, "an action there is not"),
-        ({"action": "accept", "content": [1]}, "content that is no mapping"),
+        ({"action": "accept", "content": [1]}, "content that is not a mapping"),
     ],
 )
 def test_answers_of_the_wrong_shape(returned: object, reason: str) -> None:

@@ -76,7 +76,11 @@ def failing() -> list[str]:
 
 @pytest.mark.parametrize(
     ("function", "reason"),
-    [(failing, "raised OSError"), (lambda: ["http://x"], "no root"), (lambda: None, "no root")],
+    [
+        (failing, "raised OSError"),
+        (lambda: ["http://x"], "not a root"),
+        (lambda: None, "not a root"),
+    ],
 )
 def test_a_function_that_fails(function: Any, reason: str) -> None:
     """F-API-10: an error for the server, without what went wrong here."""

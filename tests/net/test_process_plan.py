@@ -91,6 +91,8 @@ def test_a_name_with_nul_and_an_unknown_mode_are_refused() -> None:
     """F-STD-1"""
     with pytest.raises(UsageError, match="name for an environment variable"):
         child_environment({"A\0": "x"}, "none", {}, windows=False)
+    with pytest.raises(UsageError, match="env must map names to values, and not be a list"):
+        child_environment(["A=1"], "safe", {}, windows=False)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="inherit_env"):
         child_environment({}, "some", {}, windows=False)
 
