@@ -307,9 +307,12 @@ class HttpError(ServerError):
         for challenge in self.authenticate:
             text += f"; the server asks for: {challenge}"
         body = self.body[:_SHOWN_BODY].decode("utf-8", "replace").strip()
+        if "html" in self.headers.get("content-type", "").lower():  # a page, made for a browser
+            body = " ".join(_MARKUP.sub(" ", body).split())
         return f"{text}: {body}" if body else text
 
 
+_MARKUP = re.compile(r"(?is)<(style|script)\b.*?(?:</\1>|\Z)|<[^>]*(?:>|\Z)")
 _REDIRECT = "a redirect that is not followed: to another origin, in a loop, or changing the method"
 _HINTS = {
     301: _REDIRECT,

@@ -278,6 +278,18 @@ def test_visits_of_an_elicitation(data: object, urls: list[str]) -> None:
     assert [visit["url"] for visit in error.elicitations] == urls
 
 
+def test_a_page_is_shown_as_text() -> None:
+    """F-HTTP-7: what a proxy or a web server says in markup for browsers."""
+    page = (
+        b"<!DOCTYPE html><html><head><title>Not found</title><style>p { color: red }</style>"
+        b"</head>\n<body><h1>404</h1> <p class=x>nothing here<script>if (a < b) {}</script><p"
+    )
+    error = HttpError(404, Headers([("Content-Type", "text/html; charset=utf-8")]), page)
+    assert str(error).endswith(": Not found 404 nothing here")
+    assert error.body == page
+    assert "<p" in str(HttpError(404, {}, page))
+
+
 def test_long_bodies_and_results_are_cut() -> None:
     """F-HTTP-7: the text stays readable; the field has all that was kept."""
     error = HttpError(500, {}, b"x" * 60_000)

@@ -264,11 +264,10 @@ def _handshake_or_switch(plan: Plan, version: str) -> Steps:
     except (ServerError, NetworkError) as second:
         if _is_plain(second):
             raise
-        raise ConnectFailed(
-            plan.target,
-            f"it is not an MCP endpoint: Streamable HTTP gave {first}; HTTP+SSE gave {second}",
-            (first, second),
-        ) from second
+        reason = f"it is not an MCP endpoint: Streamable HTTP gave {first}; HTTP+SSE gave {second}"
+        if first.status == 404:
+            reason += "; is the path of the URL right? It often ends in /mcp or /sse"
+        raise ConnectFailed(plan.target, reason, (first, second)) from second
 
 
 def _is_plain(error: Exception) -> bool:
