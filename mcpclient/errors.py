@@ -419,7 +419,8 @@ class CallTimeout(NetworkError):
     """No answer in time. The server has been told to stop; a late answer is ignored.
 
     Fields: ``method``, ``seconds`` (the limit that was reached) and ``limit``: ``"idle"`` when
-    nothing was heard for that long, ``"total"`` when the whole call took that long.
+    nothing was heard for that long, ``"total"`` when the whole call took that long, ``"connect"``
+    when there was no connection after that long; ``method`` is then what it was waiting for.
     """
 
     def __init__(self, method: str, seconds: float, limit: str = "idle") -> None:
@@ -429,6 +430,8 @@ class CallTimeout(NetworkError):
         self.limit = limit
 
     def __str__(self) -> str:
+        if self.limit == "connect":
+            return f"{self.method}: not connected within {self.seconds:g} s (connect_timeout)"
         option = "timeout" if self.limit == "idle" else "max_timeout"
         return f"{self.method}: no answer within {self.seconds:g} s ({option})"
 

@@ -129,6 +129,10 @@ EXAMPLES: list[tuple[McpError, str]] = [
     (ProcessExited(["npx"], None, " \n"), "the server closed its output: npx"),
     (CallTimeout("tools/call", 30.0), "tools/call: no answer within 30 s (timeout)"),
     (CallTimeout("ping", 0.25, "total"), "ping: no answer within 0.25 s (max_timeout)"),
+    (
+        CallTimeout("initialize", 60.0, "connect"),
+        "initialize: not connected within 60 s (connect_timeout)",
+    ),
     (AuthError("no"), "no"),
     (
         AuthorizationRequired("https://as/authorize?state=s3cret"),

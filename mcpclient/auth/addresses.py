@@ -95,7 +95,7 @@ def _parse_number(part: str) -> int | None:
         return None
     if part[:2].lower() == "0x":
         return int(part[2:] or "0", 16)
-    if len(part) > 1 and part[0] == "0":
+    if part[0] == "0":
         return int(part, 8) if not set(part) & set("89") else None
     return int(part)
 

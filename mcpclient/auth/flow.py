@@ -138,9 +138,9 @@ class Authorization:
         """After a 401 for a request that carried ``sent``: get other tokens."""
         return (yield from exclusive(self._key, self._replace(sent, challenge, may_refresh)))
 
-    def step_up(self, sent: Grant | None, challenge: AuthorizationChallenge) -> Flow[_Outcome]:
+    def step_up(self, sent: Grant | None, challenge: AuthorizationChallenge) -> Flow[None]:
         """After a 403 for want of scope: get tokens with more. Raises InsufficientScope."""
-        return (yield from exclusive(self._key, self._step_up(sent, challenge)))
+        yield from exclusive(self._key, self._step_up(sent, challenge))
 
     # What follows runs under the lock.
 
@@ -185,11 +185,11 @@ class Authorization:
         yield from self._obtain_from(discovery, challenge, held)
         return _Outcome.OBTAINED
 
-    def _step_up(self, sent: Grant | None, challenge: AuthorizationChallenge) -> Flow[_Outcome]:
+    def _step_up(self, sent: Grant | None, challenge: AuthorizationChallenge) -> Flow[None]:
         stored = yield from self.stored_grant()
         if stored is not None and _differs(stored, sent):
             self._adopt(stored)
-            return _Outcome.ADOPTED
+            return
         discovery = yield from self._discover(challenge)
         held: tuple[str, ...] = ()
         if stored is not None and stored.client.issuer == discovery.server.issuer:
@@ -198,7 +198,6 @@ class Authorization:
             if set(wanted) <= set(held):
                 raise InsufficientScope(challenge.scopes or (), held)
         yield from self._obtain_from(discovery, challenge, held)
-        return _Outcome.OBTAINED
 
     def _finish(self, callback: Callback) -> Flow[None]:
         if not isinstance(self.options, OAuth):

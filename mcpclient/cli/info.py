@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..client.client import Client
+from ..framing.escaping import escape
 from .command import Answer, Command, Work
-from .render import escape, one_line, table
+from .render import one_line, table
 from .screen import Screen
 
 __all__ = ["COMMAND"]

@@ -13,6 +13,7 @@ from typing import NoReturn, Union
 
 from .. import __version__
 from ..errors import McpError, UsageError
+from ..framing.escaping import escape
 from ..net.process_interrupt import cancel_on_ctrl_c
 from . import (
     auth,
@@ -31,7 +32,6 @@ from . import (
 from .auth import auth_for
 from .command import Answer, Command, LocalCommand, LocalRequest, OuterCommand, Request
 from .failures import CANCELLED, TOOL_ERROR, error_as_json, error_text, exit_code
-from .render import escape
 from .screen import LogLines, Screen
 from .target import add_options, client_for, split_after_file, split_at_command, take_url
 

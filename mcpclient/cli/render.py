@@ -1,19 +1,17 @@
 """Text for a terminal: what servers say made harmless, and tables.
 
-A server's text is never trusted: an escape sequence could rewrite the screen, a bidirectional
-override could show a name as another one, an invisible character could hide an instruction. So
-every function here that takes such text returns it escaped.
+Every function here that takes a server's text returns it escaped (`framing.escaping`).
 """
 
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..framing.escaping import escape
 from ..protocol.types import (
     AudioContent,
     Content,
@@ -28,20 +26,12 @@ __all__ = [
     "Style",
     "arguments_of",
     "contents",
-    "escape",
     "one_line",
     "pretty_json",
     "shorten",
     "table",
     "width_of",
 ]
-
-# Control characters except line feed and tab; characters that are invisible or change the
-# direction of others, except the joiners that scripts and emoji need; halves of surrogate pairs.
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
-    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
-)
 
 # On a terminal a column between the first and the last is at most this wide; the last shrinks to
 # what is left, but not further than that. The first is whole: names and URIs are to be copied.
@@ -63,21 +53,6 @@ class Style:
     def dim(self, text: str) -> str:
         """Return the text toned down."""
         return f"\x1b[2m{text}\x1b[0m" if self.colour and text else text
-
-
-def escape(text: str) -> str:
-    r"""Return the text with everything a terminal would act upon written out, like ``\x1b``.
-
-    Line feeds and tabs stay; line ends become line feeds.
-    """
-    return _UNSAFE.sub(_written_out, text.replace("\r\n", "\n"))
-
-
-def _written_out(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def one_line(text: str | None) -> str:

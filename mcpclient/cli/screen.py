@@ -9,8 +9,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
 
+from ..framing.escaping import escape
 from .progress import StatusLine
-from .render import Style, escape, pretty_json
+from .render import Style, pretty_json
 
 __all__ = ["LogLines", "Screen"]
 

@@ -91,10 +91,8 @@ class Caller:
 
     def _asked(self, method: str, result: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return the requests for input that a result consists of, None when it is complete."""
-        kind = result.get("resultType", "complete")
-        if kind == "complete":
-            return None
-        if kind == "task" and method == "tools/call" and self._takes_tasks:
+        is_task = result.get("resultType") == "task" and method == "tools/call"
+        if is_task and self._takes_tasks:
             return None
         return input_requests_of(method, result)
 

@@ -1,40 +1,22 @@
-"""Establishing a connection, and establishing it again when the server has forgotten it.
-
-`protocol.negotiate` decides what to do; this shell does it.
-"""
+"""The connection of one client: made, kept, made again when it is lost, and closed."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import os
 import threading
-from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any, TypeVar
 
 from ..errors import CallTimeout, ClientClosed, McpError, SessionExpired, UsageError
-from ..net.futures import disregard
-from ..protocol import tasks
-from ..protocol.era import ClientIdentity, EraRules
+from ..protocol.era import EraRules
 from ..protocol.era_handshake import HandshakeEra
-from ..protocol.negotiate import (
-    Agreement,
-    Ask,
-    Effect,
-    OpenServerChannel,
-    Plan,
-    Restart,
-    SwitchToLegacySse,
-    Tell,
-    negotiate,
-)
-from ..protocol.types import LogMessage
+from ..protocol.negotiate import Agreement
 from ..protocol.versions import LATEST_HANDSHAKE, Era, era_of
-from ..transports.base import Transport
 from ..transports.recording import recorded
 from .callbacks import OrderedCallback
+from .event_callbacks import EventCallbacks
 from .observer import Observer
+from .opening import Opening, plan_for
 from .options import Options
 from .route import Route
 from .session import CallOptions, Session
@@ -43,29 +25,12 @@ from .task_receiver import TaskReceiver
 __all__ = ["Connection"]
 
 logger = logging.getLogger("mcpclient.client")
-server_logger = logging.getLogger("mcpclient.server")
-
-T = TypeVar("T")
 
 _settling = threading.Lock()
 
 # What is known of servers met before in this process: a reconnection need not probe again.
 _eras: dict[str, Era] = {}
 _REMEMBERED_ERAS = 1000
-
-# What is left of a deadline that has passed, in seconds: even then a call is allowed to begin.
-_NO_TIME = 0.001
-
-_LOG_LEVELS = {
-    "debug": logging.DEBUG,
-    "info": logging.INFO,
-    "notice": logging.INFO,
-    "warning": logging.WARNING,
-    "error": logging.ERROR,
-    "critical": logging.CRITICAL,
-    "alert": logging.CRITICAL,
-    "emergency": logging.CRITICAL,
-}
 
 
 class Connection:
@@ -141,6 +106,11 @@ class Connection:
             raise ClientClosed()
         return self._session
 
+    @property
+    def held_seconds(self) -> float:
+        """How long the clocks of the session's calls have stood still so far."""
+        return self._session.deadlines.held_seconds if self._session is not None else 0.0
+
     async def open(self) -> None:
         """Connect, unless connected. Concurrent callers share one attempt.
 
@@ -155,7 +125,7 @@ class Connection:
             if self._session is not None:
                 await self._leave(self._session)
             self._connecting = session = self._new_session()
-            opening = _Opening(self.route, self.options, session)
+            opening = Opening(self.route, self.options, session)
             try:
                 with self.options.hooks.reporting(self.route.shown, "connect"):
                     agreement = await opening.run(self._remembered_era)
@@ -205,7 +175,7 @@ class Connection:
         return self._lock
 
     def _new_session(self) -> Session:
-        events, callbacks = self.options.events, _Callbacks(self.route.shown, self.observers)
+        events, callbacks = self.options.events, EventCallbacks(self.route.shown, self.observers)
         session = Session(
             recorded(self.route.open(), self.options.network.recorder),
             self.receiver,
@@ -214,10 +184,10 @@ class Connection:
             on_lost=callbacks.lost,
             on_channel_lost=callbacks.channel_lost,
         )
-        callbacks.wire(session, events)
-        self.receiver.patience = session
+        callbacks.wire(session.tasks, events)
+        self.receiver.patience = session.deadlines
         if self.route.authorizer is not None:
-            self.route.authorizer.patience = session
+            self.route.authorizer.patience = session.deadlines
         return session
 
     def _agree(self, session: Session, agreement: Agreement) -> None:
@@ -256,11 +226,11 @@ class Connection:
             if self.generation != generation:
                 return
             session = self.session
-            plan = _plan_for(self.route, self.options, session.transport, None)
+            plan = plan_for(self.route, self.options, session.transport, None)
             version = session.era.version if session.era is not None else LATEST_HANDSHAKE
             if era_of(version) is None:  # accepted from the server, but not to be offered to it
                 version = LATEST_HANDSHAKE
-            opening = _Opening(self.route, self.options, session)
+            opening = Opening(self.route, self.options, session)
             session.begin_anew()
             try:
                 agreement = await opening.follow(plan, version)
@@ -331,191 +301,3 @@ class Connection:
             logger.debug("keep-alive: %s", error)
         if self.is_open:
             self._schedule_keep_alive()
-
-
-class _Callbacks:
-    """The library's observers and the caller's event callbacks, as one session calls them."""
-
-    def __init__(self, server: str, observers: Sequence[Observer]) -> None:
-        self._server = server
-        self._observers = observers
-        self._notification: OrderedCallback | None = None
-        self._log: OrderedCallback | None = None
-        self._error: OrderedCallback | None = None
-        self._close: OrderedCallback | None = None
-
-    def wire(self, session: Session, events: Any) -> None:
-        """Bind the callbacks to the session whose tasks they run in."""
-        made = {
-            name: OrderedCallback(function, session.tasks) if function is not None else None
-            for name, function in vars(events).items()
-        }
-        self._notification, self._log = made["notification"], made["log"]
-        self._error, self._close = made["error"], made["close"]
-
-    def notification(self, method: str, params: Mapping[str, Any]) -> None:
-        """Take a notification; log messages also go to the standard `logging` tree."""
-        for observer in list(self._observers):
-            observer.notified(method, params)
-        if method == "notifications/message":
-            self._take_log(LogMessage(params))
-        if self._notification is not None:
-            self._notification(method, params)
-
-    def _take_log(self, message: LogMessage) -> None:
-        level = _LOG_LEVELS.get(message.level, logging.INFO)
-        if server_logger.isEnabledFor(level):
-            logger_name = f" {message.logger}" if message.logger else ""
-            server_logger.log(level, "%s%s: %s", self._server, logger_name, message.data)
-        if self._log is not None:
-            self._log(message)
-
-    def error(self, error: McpError) -> None:
-        if self._error is not None:
-            self._error(error)
-
-    def lost(self, error: McpError) -> None:
-        for observer in list(self._observers):
-            observer.lost(error)
-        if self._close is not None:
-            self._close(error)
-
-    def channel_lost(self, error: McpError) -> None:
-        for observer in list(self._observers):
-            if isinstance(error, SessionExpired):
-                observer.lost(error)
-            else:
-                observer.channel_lost(error)
-
-
-def _plan_for(route: Route, options: Options, transport: Transport, remembered: Era | None) -> Plan:
-    return Plan(
-        _identity(options),
-        route.shown,
-        version=_pinned_version(options),
-        remembered=remembered,
-        strict=options.strict_version,
-        may_switch=route.open_legacy is not None,
-        answers_all=transport.carries_headers,
-    )
-
-
-def _identity(options: Options) -> ClientIdentity:
-    capabilities = options.handlers.capabilities
-    handshake = options.handlers.handshake_capabilities
-    extensions = dict(options.extensions)
-    if options.tasks:
-        extensions.setdefault(tasks.EXTENSION, {})
-        receiver = tasks.receiver_capability(capabilities)
-        if receiver:
-            handshake["tasks"] = receiver
-    if extensions:
-        capabilities["extensions"] = extensions
-    return ClientIdentity(options.client_info, capabilities, handshake)
-
-
-def _pinned_version(options: Options) -> str | None:
-    if options.transport == "sse":  # a transport of the handshake era has nothing to probe
-        return options.protocol_version or "2025-11-25"
-    return options.protocol_version
-
-
-class _Opening:
-    """One attempt to open a session, within the connect timeout."""
-
-    def __init__(self, route: Route, options: Options, session: Session) -> None:
-        self._route = route
-        self._session = session
-        self._options = options
-        self._seconds = options.timeouts.connect
-        self._loop = asyncio.get_running_loop()
-        self._deadline = self._loop.time() + self._seconds if self._seconds else math.inf
-        self._switched = False
-
-    async def run(self, remembered: Era | None) -> Agreement:
-        """Open the transport and negotiate."""
-        await self._open_transport(self._session.transport)
-        transport = self._session.transport
-        plan = _plan_for(self._route, self._options, transport, remembered)
-        return await self._negotiate(plan)
-
-    async def follow(self, plan: Plan, version: str) -> Agreement:
-        """Negotiate again on an open transport, in the revision agreed on before."""
-        return await self._negotiate(
-            Plan(plan.identity, plan.target, version=version, strict=plan.strict)
-        )
-
-    async def _negotiate(self, plan: Plan) -> Agreement:
-        steps = negotiate(plan)
-        try:
-            step = next(steps)
-            while True:
-                try:
-                    outcome = await self._perform(step)
-                except McpError as error:
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(outcome)
-        except StopIteration as end:
-            agreement: Agreement = end.value
-            return agreement
-
-    async def _perform(self, step: Effect) -> Mapping[str, Any] | None:
-        session = self._session
-        if isinstance(step, Ask):
-            return await session.request(step.method, step.params, self._limits(step), step.era)
-        if isinstance(step, Tell):
-            await self._tell(step.method, step.era)
-        elif isinstance(step, OpenServerChannel):
-            listening = session.transport.listen(step.headers)
-            await self._within("opening the server's channel", listening)
-        elif isinstance(step, Restart):
-            if session.ended is not None or self._switched:
-                self._switched = False
-                await self._replace_transport(self._route.open())
-        elif isinstance(step, SwitchToLegacySse):
-            assert self._route.open_legacy is not None
-            self._switched = True
-            await self._replace_transport(self._route.open_legacy())
-        return None
-
-    async def _tell(self, method: str, era: EraRules) -> None:
-        await self._within(method, self._session.notify(method, None, era))
-
-    def _limits(self, step: Ask) -> CallOptions:
-        remaining = self._remaining()
-        if step.timeout is not None:
-            # A probe may be ignored; what comes after it needs its share of the time.
-            remaining = min(step.timeout, remaining / 2)
-        return CallOptions(None if remaining == math.inf else remaining, None)
-
-    def _remaining(self) -> float:
-        # The time that a human took to log in is not the server's.
-        deadline = self._deadline + self._session.held_seconds
-        return max(deadline - self._loop.time(), _NO_TIME)
-
-    async def _replace_transport(self, transport: Transport) -> None:
-        await self._session.transport.close()
-        if isinstance(self._session.ended, ClientClosed):  # by the caller, who wants no other
-            raise self._session.ended.again()
-        transport = recorded(transport, self._options.network.recorder)
-        self._session.revive(transport)
-        await self._open_transport(transport)
-
-    async def _open_transport(self, transport: Transport) -> None:
-        await self._within("connect", transport.open(self._session))
-
-    async def _within(self, what: str, work: Awaitable[T]) -> T:
-        task = asyncio.ensure_future(work)
-        task.add_done_callback(disregard)
-        try:
-            while not task.done():
-                remaining = self._remaining()
-                if remaining == _NO_TIME:
-                    raise CallTimeout(what, self._seconds or 0.0, "total")
-                await asyncio.wait({task}, timeout=None if remaining == math.inf else remaining)
-            return task.result()
-        finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from ..errors import HandlerFailed, McpError, PeerError, ProtocolViolation, UsageError
+from ..framing.escaping import escape
 from ..jsonrpc.messages import ErrorCode
 from .elicitation import ElicitationAnswerer, ElicitationOption
 from .observer import Observer
@@ -93,7 +94,8 @@ class Handlers:
             return {}
         answerer = self._answerers.get(method)
         if answerer is None:
-            raise NotOffered(f"the server asked for {method}, which this client does not offer")
+            asked = f"the server asked for {method!r:.100}"
+            raise NotOffered(f"{asked}, which this client does not offer")
         try:
             return await answerer.answer(params, self._server)
         except HandlerFailed as failure:
@@ -121,7 +123,8 @@ class Handlers:
 
 
 def _log(failure: HandlerFailed) -> None:
-    logger.error("%s", failure, exc_info=failure.__cause__)
+    # It may quote what the server asked.
+    logger.error("%s", escape(str(failure)), exc_info=failure.__cause__)
 
 
 def error_answer(error: McpError) -> tuple[int, str, Any]:

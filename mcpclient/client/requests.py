@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Coroutine, Mapping
 from typing import Any, Callable, TypeVar
 
+from ..errors import CallTimeout
 from ..protocol.types import Progress
 from .caller import Caller
 from .connection import Connection
@@ -96,13 +98,34 @@ class Requests:
         meta: Mapping[str, Any] | None = None,
         params: Mapping[str, Any] | None = None,
     ) -> list[dict[str, Any]]:
+        """Return the items of all pages. ``max_timeout`` of the client is the limit of them all."""
+        total = self._connection.options.timeouts.total
+        deadline = math.inf if total is None else self._clock() + total
+
         async def fetch(page: Mapping[str, Any]) -> Mapping[str, Any]:
             asked = {**params, **page} if params else page
-            return await self.request(
-                method, asked or None, timeout=timeout, meta=meta, fresh=fresh
-            )
+            left = deadline - self._clock()
+            if left <= 0:
+                raise CallTimeout(method, total or 0.0, "total")
+            try:
+                return await self.request(
+                    method,
+                    asked or None,
+                    timeout=timeout,
+                    max_timeout=None if left == math.inf else left,
+                    meta=meta,
+                    fresh=fresh,
+                )
+            except CallTimeout as error:
+                if error.limit != "total":
+                    raise
+                raise CallTimeout(method, total or 0.0, "total") from None
 
         return await all_pages(fetch, key)
+
+    def _clock(self) -> float:
+        """Return the time as limits count it: while a human is asked, it stands still."""
+        return asyncio.get_running_loop().time() - self._connection.held_seconds
 
     async def _at_home(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
         """Run in the event loop the client was connected in, whichever loop asks."""

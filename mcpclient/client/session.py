@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
-from collections.abc import Awaitable, Coroutine, Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
@@ -18,22 +17,22 @@ from ..errors import (
     ClientClosed,
     ConnectionLost,
     McpError,
-    PeerError,
     ProtocolViolation,
     SessionExpired,
-    UrlElicitationRequired,
-    UsageError,
 )
-from ..jsonrpc import messages
+from ..framing.escaping import escape
 from ..jsonrpc.correlator import Correlator
 from ..jsonrpc.messages import ErrorCode, Message, RequestId
 from ..net.futures import disregard
 from ..protocol.era import EraRules
 from ..protocol.outgoing import Cancel, Outgoing
 from ..transports.base import Abandoned, Transport
+from .answering import Answering
 from .callbacks import OrderedCallback, TaskGroup
-from .handlers import TAKES_ITS_TIME, Handlers, error_answer
+from .deadlines import Deadlines
+from .handlers import Handlers
 from .loop_end import LoopEnd
+from .results import peer_error, result_of
 from .task_receiver import TaskReceiver
 
 __all__ = ["CallOptions", "Session"]
@@ -47,12 +46,6 @@ _DEPARTURE_TIMEOUT = 1.0
 _LAST_TURNS = 5
 
 _NO_PARAMS: Mapping[str, Any] = {}
-
-# How many requests of the server's are answered at the same time; more get no answer.
-_MAX_ANSWERING = 1000
-
-# How finely deadlines are looked at when very many calls wait: seconds per call waiting.
-_DEADLINE_GRAIN = 1e-5
 
 
 @dataclass(frozen=True)
@@ -102,7 +95,6 @@ class Session:
         self.tasks = TaskGroup()
         # What is being sent without anybody waiting; it may still leave while the session closes.
         self._departures = TaskGroup()
-        self._handlers = handlers
         self._on_notification = on_notification
         self._on_error = on_error
         self._on_lost = on_lost
@@ -110,12 +102,11 @@ class Session:
         self._loop = asyncio.get_running_loop()
         self._loop_end = LoopEnd(self._cut)
         self._correlator = Correlator()
-        self._answering: dict[RequestId, asyncio.Task[Any]] = {}
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_at = math.inf
-        self._holds = 0
-        self._held_since = 0.0
-        self._held_seconds = 0.0
+        self.deadlines = Deadlines(self._correlator, self._loop)
+        """The clocks of its calls, which stand still while a human is asked."""
+        self._answering = Answering(
+            handlers, self.tasks, self.deadlines, self._send_answer, on_error
+        )
         self._ended: McpError | None = None
 
     @property
@@ -174,8 +165,7 @@ class Session:
             outgoing.caller_headers = options.headers
             if options.on_sent is not None:
                 options.on_sent(pending.id)
-            if pending.deadline < self._timer_at:
-                self._set_timer(pending.deadline)
+            self.deadlines.watch(pending.deadline)
             sending = self.transport.send(outgoing)
             if sending is not None:
                 await self._finish_sending(sending, waiter)
@@ -189,7 +179,7 @@ class Session:
             self._correlator.close(pending)
         if relay is not None:
             await relay.finish(options.timeout)
-        return _result_of(message)
+        return result_of(message)
 
     async def _finish_sending(
         self, sending: Awaitable[None], waiter: asyncio.Future[Message]
@@ -246,49 +236,9 @@ class Session:
         except McpError as error:
             self._on_error(error)
 
-    # Deadlines: one timer for all calls
-
-    def _set_timer(self, deadline: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer_at = deadline
-        self._timer = self._loop.call_at(deadline, self._check_deadlines)
-
-    def _check_deadlines(self) -> None:
-        self._timer = None
-        self._timer_at = math.inf
-        now = self._loop.time()
-        self._correlator.expire(now)
-        deadline = self._correlator.next_deadline()
-        if deadline < math.inf:
-            self._set_timer(max(deadline, now + len(self._correlator) * _DEADLINE_GRAIN))
-
-    def hold_deadlines(self) -> None:
-        """Stop the clocks of all calls, while a human is being asked. Calls nest."""
-        self._correlator.pause(self._loop.time())
-        if not self._holds:
-            self._held_since = self._loop.time()
-        self._holds += 1
-
-    @property
-    def held_seconds(self) -> float:
-        """How long the clocks have stood still so far."""
-        now = self._loop.time() - self._held_since if self._holds else 0.0
-        return self._held_seconds + now
-
     def lift_limits(self, request_id: RequestId) -> None:
         """Let a request that has been accepted stay open for as long as the server likes."""
         self._correlator.lift_limits(request_id)
-
-    def release_deadlines(self) -> None:
-        """Let the clocks run again."""
-        self._correlator.resume(self._loop.time())
-        self._holds -= 1
-        if not self._holds:
-            self._held_seconds += self._loop.time() - self._held_since
-        deadline = self._correlator.next_deadline()
-        if deadline < self._timer_at:
-            self._set_timer(deadline)
 
     # transports.base.Receiver
 
@@ -306,7 +256,7 @@ class Session:
         if message.get("id") is not None or "error" not in message or self.in_flight != 1:
             return False
         for pending in self._correlator:
-            pending.fail(_peer_error(message["error"]))
+            pending.fail(peer_error(message["error"]))
         return True
 
     def _take_call(self, message: Message) -> None:
@@ -314,92 +264,44 @@ class Session:
         if params is None:  # null is no params to servers that write out every field
             params = _NO_PARAMS
         if not isinstance(method, str):
-            self._refuse(message, ErrorCode.INVALID_REQUEST, "its method is no string")
+            self._refuse(message, ErrorCode.INVALID_REQUEST, "its method is not a string")
         elif not isinstance(params, Mapping):
-            self._refuse(message, ErrorCode.INVALID_PARAMS, f"the params of {method} are no object")
+            reason = f"the params of {method!r:.100} are not an object"
+            self._refuse(message, ErrorCode.INVALID_PARAMS, reason)
         elif "id" in message:
             self._take_request(message["id"], method, params)
         else:
             self._take_notification(method, params)
 
     def _refuse(self, message: Message, code: ErrorCode, reason: str) -> None:
-        """Report what is no valid message, and answer it where an answer is waited for."""
-        violation = ProtocolViolation(f"the server sent an invalid message: {reason}")
-        self.message_rejected(violation, None)
+        """Report what is not a valid message, and answer it where an answer is waited for."""
+        self._reject(f"the server sent an invalid message: {reason}")
         request_id = message.get("id")
-        if isinstance(request_id, (int, str)) and self._may_answer(request_id):
-            answer = messages.error_response(request_id, code, reason)
-            self._start_answering(request_id, self._deliver(answer))
+        if isinstance(request_id, (int, str)) and self._may_be_asked:
+            self._answering.refuse(request_id, code, reason)
 
     def _take_notification(self, method: str, params: Mapping[str, Any]) -> None:
         if method == "notifications/progress":
             if not self._correlator.progress(params, self._loop.time()):
                 logger.debug("ignored late or unknown progress %r", params.get("progressToken"))
         elif method == "notifications/cancelled":
-            request_id = params.get("requestId")
-            if isinstance(request_id, (int, str)) and request_id in self._answering:
-                self._answering.pop(request_id).cancel()
+            self._answering.cancel(params.get("requestId"))
         self._on_notification(method, params)
 
     def _take_request(self, request_id: Any, method: str, params: Mapping[str, Any]) -> None:
         if not isinstance(request_id, (int, str)):
-            self.message_rejected(ProtocolViolation("the server sent a request without id"), None)
-        elif self._may_answer(request_id):
-            self._start_answering(request_id, self._answer(request_id, method, params))
-        elif self.era is not None and not self.era.allows_server_requests:
-            reason = f"the server sent request {method}, which this revision does not allow"
-            self.message_rejected(ProtocolViolation(reason), None)
+            self._reject("the server sent a request without id")
+        elif not self._may_be_asked:
+            reason = "which this revision does not allow"
+            self._reject(f"the server sent request {method!r:.100}, {reason}")
         else:
-            reason = f"the server sent request {method} while it waited for too many answers"
-            if request_id in self._answering:  # a user is asked once
-                reason = f"the server sent request {request_id!r} ({method}) again"
-            self.message_rejected(ProtocolViolation(reason), None)
+            obstacle = self._answering.take(request_id, method, params)
+            if obstacle is not None:
+                self._reject(f"the server sent request {method!r:.100} {obstacle}")
 
-    def _may_answer(self, request_id: RequestId) -> bool:
-        if self.era is not None and not self.era.allows_server_requests:
-            return False
-        return request_id not in self._answering and len(self._answering) < _MAX_ANSWERING
-
-    def _start_answering(self, request_id: RequestId, work: Coroutine[Any, Any, None]) -> None:
-        task = self._answering[request_id] = self.tasks.start(work)
-        task.add_done_callback(lambda task: self._answered(request_id, task))
-
-    def _answered(self, request_id: RequestId, task: asyncio.Task[Any]) -> None:
-        if self._answering.get(request_id) is task:  # and not a later request of the same id
-            del self._answering[request_id]
-
-    async def _answer(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
-        takes_its_time = method in TAKES_ITS_TIME
-        if takes_its_time:
-            self.hold_deadlines()
-        try:
-            answer = messages.response(request_id, await self._handlers.answer(method, params))
-        except McpError as error:
-            answer = messages.error_response(request_id, *error_answer(error))
-        except asyncio.CancelledError:
-            if self._ended is not None or not self._is_wanted(request_id):
-                raise
-            # Nobody cancelled this: something the handler waited for was.
-            answer = messages.error_response(request_id, ErrorCode.INTERNAL_ERROR, "cancelled")
-        finally:
-            if takes_its_time:
-                self.release_deadlines()
-        if self._is_wanted(request_id):
-            await self._deliver(answer)
-
-    def _is_wanted(self, request_id: RequestId) -> bool:
-        """Whether the answer the running task has made is still waited for."""
-        return self._answering.get(request_id) is asyncio.current_task()
-
-    async def _deliver(self, answer: Message) -> None:
-        try:
-            await self._send_answer(answer)
-        except UsageError as error:
-            self._on_error(error)
-            code, text, _ = error_answer(error)
-            await self._send_answer(messages.error_response(answer["id"], code, text))
-        except McpError as error:
-            self._on_error(error)
+    @property
+    def _may_be_asked(self) -> bool:
+        return self.era is None or self.era.allows_server_requests
 
     async def _send_answer(self, answer: Message) -> None:
         outgoing = self.era.answer(answer) if self.era is not None else Outgoing(answer)
@@ -407,25 +309,31 @@ class Session:
         if sending is not None:
             await sending
 
+    def _reject(self, reason: str) -> None:
+        self.message_rejected(ProtocolViolation(reason), None)
+
     def message_rejected(self, error: ProtocolViolation, request_id: RequestId | None) -> None:
-        """Take note of bytes that are no message."""
+        """Take note of bytes that are not a message."""
         if request_id is None or not self._correlator.fail(request_id, error):
-            logger.warning("%s: %s", self.transport.description, error)
-            self._on_error(error)
+            self._report(error)
 
     def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
         """Take the failure of one outgoing message."""
         if request_id is None:
-            logger.warning("%s: %s", self.transport.description, error)
-            self._on_error(error)
+            self._report(error)
         else:
             self._correlator.fail(request_id, error)
+
+    def _report(self, error: McpError) -> None:
+        # It may quote the server.
+        logger.warning("%s: %s", self.transport.description, escape(str(error)))
+        self._on_error(error)
 
     def channel_lost(self, error: McpError) -> None:
         """Take note that what the server says unasked can come no more."""
         if isinstance(error, SessionExpired):
             self.expired = error
-            self._withdraw_questions()
+            self._answering.withdraw()
         else:
             self.channel_error = error
         self._on_channel_lost(error)
@@ -433,18 +341,7 @@ class Session:
     def begin_anew(self) -> None:
         """Take note that another handshake begins: nothing of the session before it counts."""
         self.expired = self.channel_error = None
-        self._withdraw_questions()
-
-    def _withdraw_questions(self) -> None:
-        """Stop answering what a session has asked that is gone.
-
-        In the next one, the server's ids begin anew, and an answer would be taken for that to
-        another question.
-        """
-        answering, self._answering = self._answering, {}
-        for task in answering.values():
-            if task is not asyncio.current_task():  # a handler's own call may have found it out
-                task.cancel()
+        self._answering.withdraw()
 
     def connection_lost(self, error: McpError) -> None:
         """Take the end of the connection: every call in flight fails with the reason."""
@@ -463,11 +360,9 @@ class Session:
     def _end(self, error: McpError) -> None:
         self._ended = error
         self._correlator.fail_all(error.again)
+        self._answering.withdraw()
         self.tasks.cancel()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-            self._timer_at = math.inf  # the session may be revived
+        self.deadlines.stop()
 
     async def close(self, seconds: float) -> None:
         """End the connection within ``seconds``; whatever is left then is aborted. Idempotent."""
@@ -497,6 +392,7 @@ class Session:
     async def _cut(self) -> None:
         """Free everything while the loop still runs, for the last time."""
         self.abort()
+        self._answering.withdraw()
         for tasks in (self.tasks, self._departures):
             tasks.cancel()
             await tasks.wait(_DEPARTURE_TIMEOUT)
@@ -514,22 +410,3 @@ def _with_progress_token(params: Mapping[str, Any] | None, token: int) -> dict[s
     full = dict(params or {})
     full["_meta"] = {**full.get("_meta", {}), "progressToken": token}
     return full
-
-
-def _result_of(message: Message) -> dict[str, Any]:
-    if "error" in message:
-        raise _peer_error(message["error"])
-    result = message.get("result")
-    if not isinstance(result, dict):
-        raise ProtocolViolation("the server answered without a result object")
-    return result
-
-
-def _peer_error(error: Any) -> McpError:
-    code = error.get("code") if isinstance(error, dict) else None
-    if isinstance(code, float) and code.is_integer():
-        code = int(code)
-    if not isinstance(code, int):
-        return ProtocolViolation(f"the server answered with a malformed error: {error!r}"[:500])
-    kind = UrlElicitationRequired if code == ErrorCode.URL_ELICITATION_REQUIRED else PeerError
-    return kind(code, str(error.get("message", "")), error.get("data"))

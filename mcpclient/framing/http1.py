@@ -228,7 +228,6 @@ class ResponseParser:
         status, _reason, headers, version = head
         self._keep_alive = _keeps_alive(version, headers)
         if status == 101 or (self._method == "CONNECT" and status < 300):
-            self._keep_alive = False
             self._read = ResponseParser._read_trailing
             events.append(ResponseEnd(_NO_TRAILERS, False))
         elif self._method == "HEAD" or status in (204, 304):

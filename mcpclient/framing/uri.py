@@ -140,6 +140,6 @@ def _basic(netloc: str) -> str | None:
     userinfo, separator, _ = netloc.rpartition("@")
     if not separator:
         return None
-    user, colon, password = userinfo.partition(":")
-    pair = unquote_to_bytes(user) + b":" + (unquote_to_bytes(password) if colon else b"")
+    user, _, password = userinfo.partition(":")
+    pair = unquote_to_bytes(user) + b":" + unquote_to_bytes(password)
     return "Basic " + base64.b64encode(pair).decode("ascii")

@@ -18,6 +18,7 @@ __all__ = ["Accepted", "Rejected", "WebSocketHandshake"]
 
 # Section 1.3: it makes the accept key one that no other kind of server would send.
 _ACCEPT_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+_SUBPROTOCOL = "mcp"
 
 
 class Accepted(NamedTuple):
@@ -43,35 +44,25 @@ class Rejected(NamedTuple):
 
 
 class WebSocketHandshake:
-    """One opening handshake.
+    """One opening handshake, which offers the subprotocol of MCP and permessage-deflate.
 
-    ``subprotocol``: the one to offer. ``offer_deflate``: whether to offer permessage-deflate.
-    ``random_bytes``: makes the key.
+    ``random_bytes`` makes the key.
 
     Attributes:
         headers: the fields to send with a GET request, beside ``Host`` and the caller's own.
     """
 
-    def __init__(
-        self,
-        *,
-        subprotocol: str = "mcp",
-        offer_deflate: bool = True,
-        random_bytes: Callable[[int], bytes] = urandom,
-    ) -> None:
+    def __init__(self, *, random_bytes: Callable[[int], bytes] = urandom) -> None:
         key = base64.b64encode(random_bytes(16))
-        self._subprotocol = subprotocol
-        self._offers_deflate = offer_deflate
         self._accept = base64.b64encode(hashlib.sha1(key + _ACCEPT_GUID).digest()).decode()
         self.headers: list[tuple[str, str]] = [
             ("Upgrade", "websocket"),
             ("Connection", "Upgrade"),
             ("Sec-WebSocket-Key", key.decode()),
             ("Sec-WebSocket-Version", "13"),
-            ("Sec-WebSocket-Protocol", subprotocol),
+            ("Sec-WebSocket-Protocol", _SUBPROTOCOL),
+            ("Sec-WebSocket-Extensions", OFFER),
         ]
-        if offer_deflate:
-            self.headers.append(("Sec-WebSocket-Extensions", OFFER))
 
     def check_response(self, status: int, headers: Mapping[str, str]) -> Accepted | Rejected:
         """Judge the server's answer by RFC 6455 section 4.1. Never raises for it.
@@ -84,7 +75,7 @@ class WebSocketHandshake:
         if fault is not None:
             return Rejected(status, fault)
         try:
-            deflate = self._read_extensions(headers.get("sec-websocket-extensions"))
+            deflate = _read_extensions(headers.get("sec-websocket-extensions"))
         except ValueError as error:
             return Rejected(status, str(error))
         return Accepted(headers.get("sec-websocket-protocol"), deflate)
@@ -103,17 +94,16 @@ class WebSocketHandshake:
                 f"the server's Sec-WebSocket-Accept is {accept!r}, not {self._accept!r}; "
                 "it did not read this request as a WebSocket handshake"
             )
-        subprotocol = headers.get("sec-websocket-protocol", self._subprotocol)
-        if subprotocol != self._subprotocol:
+        subprotocol = headers.get("sec-websocket-protocol", _SUBPROTOCOL)
+        if subprotocol != _SUBPROTOCOL:
             return (
                 f"the server chose the subprotocol {subprotocol!r}; "
-                f"only {self._subprotocol!r} was offered"
+                f"only {_SUBPROTOCOL!r} was offered"
             )
         return None
 
-    def _read_extensions(self, answer: str | None) -> DeflateParameters | None:
-        if answer is None or not answer.strip():
-            return None
-        if not self._offers_deflate:
-            raise ValueError(f"the server chose the extension {answer!r}, which was not offered")
-        return parse_extension_answer(answer)
+
+def _read_extensions(answer: str | None) -> DeflateParameters | None:
+    if answer is None or not answer.strip():
+        return None
+    return parse_extension_answer(answer)

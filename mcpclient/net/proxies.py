@@ -133,8 +133,7 @@ def _read_direct(text: str) -> Iterator[_DirectEntry]:
             host = bracketed or plain
         network = _network(host)
         name = host if host == "*" else host.removeprefix("*").strip(".")
-        if name or network:
-            yield _DirectEntry(name, network, int(port) if port else None)
+        yield _DirectEntry(name, network, int(port) if port else None)
 
 
 def _network(text: str) -> tuple[int, int, int] | None:

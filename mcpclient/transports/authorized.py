@@ -204,6 +204,9 @@ class AuthorizedExchange:
             self._sink.body_received(data)
         else:
             self._body += data[: _BODY_LIMIT - len(self._body)]
+            if len(self._body) == _BODY_LIMIT and self._exchange is not None:
+                self._exchange.abort()  # the rest is not wanted, and may have no end
+                self.response_ended()
 
     def response_ended(self) -> None:
         """Take the end of the response."""

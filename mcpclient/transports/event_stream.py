@@ -8,6 +8,7 @@ remembers how far it got, so that after a broken connection the next one can con
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator
 
@@ -26,8 +27,11 @@ _REMEMBERED = 256
 # no more; and so many ids as long as a message would take all the memory there is.
 _LONGEST_ID = 8192
 
-# Requests of the server's remembered for each stream; no more are answered at the same time.
+# Requests of the server's remembered for each stream; no more are answered at the same time. An id
+# that is a longer string is not remembered: the server chooses it, and it may be as long as a
+# message.
 _MOST_QUESTIONS = 1000
+_LONGEST_QUESTION = 1024
 
 # The least delay, in seconds, between two connections to a server that asks for none at all.
 _SHORTEST_DELAY = 0.05
@@ -64,6 +68,11 @@ class EventStream:
         self._replaying = False
         self._delays: Iterator[float] = delays()
 
+    @property
+    def carries_answer(self) -> bool:
+        """Whether somebody waits for an answer that is to come on it."""
+        return self._request_id is not None
+
     def feed(self, data: bytes) -> None:
         """Take bytes of the current connection and deliver the messages they complete."""
         for event in self._decoder.feed(data):
@@ -88,7 +97,9 @@ class EventStream:
 
     def _note_question(self, message: Message) -> None:
         question = message.get("id") if "method" in message else None
-        if isinstance(question, (int, str)) and len(self.questions) < _MOST_QUESTIONS:
+        if not isinstance(question, (int, str)) or len(self.questions) >= _MOST_QUESTIONS:
+            return
+        if isinstance(question, int) or len(question) <= _LONGEST_QUESTION:
             self.questions.add(question)
 
     def _answers(self, message: Message) -> bool:
@@ -115,18 +126,18 @@ class EventStream:
         if self._decoder.retry is not None:
             self._retry = self._decoder.retry
 
-    def next_delay(self) -> float | None:
+    def next_delay(self, longest: float = math.inf) -> float | None:
         """Return how many seconds to wait before reconnecting; None means to give up.
 
-        A delay that the server asked for with ``retry:`` is respected. Tries are counted anew only
-        when the last connection brought something.
+        A delay that the server asked for with ``retry:`` is respected; any other is at most
+        ``longest``. Tries are counted anew only when the last connection brought something.
         """
         if self.progressed:
             self._delays = delays()
             self.progressed = False
         delay = next(self._delays, None)
         if delay is None or self._retry is None:
-            return delay
+            return None if delay is None else min(delay, longest)
         return max(self._retry / 1000, _SHORTEST_DELAY)
 
     def reconnected(self) -> None:

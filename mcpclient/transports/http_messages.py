@@ -15,6 +15,7 @@ from ..protocol.outgoing import Outgoing
 
 __all__ = [
     "ERROR_BODY_LIMIT",
+    "MOST_ANSWERS",
     "CallerHeaders",
     "HeaderSource",
     "answer_error",
@@ -28,6 +29,12 @@ HeaderSource = Union[
 
 ERROR_BODY_LIMIT = 64 * 1024
 """How many bytes of an error response's body are kept."""
+
+MOST_ANSWERS = 50
+"""How many answers to requests of the server's are on their way at the same time.
+
+Each takes a connection, and the server decides how many there are to be, and how soon it takes one.
+"""
 
 # Headers that belong to the protocol or to HTTP itself; those of a caller are left out.
 _RESERVED = frozenset(

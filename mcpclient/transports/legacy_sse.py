@@ -32,7 +32,7 @@ from ..protocol.outgoing import Outgoing
 from .authorized import Credentials, Sending, authorizer_in, start_request
 from .base import Abandoned, Receiver, Transport, deliver_text
 from .event_stream import is_event_stream
-from .http_messages import ERROR_BODY_LIMIT, CallerHeaders, HeaderSource, answer_error
+from .http_messages import ERROR_BODY_LIMIT, MOST_ANSWERS, CallerHeaders, HeaderSource, answer_error
 
 __all__ = ["LegacySseTransport"]
 
@@ -66,6 +66,7 @@ class LegacySseTransport(Transport):
         self._endpoint: Url | None = None
         self._stream: Sending | None = None
         self._sink: _Stream | None = None
+        self._turns: asyncio.Semaphore | None = None
         self._posts: set[_Post] = set()
 
     @property
@@ -79,6 +80,7 @@ class LegacySseTransport(Transport):
         Raises `HttpError`, `ConnectFailed` or `ProtocolViolation` when there is no such stream.
         """
         self._receiver = receiver
+        self._turns = asyncio.Semaphore(MOST_ANSWERS)  # which belongs to the running loop
         headers = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
         headers += await self._caller_headers(None)
         self._sink = sink = _Stream(self, receiver)
@@ -101,7 +103,16 @@ class LegacySseTransport(Transport):
         A notification or an answer counts as sent only when the server has accepted it. Otherwise a
         call on another connection could overtake ``notifications/initialized``.
         """
-        return self._post(outgoing, outgoing.encode())
+        body = outgoing.encode()
+        if outgoing.answers is not None:
+            return self._answer(outgoing, body)
+        return self._post(outgoing, body)
+
+    async def _answer(self, outgoing: Outgoing, body: bytes) -> None:
+        """POST an answer in its turn."""
+        assert self._turns is not None, "the transport is not open"
+        async with self._turns:
+            await self._post(outgoing, body)
 
     async def _post(self, outgoing: Outgoing, body: bytes) -> None:
         headers = [
@@ -115,8 +126,13 @@ class LegacySseTransport(Transport):
         request = HttpRequest("POST", self._endpoint, headers, body, repeatable=outgoing.repeatable)
         post = _Post(self._endpoint, self._receiver, outgoing.request_id, self._posts)
         post.begin(start_request(self._http, request, post, self._authorizer))
-        if post.taken is not None:
+        if post.taken is None:
+            return
+        try:
             await post.taken
+        finally:
+            if outgoing.answers is not None:
+                post.abort()  # its connection belongs to the next answer
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
         """Drop the POST; the answer would have come on the shared stream, which stays open."""
@@ -161,7 +177,7 @@ class _Stream:
             self._refusal = head
         elif not is_event_stream(head.headers.get("content-type", "")):
             kind = head.headers.get("content-type", "no content type")
-            self._fail(ProtocolViolation(f"{self._shown} answered GET with {kind}, no SSE stream"))
+            self._fail(ProtocolViolation(f"{self._shown} answered GET with {kind}, not with SSE"))
 
     def body_received(self, data: bytes) -> None:
         if self._refusal is not None:

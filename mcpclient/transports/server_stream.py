@@ -7,6 +7,7 @@ where it stopped, for as long as that brings anything.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable
 from typing import Callable
 
@@ -19,6 +20,12 @@ from .event_stream import EventStream, is_event_stream
 from .http_messages import ERROR_BODY_LIMIT, answer_error
 
 __all__ = ["OpenStream", "ServerStream"]
+
+# A caller who waits for an answer is to know within a second when the server is gone: so soon, in
+# seconds, the stream is asked for when it has broken and again when nobody has answered that, and
+# so many GETs in a row are proof.
+_QUICK = 0.4
+_MOST_UNANSWERED = 2
 
 OpenStream = Callable[[str, ResponseSink], Awaitable[Sending]]
 """Sends the GET, with the last event id if there is one, its response going to the sink."""
@@ -39,13 +46,16 @@ class ServerStream:
         self._liveness = liveness
         self.is_open = False
         """Whether a GET is under way, so that more may come; False between two of them."""
+        self._unanswered = 0
 
     async def follow(self, accepted: asyncio.Future[bool] | None = None) -> McpError | None:
         """Read the stream from its first GET to its end.
 
         ``accepted`` is resolved as soon as it is known whether the server offers the stream.
         Returns None when the stream is complete, the reason when it cannot be continued: an
-        `HttpError` when the server does not offer it (it is then asked only once).
+        `HttpError` when the server does not offer it (it is then asked only once). A caller who
+        waits for an answer waits no longer than for two GETs in a row that nobody answers; for its
+        own channel, the server may take the time to start again.
         """
         while True:
             error = await self._read_once(accepted)
@@ -53,19 +63,23 @@ class ServerStream:
                 return None
             if isinstance(error, HttpError) and error.status < 500:
                 return error
-            delay = self._stream.next_delay()
+            doubtful = self._stream.carries_answer and self._unanswered > 0
+            if doubtful and self._unanswered == _MOST_UNANSWERED:
+                return error
+            delay = self._stream.next_delay(_QUICK if doubtful else math.inf)
             if delay is None:
                 return error or ConnectionLost("the event stream kept ending without bringing news")
             await asyncio.sleep(delay)
 
     async def resume(self) -> McpError | None:
         """Continue a stream that a POST began: wait as the server asked, then follow it."""
-        delay = self._stream.next_delay()
+        delay = self._stream.next_delay(_QUICK)
         await asyncio.sleep(delay or 0)
         return await self.follow()
 
     async def _read_once(self, accepted: asyncio.Future[bool] | None) -> McpError | None:
         self._stream.reconnected()
+        self._unanswered += 1
         sink = _StreamSink(self._stream, self._url, accepted)
         try:
             exchange = await self._open_stream(self._stream.last_event_id, sink)
@@ -87,6 +101,8 @@ class ServerStream:
                     return ConnectionLost("the event stream fell silent")
         finally:
             self.is_open = False
+            if sink.is_answered:
+                self._unanswered = 0
             exchange.abort()
 
 
@@ -101,10 +117,12 @@ class _StreamSink:
         self._stream = stream
         self._url = url
         self._accepted = accepted
+        self.is_answered = False
         self._refusal: ResponseHead | None = None
-        self._body = b""
+        self._body = bytearray()
 
     def head_received(self, head: ResponseHead) -> None:
+        self.is_answered = True
         offered = head.status == 200 and is_event_stream(head.headers.get("content-type", ""))
         if not offered:
             self._refusal = head
@@ -116,13 +134,14 @@ class _StreamSink:
             self._stream.feed(data)
             if self._stream.answered:
                 self._end(None)
-        elif len(self._body) < ERROR_BODY_LIMIT:
+        else:
             self._body += data
+            if len(self._body) >= ERROR_BODY_LIMIT:
+                self.response_ended()  # the rest, which may never end, tells nothing
 
     def response_ended(self) -> None:
-        self._end(
-            None if self._refusal is None else answer_error(self._refusal, self._body, self._url)
-        )
+        refusal = self._refusal
+        self._end(None if refusal is None else answer_error(refusal, bytes(self._body), self._url))
 
     def response_failed(self, error: McpError) -> None:
         self._end(error)

@@ -13,28 +13,22 @@ from collections.abc import Awaitable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any
 
-from ..errors import (
-    ConnectionLost,
-    HttpError,
-    McpError,
-    MessageTooLarge,
-    ProtocolViolation,
-    SessionExpired,
-)
+from ..errors import HttpError, McpError, SessionExpired
 from ..framing.content_coding import ACCEPT_ENCODING
 from ..framing.http1 import ResponseHead
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
 from ..framing.uri import Url
-from ..jsonrpc.messages import RequestId, is_answer
+from ..jsonrpc.messages import RequestId
 from ..net.dialing import Dialer
 from ..net.futures import disregard
 from ..net.http import HttpRequest, ResponseSink
 from ..net.recorded_http import RecordedHttpClient, http_client
 from ..protocol.outgoing import Outgoing
 from .authorized import Credentials, Sending, authorizer_in, start_request
-from .base import Abandoned, Receiver, Transport, deliver_text
-from .event_stream import EventStream, is_event_stream
-from .http_messages import ERROR_BODY_LIMIT, CallerHeaders, HeaderSource, answer_error
+from .base import Abandoned, Receiver, Transport
+from .event_stream import EventStream
+from .http_messages import MOST_ANSWERS, CallerHeaders, HeaderSource
+from .http_post import Post
 from .server_stream import ServerStream
 
 __all__ = ["StreamableHttpTransport"]
@@ -46,12 +40,7 @@ _POST_HEADERS = [
 ]
 _GET_HEADERS = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
 
-# A message that is no request has no caller whose timeout would end it.
-_NOTIFICATION_TIMEOUT = 30.0
 _FAREWELL_TIMEOUT = 2.0
-
-# How long a response stream is still read after the answer, which should end it.
-_DRAIN_TIMEOUT = 30.0
 
 # A session id is visible ASCII (Streamable HTTP, "Session Management").
 _SESSION_ID = re.compile(r"[\x21-\x7e]+")
@@ -62,9 +51,9 @@ logger = logging.getLogger("mcpclient.transport")
 class StreamableHttpTransport(Transport):
     """Talks to one MCP endpoint.
 
-    ``headers``: the caller's own. ``credentials``: who he is. ``listen_wait``: how long, in
-    seconds, opening waits for the server to accept its own channel (0: not at all). ``liveness``:
-    see `ServerStream`; it holds for every stream that is to stay open.
+    ``headers``: the caller's own. ``credentials``: what identifies the caller. ``listen_wait``: how
+    long, in seconds, opening waits for the server to accept its own channel (0: not at all).
+    ``liveness``: see `ServerStream`; it holds for every stream that is to stay open.
     """
 
     name = "http"
@@ -93,11 +82,12 @@ class StreamableHttpTransport(Transport):
         self._expired_id: str | None = None
         self._expiry: SessionExpired | None = None
         self._offers_channel = False
-        self._posts: dict[object, _Post] = {}
+        self._posts: dict[object, Post] = {}
         self._channel: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._session_headers: list[tuple[str, str]] = []
         self._receiver: Receiver | None = None
+        self._turns: asyncio.Semaphore | None = None
 
     @property
     def description(self) -> str:
@@ -113,34 +103,45 @@ class StreamableHttpTransport(Transport):
     async def open(self, receiver: Receiver) -> None:
         """Make ready; the first message opens the first connection."""
         self._receiver = receiver
+        self._turns = asyncio.Semaphore(MOST_ANSWERS)  # which belongs to the running loop
 
     def send(self, outgoing: Outgoing) -> Awaitable[None] | None:
-        """POST a message. What is no request has been sent when the server has taken it.
+        """POST a message. One that is not a request has been sent when the server has taken it.
 
         Else a call could overtake ``notifications/initialized`` on a connection of its own.
         """
         body = outgoing.encode()
+        if outgoing.answers is not None:
+            return self._answer(outgoing, body)
         if self._headers.may_wait:
             return self._ask_and_post(outgoing, body)
         return self._post(outgoing, body, self._headers.fixed_for(outgoing)).taken
 
+    async def _answer(self, outgoing: Outgoing, body: bytes) -> None:
+        """POST an answer in its turn, which lasts until the response has ended."""
+        assert self._turns is not None, "the transport is not open"
+        async with self._turns:
+            post = self._post(outgoing, body, await self._caller_headers(outgoing))
+            assert post.taken is not None
+            try:
+                await post.taken
+            finally:
+                post.abort()
+
     async def _ask_and_post(self, outgoing: Outgoing, body: bytes) -> None:
-        post = self._post(outgoing, body, await self._headers.provided_for(outgoing))
+        post = self._post(outgoing, body, await self._caller_headers(outgoing))
         if post.taken is not None:
             await post.taken
 
-    def _post(self, outgoing: Outgoing, body: bytes, caller: list[tuple[str, str]]) -> _Post:
+    def _post(self, outgoing: Outgoing, body: bytes, caller: list[tuple[str, str]]) -> Post:
         headers = [*_POST_HEADERS, *caller, *outgoing.headers.items()]
         session_id = None if outgoing.opens_session else self._session_id
         if session_id is not None:
             headers.append(("Mcp-Session-Id", session_id))
         request = HttpRequest("POST", self.url, headers, body, repeatable=outgoing.repeatable)
-        post = _Post(self, outgoing, session_id)
-        post.exchange = start_request(self._http, request, post, self._authorizer)
+        post = Post(self, outgoing, session_id)
+        post.begin(start_request(self._http, request, post, self._authorizer))
         self._posts[post.key] = post
-        if post.taken is not None:
-            loop = asyncio.get_running_loop()
-            post.timer = loop.call_later(_NOTIFICATION_TIMEOUT, post.give_up)
         return post
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
@@ -203,12 +204,12 @@ class StreamableHttpTransport(Transport):
         request = HttpRequest("GET", self.url, headers)
         return start_request(self._http, request, sink, self._authorizer, passive=passive)
 
-    async def _caller_headers(self) -> list[tuple[str, str]]:
+    async def _caller_headers(self, outgoing: Outgoing | None = None) -> list[tuple[str, str]]:
         if self._headers.may_wait:
-            return await self._headers.provided_for(None)
-        return self._headers.fixed_for(None)
+            return await self._headers.provided_for(outgoing)
+        return self._headers.fixed_for(outgoing)
 
-    def follow(self, stream: EventStream, post: _Post) -> None:
+    def follow(self, stream: EventStream, post: Post) -> None:
         """Continue the broken response stream of a request."""
 
         async def open_rest(last_event_id: str, sink: ResponseSink) -> Sending:
@@ -219,16 +220,14 @@ class StreamableHttpTransport(Transport):
         post.rest = ServerStream(stream, self.url, open_rest, self.liveness)
         post.resumption = self._run(self._resume(post.rest, post))
 
-    async def _resume(self, rest: ServerStream, post: _Post) -> None:
+    async def _resume(self, rest: ServerStream, post: Post) -> None:
         error = await rest.resume()
         if error is None:
             self.forget(post)
         elif self.has_ended(post.session_id):
             post.fail(post.left_behind(error))
         else:
-            lost = post.no_response()
-            lost.__cause__ = error
-            post.fail(lost)
+            post.fail(post.no_response(error))
 
     def begin_session(self, head: ResponseHead) -> None:
         """Take the session id from the answer that opens a session; without one there is none."""
@@ -271,7 +270,7 @@ class StreamableHttpTransport(Transport):
         if not by_call and session_id == self._session_id:
             self.receiver.channel_lost(error)
 
-    def forget(self, post: _Post) -> None:
+    def forget(self, post: Post) -> None:
         """Drop a POST that has come to its end."""
         self._posts.pop(post.key, None)
 
@@ -324,213 +323,6 @@ class StreamableHttpTransport(Transport):
 def _cancel(task: asyncio.Task[None]) -> None:
     if not task.get_loop().is_closed():  # where no task ever runs again
         task.cancel()
-
-
-class _Post:
-    """One posted message, and the response to it.
-
-    ``taken``: resolved as soon as the server answers a message that is no request.
-    """
-
-    def __init__(
-        self, transport: StreamableHttpTransport, outgoing: Outgoing, session_id: str | None
-    ) -> None:
-        self.request_id = outgoing.request_id
-        self.session_id = session_id
-        self.key: object = self if self.request_id is None else self.request_id
-        self.taken: asyncio.Future[None] | None = None
-        if self.request_id is None:
-            self.taken = asyncio.get_running_loop().create_future()
-        self.exchange: Sending | None = None
-        self.rest: ServerStream | None = None
-        self.resumption: asyncio.Task[None] | None = None
-        self.timer: asyncio.TimerHandle | None = None
-        self._transport = transport
-        self._outgoing = outgoing
-        self._head: ResponseHead | None = None
-        self._stream: EventStream | None = None
-        self._body: list[bytes] = []
-        self._size = 0
-
-    # net.http.ResponseSink
-
-    def head_received(self, head: ResponseHead) -> None:
-        self._head = head
-        self._take()
-        if not self._succeeded:
-            return
-        if self._outgoing.answers is not None:
-            self._transport.settle(self._outgoing.answers, self.session_id)
-        if self._outgoing.opens_session:
-            self._transport.begin_session(head)
-        if is_event_stream(head.headers.get("content-type", "")):
-            limit = self._transport.max_message_size
-            self._stream = EventStream(self._transport.receiver, limit, self.request_id)
-            self._await_life()
-
-    def body_received(self, data: bytes) -> None:
-        if self._stream is not None:
-            self._stream.feed(data)
-            self._await_life()
-            if self._stream.answered and self.timer is None:
-                loop = asyncio.get_running_loop()
-                self.timer = loop.call_later(_DRAIN_TIMEOUT, self.abort)
-            return
-        self._size += len(data)
-        self._body.append(data)
-        if self._size > self._limit:
-            error = MessageTooLarge(self._limit) if self._succeeded else self._refusal()
-            self.fail(error)
-            self.abort()
-
-    def response_ended(self) -> None:
-        self._finish(None)
-
-    def response_failed(self, error: McpError) -> None:
-        self._finish(error)
-
-    def _await_life(self) -> None:
-        """Count a stream that is to stay open as dead, unless something comes in time."""
-        liveness = self._transport.liveness
-        if not self._outgoing.stays_open or not liveness:
-            return
-        if self.timer is not None:
-            self.timer.cancel()
-        self.timer = asyncio.get_running_loop().call_later(liveness, self._fall_silent)
-
-    def _fall_silent(self) -> None:
-        self.abort()
-        self.fail(ConnectionLost("the event stream fell silent"))
-
-    # What the response comes to
-
-    @property
-    def _succeeded(self) -> bool:
-        return self._head is not None and 200 <= self._head.status < 300
-
-    @property
-    def _limit(self) -> int:
-        return self._transport.max_message_size if self._succeeded else ERROR_BODY_LIMIT
-
-    def _finish(self, error: McpError | None) -> None:
-        if self._stream is not None:
-            self._finish_stream(self._stream, error)
-        elif self._head is not None and not self._succeeded:
-            self.fail(self._refusal())
-        elif error is not None:
-            self.fail(error)
-        else:
-            self._finish_json()
-
-    def _finish_stream(self, stream: EventStream, error: McpError | None) -> None:
-        if stream.answered or self.request_id is None:
-            self._end()
-        elif self._transport.has_ended(self.session_id):
-            self.fail(self.left_behind(error))
-        elif self._outgoing.resumable and stream.last_event_id:
-            self._transport.follow(stream, self)
-        else:
-            self.fail(error or self.no_response())
-
-    def _finish_json(self) -> None:
-        if self.request_id is None:
-            self._end()
-            return
-        if not self._size:
-            self.fail(self.no_response())
-            return
-        body = b"".join(self._body)
-        self._body = []
-        self._end()
-        if not _looks_like_json(body):
-            self.fail(self._not_json(body))
-            return
-        receiver = self._transport.receiver
-        messages = deliver_text(body, receiver, self.request_id)
-        if not any(is_answer(message, self.request_id) for message in messages):
-            receiver.request_failed(self.request_id, self.no_response())
-
-    def _refusal(self) -> McpError:
-        assert self._head is not None
-        url = self.exchange.url if self.exchange is not None else self._transport.url
-        body = b"".join(self._body)
-        in_session = self.session_id is not None
-        return answer_error(self._head, body, url, self.request_id, in_session=in_session)
-
-    def no_response(self) -> ConnectionLost:
-        """Return the error for an answer that will never come."""
-        method = self._outgoing.message.get("method")
-        return ConnectionLost(f"No response received for request {self.request_id} ({method})")
-
-    # What becomes of it when its session ends
-
-    def settle(self, question: RequestId) -> None:
-        """Take note that the server has our answer to a request of its own."""
-        if self._stream is not None:
-            self._stream.questions.discard(question)
-
-    @property
-    def waits_in_vain(self) -> bool:
-        """Whether nothing can come of it in a session that is gone."""
-        is_asked = self._stream is not None and bool(self._stream.questions)
-        return is_asked or (self.rest is not None and not self.rest.is_open)
-
-    def left_behind(self, cause: McpError | None) -> ConnectionLost:
-        """Return the error for an answer that will not come, now that its session is gone."""
-        method = self._outgoing.message.get("method")
-        lost = ConnectionLost(
-            f"the server has forgotten the session while it was busy with request "
-            f"{self.request_id} ({method}); it may have run, so it was not sent again; "
-            "the next call begins a new session"
-        )
-        lost.__cause__ = cause
-        return lost
-
-    def _not_json(self, body: bytes) -> ProtocolViolation:
-        assert self._head is not None
-        kind = self._head.headers.get("content-type", "no content type")
-        start = body[:200].decode("utf-8", "replace")
-        return ProtocolViolation(
-            f"{self._transport.description} answered with {kind} where a JSON-RPC message was "
-            f"expected; is this an MCP endpoint? It begins: {start}"
-        )
-
-    def fail(self, error: McpError) -> None:
-        """Report that this message failed."""
-        self._end()
-        transport = self._transport
-        transport.receiver.request_failed(self.request_id, error)
-        if isinstance(error, SessionExpired):
-            transport.expire(self.session_id, error, by_call=self.request_id is not None)
-
-    def give_up(self) -> None:
-        """End a notification that the server does not take."""
-        self.abort()
-        reason = f"{self._transport.description} did not take a message in time"
-        self.fail(ConnectionLost(reason))
-
-    def abort(self) -> None:
-        """Close the response stream."""
-        self._end()
-        if self.resumption is not None:
-            _cancel(self.resumption)
-        if self.exchange is not None:
-            self.exchange.abort()
-
-    def _end(self) -> None:
-        self._transport.forget(self)
-        self._take()
-        if self.timer is not None:
-            self.timer.cancel()
-
-    def _take(self) -> None:
-        taken = self.taken
-        if taken is not None and not taken.done() and not taken.get_loop().is_closed():
-            taken.set_result(None)
-
-
-def _looks_like_json(body: bytes) -> bool:
-    return body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
 
 
 class _Farewell:

@@ -30,6 +30,10 @@ METADATA = "https://mcp.example/.well-known/oauth-protected-resource"
             ["Negotiate", "NTLM abc+/==, Bearer"],
             [Challenge("Negotiate"), Challenge("NTLM", {}, "abc+/=="), Challenge("Bearer")],
         ),
+        (
+            ["Negotiate YII, Bearer a=1"],
+            [Challenge("Negotiate", {}, "YII"), Challenge("Bearer", {"a": "1"})],
+        ),
         (["Negotiate, Basic"], [Challenge("Negotiate"), Challenge("Basic")]),
         ([r'Bearer realm="say \"hi\" \\ ok"'], [Challenge("Bearer", {"realm": r'say "hi" \ ok'})]),
         (['Bearer realm=""'], [Challenge("Bearer", {"realm": ""})]),

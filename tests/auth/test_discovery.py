@@ -96,6 +96,16 @@ def test_what_is_no_url_is_refused(name: str) -> None:
         find(world, named=bad if name == "the challenge" else None)
 
 
+def test_metadata_of_another_resource_is_refused() -> None:
+    """F-AUTH-1: RFC 9728 section 3.3; a token for it would be another server's."""
+    world, _ = scene()
+    document = {"resource": "https://other.example", "authorization_servers": ["https://a.test"]}
+    world.on("GET", f"{PRM}/mcp", json_response(document))
+    with pytest.raises(AuthError, match=r"is for https://other\.example, not for"):
+        find(world)
+    assert world.urls() == [f"{PRM}/mcp"]
+
+
 def test_a_page_is_no_metadata() -> None:
     """F-AUTH-1: pain 22: a web application answers every path with 200 and HTML."""
     world, _ = scene(metadata_url="https://auth.example/.well-known/openid-configuration")
@@ -238,6 +248,16 @@ def test_without_resource_metadata_the_origin_is_the_issuer() -> None:
     assert find(world).server.issuer == "https://mcp.example/"
 
 
+def test_without_any_metadata_there_are_usual_places() -> None:
+    """F-AUTH-1: the endpoints of revision 2025-03-26, which requires PKCE."""
+    server = find(World()).server
+    assert server.issuer == "https://mcp.example"
+    assert server.authorization_endpoint == "https://mcp.example/authorize"
+    assert server.token_endpoint == "https://mcp.example/token"
+    assert server.registration_endpoint == "https://mcp.example/register"
+    assert server.code_challenge_methods_supported == ("S256",)
+
+
 def test_without_resource_metadata_a_configured_issuer_is_asked() -> None:
     """F-AUTH-1: the user knows better than a guess; without its metadata there is no guessing."""
     world = World()
@@ -251,10 +271,19 @@ def test_without_resource_metadata_a_configured_issuer_is_asked() -> None:
 def test_endpoints_the_user_names_need_no_metadata() -> None:
     """F-AUTH-1: pain 22: explicit endpoints, used as they are."""
     world = World()
-    endpoints = Endpoints("https://login.example/token", "https://login.example/authorize")
+    endpoints = Endpoints(
+        "https://login.example/token",
+        "https://login.example/authorize",
+        registration_endpoint="https://login.example/register",
+        device_authorization_endpoint="https://login.example/device",
+    )
     server = find(world, options=OAuth(endpoints=endpoints)).server
     assert not world.fetched
     assert server.issuer == "https://login.example"
+    assert server.token_endpoint == "https://login.example/token"
+    assert server.authorization_endpoint == "https://login.example/authorize"
+    assert server.registration_endpoint == "https://login.example/register"
+    assert server.device_authorization_endpoint == "https://login.example/device"
     assert server.code_challenge_methods_supported == ("S256",)
     named = find(world, options=OAuth(endpoints=endpoints, issuer="https://i.example"))
     assert named.server.issuer == "https://i.example"

@@ -39,6 +39,8 @@ def test_proofs_have_the_structure_of_the_published_one() -> None:
     assert claims["htm"] == expected_claims["htm"]
     assert claims["htu"] == expected_claims["htu"]
     assert claims["iat"] == 1_000_000
+    proof = World().run(prover().proof("POST", URL + "#fragment"))
+    assert decode_jwt(proof)[1]["htu"] == expected_claims["htu"]
 
 
 def test_the_published_token_hash() -> None:

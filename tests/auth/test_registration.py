@@ -105,6 +105,7 @@ def test_the_method_the_user_wants() -> None:
             "s",
         ),
         ({"token_endpoint_auth_method": "client_secret_basic"}, "none", None),
+        ({"token_endpoint_auth_method": "private_key_jwt"}, "private_key_jwt", None),
         ({"client_secret": ""}, "none", None),
         ({"client_secret": 7}, "none", None),
     ],
@@ -166,6 +167,7 @@ def test_an_expired_secret_needs_another_registration() -> None:
     "damage",
     [
         {"redirect_uris": "x"},
+        {"redirect_uris": None},
         {"client_id": None},
         {"issuer": "https://other.example"},
     ],
@@ -189,6 +191,8 @@ def test_a_client_for_the_device_grant_has_no_redirect() -> None:
     identify(world, fake, redirect=None)
     assert len(fake.registrations) == 1
     assert "redirect_uris" not in fake.registrations[0]
+    assert fake.registrations[0]["response_types"] == []
+    assert fake.registrations[0]["application_type"] == "native"
     assert fake.registrations[0]["grant_types"] == [
         "urn:ietf:params:oauth:grant-type:device_code",
         "refresh_token",

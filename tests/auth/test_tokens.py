@@ -32,12 +32,14 @@ def test_json_and_forms_are_read() -> None:
 @pytest.mark.parametrize(
     "response",
     [
-        Response(200, [("Content-Type", "text/html")], b"<html>access_token=t</html>"),
+        Response(200, [("Content-Type", "text/html")], b"access_token=t"),
         Response(200, [], b""),
         json_response([]),
         json_response({}),
         json_response({"access_token": ""}),
         json_response({"access_token": 7}),
+        json_response({"access_token": "t"}, 300),
+        json_response({"access_token": "t"}, 500),
         json_response({"access_token": "a b"}),
         json_response({"access_token": "a\r\nX-Evil: 1"}),
         json_response({"access_token": "é"}),
@@ -147,6 +149,12 @@ def test_tokens_survive_a_store() -> None:
 def test_a_damaged_record_holds_no_tokens(record: dict[str, object]) -> None:
     """F-AUTH-9: a corrupt store, or one with a line break in the token."""
     assert TokenSet.from_record(record) is None
+
+
+def test_a_damaged_part_of_a_record_is_left_out() -> None:
+    """F-AUTH-9: a refresh token that is no text is none."""
+    record = {"access_token": "t", "refresh_token": 7, "expires_at": "soon", "scopes": "a"}
+    assert TokenSet.from_record(record) == TokenSet("t")
 
 
 def test_tokens_do_not_show_themselves() -> None:

@@ -62,7 +62,8 @@ def test_public_https_passes(url: str) -> None:
         ("https://[nonsense]/", "not a"),
         ("https://[::g]/", "not a"),
         ("https://[127.0.0.1]/", "not a"),
-        ("https://[fe80::1%25eth0]/", ""),
+        ("https://[v1.example]/", "not a valid IPv6"),
+        ("https://[fe80::1%25eth0]/", "zone"),
         ("https://[0:0:0:0:0:0:0:1]/", "loopback"),
         ("https://127.0.0.1/", "loopback"),
         ("https://127.1/", "loopback"),
@@ -85,6 +86,10 @@ def test_public_https_passes(url: str) -> None:
         ("https://app.localhost/", "local"),
         ("https://metadata.google.internal/", "local"),
         ("https://printer.local/", "local"),
+        ("https://localhost.localdomain/", "local"),
+        ("https://wiki.intranet/", "local"),
+        ("https://nas.lan/", "local"),
+        ("https://router.home.arpa/", "local"),
         ("https://%31%32%37.0.0.1/", "plain name"),
         ("https://127.0.0.1%2f.example/", "plain name"),
         ("https://１２７.0.0.1/", "characters"),
@@ -100,8 +105,9 @@ def test_everything_else_does_not(url: str, reason: str) -> None:
 
 
 def test_a_zone_is_refused() -> None:
-    """F-AUTH-10: an address with a zone is always a local one."""
+    """F-AUTH-10: an address with a zone is always a local one, and no URL of a server has one."""
     assert "zone" in reason_for("https://[fe80::1%25]/")
+    assert "zone" in reason_for("https://[fe80::1%25]/", LOCAL)
 
 
 def test_the_host_must_be_the_issuers_or_an_allowed_one() -> None:
@@ -184,3 +190,4 @@ def test_shown_urls_hold_no_secrets() -> None:
     """F-AUTH-12: credentials, query and fragment are not shown."""
     assert without_query("https://user:secret@h.example/p?code=1#f") == "https://h.example/p"
     assert without_query("https://h.example") == "https://h.example"
+    assert without_query("https://h.example/@a/b") == "https://h.example/@a/b"

@@ -170,6 +170,24 @@ def test_a_second_header_mismatch_is_an_error() -> None:
     over_http(work, mismatch, mismatch, era="stateless")
 
 
+def test_a_header_mismatch_of_anything_but_a_call_is_an_error() -> None:
+    """F-HTTP-9: only the headers of a call depend on what the list of tools says."""
+
+    def refuse(params: Json) -> Json:
+        raise PeerError(-32020, "header mismatch")
+
+    server = ScriptedServer({"prompts/get": refuse})
+
+    async def main() -> None:
+        async with server.client() as client:
+            with pytest.raises(PeerError, match="header mismatch"):
+                await client.get_prompt("x")
+
+    run(main())
+    assert len(server.sent("prompts/get")) == 1
+    assert server.sent("tools/list") == []
+
+
 def test_other_errors_of_the_peer_are_raised() -> None:
     """F-WIRE-2"""
 
@@ -208,8 +226,9 @@ def done(text: str = "done") -> Json:
     return {"resultType": "complete", "content": content}
 
 
-def test_what_the_server_asks_is_answered_and_the_call_goes_on() -> None:
-    """F-API-10, F-LIFE-2"""
+@pytest.mark.parametrize("tasks", [False, True])
+def test_what_the_server_asks_is_answered_and_the_call_goes_on(tasks: bool) -> None:
+    """F-API-10, F-LIFE-2: whether the client takes part in tasks or not."""
 
     def answer(params: Json) -> Json:
         if "inputResponses" not in params:
@@ -219,7 +238,7 @@ def test_what_the_server_asks_is_answered_and_the_call_goes_on() -> None:
     async def work(client: Client) -> None:
         assert (await client.call_tool("x", {"k": 1})).text == "done"
 
-    server = scripted(work, answer, roots=[])
+    server = scripted(work, answer, roots=[], tasks=tasks)
     first, second = server.sent("tools/call")
     assert second["requestState"] == "s"
     assert set(second["inputResponses"]) == {"a", "b"}

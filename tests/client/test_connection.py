@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
@@ -14,25 +13,21 @@ import pytest
 
 from mcpclient.client import connection
 from mcpclient.client.client import Client
-from mcpclient.client.observer import Observer
 from mcpclient.errors import (
     CallTimeout,
     ClientClosed,
     CommandNotFound,
-    ConnectFailed,
     ConnectionLost,
     HttpError,
     McpError,
     PeerError,
     ProcessExited,
-    ProtocolViolation,
     SessionExpired,
-    UsageError,
 )
 from mcpclient.net.process import StopLadder
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
-from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
-from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
+from tests.support.http_server import Answer, Handler, HttpServer, Request
+from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
 
@@ -87,103 +82,6 @@ def methods(server: HttpServer) -> list[str]:
     ]
 
 
-def test_the_order_of_the_handshake() -> None:
-    """F-LIFE-1, F-LIFE-4: the GET is accepted before ``initialized`` goes out."""
-    service = StreamableEndpoint(McpServer(), session="s", listens=True)
-
-    async def slow_get(request: Request, answer: Answer) -> None:
-        await asyncio.sleep(0.5)
-        await service.get(request, answer)
-
-    async def main() -> None:
-        async with http({**service.routes, "GET /mcp": slow_get}) as server:
-            async with Client(str(server.url()), protocol_version="2025-11-25") as client:
-                assert now() == 0.5
-                await client.call_tool("echo", {"text": "x"})
-                assert client.protocol_version == "2025-11-25"
-            assert methods(server) == [
-                "initialize",
-                "GET",
-                "notifications/initialized",
-                "tools/call",
-                "DELETE",
-            ]
-            opening, *rest = server.requests
-            assert "mcp-protocol-version" not in opening.headers
-            for request in rest:
-                assert request.headers["mcp-protocol-version"] == "2025-11-25"
-                assert request.headers["mcp-session-id"] == "s"
-
-    run(main())
-
-
-@pytest.mark.parametrize(("wait", "seconds"), [(0, 0), (1, 1), (2.5, 2.5)])
-def test_a_get_that_is_not_answered_holds_up_the_handshake_for_a_moment(
-    wait: float, seconds: float
-) -> None:
-    """F-LIFE-4"""
-    routes = {**StreamableEndpoint(McpServer()).routes, "GET /mcp": stall}
-
-    async def main() -> None:
-        async with http(routes) as server:
-            options: dict[str, Any] = {"protocol_version": "2025-11-25", "listen_wait": wait}
-            async with Client(str(server.url()), **options) as client:
-                assert now() == seconds
-                await client.ping()
-
-    run(main())
-
-
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
-def test_the_version_the_server_answers_is_obeyed(version: str) -> None:
-    """F-LIFE-1"""
-
-    async def main() -> None:
-        async with http(StreamableEndpoint(McpServer(version=version)).routes) as server:
-            async with Client(str(server.url())) as client:
-                assert client.protocol_version == version
-                await client.ping()
-            probe, opening, *rest = server.requests
-            assert probe.message["method"] == "server/discover"
-            assert opening.message["params"]["protocolVersion"] == "2025-11-25"
-            for request in rest:
-                assert request.headers["mcp-protocol-version"] == version
-
-    run(main())
-
-
-def test_an_unknown_version_is_accepted_with_a_warning_unless_that_is_unwanted(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """F-LIFE-1"""
-
-    async def main() -> None:
-        async with client_of(McpServer(version="2099-01-01")) as client:
-            assert client.protocol_version == "2099-01-01"
-        assert "2099-01-01" in caplog.text
-        with pytest.raises(ProtocolViolation):
-            await client_of(McpServer(version="2099-01-01"), strict_version=True)
-
-    run(main())
-
-
-def test_a_stateless_server_is_found_and_gets_no_handshake() -> None:
-    """F-LIFE-2, F-LIFE-3"""
-
-    async def main() -> None:
-        async with http(StreamableEndpoint(McpServer("both")).routes) as server:
-            async with Client(str(server.url())) as client:
-                assert client.protocol_version == "2026-07-28"
-                await client.call_tool("echo", {"text": "x"})
-            assert methods(server) == ["server/discover", "tools/call"]
-            for request in server.requests:
-                meta = request.message["params"]["_meta"]
-                assert meta["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
-                assert "io.modelcontextprotocol/clientInfo" in meta
-
-    run(main())
-
-
 def test_the_verdict_is_remembered_for_the_next_connection() -> None:
     """F-LIFE-3"""
 
@@ -218,115 +116,6 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         for _ in range(5):
             async with client_of(McpServer()):
                 assert len(connection._eras) <= 3
-
-    run(main())
-
-
-def test_one_url_is_enough_for_a_legacy_server() -> None:
-    """F-HTTP-10, F-HTTP-11, pain 49"""
-
-    async def main() -> None:
-        service = LegacyEndpoint(McpServer(version="2024-11-05"))
-        async with http(service.routes) as server, Client(str(server.url())) as client:
-            assert client.transport_name == "sse"
-            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-
-    run(main())
-
-
-def test_a_legacy_transport_is_not_probed() -> None:
-    """F-HTTP-11"""
-
-    async def main() -> None:
-        async with http(LegacyEndpoint(McpServer()).routes) as server:
-            async with Client(str(server.url()), transport="sse"):
-                pass
-            assert methods(server) == ["GET", "initialize", "notifications/initialized"]
-
-    run(main())
-
-
-@pytest.mark.parametrize("status", [400, 404, 405])
-def test_when_nothing_works_both_attempts_are_shown(status: int) -> None:
-    """F-HTTP-11, pain 49"""
-    routes = {"POST /mcp": answer_with(status), "GET /mcp": answer_with(410)}
-
-    async def main() -> None:
-        async with http(routes) as server:
-            with pytest.raises(ConnectFailed) as caught:
-                await Client(str(server.url()))
-            first, second = caught.value.attempts
-            assert isinstance(first, HttpError) and first.status == status
-            assert isinstance(second, HttpError) and second.status == 410
-            assert str(status) in str(caught.value) and "410" in str(caught.value)
-            assert ("is the path of the URL right?" in str(caught.value)) is (status == 404)
-
-    run(main())
-
-
-@pytest.mark.parametrize(
-    ("handler", "error_type"),
-    [
-        (answer_with(401, {"WWW-Authenticate": "Bearer"}), McpError),
-        (answer_with(403), HttpError),
-        (answer_with(429), HttpError),
-        (answer_with(500, {}, b"<html>"), HttpError),
-        (answer_with(302, {"Location": "/login"}), HttpError),
-        (answer_with(200, {"Content-Type": "text/html"}, b"<html>"), ProtocolViolation),
-        (answer_with(202), ConnectionLost),
-    ],
-)
-def test_other_answers_are_errors_without_a_detour(
-    handler: Handler, error_type: type[McpError]
-) -> None:
-    """F-HTTP-7, F-HTTP-11, pain 5"""
-
-    async def main() -> None:
-        async with http({"POST /mcp": handler}) as server:
-            with pytest.raises(error_type):
-                await Client(str(server.url()))
-            assert server.requests_of("GET") == []
-
-    run(main())
-
-
-def test_connecting_has_a_limit() -> None:
-    """F-LIFE-6, F-HTTP-13"""
-
-    async def main() -> None:
-        async with http({"POST /mcp": stall, "GET /mcp": stall}) as server:
-            with pytest.raises(CallTimeout):
-                await Client(str(server.url()), connect_timeout=8)
-            assert now() <= 8.01
-
-    run(main())
-
-
-def test_a_legacy_stream_that_never_names_its_endpoint_has_the_same_limit() -> None:
-    """F-LIFE-6"""
-
-    async def main() -> None:
-        async with http({"GET /mcp": stall}) as server:
-            with pytest.raises(CallTimeout):
-                await Client(str(server.url()), transport="sse", connect_timeout=8)
-            assert now() == 8
-
-    run(main())
-
-
-def test_connecting_without_a_limit_waits() -> None:
-    """F-LIFE-6"""
-    service = StreamableEndpoint(McpServer())
-
-    async def slow(request: Request, answer: Answer) -> None:
-        await asyncio.sleep(3000)
-        await service.post(request, answer)
-
-    async def main() -> None:
-        async with http({**service.routes, "POST /mcp": in_turn(slow, service.post)}) as server:
-            options: dict[str, Any] = {"connect_timeout": None, "protocol_version": "2025-11-25"}
-            async with Client(str(server.url()), **options):
-                assert now() == 3000
 
     run(main())
 
@@ -399,12 +188,6 @@ def test_a_client_can_connect_again_after_a_failure_and_after_closing() -> None:
             await client.ping()
 
     run(main())
-
-
-def test_an_unknown_pin_is_a_mistake_of_the_caller() -> None:
-    """F-LIFE-3"""
-    with pytest.raises(UsageError):
-        run(client_of(McpServer(), protocol_version="2020-01-01").connect())
 
 
 # Expired sessions
@@ -544,16 +327,6 @@ def test_a_server_process_is_connected_to_in_its_era(
     assert lines.count("server/discover") == 1
 
 
-def test_a_server_process_that_ignores_the_probe_is_given_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """F-LIFE-3, pain 21"""
-    monkeypatch.setattr("mcpclient.protocol.negotiate.PROBE_TIMEOUTS", (0.05, 0.05))
-    log = tmp_path / "log"
-    on_stdio(use, "--on-probe", "ignore", "--log", str(log))
-    assert log.read_text().split("\n").count("start") == 1
-
-
 def test_the_verdict_on_a_server_process_is_remembered(tmp_path: Path) -> None:
     """F-LIFE-3: a reconnect does not probe again, so nothing exits either."""
     log = tmp_path / "log"
@@ -562,17 +335,6 @@ def test_the_verdict_on_a_server_process_is_remembered(tmp_path: Path) -> None:
     lines = log.read_text().split("\n")
     assert lines.count("start") == 3
     assert lines.count("server/discover") == 1
-
-
-def test_limits_hold_after_a_respawn() -> None:
-    """F-API-7, pain 1: the timer of the first process is not that of the second."""
-
-    async def work(client: Client) -> None:
-        with pytest.raises(CallTimeout):
-            await asyncio.wait_for(client.call_tool("never", timeout=0.05), 20)
-        await use(client)
-
-    on_stdio(work, "--on-probe", "exit")
 
 
 def test_a_server_process_that_always_exits_is_started_twice_at_most(tmp_path: Path) -> None:
@@ -666,54 +428,6 @@ def test_closing_ends_the_pings() -> None:
 # Events
 
 
-def test_log_messages_go_to_a_handler_and_to_logging(caplog: pytest.LogCaptureFixture) -> None:
-    """F-API-6"""
-    caplog.set_level(logging.DEBUG, "mcpclient.server")
-    logs: list[Any] = []
-    seen: list[str] = []
-    params: list[Any] = [
-        {"level": "warning", "logger": "db", "data": "slow"},
-        {"level": "emergency", "data": {"a": 1}},
-        {"level": "vendor-level", "data": None},
-        {"level": ["nonsense"], "data": 1},
-        {},
-    ]
-
-    async def main() -> None:
-        options: dict[str, Any] = {
-            "on_log": logs.append,
-            "on_notification": lambda method, params: seen.append(method),
-        }
-        async with client_of(McpServer(), **options) as client:
-            messages = [{"method": "notifications/message", "params": each} for each in params]
-            await client.call_tool("notify", {"messages": messages})
-
-    run(main())
-    assert [record.levelname for record in caplog.records if record.name == "mcpclient.server"] == [
-        "WARNING",
-        "CRITICAL",
-        "INFO",
-        "INFO",
-        "INFO",
-    ]
-    assert "db: slow" in caplog.text
-    assert len(logs) == 5
-    assert seen == ["notifications/message"] * 5
-
-
-def test_log_messages_nobody_wants_cost_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    """F-API-6"""
-    caplog.set_level(logging.ERROR, "mcpclient.server")
-
-    async def main() -> None:
-        async with client_of(McpServer()) as client:
-            message = {"method": "notifications/message", "params": {"level": "info"}}
-            await client.call_tool("notify", {"messages": [message]})
-
-    run(main())
-    assert caplog.records == []
-
-
 def test_closing_is_told_once_and_an_async_callback_is_waited_for() -> None:
     """F-API-20"""
     closed: list[McpError | None] = []
@@ -732,40 +446,7 @@ def test_closing_is_told_once_and_an_async_callback_is_waited_for() -> None:
     run(main())
 
 
-def test_errors_that_belong_to_no_call_are_told() -> None:
-    """F-API-20"""
-    errors: list[McpError] = []
-
-    async def main() -> None:
-        async with client_of(McpServer(), on_error=errors.append) as client:
-            messages = [{"method": "vendor/bad", "params": "no object"}]
-            await client.call_tool("notify", {"messages": messages})
-            await client.ping()
-
-    run(main())
-    assert [type(error) for error in errors] == [ProtocolViolation]
-
-
 # What is declared, and who else follows the connection
-
-
-def test_what_is_declared_is_what_was_given() -> None:
-    """F-API-10, F-API-13, F-API-16"""
-    server = McpServer("both")
-    options: dict[str, Any] = {"tasks": True, "extensions": {"vendor/x": {"a": 1}}, "roots": []}
-
-    async def main() -> None:
-        for version in ("2025-11-25", "2026-07-28"):
-            async with client_of(server, protocol_version=version, **options) as client:
-                await client.list_tools()
-
-    run(main())
-    (opening,) = server.messages("initialize")
-    assert opening["params"]["capabilities"]["roots"]
-    meta = server.messages("tools/list")[1]["params"]["_meta"]
-    capabilities = meta["io.modelcontextprotocol/clientCapabilities"]
-    assert capabilities["extensions"]["vendor/x"] == {"a": 1}
-    assert "io.modelcontextprotocol/tasks" in capabilities["extensions"]
 
 
 def test_what_outlasts_a_connection_restores_it() -> None:
@@ -785,35 +466,6 @@ def test_what_outlasts_a_connection_restores_it() -> None:
             await inner.restore()
 
     run(main())
-
-
-def test_observers_hear_of_everything() -> None:
-    """F-API-20"""
-    heard: list[str] = []
-
-    class Ear(Observer):
-        def notified(self, method: str, params: Mapping[str, Any]) -> None:
-            heard.append(method)
-
-        def connected(self) -> None:
-            heard.append("connected")
-
-        def lost(self, error: McpError) -> None:
-            heard.append("lost")
-
-        def closed(self) -> None:
-            heard.append("closed")
-
-    async def main() -> None:
-        client = client_of(McpServer())
-        client._connection.observers.append(Ear())
-        await client.connect()
-        await client.call_tool("notify", {"messages": [{"method": "vendor/x"}]})
-        client._connection.session.connection_lost(ConnectionLost("gone"))
-        await client.close()
-
-    run(main())
-    assert heard == ["connected", "vendor/x", "lost", "closed"]
 
 
 def test_a_token_is_sent_with_everything_and_let_go_of_at_the_end() -> None:

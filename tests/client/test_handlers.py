@@ -82,6 +82,22 @@ def test_a_failing_handler_is_logged_and_tells_the_server_nothing_private(
     assert "s3cret" in caplog.text
 
 
+def test_what_is_logged_of_a_servers_words_is_harmless(caplog: pytest.LogCaptureFixture) -> None:
+    """F-SHOW-3: the reason may quote what the server asked for."""
+
+    class Quoting:
+        async def answer(self, params: Mapping[str, Any], server: str) -> Mapping[str, Any]:
+            raise HandlerFailed("elicitation/create", "there is no field \x1b[2J")
+
+    handlers = Handlers()
+    handlers._answerers["elicitation/create"] = Quoting()  # type: ignore[assignment]
+    with pytest.raises(HandlerFailed, match="\x1b"):
+        answer(handlers, "elicitation/create", FORM)
+    assert r"no field \x1b[2J" in caplog.text and "\x1b" not in caplog.text
+    with pytest.raises(NotOffered, match=r"'a\\x1bb'"):
+        answer(handlers, "a\x1bb")
+
+
 @pytest.mark.parametrize(
     ("error", "told"),
     [

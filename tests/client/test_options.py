@@ -114,4 +114,22 @@ def test_options_of_a_connection() -> None:
     assert options.inherit_env == "safe"
     assert not options.strict_version
     assert not options.retry_busy
+    assert not options.tasks
+    assert options.cache
+    assert options.stderr == "inherit"
+    assert (options.ping_interval, options.ping_timeout) == (20.0, 20.0)
     assert (options.protocol_version, options.transport, options.keep_alive) == (None, None, None)
+
+
+def test_options_do_not_show_their_secrets() -> None:
+    """F-AUTH-12: headers, a token, and variables of the server process."""
+    options = Options(
+        timeouts(),
+        {"name": "x"},
+        Handlers(),
+        Events(),
+        headers={"X-Key": "s3cret"},
+        auth="s3cret",
+        env={"KEY": "s3cret"},
+    )
+    assert "s3cret" not in repr(options)

@@ -12,6 +12,7 @@ import pytest
 import mcpclient
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd, answering
 from tests.client.inside import Server, use
+from tests.client.scripted_server import ScriptedServer
 from tests.support.virtual_time import run
 
 RESULT = {"answer": 42}
@@ -33,6 +34,86 @@ def test_any_request_and_notification_can_be_sent() -> None:
             await client.notify("vendor/note", {"b": 2})
             await client.request("vendor/ask", meta={"c": 3})
             assert noted == [{"b": 2}]
+
+    run(session())
+
+
+def pages(seconds: float, human: Any = None) -> Any:
+    """Answer with one new page after another, each after so many seconds."""
+
+    async def page(params: Mapping[str, Any]) -> Mapping[str, Any]:
+        await asyncio.sleep(seconds)
+        if human is not None:
+            await human()
+        number = int(params.get("cursor", "0"))
+        tools = [{"name": f"t{number}", "inputSchema": {}}]
+        return {"tools": tools, **({"nextCursor": str(number + 1)} if number < 9 else {})}
+
+    return page
+
+
+@pytest.mark.parametrize(("limit", "reached"), [(2, True), (5.5, False), (None, False)])
+def test_a_list_has_one_limit_for_all_its_pages(limit: float | None, reached: bool) -> None:
+    """F-API-7, F-API-1: a server that always has another page does not go on for ever."""
+
+    async def session() -> None:
+        server = ScriptedServer({"tools/list": pages(0.5)})
+        async with server.client(max_timeout=limit) as client:
+            loop = asyncio.get_running_loop()
+            began = loop.time()
+            if reached:
+                with pytest.raises(mcpclient.CallTimeout) as caught:
+                    await client.list_tools()
+                assert (caught.value.seconds, caught.value.limit) == (limit, "total")
+            else:
+                assert len(await client.list_tools()) == 10
+            assert loop.time() - began == (2 if reached else 5)
+
+    run(session())
+
+
+def test_a_silent_page_is_told_apart_from_a_long_list() -> None:
+    """F-API-7"""
+
+    async def session() -> None:
+        server = ScriptedServer({"tools/list": pages(3)})
+        async with server.client(timeout=2, max_timeout=10) as client:
+            with pytest.raises(mcpclient.CallTimeout) as caught:
+                await client.list_tools()
+            assert (caught.value.seconds, caught.value.limit) == (2, "idle")
+
+    run(session())
+
+
+def test_the_limit_of_a_list_passes_between_two_pages() -> None:
+    """F-API-7: then the next one is not asked for."""
+
+    async def session() -> None:
+        server = ScriptedServer({"tools/list": pages(1)})
+        async with server.client(max_timeout=10) as client:
+            clock = iter([0.0, 0.0, 10.0])
+            client._clock = lambda: next(clock)  # type: ignore[method-assign]
+            with pytest.raises(mcpclient.CallTimeout, match=r"within 10 s \(max_timeout\)"):
+                await client.list_tools()
+            assert len(server.sent("tools/list")) == 1
+
+    run(session())
+
+
+def test_the_limit_of_a_list_does_not_run_while_a_human_is_asked() -> None:
+    """F-API-7"""
+
+    async def session() -> None:
+        async def human() -> None:
+            await server.ask("q", "sampling/createMessage", messages=[], maxTokens=1)
+
+        async def model(request: Any) -> str:
+            await asyncio.sleep(100)
+            return "yes"
+
+        server = ScriptedServer({"tools/list": pages(0.5, human)}, version="2025-11-25")
+        async with server.client(max_timeout=6, sampling=model) as client:
+            assert len(await client.list_tools()) == 10
 
     run(session())
 

@@ -17,6 +17,7 @@ from mcpclient.client.route import Route
 from mcpclient.client.targets import _words_of, route_to
 from mcpclient.errors import UsageError
 from mcpclient.net.network_options import NetworkOptions
+from mcpclient.net.process_ladder import StopLadder
 from mcpclient.net.process_stderr import StderrTee
 from mcpclient.net.recorder import Recorder
 from mcpclient.protocol.outgoing import Outgoing
@@ -64,12 +65,31 @@ def test_the_stderr_of_a_server_is_recorded_with_the_rest(text: bool) -> None:
     lines: list[str] = []
     shown = io.StringIO()
     network = NetworkOptions(recorder=Recorder(lines.append))
-    made = route(["server"], network=network, stderr=shown if text else "discard").open()
+    stderr = shown if text else "discard"
+    route(["server"], network=network).open()  # without variables there is nothing to learn
+    made = route(["server"], network=network, stderr=stderr, env={"API_KEY": "s3cret-1"}).open()
     assert isinstance(made, StdioTransport)
     tee = StderrTee(made._stderr)
-    tee.write(b"a line\n")
-    assert json.loads(lines[0])["text"] == "a line"
-    assert shown.getvalue() == ("a line\n" if text else "")
+    tee.write(b"a line about s3cret-1\n")
+    assert json.loads(lines[0])["text"] == "a line about redacted-1"
+    assert shown.getvalue() == ("a line about s3cret-1\n" if text else "")
+
+
+def test_what_a_process_is_given() -> None:
+    """F-STD-1, F-STD-3, F-WIRE-3: each option of the caller reaches the transport."""
+    env, ladder = {"A": "1"}, StopLadder(close_input=7.0)
+    made = route(
+        ["server"],
+        env=env,
+        inherit_env="none",
+        cwd="/srv",
+        stderr="discard",
+        stop_ladder=ladder,
+        max_message_size=1000,
+    ).open()
+    assert isinstance(made, StdioTransport)
+    assert (made._env, made._inherit_env, made._cwd) == (env, "none", "/srv")
+    assert (made._stderr, made._ladder, made._max_message_size) == ("discard", ladder, 1000)
 
 
 @pytest.mark.parametrize(
@@ -84,11 +104,14 @@ def test_scripts(tmp_path: Path, name: str, interpreter: str) -> None:
     assert command_of(script) == [interpreter, str(script)]
 
 
-def test_a_file_is_a_command(tmp_path: Path) -> None:
+def test_a_file_is_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-API-1: a program's path may hold spaces."""
     program = tmp_path / "my server"
     program.write_text("")
     assert command_of(str(program)) == [str(program)]
+    monkeypatch.chdir(tmp_path)
+    assert command_of("my server") == ["my server"]
+    assert command_of(Path("other server")) == ["other server"]
 
 
 def test_a_file_is_the_one_seen_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,9 +208,12 @@ def test_configured_commands(config: dict[str, Any], command: list[str]) -> None
         ({"url": "http://h/"}, StreamableHttpTransport),
         ({"url": "http://h/", "type": "http", "headers": {"X": "1"}}, StreamableHttpTransport),
         ({"url": "http://h/", "type": "streamable-http"}, StreamableHttpTransport),
+        ({"url": "http://h/", "type": "streamable_http"}, StreamableHttpTransport),
+        ({"url": "http://h/", "type": "streamableHttp"}, StreamableHttpTransport),
         ({"url": "http://h/", "transport": "sse"}, LegacySseTransport),
         ({"url": "http://h/", "type": "remote", "headers": None}, StreamableHttpTransport),
         ({"url": "ws://h/", "type": "ws"}, WebSocketTransport),
+        ({"url": "ws://h/", "type": "websocket"}, WebSocketTransport),
     ],
 )
 def test_configured_urls(config: dict[str, Any], kind: type[Transport]) -> None:
@@ -195,12 +221,28 @@ def test_configured_urls(config: dict[str, Any], kind: type[Transport]) -> None:
     assert isinstance(route(config).open(), kind)
 
 
+def test_headers_of_a_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-HTTP-1, F-MANY-7: what the caller gives goes before what the file says."""
+    given: list[Any] = []
+    monkeypatch.setattr(
+        "mcpclient.client.url_routes.StreamableHttpTransport",
+        lambda *_, headers, **__: given.append(headers),
+    )
+    config = {"url": "http://h/", "headers": {"X": "file"}}
+    route(config).open()
+    route(config, headers={"X": "caller"}).open()
+    assert given == [{"X": "file"}, {"X": "caller"}]
+
+
 def test_environment_and_folder_of_a_configuration() -> None:
     """F-STD-1: what the caller gives goes before what the file says."""
     config = {"command": "npx", "env": {"A": "file"}, "cwd": "/from-file"}
     assert "/from-file" in str(route(config).key)
     assert "/from-caller" in str(route(config, cwd="/from-caller").key)
-    assert command_of({"command": "npx", "environment": {"A": "1"}}, env={"A": "2"}) == ["npx"]
+    for name in ("env", "environment"):
+        config = {"command": "npx", name: {"A": "file"}}
+        assert vars(route(config).open())["_env"] == {"A": "file"}
+        assert vars(route(config, env={"A": "caller"}).open())["_env"] == {"A": "caller"}
 
 
 # Mistakes

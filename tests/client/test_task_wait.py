@@ -386,6 +386,45 @@ def test_a_human_may_take_his_time() -> None:
     assert wait_for_it(server, elicitation=elicit, max_timeout=10)[0] == "done"
 
 
+def test_time_counts_again_after_the_answer() -> None:
+    """F-API-7: what a human takes is left out to the moment, and nothing else is."""
+    server = StatelessServer(
+        (0, task("input_required", inputRequests={"name": ASK_NAME})), (20, task("working"))
+    )
+
+    async def elicit(request: object) -> dict[str, Any]:
+        await asyncio.sleep(20.25)
+        return ADA
+
+    async def main() -> float:
+        async with server.client(tasks=True, elicitation=elicit) as client:
+            with pytest.raises(CallTimeout):
+                await client.await_task("t1", max_timeout=10)
+            return now()
+
+    assert virtual_time.run(main()) == 30.25
+
+
+def test_a_slow_server_may_take_its_time_while_a_model_answers() -> None:
+    """F-API-7: a request meanwhile has the limits of any other."""
+    asked = {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}}
+    server = StatelessServer(
+        (0, task("input_required", inputRequests={"model": asked})),
+        (31, task("completed", result=DONE)),
+    )
+
+    async def get_slowly(params: Mapping[str, Any]) -> dict[str, Any]:
+        await asyncio.sleep(1)
+        return server._get(params)
+
+    async def sample(request: object) -> str:
+        await asyncio.sleep(30)
+        return "yes"
+
+    server.answers["tasks/get"] = get_slowly
+    assert wait_for_it(server, sampling=sample, max_timeout=10)[0] == "done"
+
+
 def test_a_task_that_ends_meanwhile_needs_no_answer() -> None:
     """F-API-13: the handler is cancelled, and nothing is sent."""
     server = StatelessServer(
@@ -512,6 +551,7 @@ def test_the_error_of_the_result_is_raised() -> None:
     for server in (waiting, over):
         with pytest.raises(PeerError, match="it failed"):
             wait_for_it(server, elicitation=lambda request: ADA)
+        assert [params["taskId"] for params in server.sent("tasks/result")] == ["t1"]
 
 
 def test_a_wait_that_is_over_asks_no_second_time_for_the_result() -> None:

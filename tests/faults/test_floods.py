@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient.client import callbacks, session
+from mcpclient.client import answering, callbacks
 from mcpclient.errors import CallTimeout, ConnectionLost, McpError, MessageTooLarge
 from mcpclient.transports import line_messages
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
@@ -80,7 +80,7 @@ def test_slow_progress_does_not_hold_up_the_answer_for_ever() -> None:
 
 def test_so_many_questions_are_answered_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-API-10: those over the limit are reported, and cost neither memory nor the connection."""
-    monkeypatch.setattr(session, "_MAX_ANSWERING", 100)
+    monkeypatch.setattr(answering, "_MAX_ANSWERING", 100)
     asked: list[Any] = []
     errors: list[McpError] = []
 

@@ -371,3 +371,28 @@ def test_a_lost_answer_of_a_tool_is_never_asked_for_twice() -> None:
             assert seen == ["tools/call", "failed", "tools/list"]
 
     run(main())
+
+
+def test_a_server_that_is_gone_fails_the_call_within_a_second() -> None:
+    """F-LIFE-7, F-HTTP-5: also where the answer could be continued if the server were there."""
+
+    async def begin(request: Request, answer: Answer) -> None:
+        answer.stream()
+        answer.event("", id="1")
+        await answer.stall()
+
+    routes = StreamableEndpoint(McpServer()).routes
+
+    async def main() -> None:
+        async with HttpServer(routes) as server:
+            client = Client(str(server.url()), protocol_version="2025-11-25")
+            await client.connect()
+            server.routes["POST /mcp"] = begin
+            call = asyncio.ensure_future(client.call_tool("echo", {"text": "x"}))
+            await asyncio.sleep(1)
+        with pytest.raises(ConnectionLost, match=r"No response .*\(tools/call\): cannot connect"):
+            await call
+        assert asyncio.get_running_loop().time() < 2
+        await client.close()
+
+    run(main())

@@ -222,7 +222,7 @@ def test_a_question_that_comes_again_is_asked_once() -> None:
     with_odd_server(reply, work, elicitation=ask, on_error=errors.append)
     assert asked == ["Sure?"] * 2
     assert [str(error) for error in errors] == [
-        "the server sent request 9 (elicitation/create) again"
+        "the server sent request 'elicitation/create' with the id 9 again"
     ] * 4
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import tracemalloc
 import zlib
 
@@ -49,6 +50,12 @@ GOOD = {
     "x-gzip": (" X-GZip ", gzipped(TEXT)),
     "zlib": ("deflate", zlib.compress(TEXT)),
     "raw": ("deflate", raw_deflate(TEXT)),
+    # Its first byte could begin the other format; the second could not.
+    "raw stored": ("deflate", b"\x08\x31\x00\xce\xff" + TEXT + b"\x03\x00"),
+    "as many as allowed": (
+        ", ".join(["deflate", *["identity"] * (MAX_CODINGS - 1)]),
+        zlib.compress(TEXT),
+    ),
     "members": ("gzip", gzipped(TEXT[:9]) + gzipped(b"") + gzipped(TEXT[9:])),
     "padded": ("gzip", gzipped(TEXT[:9]) + b"\0" * 9 + gzipped(TEXT[9:]) + b"\0" * 9),
     "stacked": ("deflate, gzip", gzipped(zlib.compress(TEXT))),
@@ -78,6 +85,23 @@ def test_a_truncated_body_is_a_fault(name: str) -> None:
             assert "ends inside" in fault.reason
 
 
+@pytest.mark.parametrize("coding", ["identity", "gzip", "deflate, gzip"])
+def test_a_body_of_some_megabytes_is_no_bomb(coding: str) -> None:
+    """F-WIRE-5: also where hardly anything of it could be compressed."""
+    data = hashlib.shake_128(b"seed").digest(2 << 20)
+    body = zlib.compress(data, 1) if "deflate" in coding else data
+    body = gzip.compress(body, 1, mtime=0) if "gzip" in coding else body
+    found, fault = decode(coding, [body])
+    assert fault is None
+    assert found == data
+
+
+@pytest.mark.parametrize("size", [MAX_PIECE, MAX_PIECE + 1, MAX_PIECE + 900, 2 * MAX_PIECE + 600])
+def test_output_that_fills_a_piece_does_not_stay_behind(size: int) -> None:
+    """F-WIRE-5: zlib may hold some of it back when it has used all of the input."""
+    assert decode("deflate", [raw_deflate(bytes(size))]) == (bytes(size), None)
+
+
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "deflate, gzip"])
 def test_an_empty_body_needs_no_coding(coding: str) -> None:
     """F-WIRE-5: an answer without content may still name a coding."""
@@ -90,6 +114,7 @@ def test_an_empty_body_needs_no_coding(coding: str) -> None:
     [
         ("gzip", TEXT, "content coding is broken"),
         ("gzip", zlib.compress(TEXT), "content coding is broken"),
+        ("gzip", b"\0" + gzipped(TEXT), "content coding is broken"),
         ("deflate", gzipped(TEXT), "content coding is broken"),
         ("gzip", gzipped(TEXT)[:-8] + b"\1" * 8, "content coding is broken"),
         ("deflate", zlib.compress(TEXT)[:-1] + b"\1", "content coding is broken"),

@@ -82,6 +82,12 @@ CASES: dict[str, tuple[bytes, list[Event], str, int | None]] = {
     "comments": (b": data: no\ndata: a\n:\n:data: no\ndata: b\n\n", [message("a\nb")], "", None),
     "colons in data": (b"data: a: b:\ndata::\n\n", [message("a: b:\n:")], "", None),
     "only one space": (b"data:   a \nevent:  b\n\n", [message("  a ", " b")], "", None),
+    "no space at all": (
+        b"id:7\nevent:b\nretry:50\ndata:a\n\n",
+        [message("a", "b", "7")],
+        "7",
+        50,
+    ),
     # The event id.
     "id stays": (
         b"id: 7\ndata: a\n\ndata: b\n\n",
@@ -126,6 +132,12 @@ CASES: dict[str, tuple[bytes, list[Event], str, int | None]] = {
         b"data: a\xffb\xe2\x82\ndata: \xac\xf0\x9f\x98\n\n",
         [message("a\ufffdb\ufffd\n\ufffd\ufffd")],
         "",
+        None,
+    ),
+    "broken UTF-8 beside the data": (
+        b"event: \xe2\x82\nid: \xff\ndata: a\n\n",
+        [message("a", "\ufffd", "\ufffd")],
+        "\ufffd",
         None,
     ),
     "NUL in data": (b"data: a\0b\n\n", [message("a\0b")], "", None),

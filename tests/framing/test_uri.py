@@ -132,6 +132,31 @@ def test_resolving(reference: str, resolved: str) -> None:
     assert url.credentials is None
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("ftp://user:pass@host/path?key=1#x", "'ftp://host/path'"),
+        ("tcp://user@host?key=1", "'tcp://host'"),
+        ("http://user:pa#ss@a b/", "'http://…'"),
+        ("host/mcp", "'host/mcp'"),
+        ("ftp://host/" + "x" * 189, "'ftp://host/" + "x" * 189 + "'"),
+        ("ftp://host/" + "x" * 190, "'ftp://host/" + "x" * 189 + "…'"),
+    ],
+)
+def test_errors_show_the_rest_of_the_url(text: str, shown: str) -> None:
+    """F-HTTP-11: what is not secret is shown, as far as somebody would read it."""
+    with pytest.raises(UsageError) as caught:
+        parse_url(text)
+    assert shown in str(caught.value)
+
+
+def test_the_longest_host() -> None:
+    """F-HTTP-11: a name of DNS has 253 characters at most."""
+    assert parse_url("http://" + "h" * 253).host == "h" * 253
+    with pytest.raises(UsageError):
+        parse_url("http://" + "h" * 254)
+
+
 def test_a_long_bad_url_makes_a_short_error() -> None:
     """F-HTTP-10: a server may name a megabyte. To look for an @ behind each slash took minutes."""
     for text in ("http:" + "/" * 1_000_000, "//" + "a@" * 500_000, "ftp://" + "é" * 1_000_000):

@@ -15,8 +15,8 @@ NONCE = b"the sample nonce"
 ACCEPT = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 
 
-def handshake(*, offer_deflate: bool = True) -> WebSocketHandshake:
-    return WebSocketHandshake(offer_deflate=offer_deflate, random_bytes=lambda size: NONCE[:size])
+def handshake() -> WebSocketHandshake:
+    return WebSocketHandshake(random_bytes=lambda size: NONCE[:size])
 
 
 def answer(**changes: str | None) -> Headers:
@@ -49,12 +49,6 @@ def test_every_handshake_has_a_key_of_its_own() -> None:
     keys = {dict(WebSocketHandshake().headers)["Sec-WebSocket-Key"] for _ in range(10)}
     assert len(keys) == 10
     assert {len(base64.b64decode(key)) for key in keys} == {16}
-
-
-def test_compression_is_offered_only_if_asked_for() -> None:
-    """F-WIRE-6"""
-    names = dict(handshake(offer_deflate=False).headers)
-    assert "Sec-WebSocket-Extensions" not in names
 
 
 def test_a_right_answer_is_accepted() -> None:
@@ -117,11 +111,3 @@ def test_a_wrong_answer_names_what_is_wrong(changes: dict[str, str | None], reas
     assert isinstance(result, Rejected)
     assert result.status == 101
     assert reason in result.reason
-
-
-def test_an_extension_nobody_asked_for_is_a_rejection() -> None:
-    """F-WIRE-6"""
-    headers = answer(Sec_WebSocket_Extensions="permessage-deflate")
-    result = handshake(offer_deflate=False).check_response(101, headers)
-    assert isinstance(result, Rejected)
-    assert "not offered" in result.reason

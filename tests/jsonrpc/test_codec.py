@@ -93,7 +93,10 @@ def test_an_encoder_without_the_accelerator_writes_the_same(
     """F-WIRE-7: `json` has one in C where the interpreter can load it."""
     message = {"text": 'a\n"é😀', "list": [1, 2.5, None, True]}
     monkeypatch.setattr(json.encoder, "c_make_encoder", None)
-    assert "".join(codec._encoder()(message, 0)).encode() == encode(message)
+    encoder = codec._encoder()
+    assert "".join(encoder(message, 0)).encode() == encode(message)
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        "".join(encoder({"n": float("nan")}, 0))
 
 
 def test_an_answer_that_cannot_be_sent_is_named_so() -> None:
@@ -198,6 +201,8 @@ FILLER = '"result":{"text":"' + "x" * 70_000 + '","inner":{"id":99}}'
         ('{"id":"é",', "é"),
         ('{"result":{"id":1},"id":2,', 2),
         ('{"result":[{"id":1}],"error":"\\"id\\":5,","id":6}', 6),
+        ('{"id":7,"result":"method",', 7),
+        ('{"id":7,"result":"id",', 7),
         ('{"id":1,"id":2,"x":', 2),
         ('{"id":1,"id":null,"x":', None),
         # At the end.
@@ -213,6 +218,7 @@ FILLER = '"result":{"text":"' + "x" * 70_000 + '","inner":{"id":99}}'
         ('{"id":"a\\u0041",', None),
         ('{"id":12345678901234567890,', None),
         ('{"id" 5,"x":', None),
+        ('{}"id":5,', None),
         ('{"id', None),
         ('{"result":{"items":[{"id":1},{"id":2}', None),
         ('{"text":"\\"},\\"id\\":1}', None),

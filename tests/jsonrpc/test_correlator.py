@@ -74,7 +74,7 @@ def test_an_answer_finds_its_request(echo: Callable[[int], object]) -> None:
 
 @pytest.mark.parametrize(
     "request_id",
-    [None, True, False, 0, 2, -1, 1.5, "2", "", "one", "1.0", "-1", " 1", "9" * 20, [1], {"id": 1}],
+    [None, True, False, 0, 2, -1, 1.5, "2", "", "one", "1.0", "-1", " 1", "9" * 5000, [1], {"": 1}],
 )
 def test_other_ids_match_nothing(request_id: object) -> None:
     """F-WIRE-1: unknown, unhashable and boolean ids are answers to nobody, and no error."""

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 import pytest
 
 from mcpclient.framing.headers import Headers
@@ -69,6 +71,8 @@ def test_a_secure_cookie_is_taken_over_tls_only() -> None:
     browser.receives("lb=2; Secure")
     assert browser.sends("http://a.test/mcp") == ""
     assert browser.sends() == "lb=2"
+    browser.receives("lb=3", url="http://a.test/mcp")
+    assert browser.sends("http://a.test/mcp") == "lb=3"
 
 
 @pytest.mark.parametrize(
@@ -93,6 +97,15 @@ def test_the_path_decides_where_a_cookie_goes(attribute: str, path: str, sent: b
     assert browser.sends(f"https://a.test{path}?query") == ("lb=1" if sent else "")
 
 
+def test_the_folder_of_a_url_without_one_is_the_root() -> None:
+    """F-HTTP-14: RFC 6265 section 5.1.4."""
+    browser = Browser()
+    browser.receives("lb=1", url="https://a.test/mcp")
+    assert browser.sends("https://a.test/messages") == "lb=1"
+    browser.receives("lb=2; Path=/")
+    assert browser.sends("https://a.test/messages") == "lb=2"
+
+
 @pytest.mark.parametrize(
     ("attributes", "seconds"),
     [
@@ -111,6 +124,19 @@ def test_a_cookie_ends_when_it_says(attributes: str, seconds: int) -> None:
     assert browser.sends() == "lb=1"
     browser.now += 0.1
     assert browser.sends() == ""
+
+
+def test_every_month_has_a_name() -> None:
+    """F-HTTP-14: in English, whatever the language of the machine."""
+    names = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    for number, name in enumerate(names, start=1):
+        browser = Browser()
+        browser.receives(f"lb=1; Expires=Sunday, 06-{name}-33 08:49:37 GMT")
+        end = datetime(2033, number, 6, 8, 49, 37, tzinfo=timezone.utc).timestamp()
+        browser.now = end - 1
+        assert browser.sends() == "lb=1"
+        browser.now = end
+        assert browser.sends() == ""
 
 
 @pytest.mark.parametrize(
@@ -147,6 +173,7 @@ def test_an_unreadable_end_is_none(attributes: str) -> None:
         "Max-Age=-1",
         "Expires=Thu, 01 Jan 1970 00:00:00 GMT",
         "Expires=Thu, 01-Jan-70 00:00:01 GMT",
+        "Expires=Mon, 31 Jan 1994 23:59:59 GMT",
     ],
 )
 def test_a_server_can_take_a_cookie_back(end: str) -> None:
@@ -172,6 +199,13 @@ def test_what_is_no_cookie_is_ignored(field: str) -> None:
     assert browser.sends() == ""
 
 
+def test_a_large_cookie_is_taken() -> None:
+    """F-HTTP-14: RFC 6265 section 6.1: 4096 bytes of name and value at least."""
+    browser = Browser()
+    browser.receives("lb=" + "x" * 4093)
+    assert browser.sends() == "lb=" + "x" * 4093
+
+
 def test_cookies_of_the_caller_go_first_and_win() -> None:
     """F-HTTP-14: there is one Cookie field, and what the caller says is not changed."""
     browser = Browser()
@@ -192,6 +226,8 @@ def test_the_jar_is_bounded() -> None:
     assert browser.sends() == ""
     assert browser.sends("https://29.test/mcp/endpoint") == "lb=1"
     assert browser.sends("https://9.test/mcp/endpoint") == ""
+    browser.receives("lb=2", url="https://29.test/mcp/endpoint")
+    assert browser.sends("https://10.test/mcp/endpoint") == "lb=1", "no new origin came"
 
 
 def test_values_are_not_in_a_repr() -> None:

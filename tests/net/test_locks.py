@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import stat
 import sys
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mcpclient.net import locks
-from mcpclient.net.locks import FileLock, LockFolder, TaskLocks
+from mcpclient.net.locks import FileLock, LockFolder, TaskLocks, make_private_folder
 from tests.support.subprocesses import run_python
 
 
@@ -95,6 +96,42 @@ def test_a_wait_can_be_cancelled(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+def test_a_lock_keeps_no_file_open_that_it_does_not_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-AUTH-9: another process may hold it while a human logs in, and it is looked at often."""
+    opened: list[int] = []
+
+    def held_by_another(descriptor: int) -> None:
+        opened.append(descriptor)
+        if len(opened) < 4:
+            raise OSError(errno.EAGAIN, "held")
+        for each in opened[:-1]:
+            assert each == descriptor, "a file opened before is still open"
+
+    monkeypatch.setattr(locks, "_lock_descriptor", held_by_another)
+    monkeypatch.setattr(locks, "_FIRST_DELAY", 0)
+
+    async def main() -> None:
+        async with LockFolder(tmp_path).lock("name"):
+            assert len(opened) == 4
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(opened[-1])
+
+    asyncio.run(main())
+
+
+@pytest.mark.needs_posix
+def test_a_folder_is_made_for_the_owner_alone(tmp_path: Path) -> None:
+    """F-AUTH-9: with the folders it lies in; what was there before is left as it is."""
+    tmp_path.chmod(0o755)
+    inner = tmp_path / "outer" / "inner"
+    make_private_folder(inner)
+    make_private_folder(inner)
+    folders = (inner, inner.parent, tmp_path)
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in folders] == [0o700, 0o700, 0o755]
+
+
 def test_a_folder_that_cannot_be_made_still_locks_tasks(tmp_path: Path) -> None:
     """F-AUTH-9: nobody else could share it."""
     (tmp_path / "file").write_text("")
@@ -150,16 +187,16 @@ class Msvcrt:
     LK_NBLCK, LK_UNLCK = 1, 0
 
     def __init__(self) -> None:
-        self.held: set[int] = set()
+        self.held: set[tuple[int, int]] = set()
 
     def locking(self, descriptor: int, mode: int, count: int) -> None:
-        inode = os.fstat(descriptor).st_ino
+        region = (os.fstat(descriptor).st_ino, count)
         if mode == self.LK_UNLCK:
-            self.held.discard(inode)
-        elif inode in self.held:
+            self.held.discard(region)
+        elif region in self.held:
             raise OSError(errno.EACCES, "permission denied")
         else:
-            self.held.add(inode)
+            self.held.add(region)
 
 
 def test_windows_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,9 +225,10 @@ def test_a_lock_by_existence_is_kept_alive(tmp_path: Path, monkeypatch: pytest.M
     async def main() -> None:
         async with LockFolder(tmp_path).lock("name"):
             (held,) = held_in(tmp_path)
-            os.utime(held, (0, 0))
-            while not held.stat().st_mtime:  # noqa: ASYNC110 - a timer of the lock's own
-                await asyncio.sleep(0)
+            for _ in range(2):
+                os.utime(held, (0, 0))
+                while not held.stat().st_mtime:  # noqa: ASYNC110 - a timer of the lock's own
+                    await asyncio.sleep(0)
 
     asyncio.run(main())
 

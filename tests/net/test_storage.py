@@ -232,6 +232,23 @@ def test_a_full_disk_costs_only_the_memory_of_other_processes(
     assert [name for name in os.listdir(path.parent) if name != "locks"] == [path.name]
     put(store, "b", {})
     assert json.loads(path.read_text()) == {"a": RECORD, "b": {}}
+    put(FileStore(path), "a", {"n": 2})
+    assert get(store, "a") == {"n": 2}, "what is written is the file's again"
+
+
+def test_the_file_is_replaced_by_a_whole_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-9: on the disk already, and in the same folder: only there is it one step."""
+    replace = os.replace
+    steps: list[object] = []
+
+    def note_and_replace(source: str, target: Path) -> None:
+        steps.append((Path(source).parent, target))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", lambda file: steps.append(os.fstat(file).st_size))
+    monkeypatch.setattr(os, "replace", note_and_replace)
+    put(FileStore(path), "a", RECORD)
+    assert steps == [path.stat().st_size, (path.parent, path)]
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

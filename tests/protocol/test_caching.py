@@ -65,6 +65,7 @@ def test_params_make_the_key_and_tracing_does_not() -> None:
     """F-API-15: a request with other params is another request."""
     assert key("resources/read", uri="a") != key("resources/read", uri="b")
     assert key(cursor="1") != key() != key(_meta={"tenant": "x"})
+    assert key(cursor="1", other="2") == key(other="2", cursor="1")
     traced = {"traceparent": "00-1", "tracestate": "x", "baggage": "y", "progressToken": 3}
     assert key(_meta={"tenant": "x", **traced}) == key(_meta={"tenant": "x"})
     assert key_of("tools/list", None) == key_of("tools/list", {})
@@ -72,6 +73,9 @@ def test_params_make_the_key_and_tracing_does_not() -> None:
 
 def test_what_is_no_json_has_no_key() -> None:
     assert key_of("tools/list", {"cursor": object()}) is None
+    loop: dict[str, Any] = {}
+    loop["in"] = loop
+    assert key_of("tools/list", loop) is None
 
 
 def test_a_result_is_fresh_until_its_time_is_over() -> None:
@@ -117,7 +121,7 @@ def test_a_later_result_takes_the_place_of_an_earlier_one() -> None:
     cache.keep(key(), ME, result(n=2), now=0)
     assert cache.find(key(), ME, now=1) == result(n=2)
     cache.keep(key(), ME, result(ttl=0), now=0)
-    assert cache.find(key(), ME, now=1) is None and len(cache) == 0
+    assert len(cache) == 0 and cache.find(key(), ME, now=1) is None
 
 
 def test_nobody_can_change_what_another_gets() -> None:

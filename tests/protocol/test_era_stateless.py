@@ -37,6 +37,7 @@ def test_every_request_says_who_asks() -> None:
     assert outgoing.repeatable
     assert not outgoing.resumable
     assert not outgoing.opens_session
+    assert not outgoing.stays_open
     assert not rules.allows_server_requests
 
 
@@ -109,6 +110,11 @@ def test_the_probe_is_not_cancelled() -> None:
     assert era().request(1, "server/discover", None, None).cancel is Cancel.NOT_ALLOWED
 
 
+def test_a_subscription_stays_open() -> None:
+    """F-API-14: the answer to subscriptions/listen may never come, and nobody waits for it."""
+    assert era().request(1, "subscriptions/listen", None, None).stays_open
+
+
 def test_another_revision() -> None:
     """F-LIFE-2: the same client at the version that the server named."""
     other = era().at_version("2027-01-01")
@@ -131,3 +137,4 @@ def test_what_is_no_request() -> None:
     }
     refusal = messages.error_response(1, -32601, "no")
     assert era().answer(refusal).message is refusal
+    assert dict(era().answer(refusal).headers) == {"MCP-Protocol-Version": "2026-07-28"}

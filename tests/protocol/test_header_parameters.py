@@ -199,6 +199,7 @@ def test_invalid_annotations(schema: Any) -> None:
         {"properties": None},
         {"properties": {"x": None}},
         schema_of(x={"type": "object", "default": {"x-mcp-header": ""}}),
+        schema_of(x={"examples": [{"x-mcp-header": ""}]}),
         schema_of(x={"enum": [{"x-mcp-header": ""}], "const": {"x-mcp-header": ""}}),
         schema_of(**{"x-mcp-header": {"type": "string"}}),
     ],

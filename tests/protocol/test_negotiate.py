@@ -169,6 +169,10 @@ HANDSHAKE: dict[str, Conversation] = {
     "any error": [(PROBE, PeerError(1, "?")), *handshake("2024-11-05")],
     "names legacy versions": [(PROBE, unsupported("2025-06-18")), *handshake("2025-06-18")],
     "names nothing": [(PROBE, PeerError(-32022, "unsupported")), *handshake()],
+    "names versions for another reason": [
+        (PROBE, PeerError(-32601, "Method not found", {"supported": ["2026-07-28"]})),
+        *handshake(),
+    ],
     "names something odd": [(PROBE, PeerError(-32022, "no", {"supported": "x"})), *handshake()],
     "names it and refuses it again": [
         (PROBE, unsupported("2026-07-28", "2025-11-25")),

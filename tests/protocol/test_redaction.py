@@ -191,6 +191,8 @@ def test_a_whole_record() -> None:
         "message": {"id_token": "redacted-3"},
         "end": "lost ?token=redacted-4",
     }
+    page = {"http": {"status": 404, "headers": [["Content-Type", "text/html"]]}, "text": "<a b=c>"}
+    assert redactor.record(page) == page, "it is no form"
     event = {"event": {"event": "endpoint", "data": "/m?session_id=abc"}, "text": "token"}
     assert redactor.record(event) == {
         "event": {"event": "endpoint", "data": "/m?session_id=redacted-4"},
@@ -249,6 +251,7 @@ def test_a_tuple_is_a_list() -> None:
         ('{"tokens": ["s3", "cret"]}', '{"tokens": ["redacted-1", "redacted-2"]}'),
         ('["{\\"token\\": \\"s3\\"}"]', '["{\\"token\\": \\"redacted-1\\"}"]'),
         ('"{\\"token\\":\\"s3\\"}"', '"{\\"token\\":\\"redacted-1\\"}"'),
+        ('["ü","{\\"token\\":\\"s3\\"}"]', '["ü", "{\\"token\\":\\"redacted-1\\"}"]'),
         ('{"n":NaN,"a":1,"a":[ 2 ]}', '{"n":NaN,"a":1,"a":[ 2 ]}'),
         ("access_token=s3&scope=x", "access_token=redacted-1&scope=x"),
         ("a://u:s3%20@h and b://h:1/p@", "a://u:redacted-1@h and b://h:1/p@"),
@@ -276,6 +279,13 @@ def test_a_secret_is_known_however_it_is_spelled(text: str) -> None:
     redactor = Redactor()
     assert redactor.url("/?q=k3y/%C3%BC%20%22it%22") == "/?q=redacted-1"
     assert "k3y" not in redactor.text(text)
+
+
+def test_a_secret_that_is_no_text() -> None:
+    """F-WIRE-7, F-AUTH-12: half of a character, which JSON can hold and UTF-8 cannot."""
+    redactor = Redactor()
+    assert redactor.message({"token": "long-s3cret-\ud800"}) == {"token": "redacted-1"}
+    assert redactor.text("it was long-s3cret-\ud800.") == "it was redacted-1."
 
 
 def test_a_key_given_as_a_user_without_a_password() -> None:

@@ -111,7 +111,8 @@ def test_a_created_task_has_nothing_that_the_server_did_not_say() -> None:
 
 
 @pytest.mark.parametrize(
-    "result", [{}, {"task": {}}, {"task": "t"}, {"resultType": "task"}, {"content": []}]
+    "result",
+    [{}, {"task": {}}, {"task": "t"}, {"resultType": "task"}, {"content": []}, {"taskId": "t"}],
 )
 def test_a_result_is_no_task(result: dict[str, Any]) -> None:
     assert created_task(result) is None

@@ -143,6 +143,21 @@ def test_a_refusal_is_kept_only_so_far() -> None:
     assert sink.body == b"x" * 65536
 
 
+@pytest.mark.parametrize("recovered", [True, False])
+def test_a_refusal_without_end_is_one(recovered: bool) -> None:
+    """F-HTTP-7, F-AUTH-4: nobody waits for the rest of it."""
+
+    async def refuse(request: Request, answer: Answer) -> None:
+        answer.head(401, {"Transfer-Encoding": "chunked"})
+        answer.chunk(b"x" * 70_000)
+        await answer.stall()
+
+    script = Script([{}, {}], [recovered])
+    sink, _, error = send(script, refuse, answer_with(200, body=b"ok"))
+    assert error is None and script.refused == [401]
+    assert (sink.heads, sink.body) == (([200], b"ok") if recovered else ([401], b"x" * 65536))
+
+
 def test_what_recovering_fails_with_is_the_failure() -> None:
     """F-HTTP-7: and the refusal that began it is its cause."""
     failure = AuthError("no way")

@@ -60,6 +60,15 @@ def test_what_the_server_asks_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert events.questions == {1, "a"}
 
 
+def test_a_question_with_a_huge_id_is_not_noted() -> None:
+    """F-HTTP-6: a server could fill the memory with a thousand ids as long as messages."""
+    events, receiver = stream(limit=10_000)
+    for request_id in ("x" * 1024, "x" * 1025, 10**1024):
+        events.feed(event({**NOTE, "id": request_id}))
+    assert len(receiver.messages) == 3
+    assert events.questions == {"x" * 1024, 10**1024}
+
+
 def test_an_id_that_no_header_could_carry_is_none() -> None:
     """F-HTTP-5, F-WIRE-3: its event counts, and it is neither remembered nor a place to resume."""
     events, receiver = stream(limit=100_000)

@@ -17,6 +17,7 @@ from mcpclient.errors import (
     ProtocolViolation,
     UsageError,
 )
+from mcpclient.jsonrpc import messages
 from mcpclient.transports.base import Abandoned
 from mcpclient.transports.legacy_sse import LegacySseTransport
 from tests.contract.transport_contract import ERA, call, post
@@ -387,3 +388,39 @@ def test_it_can_be_dropped_when_its_loop_is_gone() -> None:
     loop.close()
     assert transport.description == str(server.url())
     transport.abort()
+
+
+# Answers to the server
+
+
+def test_answers_take_so_many_connections_and_no_more() -> None:
+    """F-HTTP-10, F-API-10: the server decides how much it asks, and how soon it takes the answer.
+
+    A call is made all the same, and answers have their turns.
+    """
+    service = LegacyEndpoint(McpServer())
+    taken: list[Any] = []
+
+    async def reluctant(request: Request, answer: Answer) -> None:
+        if "method" in request.message:
+            await service.post(request, answer)
+            return
+        taken.append(request.message["id"])
+        if len(taken) > 60:
+            answer.full(202)
+            return
+        if len(taken) % 2:
+            answer.head(202, {"Content-Length": "1"})
+        await answer.stall()
+
+    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+        answers = [ERA.answer(messages.response(number, {})) for number in range(200)]
+        sending = [asyncio.ensure_future(post(transport, each)) for each in answers]
+        await asyncio.sleep(1)
+        assert server.open_connections <= 51  # and the stream
+        await post(transport, call(1, "echo", text="x"))
+        assert await inbox.text_of(1) == "x"
+        await asyncio.wait(sending)
+        assert sorted(taken) == list(range(200))
+
+    run_with({**service.routes, "POST /messages": reluctant}, work)

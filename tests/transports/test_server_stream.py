@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, Union
 
 import pytest
@@ -39,7 +40,7 @@ class FakeExchange:
 
 
 class Server:
-    """Answers one GET after another by a script: status, headers, then the steps."""
+    """Answers one GET after another by a script: status (0: none), headers, then the steps."""
 
     def __init__(self, *scripts: Script) -> None:
         self._scripts = list(scripts)
@@ -56,7 +57,8 @@ class Server:
     async def _play(self, script: Script, sink: ResponseSink) -> None:
         status, headers, steps = script
         from_mapping: Any = headers
-        sink.head_received(ResponseHead(status, "", from_mapping, "1.1"))
+        if status:
+            sink.head_received(ResponseHead(status, "", from_mapping, "1.1"))
         for step in steps:
             if isinstance(step, bytes):
                 sink.body_received(step)
@@ -79,10 +81,8 @@ ANSWER = '{"jsonrpc": "2.0", "id": 1, "result": {}}'
 
 @pytest.fixture(autouse=True)
 def _no_jitter(monkeypatch: pytest.MonkeyPatch) -> None:
-    delays = backoff.delays
-    monkeypatch.setattr(
-        "mcpclient.transports.event_stream.delays", lambda: delays(chance=lambda: 0.0)
-    )
+    delays = partial(backoff.delays, chance=lambda: 0.0)
+    monkeypatch.setattr("mcpclient.transports.event_stream.delays", delays)
 
 
 def follow(
@@ -193,6 +193,60 @@ def test_resuming_waits_as_the_server_asked() -> None:
     assert server.asked == [(7, "a")]
 
 
+REFUSED = ConnectFailed("server", "refused")
+UNANSWERED: Script = (0, {}, [REFUSED])
+
+
+def resume(server: Server, began: bytes) -> tuple[McpError | None, list[float]]:
+    """Resume an answer that broke off; return the outcome, and when it was asked for and known."""
+
+    async def main() -> tuple[McpError | None, list[float]]:
+        stream = EventStream(Inbox(), 1000, 1)
+        stream.feed(began)
+        error = await ServerStream(stream, URL, server.open_stream, None).resume()
+        return error, [*(time for time, _ in server.asked), asyncio.get_running_loop().time()]
+
+    return run(main())
+
+
+@pytest.mark.parametrize("failure", [REFUSED, ConnectionLost("closed without a word")])
+def test_a_server_that_is_gone_is_known_within_a_second(failure: McpError) -> None:
+    """F-LIFE-7, F-HTTP-5: a caller waits for the answer."""
+    error, times = resume(Server((0, {}, [failure])), event(NOTE, id="a"))
+    assert error is failure
+    assert times == [0.4, 0.8, 0.8]
+
+
+def test_a_server_that_wants_to_be_left_alone_is_even_when_it_seems_gone() -> None:
+    """F-LIFE-7, pain 37"""
+    error, times = resume(Server(UNANSWERED), event(NOTE, id="a", retry=3000))
+    assert error is REFUSED
+    assert times == [3, 6, 6]
+
+
+def test_a_server_that_answers_now_and_then_is_not_gone() -> None:
+    """F-HTTP-4, F-HTTP-5: it gets all its tries."""
+    up: Script = (503, {}, [])
+    error, times = resume(Server(UNANSWERED, up, UNANSWERED, up), event(NOTE, id="a"))
+    assert isinstance(error, HttpError)
+    assert times == pytest.approx([0.4, 0.8, 4.8, 5.2, 21.2, 21.2])
+
+
+def test_a_channel_waits_for_a_server_that_starts_again() -> None:
+    """F-HTTP-4: nobody waits for it."""
+    error, _, time = follow(Server(UNANSWERED))
+    assert (error, time) == (REFUSED, 31)
+
+
+def test_a_refusal_that_never_ends_is_cut() -> None:
+    """F-HTTP-4, F-HTTP-7: what it says in 64 KiB is all that is kept, and read."""
+    server = Server((405, {}, [b"x" * 60_000, b"y" * 10_000, 1e6]))
+    error, _, time = follow(server)
+    assert isinstance(error, HttpError)
+    assert (error.body, time) == (b"x" * 60_000 + b"y" * 5536, 0)
+    assert server.tasks[0].cancelled()
+
+
 @pytest.mark.parametrize(
     ("script", "offered"),
     [
@@ -221,7 +275,7 @@ def test_whether_a_connection_is_open_is_known() -> None:
     """F-HTTP-5: between two of them nothing can come."""
 
     async def main() -> None:
-        server = Server((200, EVENTS, [10.0]), (200, EVENTS, [event(ANSWER)]))
+        server = Server((200, EVENTS, [11.0]), (200, EVENTS, [event(ANSWER)]))
         stream = ServerStream(EventStream(Inbox(), 1000, 1), URL, server.open_stream, None)
         following = asyncio.ensure_future(stream.resume())
         seen = []

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import zlib
 from collections.abc import Awaitable, Mapping
 from typing import Any, Callable
 
@@ -16,12 +14,10 @@ from mcpclient.errors import (
     ConnectionLost,
     HttpError,
     McpError,
-    MessageTooLarge,
-    PeerError,
-    ProtocolViolation,
     SessionExpired,
     UsageError,
 )
+from mcpclient.jsonrpc import messages
 from mcpclient.protocol.era import ClientIdentity
 from mcpclient.protocol.era_stateless import StatelessEra
 from mcpclient.protocol.outgoing import Outgoing
@@ -35,6 +31,8 @@ from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
 
 STATELESS = StatelessEra("2026-07-28", ClientIdentity({"name": "test", "version": "1"}))
+
+HTML = b"<html><body>502 Bad Gateway</body></html>"
 
 Work = Callable[[StreamableHttpTransport, Inbox, HttpServer], Awaitable[None]]
 
@@ -218,347 +216,6 @@ def test_closing_survives_a_provider_that_fails() -> None:
     run_with(endpoint(session="s"), work, headers=lambda: next(tokens))
 
 
-def test_a_notification_is_sent_when_the_server_has_taken_it() -> None:
-    """F-LIFE-4: a call made after ``notifications/initialized`` cannot overtake it."""
-
-    async def slow(request: Request, answer: Answer) -> None:
-        await asyncio.sleep(5)
-        answer.head(202, {"Content-Length": "1"})
-        await asyncio.sleep(5)
-        answer.raw(b"x")
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
-        loop = asyncio.get_running_loop()
-        await post(transport, ERA.notification("notifications/initialized", None))
-        assert loop.time() == 5
-        assert not inbox.failures
-
-    run_with({"POST /mcp": slow}, work)
-
-
-def test_a_notification_that_is_refused_or_never_taken_is_reported() -> None:
-    """F-HTTP-13: there is no caller whose timeout would end it."""
-
-    async def stall(request: Request, answer: Answer) -> None:
-        await answer.stall()
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
-        note = ERA.notification("notifications/initialized", None)
-        await post(transport, note)
-        await post(transport, note)
-        assert asyncio.get_running_loop().time() == 30
-        (_, refused), (request_id, given_up) = inbox.failures
-        assert isinstance(refused, HttpError) and refused.status == 500
-        assert isinstance(given_up, ConnectionLost) and request_id is None
-        assert not transport._posts
-
-    run_with({"POST /mcp": in_turn(answer_with(500), stall)}, work)
-
-
-def test_nothing_is_reported_of_a_notification_under_way_at_the_end() -> None:
-    """F-LIFE-6"""
-
-    async def stall(request: Request, answer: Answer) -> None:
-        await answer.stall()
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
-        sending = asyncio.ensure_future(post(transport, ERA.notification("note", None)))
-        await asyncio.sleep(1)
-        await transport.close()
-        await sending
-        await asyncio.sleep(100)
-        assert not inbox.failures
-
-    run_with({"POST /mcp": stall}, work)
-
-
-def test_an_event_stream_may_answer_a_notification() -> None:
-    """F-HTTP-3: some servers say something where 202 would do."""
-
-    async def chatty(request: Request, answer: Answer) -> None:
-        answer.stream()
-        answer.event({"jsonrpc": "2.0", "method": "vendor/thanks"})
-        answer.end()
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
-        await post(transport, ERA.notification("note", None))
-        await inbox.until(lambda: inbox.notifications() == ["vendor/thanks"])
-        await asyncio.sleep(1)
-        assert not inbox.failures and not transport._posts
-
-    run_with({"POST /mcp": chatty}, work)
-
-
-# Answers that are none
-
-
-HTML = b"<html><body>502 Bad Gateway</body></html>"
-
-
-@pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 405, 429, 500, 502, 503])
-def test_an_error_status_with_html_is_an_error_with_all_its_facts(status: int) -> None:
-    """F-HTTP-7, pain 5"""
-    headers = {"Content-Type": "text/html", "WWW-Authenticate": "Bearer", "Retry-After": "7"}
-    error = failing(answer_with(status, headers, HTML))
-    assert type(error) is HttpError
-    assert (error.status, error.body) == (status, HTML)
-    assert error.headers["retry-after"] == "7"
-    assert error.authenticate == ("Bearer",)
-    assert "?" not in error.url and error.url.endswith("/mcp")
-
-
-def test_a_json_rpc_error_under_an_error_status_is_the_peers() -> None:
-    """F-HTTP-7"""
-
-    async def refuse(request: Request, answer: Answer) -> None:
-        error = {"code": -32601, "message": "no such method"}
-        answer.json({"jsonrpc": "2.0", "id": request.message["id"], "error": error}, status=400)
-
-    error = failing(refuse)
-    assert isinstance(error, PeerError) and error.code == -32601
-    assert isinstance(error.__cause__, HttpError)
-
-
-@pytest.mark.parametrize("length", [70_000, 10_000_000])
-def test_the_body_of_an_error_is_bounded(length: int) -> None:
-    """F-HTTP-7, pain 5"""
-    error = failing(answer_with(500, {}, b"x" * length))
-    assert isinstance(error, HttpError)
-    assert error.body == b"x" * 65536
-
-
-def test_an_error_whose_body_never_ends_is_known_soon() -> None:
-    """F-HTTP-7: it is not the end that matters."""
-
-    async def endless(request: Request, answer: Answer) -> None:
-        answer.head(500)
-        answer.raw(b"x" * 100_000)
-        await answer.stall()
-
-    assert isinstance(failing(endless), HttpError)
-
-
-def test_an_error_cut_short_is_that_error_still() -> None:
-    """F-HTTP-7"""
-
-    async def cut(request: Request, answer: Answer) -> None:
-        answer.head(503, {"Content-Length": "100"})
-        answer.raw(b"busy")
-        answer.cut()
-
-    error = failing(cut)
-    assert isinstance(error, HttpError)
-    assert (error.status, error.body) == (503, b"busy")
-
-
-@pytest.mark.parametrize("body", [HTML, b"null", b'"text"', b"  "])
-def test_what_is_no_message_says_so_and_shows_its_beginning(body: bytes) -> None:
-    """F-HTTP-3"""
-    error = failing(answer_with(200, {"Content-Type": "text/html; charset=utf-8"}, body))
-    assert isinstance(error, ProtocolViolation)
-    assert "text/html" in str(error) and body.decode() in str(error)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b'{"jsonrpc": "2.0", "id": 1, "result": {',
-        b'{"jsonrpc": "2.0", "id": 1, "result": "\xff"}',
-        b"[]",
-        b"[1]",
-        b"[" * 100_000 + b"]" * 100_000,
-    ],
-    ids=["half", "not utf-8", "empty batch", "no messages", "nested"],
-)
-def test_a_broken_message_fails_the_call_it_answers(body: bytes) -> None:
-    """F-WIRE-7, pain 16"""
-    answer = answer_with(200, {"Content-Type": "application/json"}, body)
-    assert isinstance(failing(answer), ProtocolViolation)
-
-
-@pytest.mark.parametrize("status", [200, 202, 204])
-def test_no_body_is_no_response(status: int) -> None:
-    """F-HTTP-3, pain 1"""
-    headers = {"Content-Length": "0"} if status != 204 else {}
-    error = failing(answer_with(status, headers))
-    assert isinstance(error, ConnectionLost)
-    assert str(error) == "No response received for request 1 (tools/call)"
-
-
-def test_an_answer_to_another_request_is_no_response() -> None:
-    """F-HTTP-3"""
-    other = b'{"jsonrpc": "2.0", "id": 99, "result": {}}'
-    error = failing(answer_with(200, {"Content-Type": "application/json"}, other))
-    assert isinstance(error, ConnectionLost)
-    assert "No response received for request 1" in str(error)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"Content-Length: 999\r\n\r\n{",
-        b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
-        b"Transfer-Encoding: chunked\r\n\r\n5\r\n{",
-        b"Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
-        b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n{",
-    ],
-    ids=["truncated", "bad chunk", "cut chunk", "bad coding", "two lengths"],
-)
-def test_a_broken_body_fails_its_call(body: bytes) -> None:
-    """F-WIRE-5"""
-
-    async def broken(request: Request, answer: Answer) -> None:
-        answer.raw(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" + body)
-        answer.cut()
-
-    assert isinstance(failing(broken), (ConnectionLost, ProtocolViolation))
-
-
-@pytest.mark.parametrize("encoded", [False, True])
-def test_a_body_over_the_limit_fails_its_call(encoded: bool) -> None:
-    """Pain 19, F-WIRE-5: what counts is the size after decompression."""
-
-    async def long(request: Request, answer: Answer) -> None:
-        body = json.dumps(result(request, "x" * 5000)).encode()
-        headers = {"Content-Encoding": "deflate"} if encoded else {}
-        answer.full(200, headers, zlib.compress(body) if encoded else body)
-
-    error = failing(long, max_message_size=4000)
-    assert isinstance(error, MessageTooLarge)
-    assert error.limit == 4000
-
-
-def test_a_batch_in_a_body_is_taken_apart() -> None:
-    """F-HTTP-3: revision 2025-03-26."""
-
-    async def batch(request: Request, answer: Answer) -> None:
-        answer.json([{"jsonrpc": "2.0", "method": "vendor/note"}, result(request)])
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
-        await post(transport, call(1, "echo"))
-        assert await inbox.text_of(1) == "fine"
-        assert inbox.notifications() == ["vendor/note"]
-
-    run_with({"POST /mcp": batch}, work)
-
-
-@pytest.mark.parametrize("kind", ["application/json", "text/plain", "APPLICATION/JSON; charset=x"])
-def test_a_message_counts_whatever_its_content_type_says(kind: str) -> None:
-    """F-HTTP-3, pain 16: also with a byte order mark, and an id that became a string."""
-    body = b'\xef\xbb\xbf\r\n{"jsonrpc": "2.0", "id": "1", "result": {}}'
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
-        await post(transport, call(1, "echo"))
-        assert await inbox.answer_to("1") == {"jsonrpc": "2.0", "id": "1", "result": {}}
-        assert not inbox.failures
-
-    run_with({"POST /mcp": answer_with(200, {"Content-Type": kind}, body)}, work)
-
-
-# Event streams
-
-
-def test_an_event_stream_is_handled_while_it_comes() -> None:
-    """F-HTTP-3: banners, comments and blank events are nothing; order is kept."""
-
-    async def stream(request: Request, answer: Answer) -> None:
-        answer.stream()
-        answer.chunk(b": hello\n\n\nevent: other\ndata: ignored\n\n")
-        answer.event({"jsonrpc": "2.0", "method": "vendor/first"})
-        answer.event("not JSON at all" * 10, event="ping")
-        answer.event({"jsonrpc": "2.0", "id": 5, "method": "ping"})
-        await asyncio.sleep(3)
-        answer.event(result(request))
-        answer.end()
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
-        await post(transport, call(1, "echo"))
-        await inbox.until(lambda: inbox.notifications() == ["vendor/first", "ping"])
-        assert asyncio.get_running_loop().time() == 0
-        assert await inbox.text_of(1) == "fine"
-
-    run_with({"POST /mcp": stream}, work)
-
-
-@pytest.mark.parametrize("ending", [Answer.end, Answer.cut, Answer.reset])
-def test_a_stream_that_ends_without_the_answer_fails_its_call(
-    ending: Callable[[Answer], None],
-) -> None:
-    """F-HTTP-3, F-LIFE-7, pain 1: within a second, whichever way it ends."""
-    times: list[float] = []
-
-    async def stream(request: Request, answer: Answer) -> None:
-        answer.stream()
-        answer.event({"jsonrpc": "2.0", "method": "vendor/first"})
-        await asyncio.sleep(1)
-        times.append(asyncio.get_running_loop().time())
-        ending(answer)
-
-    error = failing(stream)
-    assert isinstance(error, ConnectionLost)
-    if ending is Answer.end:
-        assert str(error) == "No response received for request 1 (tools/call)"
-
-
-def test_an_event_over_the_limit_fails_its_call_at_once() -> None:
-    """Pain 19"""
-
-    async def long(request: Request, answer: Answer) -> None:
-        answer.stream()
-        answer.event(result(request, "x" * 5000))
-        answer.end()
-
-    assert isinstance(failing(long, max_message_size=4000), MessageTooLarge)
-
-
-def test_a_broken_event_fails_its_call_only() -> None:
-    """F-WIRE-7"""
-
-    async def broken(request: Request, answer: Answer) -> None:
-        answer.stream()
-        answer.event("{" * 50)
-        answer.end()
-
-    assert isinstance(failing(broken), ProtocolViolation)
-
-
-def test_the_rest_of_a_stream_is_drained_but_not_for_ever() -> None:
-    """F-HTTP-3: the answer counts at once; the connection is given 30 s to end by itself."""
-
-    async def stream(request: Request, answer: Answer) -> None:
-        answer.stream()
-        answer.event(result(request))
-        await asyncio.sleep(5)
-        answer.event({"jsonrpc": "2.0", "method": "vendor/late"})
-        await answer.stall()
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
-        await post(transport, call(1, "echo"))
-        assert await inbox.text_of(1) == "fine"
-        assert asyncio.get_running_loop().time() == 0
-        await inbox.until(lambda: inbox.notifications() == ["vendor/late"])
-        await asyncio.sleep(24)
-        assert server.open_connections == 1
-        await asyncio.sleep(2)
-        assert server.open_connections == 0
-        assert not inbox.failures
-
-    run_with({"POST /mcp": stream}, work)
-
-
-def test_a_drained_connection_is_used_again() -> None:
-    """F-HTTP-3, F-WIRE-5"""
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
-        for number in range(1, 6):
-            await post(transport, call(number, "echo", text="x"))
-            await inbox.answer_to(number)
-            await asyncio.sleep(1)
-        assert server.connections == 1
-
-    run_with(endpoint(json=False), work)
-
-
 # Resuming
 
 
@@ -637,8 +294,8 @@ def test_resuming_is_given_up_and_the_call_fails(
         await post(transport, call(1, "echo"))
         error = await failure_of(transport, inbox, 1)
         assert isinstance(error, ConnectionLost)
-        assert "No response received for request 1" in str(error)
         assert isinstance(error.__cause__, cause)
+        assert str(error) == f"No response received for request 1 (tools/call): {error.__cause__}"
         assert len(server.requests_of("GET")) == tries
         assert len(server.requests_of("POST")) == 1
         assert not transport._posts
@@ -1007,6 +664,69 @@ def test_no_server_fails_the_call() -> None:
     run(main())
 
 
+# Answers to the server
+
+
+def ping_answer(number: int) -> Outgoing:
+    return ERA.answer(messages.response(number, {}))
+
+
+async def _promise(request: Request, answer: Answer) -> None:
+    """Take the message, and never come to the end of saying so."""
+    answer.head(202, {"Content-Length": "1"})
+    await answer.stall()
+
+
+@pytest.mark.parametrize("headers", [{}, lambda: {}], ids=["fixed", "provided"])
+@pytest.mark.parametrize("reluctant", [_stall, _promise])
+def test_answers_take_so_many_connections_and_no_more(reluctant: Handler, headers: Any) -> None:
+    """F-HTTP-13, F-API-10: the server decides how much it asks, and how soon it takes the answer.
+
+    A call is made all the same, and answers have their turns.
+    """
+    taken: list[Any] = []
+
+    async def handler(request: Request, answer: Answer) -> None:
+        if "method" in request.message:
+            await fine(request, answer)
+        elif len(taken) < 60:
+            taken.append(request.message["id"])
+            await reluctant(request, answer)
+        else:
+            taken.append(request.message["id"])
+            answer.full(202)
+
+    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+        sending = [asyncio.ensure_future(post(transport, ping_answer(each))) for each in range(200)]
+        await asyncio.sleep(1)
+        assert server.open_connections == len(taken) == 50
+        await post(transport, call(1, "echo"))
+        assert await inbox.text_of(1) == "fine"
+        assert asyncio.get_running_loop().time() == 1
+        await asyncio.wait(sending)
+        assert sorted(taken) == list(range(200))
+        assert asyncio.get_running_loop().time() == 60  # those after the first 50 waited, too
+        assert not transport._posts
+
+    run_with({"POST /mcp": handler}, work, headers=headers)
+
+
+def test_an_answer_nobody_wants_any_more_frees_its_connection() -> None:
+    """F-HTTP-13: else a server that withdraws its questions gets any number of connections."""
+
+    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+        for number in range(3):
+            sending = asyncio.ensure_future(post(transport, ping_answer(number)))
+            await asyncio.sleep(1)
+            assert server.open_connections == 1
+            sending.cancel()
+            await asyncio.sleep(1)
+        assert server.open_connections == 0
+        assert not inbox.failures and not transport._posts
+
+    run_with({"POST /mcp": _stall}, work)
+
+
 # Giving up
 
 
@@ -1070,31 +790,3 @@ def test_it_can_be_dropped_when_its_loop_is_gone() -> None:
     loop.close()
     transport.abort()
     transport.abort()
-
-
-@pytest.mark.parametrize(("liveness", "dies_at"), [(10, 23), (None, None)])
-def test_a_subscription_that_falls_silent_is_dead_where_that_was_asked_for(
-    liveness: float | None, dies_at: float | None
-) -> None:
-    """F-HTTP-13, F-API-14"""
-
-    async def stream(request: Request, answer: Answer) -> None:
-        answer.stream()
-        for _ in range(2):
-            await asyncio.sleep(6.5)
-            answer.chunk(b": alive\n\n")
-        await answer.stall()
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
-        await post(transport, STATELESS.request(1, "subscriptions/listen", {}, None))
-        if dies_at is None:
-            await asyncio.sleep(3600)
-            assert not inbox.failures
-        else:
-            await inbox.until(lambda: inbox.failures)
-            assert asyncio.get_running_loop().time() == dies_at
-            assert isinstance(inbox.failures[0][1], ConnectionLost)
-            await asyncio.sleep(1)
-            assert server.open_connections == 0
-
-    run_with({"POST /mcp": stream}, work, liveness=liveness)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 from mcpclient.cli.arguments import parse_arguments, parse_text_arguments
-from mcpclient.cli.render import escape, one_line
+from mcpclient.cli.render import one_line
 from mcpclient.errors import UsageError
+from mcpclient.framing.escaping import escape
 
 from ..inputs import lines_of
 

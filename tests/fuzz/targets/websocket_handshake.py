@@ -12,12 +12,10 @@ def target(data: bytes) -> None:
         headers = parse_fields(data.decode("latin-1") + "\n")
     except ProtocolViolation:
         return
-    for offers_deflate in (True, False):
-        handshake = WebSocketHandshake(offer_deflate=offers_deflate, random_bytes=bytes)
-        for status in (101, 200):
-            outcome = handshake.check_response(status, headers)
-            if isinstance(outcome, Accepted):
-                assert status == 101 and outcome.subprotocol in (None, "mcp")
-                assert offers_deflate or outcome.deflate is None
-            else:
-                assert outcome.status == status and outcome.reason
+    handshake = WebSocketHandshake(random_bytes=bytes)
+    for status in (101, 200):
+        outcome = handshake.check_response(status, headers)
+        if isinstance(outcome, Accepted):
+            assert status == 101 and outcome.subprotocol in (None, "mcp")
+        else:
+            assert outcome.status == status and outcome.reason

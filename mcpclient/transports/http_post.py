@@ -1,0 +1,288 @@
+"""One message posted to a Streamable HTTP endpoint, and what becomes of the response.
+
+Sources: the Streamable HTTP pages of revisions 2025-03-26 to 2026-07-28.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+from ..errors import ConnectionLost, McpError, MessageTooLarge, ProtocolViolation, SessionExpired
+from ..framing.http1 import ResponseHead
+from ..framing.uri import Url
+from ..jsonrpc.messages import RequestId, is_answer
+from ..protocol.outgoing import Outgoing
+from .authorized import Sending
+from .base import Receiver, deliver_text
+from .event_stream import EventStream, is_event_stream
+from .http_messages import ERROR_BODY_LIMIT, answer_error
+from .server_stream import ServerStream
+
+__all__ = ["Post", "PostOwner"]
+
+# A message that is not a request has no caller whose timeout would end it.
+_NOTIFICATION_TIMEOUT = 30.0
+
+# How long a response stream is still read after the answer, which should end it.
+_DRAIN_TIMEOUT = 30.0
+
+
+class PostOwner(Protocol):
+    """What a post asks of the transport it belongs to."""
+
+    url: Url
+    max_message_size: int
+    liveness: float | None
+
+    @property
+    def description(self) -> str:
+        """What the transport connects to, for messages."""
+
+    @property
+    def receiver(self) -> Receiver:
+        """Where messages go."""
+
+    def begin_session(self, head: ResponseHead) -> None:
+        """Take the session id from the answer that opens a session."""
+
+    def has_ended(self, session_id: str | None) -> bool:
+        """Whether the server is known to have forgotten a session."""
+
+    def expire(self, session_id: str | None, error: SessionExpired, *, by_call: bool) -> None:
+        """Take note of a 404: the server has forgotten a session."""
+
+    def settle(self, question: RequestId, session_id: str | None) -> None:
+        """Take note that the server has taken our answer to a request of its own."""
+
+    def follow(self, stream: EventStream, post: Post) -> None:
+        """Continue the broken response stream of a request."""
+
+    def forget(self, post: Post) -> None:
+        """Drop a post that has come to its end."""
+
+
+class Post:
+    """One posted message, and the response to it.
+
+    ``taken``: resolved when the server has taken a message that is not a request: a notification
+    with the first word of its response, an answer to a request of the server's with the last. So
+    whoever waits for that knows how many connections are in use for answers.
+    """
+
+    def __init__(self, owner: PostOwner, outgoing: Outgoing, session_id: str | None) -> None:
+        self.request_id = outgoing.request_id
+        self.session_id = session_id
+        self.key: object = self if self.request_id is None else self.request_id
+        self.taken: asyncio.Future[None] | None = None
+        if self.request_id is None:
+            self.taken = asyncio.get_running_loop().create_future()
+        self._exchange: Sending | None = None
+        self.rest: ServerStream | None = None
+        self.resumption: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._owner = owner
+        self._outgoing = outgoing
+        self._head: ResponseHead | None = None
+        self._stream: EventStream | None = None
+        self._body: bytes | bytearray = b""
+
+    def begin(self, exchange: Sending) -> None:
+        """Take note that the message is on its way."""
+        self._exchange = exchange
+        if self.taken is not None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(_NOTIFICATION_TIMEOUT, self._give_up)
+
+    # net.http.ResponseSink
+
+    def head_received(self, head: ResponseHead) -> None:
+        """Take the status and the headers."""
+        self._head = head
+        question = self._outgoing.answers
+        if question is None:
+            self._take()
+        if not self._succeeded:
+            return
+        if question is not None:
+            self._owner.settle(question, self.session_id)
+        if self._outgoing.opens_session:
+            self._owner.begin_session(head)
+        if is_event_stream(head.headers.get("content-type", "")):
+            limit = self._owner.max_message_size
+            self._stream = EventStream(self._owner.receiver, limit, self.request_id)
+            self._await_life()
+
+    def body_received(self, data: bytes) -> None:
+        """Take a piece of the body, or events."""
+        if self._stream is not None:
+            self._stream.feed(data)
+            self._await_life()
+            if self._stream.answered and self._timer is None:
+                loop = asyncio.get_running_loop()
+                self._timer = loop.call_later(_DRAIN_TIMEOUT, self.abort)
+            return
+        if not self._body:
+            self._body = data  # most come in one piece
+        else:
+            if isinstance(self._body, bytes):
+                self._body = bytearray(self._body)
+            self._body += data
+        if len(self._body) > self._limit:
+            error = MessageTooLarge(self._limit) if self._succeeded else self._refusal()
+            self.fail(error)
+            self.abort()
+
+    def response_ended(self) -> None:
+        """Take the end of the response."""
+        self._finish(None)
+
+    def response_failed(self, error: McpError) -> None:
+        """Take the end of the connection before the end of the response."""
+        self._finish(error)
+
+    def _await_life(self) -> None:
+        """Count a stream that is to stay open as dead, unless something comes in time."""
+        liveness = self._owner.liveness
+        if not self._outgoing.stays_open or not liveness:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(liveness, self._fall_silent)
+
+    def _fall_silent(self) -> None:
+        self.abort()
+        self.fail(ConnectionLost("the event stream fell silent"))
+
+    # What the response comes to
+
+    @property
+    def _succeeded(self) -> bool:
+        return self._head is not None and 200 <= self._head.status < 300
+
+    @property
+    def _limit(self) -> int:
+        return self._owner.max_message_size if self._succeeded else ERROR_BODY_LIMIT
+
+    def _finish(self, error: McpError | None) -> None:
+        if self._stream is not None:
+            self._finish_stream(self._stream, error)
+        elif self._head is not None and not self._succeeded:
+            self.fail(self._refusal())
+        elif error is not None:
+            self.fail(error)
+        else:
+            self._finish_json()
+
+    def _finish_stream(self, stream: EventStream, error: McpError | None) -> None:
+        if stream.answered or self.request_id is None:
+            self._end()
+        elif self._owner.has_ended(self.session_id):
+            self.fail(self.left_behind(error))
+        elif self._outgoing.resumable and stream.last_event_id:
+            self._owner.follow(stream, self)
+        else:
+            self.fail(error or self.no_response())
+
+    def _finish_json(self) -> None:
+        if self.request_id is None:
+            self._end()
+            return
+        if not self._body:
+            self.fail(self.no_response())
+            return
+        body = bytes(self._body)
+        self._body = b""
+        self._end()
+        if not _looks_like_json(body):
+            self.fail(self._not_json(body))
+            return
+        receiver = self._owner.receiver
+        messages = deliver_text(body, receiver, self.request_id)
+        if not any(is_answer(message, self.request_id) for message in messages):
+            receiver.request_failed(self.request_id, self.no_response())
+
+    def _refusal(self) -> McpError:
+        assert self._head is not None
+        url = self._exchange.url if self._exchange is not None else self._owner.url
+        body = bytes(self._body)
+        in_session = self.session_id is not None
+        return answer_error(self._head, body, url, self.request_id, in_session=in_session)
+
+    def no_response(self, cause: McpError | None = None) -> ConnectionLost:
+        """Return the error for an answer that will never come."""
+        method = self._outgoing.message.get("method")
+        reason = f"No response received for request {self.request_id} ({method})"
+        lost = ConnectionLost(reason if cause is None else f"{reason}: {cause}")
+        lost.__cause__ = cause
+        return lost
+
+    # What becomes of it when its session ends
+
+    def settle(self, question: RequestId) -> None:
+        """Take note that the server has our answer to a request of its own."""
+        if self._stream is not None:
+            self._stream.questions.discard(question)
+
+    @property
+    def waits_in_vain(self) -> bool:
+        """Whether nothing can come of it in a session that is gone."""
+        is_asked = self._stream is not None and bool(self._stream.questions)
+        return is_asked or (self.rest is not None and not self.rest.is_open)
+
+    def left_behind(self, cause: McpError | None) -> ConnectionLost:
+        """Return the error for an answer that will not come, now that its session is gone."""
+        method = self._outgoing.message.get("method")
+        lost = ConnectionLost(
+            f"the server has forgotten the session while it was busy with request "
+            f"{self.request_id} ({method}); it may have run, so it was not sent again; "
+            "the next call begins a new session"
+        )
+        lost.__cause__ = cause
+        return lost
+
+    def _not_json(self, body: bytes) -> ProtocolViolation:
+        assert self._head is not None
+        kind = self._head.headers.get("content-type", "no content type")
+        start = body[:200].decode("utf-8", "replace")
+        return ProtocolViolation(
+            f"{self._owner.description} answered with {kind} where a JSON-RPC message was "
+            f"expected; is this an MCP endpoint? It begins: {start}"
+        )
+
+    def fail(self, error: McpError) -> None:
+        """Report that this message failed."""
+        self._end()
+        owner = self._owner
+        owner.receiver.request_failed(self.request_id, error)
+        if isinstance(error, SessionExpired):
+            owner.expire(self.session_id, error, by_call=self.request_id is not None)
+
+    def _give_up(self) -> None:
+        self.abort()
+        reason = f"{self._owner.description} did not take a message in time"
+        self.fail(ConnectionLost(reason))
+
+    def abort(self) -> None:
+        """Close the response stream."""
+        self._end()
+        resumption = self.resumption
+        if resumption is not None and not resumption.get_loop().is_closed():
+            resumption.cancel()
+        if self._exchange is not None:
+            self._exchange.abort()
+
+    def _end(self) -> None:
+        self._owner.forget(self)
+        self._take()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _take(self) -> None:
+        taken = self.taken
+        if taken is not None and not taken.done() and not taken.get_loop().is_closed():
+            taken.set_result(None)
+
+
+def _looks_like_json(body: bytes) -> bool:
+    return body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
