@@ -23,7 +23,6 @@ from ..framing.http1 import ResponseHead
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
 from ..framing.sse import EventDecoder, OversizedEvent
 from ..framing.uri import Url, resolve_url
-from ..jsonrpc.messages import RequestId
 from ..net.dialing import Dialer
 from ..net.futures import disregard
 from ..net.http import HttpRequest
@@ -124,7 +123,7 @@ class LegacySseTransport(Transport):
         assert self._endpoint is not None, "the transport is not open"
         assert self._receiver is not None
         request = HttpRequest("POST", self._endpoint, headers, body, repeatable=outgoing.repeatable)
-        post = _Post(self._endpoint, self._receiver, outgoing.request_id, self._posts)
+        post = _Post(self._endpoint, self._receiver, outgoing, self._posts)
         post.begin(start_request(self._http, request, post, self._authorizer))
         if post.taken is None:
             return
@@ -132,7 +131,7 @@ class LegacySseTransport(Transport):
             await post.taken
         finally:
             if outgoing.answers is not None:
-                post.abort()  # its connection belongs to the next answer
+                post.abort()  # its connection makes room for the next
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
         """Drop the POST; the answer would have come on the shared stream, which stays open."""
@@ -247,14 +246,14 @@ class _Stream:
 class _Post:
     """The response to one posted message: a mere receipt, or a refusal.
 
-    ``taken``: for a message that is not a request, resolved as soon as the server answers the POST.
+    ``taken``: for a message that is not a request, resolved with the head of the response, or for
+    an answer to a request of the server's, with its end.
     """
 
-    def __init__(
-        self, url: Url, receiver: Receiver, request_id: RequestId | None, posts: set[_Post]
-    ) -> None:
+    def __init__(self, url: Url, receiver: Receiver, outgoing: Outgoing, posts: set[_Post]) -> None:
         self.exchange: Sending | None = None
-        self.request_id = request_id
+        self.request_id = outgoing.request_id
+        self._is_answer = outgoing.answers is not None
         self._url = url
         self._receiver = receiver
         self._posts = posts
@@ -262,7 +261,7 @@ class _Post:
         self._body = b""
         self._timer: asyncio.TimerHandle | None = None
         self.taken: asyncio.Future[None] | None = None
-        if request_id is None:
+        if self.request_id is None:
             self.taken = asyncio.get_running_loop().create_future()
 
     def begin(self, exchange: Sending) -> None:
@@ -274,7 +273,8 @@ class _Post:
             self._timer = loop.call_later(_NOTIFICATION_TIMEOUT, self._give_up)
 
     def head_received(self, head: ResponseHead) -> None:
-        self._take()
+        if not self._is_answer:
+            self._take()
         if not 200 <= head.status < 300:
             self._refusal = head
 

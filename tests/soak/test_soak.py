@@ -75,7 +75,8 @@ def test_a_short_soak_finds_nothing(tmp_path: Path) -> None:
     for lane in run.lanes:
         assert lane.calls == sum(lane.outcomes.values()) >= 2 * len(HARMLESS)
         assert lane.outcomes["result"] >= 8
-        assert lane.outcomes["cancelled"] >= len(HARMLESS)
+        # Some are answered before they can be cancelled.
+        assert lane.outcomes["cancelled"] >= len(HARMLESS) // 2
         assert lane.name in summary(run)
 
 
