@@ -23,7 +23,7 @@ from mcpclient.protocol.types import ResourceContents, content_block
 PLAIN = Style()
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(st.text(st.characters(exclude_categories=())))
 def test_what_is_on_one_line_stays_there(text: str) -> None:
     """F-SHOW-3: whatever the text."""

@@ -127,7 +127,7 @@ def test_the_number_of_fields_is_limited() -> None:
 
 
 @given(st.text(st.sampled_from("aB: \t\r\n\0\x7f\xe9-\v\f\x1c\x85"), max_size=40))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_block_is_parsed_or_refused(block: str) -> None:
     """F-WIRE-5: no line is silently passed over, and nothing but ProtocolViolation is raised."""
     block += "\n"
@@ -170,7 +170,7 @@ def test_encode_header_refuses_what_latin_1_cannot_carry() -> None:
 
 
 @given(st.text(max_size=30))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_what_is_written_is_one_line(value: str) -> None:
     """A written header reads back as the same single header."""
     try:

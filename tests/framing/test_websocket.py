@@ -363,7 +363,7 @@ def test_a_large_message_is_held_no_more_than_three_times(first: int) -> None:
     assert sent_peak < 2 * size
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(chunks=st.lists(st.binary(max_size=40), max_size=10), has_deflate=st.booleans())
 def test_no_bytes_make_it_raise_or_speak_after_the_end(
     chunks: list[bytes], has_deflate: bool

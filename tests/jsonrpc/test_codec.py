@@ -278,7 +278,7 @@ json_values = st.recursive(
 
 
 @given(st.dictionaries(st.text(max_size=5), json_values, max_size=4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_what_is_encoded_is_decoded(message: dict[str, Any]) -> None:
     """F-WIRE-7: a round trip changes nothing; what cannot make one is refused."""
     try:
@@ -299,7 +299,7 @@ fragments = st.sampled_from(
 
 
 @given(st.binary(max_size=60) | st.lists(fragments, max_size=20).map(b"".join))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_any_bytes_decode_or_are_malformed(text: bytes) -> None:
     """F-WIRE-7: no bytes make the decoder raise anything but MalformedMessage."""
     for form in (text, text.decode("latin-1"), text.decode("utf-8", "surrogateescape")):

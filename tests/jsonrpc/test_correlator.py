@@ -241,7 +241,7 @@ steps = st.lists(st.tuples(st.sampled_from(["settle", "fail", "progress", "expir
 
 
 @given(steps)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_every_waiter_gets_one_outcome_at_most(steps: list[tuple[str, Any]]) -> None:
     """F-WIRE-1: whatever a peer sends, nothing is raised and no outcome is given twice."""
     correlator = Correlator()

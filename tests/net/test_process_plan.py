@@ -267,7 +267,7 @@ def split_by_runtime(line: str) -> list[str]:
     return [*arguments, current] if started else arguments
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(st.lists(st.text(alphabet='ab "%^&|<>!\\()cd:~,é', max_size=12), max_size=4))
 def test_no_argument_of_a_batch_file_escapes_or_changes(arguments: list[str]) -> None:
     """F-STD-6: read as cmd.exe reads it and then as the C runtime does, all arrive as given."""

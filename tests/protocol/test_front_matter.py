@@ -158,7 +158,7 @@ def test_what_is_refused(text: str, reason: str) -> None:
 
 
 @given(st.text(alphabet="ab:-#'\"[]{},|> \n\t\\&*!?0.", max_size=60))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_nothing_but_its_own_error_escapes(text: str) -> None:
     """F-API-16: hostile front matter costs an error."""
     with suppress(FrontMatterError):

@@ -64,7 +64,7 @@ def test_value_encoding(value: str, header: str) -> None:
 
 
 @given(st.text(max_size=20))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_every_value_can_be_read_back(value: str) -> None:
     """F-HTTP-9: what a server decodes is what was in the body, and no header is ever unsafe."""
     header = encode_header_value(value)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mcpclient.protocol import redaction
 from mcpclient.protocol.redaction import Redactor
 
 
@@ -227,7 +228,8 @@ def test_any_depth_is_searched() -> None:
     assert shown == {"password": "redacted-1"}
 
 
-def test_what_contains_itself_is_refused() -> None:
+def test_what_contains_itself_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redaction, "_DEEPEST", 1000)
     loop: list[Any] = []
     loop.append(loop)
     with pytest.raises(ValueError, match="contains itself"):

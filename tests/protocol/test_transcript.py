@@ -68,14 +68,14 @@ def again(facts: Record) -> Record:
 @example(b'{"a":1,"a":2}')
 @example(b'{"a":NaN}')
 @example(b'["\\ud800"]')
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_any_payload_is_kept(data: bytes) -> None:
     """F-SHOW-8"""
     assert bytes_of_payload(again(payload_facts(data))) == data
 
 
 @given(BYTES, st.sampled_from([b"\n", b"\r\n", b""]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_any_line_is_kept(data: bytes, end: bytes) -> None:
     """F-SHOW-8"""
     line = data.replace(b"\n", b"") + end
@@ -84,14 +84,14 @@ def test_any_line_is_kept(data: bytes, end: bytes) -> None:
 
 
 @given(BLOCKS | BYTES)
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=125, deadline=None)
 def test_any_piece_of_an_event_stream_is_kept(block: bytes) -> None:
     """F-SHOW-8"""
     assert bytes_of_event(again(event_facts(block))) == block
 
 
 @given(st.lists(BLOCKS, max_size=4), st.integers(1, 50))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_an_event_stream_may_come_in_any_pieces(blocks: list[bytes], size: int) -> None:
     """F-SHOW-8: nothing is lost between them, and nothing searched twice changes that."""
     stream = b"".join(blocks)

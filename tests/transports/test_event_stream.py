@@ -239,7 +239,7 @@ def test_the_servers_wish() -> None:
     cuts,
     st.sampled_from([7, None]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_any_bytes_are_messages_or_recorded_faults(
     data: bytes, places: list[int], request_id: int | None
 ) -> None:

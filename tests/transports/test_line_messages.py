@@ -294,7 +294,7 @@ fragments = st.sampled_from(
 
 
 @given(st.lists(fragments | st.binary(max_size=8), max_size=30).map(b"".join), cuts)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_bytes_are_messages_or_recorded_faults(data: bytes, places: list[int]) -> None:
     """F-WIRE-3, F-WIRE-7: framer, decoder and correlator together raise nothing, whatever comes.
 

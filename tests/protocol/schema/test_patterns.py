@@ -198,7 +198,7 @@ def combine(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.recursive(st.sampled_from(ATOMS), combine, max_leaves=8),
     st.text("ab c", min_size=1, max_size=8),
