@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
@@ -49,7 +50,7 @@ class Peer:
         await self.stack.aclose()
 
 
-class SocketPeer(Peer):
+class SocketPeer(Peer, ABC):
     """A peer that accepts connections; each is a call of `serve`, which ends when its client goes.
 
     When the step is ``connect``, the fault strikes the first connection, in `meet`.
@@ -93,6 +94,6 @@ class SocketPeer(Peer):
             self._tasks.discard(task)
             writer.transport.abort()
 
+    @abstractmethod
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection."""
-        raise NotImplementedError
