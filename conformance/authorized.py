@@ -27,7 +27,7 @@ from conformance import peers
 from conformance.auth_scenarios import redirect_of
 from conformance.results import FAILED, LEFT_OUT, NOT_RUN, PASSED, STREAMABLE_HTTP, Row
 from conformance.workspace import free_port, wait_until_it_listens
-from mcpclient.net.terminal import Terminal
+from mcpclient.net.login.terminal import Terminal
 from mcpclient.protocol.versions import LATEST_HANDSHAKE, LATEST_STATELESS
 
 ENVIRONMENTS = ("mcp2", "fastmcp")

@@ -1,4 +1,4 @@
-"""Run the public uritemplate-test suite against `mcpclient.protocol.uri_template`.
+"""Run the public uritemplate-test suite against `mcpclient.formats.uri_template`.
 
     python conformance/uri_template_suite.py DIR
 
@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from mcpclient.errors import McpError
-from mcpclient.protocol.uri_template import TemplateValue, expand
+from mcpclient.formats.uri_template import TemplateValue, expand
 
 
 def main() -> int:

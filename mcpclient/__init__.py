@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from .auth.provider import CredentialStore as CredentialStore
     from .auth.signing import Es256Key as Es256Key
     from .auth.signing import Signer as Signer
+    from .client.answers.elicitation import Elicitation as Elicitation
+    from .client.answers.elicitation import accept_defaults as accept_defaults
+    from .client.answers.sampling import Sampling as Sampling
+    from .client.answers.sampling import SamplingModel as SamplingModel
     from .client.authentication import ApiKey as ApiKey
     from .client.authentication import BearerToken as BearerToken
     from .client.authentication import ClientCredentials as ClientCredentials
@@ -52,12 +56,8 @@ if TYPE_CHECKING:
     from .client.client import call as call
     from .client.client import connect as connect
     from .client.client import list_tools as list_tools
-    from .client.elicitation import Elicitation as Elicitation
-    from .client.elicitation import accept_defaults as accept_defaults
-    from .client.hooks import Hooks as Hooks
+    from .client.events.hooks import Hooks as Hooks
     from .client.listen import Subscription as Subscription
-    from .client.sampling import Sampling as Sampling
-    from .client.sampling import SamplingModel as SamplingModel
     from .errors import AuthError as AuthError
     from .errors import AuthorizationDenied as AuthorizationDenied
     from .errors import AuthorizationRequired as AuthorizationRequired
@@ -87,12 +87,12 @@ if TYPE_CHECKING:
     from .errors import UrlElicitationRequired as UrlElicitationRequired
     from .errors import UsageError as UsageError
     from .jsonrpc.messages import ErrorCode as ErrorCode
-    from .net.keychain import KeychainStore as KeychainStore
-    from .net.logins import BrowserLogin as BrowserLogin
-    from .net.logins import TwoStepLogin as TwoStepLogin
-    from .net.process import StopLadder as StopLadder
-    from .net.storage import FileStore as FileStore
-    from .net.storage import MemoryStore as MemoryStore
+    from .net.login.keychain import KeychainStore as KeychainStore
+    from .net.login.logins import BrowserLogin as BrowserLogin
+    from .net.login.logins import TwoStepLogin as TwoStepLogin
+    from .net.login.storage import FileStore as FileStore
+    from .net.login.storage import MemoryStore as MemoryStore
+    from .net.process.server_process import StopLadder as StopLadder
     from .protocol.elicitation import ElicitationRequest as ElicitationRequest
     from .protocol.listen import EventsMissed as EventsMissed
     from .protocol.listen import ListenEvent as ListenEvent
@@ -136,7 +136,7 @@ if TYPE_CHECKING:
     from .transports.base import deliver_text as deliver_text
     from .transports.inprocess import InProcessTransport as InProcessTransport
     from .transports.inprocess import ServerEnd as ServerEnd
-    from .transports.inprocess import answering as answering
+    from .transports.inprocess import serve_function as serve_function
     from .transports.legacy_sse import LegacySseTransport as LegacySseTransport
     from .transports.replaying import Recording as Recording
     from .transports.stdio import StdioTransport as StdioTransport
@@ -154,7 +154,7 @@ _EXPORTS = {
     "AuthorizationRequired": ".errors",
     "Authorize": ".auth.effects",
     "BearerToken": ".client.authentication",
-    "BrowserLogin": ".net.logins",
+    "BrowserLogin": ".net.login.logins",
     "CallTimeout": ".errors",
     "CallToolResult": ".protocol.types",
     "Callback": ".auth.effects",
@@ -167,7 +167,7 @@ _EXPORTS = {
     "ConnectionLost": ".errors",
     "Content": ".protocol.types",
     "CredentialStore": ".auth.provider",
-    "Elicitation": ".client.elicitation",
+    "Elicitation": ".client.answers.elicitation",
     "ElicitationRequest": ".protocol.elicitation",
     "EmbeddedResource": ".protocol.types",
     "Endpoints": ".auth.options",
@@ -175,24 +175,24 @@ _EXPORTS = {
     "ErrorCode": ".jsonrpc.messages",
     "Es256Key": ".auth.signing",
     "EventsMissed": ".protocol.listen",
-    "FileStore": ".net.storage",
+    "FileStore": ".net.login.storage",
     "GetPromptResult": ".protocol.types",
     "HandlerFailed": ".errors",
-    "Hooks": ".client.hooks",
+    "Hooks": ".client.events.hooks",
     "HttpError": ".errors",
     "IdentityProvider": ".auth.options",
     "ImageContent": ".protocol.types",
     "Implementation": ".protocol.types",
     "InProcessTransport": ".transports.inprocess",
     "InsufficientScope": ".errors",
-    "KeychainStore": ".net.keychain",
+    "KeychainStore": ".net.login.keychain",
     "LegacySseTransport": ".transports.legacy_sse",
     "ListenEvent": ".protocol.listen",
     "ListenFilter": ".protocol.listen",
     "LoadedSkill": ".protocol.skills",
     "LogMessage": ".protocol.types",
     "McpError": ".errors",
-    "MemoryStore": ".net.storage",
+    "MemoryStore": ".net.login.storage",
     "MessageTooLarge": ".errors",
     "NetworkError": ".errors",
     "NotRecorded": ".errors",
@@ -215,9 +215,9 @@ _EXPORTS = {
     "ResourceTemplate": ".protocol.types",
     "ResourceUpdated": ".protocol.listen",
     "ResourcesChanged": ".protocol.listen",
-    "Sampling": ".client.sampling",
+    "Sampling": ".client.answers.sampling",
     "SamplingMessage": ".protocol.sampling",
-    "SamplingModel": ".client.sampling",
+    "SamplingModel": ".client.answers.sampling",
     "SamplingRequest": ".protocol.sampling",
     "ServerEnd": ".transports.inprocess",
     "ServerError": ".errors",
@@ -229,7 +229,7 @@ _EXPORTS = {
     "SkillVerificationError": ".errors",
     "SsrfError": ".errors",
     "StdioTransport": ".transports.stdio",
-    "StopLadder": ".net.process",
+    "StopLadder": ".net.process.server_process",
     "StreamableHttpTransport": ".transports.streamable_http",
     "Subscription": ".client.listen",
     "Task": ".protocol.tasks",
@@ -243,12 +243,12 @@ _EXPORTS = {
     "ToolUseContent": ".protocol.types",
     "ToolsChanged": ".protocol.listen",
     "Transport": ".transports.base",
-    "TwoStepLogin": ".net.logins",
+    "TwoStepLogin": ".net.login.logins",
     "UrlElicitationRequired": ".errors",
     "UsageError": ".errors",
     "WorkloadIdentity": ".client.authentication",
-    "accept_defaults": ".client.elicitation",
-    "answering": ".transports.inprocess",
+    "accept_defaults": ".client.answers.elicitation",
+    "serve_function": ".transports.inprocess",
     "call": ".client.client",
     "connect": ".client.client",
     "deliver_text": ".transports.base",

@@ -22,24 +22,30 @@ FLOORS = {
     "errors": 0,
     "framing": 1,  # bytes <-> events
     "jsonrpc": 2,  # four message values; ids and waiters
+    "formats": 2,  # texts that are not MCP's own
     "protocol": 3,  # what MCP means
-    "auth": 3,  # authorization flows that decide and never act
-    "net": 4,  # sockets, processes, the browser, files and the clock
-    "transports": 5,  # an Outgoing goes in, messages come out
-    "client": 6,  # one server
-    "manager": 7,  # many servers
-    "adapters": 8,  # tool definitions for model APIs
-    "sync": 8,  # the blocking twin
-    "cli": 9,
-    "__main__": 10,  # the door to the cli
-    "": 11,  # the lazy root: its names come from every floor
+    "recording": 4,  # one transcript format for traces, tests and replay
+    "auth": 4,  # authorization flows that decide and never act
+    "net": 5,  # sockets, processes, the browser, files and the clock
+    "transports": 6,  # an Outgoing goes in, messages come out
+    "client": 7,  # one server
+    "telemetry": 8,  # spans around calls
+    "config": 8,  # files into servers
+    "manager": 9,  # many servers
+    "adapters": 10,  # tool definitions, calls and results for model APIs
+    "sync": 11,  # the blocking twin
+    "testing": 11,  # cassettes and in-memory servers
+    "inspector": 12,  # the page in a browser
+    "cli": 13,
+    "__main__": 14,  # the door to the cli
+    "": 15,  # the lazy root: its names come from every floor
 }
 
 # What any floor may take from the root, because the root imports nothing to define it.
 ROOT_CONSTANTS = {"__version__"}
 
 # These decide without acting, so that the whole protocol is tested without sockets and sleeps.
-PURE = {"errors", "framing", "jsonrpc", "protocol", "auth"}
+PURE = {"errors", "framing", "jsonrpc", "formats", "protocol", "recording", "auth"}
 FORBIDDEN_IN_PURE = {
     "asyncio": "waiting belongs to the shell; a generator or a table says what to wait for",
     "concurrent": "pure code has one thread: its caller's",
@@ -59,14 +65,14 @@ ALLOWED_IN_PURE = {"os.urandom"}
 
 # The operating system is met in one place.
 ONLY_IN_NET = {
-    "http.server": "listening is net/loopback.py's",
+    "http.server": "listening is net/login/loopback.py's",
     "select": "sockets are net's",
     "selectors": "sockets are net's",
-    "signal": "processes are net/process.py's",
+    "signal": "processes are net/process's",
     "socket": "sockets are net's",
-    "socketserver": "listening is net/loopback.py's",
+    "socketserver": "listening is net/login/loopback.py's",
     "ssl": "TLS is set up beside the sockets, in net",
-    "subprocess": "processes are net/process.py's",
+    "subprocess": "processes are net/process's",
     "webbrowser": "the browser is net's",
 }
 
@@ -74,7 +80,7 @@ ONLY_IN_NET = {
 ONLY_BY_NAME = {"importlib": "only the lazy root imports by name"}
 MAY_IMPORT_BY_NAME = {
     "",
-    "client.targets",  # client.url_routes: half of the library, for clients of servers afar
+    "client.link.targets",  # client.url_routes: half of the library, for clients of servers afar
     "client.validation",  # protocol.schema: 25 ms that only those pay who meet an output schema
 }
 
@@ -178,7 +184,7 @@ FAULTY = {
         "if TYPE_CHECKING:\n    from ..net import streams",
         "not below floor 1",
     ),
-    "the root": ("client.client", "from .. import connect", "floor 11 is not below floor 6"),
+    "the root": ("client.client", "from .. import connect", "floor 15 is not below floor 7"),
     "no floor": ("helpers", "from .errors import McpError", "helpers has no floor"),
     "outside": ("framing.sse", "from ...other import x", "<outside the package> has no floor"),
     "third party": ("net", "import httpx", "nor the standard library"),
@@ -194,7 +200,11 @@ FAULTY = {
     "environment": ("auth.flow", "from os import environ", "reads the environment"),
     "a connection": ("auth.flow", "from urllib import request", "opens connections"),
     "socket": ("transports.stdio", "import socket", "sockets are net's"),
-    "subprocess": ("transports.stdio", "from subprocess import Popen", "net/process.py's"),
+    "subprocess": (
+        "transports.stdio",
+        "from subprocess import Popen",
+        "net/process's",
+    ),
     "by name": ("client.connect", "from importlib import import_module", "only the lazy root"),
 }
 

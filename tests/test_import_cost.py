@@ -28,7 +28,7 @@ UNUSED_BY_A_CLIENT = {
     "mcpclient.adapters",
     "mcpclient.auth",
     "mcpclient.cli",
-    "mcpclient.client.url_routes",
+    "mcpclient.client.link.url_routes",
     "mcpclient.manager",
     "mcpclient.net.http",
     "mcpclient.net.websocket",

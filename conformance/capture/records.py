@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.capture.taps import Seen, with_port
-from mcpclient.protocol.redaction import Redactor
-from mcpclient.protocol.transcript import (
+from mcpclient.recording.redaction import Redactor
+from mcpclient.recording.transcript import (
     Record,
     bytes_of_event,
     bytes_of_payload,

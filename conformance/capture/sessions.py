@@ -23,7 +23,7 @@ from conformance.capture.taps.websocket import WebSocketTap
 from conformance.capture.targets import PROJECT, Target, node_package, sdk_folder, target_of
 from conformance.scripts import CLIENT2, SDK1, Script
 from conformance.workspace import free_port
-from mcpclient.protocol.transcript import TRANSCRIPT_VERSION, write_line
+from mcpclient.recording.transcript import TRANSCRIPT_VERSION, write_line
 
 HERE = Path(__file__).parent
 

@@ -22,7 +22,7 @@ from conformance.results import (
     WEBSOCKET,
     Row,
 )
-from mcpclient.protocol.transcript import Transcript, read_transcripts
+from mcpclient.recording.transcript import Transcript, read_transcripts
 
 from .chunkings import CHUNKINGS, Chunking
 from .differences import Known

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from mcpclient.protocol.transcript import Record, bytes_of_payload
+from mcpclient.recording.transcript import Record, bytes_of_payload
 
 from .equivalences import Treatment, header_treatment, place_treatment
 from .names import Names, is_same_scalar

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from mcpclient.protocol.transcript import Record, bytes_of_event, bytes_of_payload
+from mcpclient.recording.transcript import Record, bytes_of_event, bytes_of_payload
 
 from .names import Names
 from .player import Player

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Any
 
-from mcpclient.protocol.transcript import Transcript
+from mcpclient.recording.transcript import Transcript
 
 from .chunkings import Chunking
 from .comparing import Comparison

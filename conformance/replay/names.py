@@ -1,7 +1,7 @@
 """Names that differ from one session to the next, and which of them mean the same.
 
-A transcript has the ids, ports and secrets of the day it was recorded (secrets as `redacted-1`, see
-`mcpclient.protocol.redaction`); a client that meets it makes up its own. What comes from the server
+A transcript has the ids, ports and secrets of the day it was recorded (secrets as `redacted-1`,
+see `mcpclient.recording.redaction`); a client that meets it makes up its own. What the server sent
 is played as recorded, with the client's own names put in.
 """
 
@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 
-from mcpclient.protocol.transcript import Record
+from mcpclient.recording.transcript import Record
 
 __all__ = ["Names", "is_same_scalar"]
 

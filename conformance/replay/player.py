@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mcpclient.protocol.transcript import Record, Transcript
+from mcpclient.recording.transcript import Record, Transcript
 
 from .chunkings import Chunking
 from .comparing import Comparison, described, ids_in, key_of

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.scripts import STATELESS
-from mcpclient.protocol.transcript import Transcript, bytes_of_event, bytes_of_payload
+from mcpclient.recording.transcript import Transcript, bytes_of_event, bytes_of_payload
 
 __all__ = ["elicitations_in", "progress_in", "revision_offered", "size_of", "without"]
 

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from mcpclient.protocol.transcript import Record, bytes_of_payload
+from mcpclient.recording.transcript import Record, bytes_of_payload
 
 from .names import Names
 from .player import Player

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from mcpclient.protocol.transcript import Record, bytes_of_payload
+from mcpclient.recording.transcript import Record, bytes_of_payload
 
 from .http_peer import HttpPeer, RequestReader, header
 from .names import Names

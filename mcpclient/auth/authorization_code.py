@@ -13,10 +13,20 @@ from dataclasses import dataclass
 from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
 from ..errors import AuthError, AuthorizationDenied, UsageError
-from .client_authentication import Client
+from .client_authentication import RegisteredClient
 from .discovery import Discovery
 from .dpop import DpopProver
-from .effects import Callback, Flow, Record, authorize, load, now, open_redirect, random_bytes, save
+from .effects import (
+    Callback,
+    Flow,
+    StoredItem,
+    authorize,
+    load,
+    now,
+    open_redirect,
+    random_bytes,
+    save,
+)
 from .grants import Grant, GrantRequest, prover_from
 from .metadata import AuthorizationServer
 from .options import OAuth
@@ -54,7 +64,7 @@ class Pending:
     state: str
     verifier: str
     redirect_uri: str
-    client: Client
+    client: RegisteredClient
     token_endpoint: str
     iss_expected: bool
     resource: str | None
@@ -83,12 +93,14 @@ class Pending:
         }
 
     @classmethod
-    def from_record(cls, record: Record, options: OAuth) -> Pending | None:
+    def from_record(cls, record: StoredItem, options: OAuth) -> Pending | None:
         """What `to_record` gave, or None when it is damaged."""
         client = record.get("client")
         known = None
         if isinstance(client, dict):
-            known = Client.from_record(client, secret=options.client_secret, signer=options.signer)
+            known = RegisteredClient.from_record(
+                client, secret=options.client_secret, signer=options.signer
+            )
         texts = [record.get(name) for name in ("state", "verifier", "redirect_uri")]
         token_endpoint, created_at = record.get("token_endpoint"), record.get("created_at")
         scopes = record.get("scopes")
@@ -209,7 +221,7 @@ def take_pending(server_name: str, state: str | None, options: OAuth) -> Flow[Pe
 
     Raises AuthError when there is none.
     """
-    kept: list[Record] = []
+    kept: list[StoredItem] = []
     found = None
     for record in (yield from _pending_records(server_name)):
         if found is None and state is not None and same_state(str(record.get("state")), state):
@@ -238,7 +250,7 @@ def _key(server_name: str) -> str:
     return f"pending {server_name}"
 
 
-def _pending_records(server_name: str) -> Flow[list[Record]]:
+def _pending_records(server_name: str) -> Flow[list[StoredItem]]:
     record = yield from load(_key(server_name))
     records = record.get("pending") if record is not None else None
     return [item for item in records if isinstance(item, dict)] if isinstance(records, list) else []
@@ -252,7 +264,7 @@ def _remember(server_name: str, pending: Pending) -> Flow[None]:
     yield from save(_key(server_name), {"pending": records})
 
 
-def _created_at(record: Record) -> float:
+def _created_at(record: StoredItem) -> float:
     value = record.get("created_at")
     return value if isinstance(value, (int, float)) else 0.0
 

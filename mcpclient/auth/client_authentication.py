@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from ..errors import AuthError
-from .effects import Flow, Record, now, random_bytes
+from .effects import Flow, StoredItem, now, random_bytes
 from .metadata import AuthorizationServer
 from .options import ClientCredentials, EnterpriseManaged, OAuth
 from .signing import Signer, base64url, sign_jwt
@@ -17,7 +17,7 @@ __all__ = [
     "NONE",
     "SECRET_BASIC",
     "SECRET_POST",
-    "Client",
+    "RegisteredClient",
     "authenticate",
     "choose_method",
     "configured_client",
@@ -35,7 +35,7 @@ _ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 
 @dataclass(frozen=True)
-class Client:
+class RegisteredClient:
     """A client identity, valid at one ``issuer`` only (except for a metadata document's URL).
 
     ``method`` is how it authenticates at the token endpoint. The secret of a client that the caller
@@ -61,8 +61,8 @@ class Client:
 
     @classmethod
     def from_record(
-        cls, record: Record, *, secret: str | None = None, signer: Signer | None = None
-    ) -> Client | None:
+        cls, record: StoredItem, *, secret: str | None = None, signer: Signer | None = None
+    ) -> RegisteredClient | None:
         """The client in ``record``, or None when it holds none.
 
         ``secret`` and ``signer`` are those the caller configured.
@@ -83,14 +83,14 @@ def configured_client(
     options: OAuth | ClientCredentials | EnterpriseManaged,
     client_id: str,
     server: AuthorizationServer,
-) -> Client:
+) -> RegisteredClient:
     """The client that the caller configured, as it is at ``server``."""
     method = options.token_endpoint_auth_method or choose_method(
         server.token_endpoint_auth_methods_supported,
         has_secret=options.client_secret is not None,
         signer=options.signer,
     )
-    return Client(
+    return RegisteredClient(
         client_id, server.issuer, method, options.client_secret, options.signer, is_configured=True
     )
 
@@ -113,7 +113,7 @@ def choose_method(
 
 
 def authenticate(
-    client: Client, form: list[tuple[str, str]], headers: dict[str, str]
+    client: RegisteredClient, form: list[tuple[str, str]], headers: dict[str, str]
 ) -> Flow[None]:
     """Add to ``form`` and ``headers`` of a token request what proves who the client is.
 
@@ -142,7 +142,7 @@ def authenticate(
         raise AuthError(f"the client authentication method {client.method!r} is not supported")
 
 
-def _assertion(client: Client, signer: Signer) -> Flow[str]:
+def _assertion(client: RegisteredClient, signer: Signer) -> Flow[str]:
     issued_at = int((yield from now()))
     claims: dict[str, object] = {
         "iss": client.client_id,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from ..errors import AuthError, AuthorizationDenied, NetworkError, TokenRequestFailed
-from .client_authentication import Client, authenticate
+from .client_authentication import RegisteredClient, authenticate
 from .effects import Flow, ShowDeviceCode, now, show_device_code, wait
 from .exchanges import post
 from .grants import Grant, GrantRequest
@@ -66,7 +66,7 @@ def _slower(error: TokenRequestFailed) -> float:
 
 
 def _request_codes(
-    request: GrantRequest, client: Client, endpoint: str
+    request: GrantRequest, client: RegisteredClient, endpoint: str
 ) -> Flow[Mapping[str, object]]:
     form: list[tuple[str, str]] = []
     headers: dict[str, str] = {}

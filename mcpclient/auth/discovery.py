@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from ..errors import AuthError
-from .effects import Flow, Record
+from .effects import Flow, StoredItem
 from .exchanges import get_document
 from .metadata import AuthorizationServer, ProtectedResource, parse_object
 from .options import Endpoints
@@ -205,7 +205,7 @@ class _Finder:
             )
         return server
 
-    def _first_document(self, urls: list[str], issuer_url: str | None) -> Flow[Record | None]:
+    def _first_document(self, urls: list[str], issuer_url: str | None) -> Flow[StoredItem | None]:
         failure = None
         for url in urls:
             response = yield from get_document(url, issuer_url, self.policy, self.headers)

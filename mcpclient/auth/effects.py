@@ -28,10 +28,10 @@ __all__ = [
     "Now",
     "OpenRedirect",
     "RandomBytes",
-    "Record",
     "Response",
     "Save",
     "ShowDeviceCode",
+    "StoredItem",
     "Wait",
     "ask",
     "authorize",
@@ -49,7 +49,7 @@ __all__ = [
 T = TypeVar("T")
 
 # What a store keeps: an object that JSON can carry.
-Record = Mapping[str, object]
+StoredItem = Mapping[str, object]
 
 
 @dataclass(frozen=True, repr=False)
@@ -187,7 +187,7 @@ class Save:
     """Store ``record`` under ``key``, or remove what is there when it is None."""
 
     key: str
-    record: Record | None = field(repr=False)
+    record: StoredItem | None = field(repr=False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -273,13 +273,13 @@ def random_bytes(count: int) -> Flow[bytes]:
     return cast(bytes, (yield RandomBytes(count)))
 
 
-def load(key: str) -> Flow[Record | None]:
+def load(key: str) -> Flow[StoredItem | None]:
     """The record stored under ``key``; None also for one that is not an object."""
     record = yield Load(key)
     return record if isinstance(record, Mapping) else None
 
 
-def save(key: str, record: Record | None) -> Flow[None]:
+def save(key: str, record: StoredItem | None) -> Flow[None]:
     """Store ``record`` under ``key``; None removes it."""
     yield Save(key, record)
 

@@ -7,7 +7,7 @@ that for an access token at the MCP server's authorization server (RFC 7523).
 from __future__ import annotations
 
 from ..errors import AuthError
-from .client_authentication import NONE, SECRET_POST, Client, configured_client
+from .client_authentication import NONE, SECRET_POST, RegisteredClient, configured_client
 from .effects import Flow
 from .grants import Grant, GrantRequest, TokenEndpoint, request_token
 from .options import EnterpriseManaged
@@ -43,7 +43,9 @@ def _exchange(request: GrantRequest, options: EnterpriseManaged) -> Flow[str]:
         form.append(("scope", " ".join(request.scopes)))
     endpoint = TokenEndpoint(provider.token_endpoint, provider.token_endpoint, request.policy)
     method = NONE if provider.client_secret is None else SECRET_POST
-    client = Client(provider.client_id, provider.token_endpoint, method, provider.client_secret)
+    client = RegisteredClient(
+        provider.client_id, provider.token_endpoint, method, provider.client_secret
+    )
     fields = yield from request_token(endpoint, client, form, None)
     if fields.get("issued_token_type") not in (_ID_JAG, None):
         raise AuthError("the identity provider gave another token than an ID-JAG")

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from ..errors import AuthError, UsageError
-from .client_authentication import Client, authenticate
+from .client_authentication import RegisteredClient, authenticate
 from .discovery import Discovery
 from .dpop import DpopProver, wants_nonce
-from .effects import Flow, Record, Response, now
+from .effects import Flow, Response, StoredItem, now
 from .exchanges import post
 from .metadata import parse_object
 from .signing import Es256Key, Signer
@@ -70,7 +70,7 @@ class GrantRequest:
         return TokenEndpoint(server.token_endpoint, server.issuer, self.policy)
 
     def obtain(
-        self, client: Client, form: Sequence[tuple[str, str]], *, name_scopes: bool = True
+        self, client: RegisteredClient, form: Sequence[tuple[str, str]], *, name_scopes: bool = True
     ) -> Flow[Grant]:
         """The grant that one token request with ``form`` yields.
 
@@ -103,7 +103,7 @@ class Grant:
     ``client.issuer`` is the authorization server they come from; they are used with no other.
     """
 
-    client: Client
+    client: RegisteredClient
     tokens: TokenSet
     token_endpoint: str
     resource: str | None
@@ -125,7 +125,7 @@ class Grant:
 
     @classmethod
     def from_record(
-        cls, record: Record, *, secret: str | None = None, signer: Signer | None = None
+        cls, record: StoredItem, *, secret: str | None = None, signer: Signer | None = None
     ) -> Grant | None:
         """The grant in ``record``, or None when it is damaged.
 
@@ -133,7 +133,7 @@ class Grant:
         """
         client = _part(record, "client")
         tokens = _part(record, "tokens")
-        known_client = Client.from_record(client, secret=secret, signer=signer)
+        known_client = RegisteredClient.from_record(client, secret=secret, signer=signer)
         known_tokens = TokenSet.from_record(tokens)
         token_endpoint = record.get("token_endpoint")
         scopes = record.get("requested_scopes")
@@ -181,7 +181,7 @@ def refresh(grant: Grant, policy: UrlPolicy) -> Flow[Grant]:
 
 def request_token(
     endpoint: TokenEndpoint,
-    client: Client,
+    client: RegisteredClient,
     form: Sequence[tuple[str, str]],
     prover: DpopProver | None,
 ) -> Flow[Mapping[str, object]]:
@@ -204,7 +204,7 @@ def request_token(
 
 def _post_form(
     endpoint: TokenEndpoint,
-    client: Client,
+    client: RegisteredClient,
     form: Sequence[tuple[str, str]],
     prover: DpopProver | None,
 ) -> Flow[Response]:
@@ -233,11 +233,11 @@ def store_name(server_url: str) -> str:
     return f"{name}?{hashlib.sha256(query.encode()).hexdigest()[:16]}" if query else name
 
 
-def _part(record: Record, name: str) -> Record:
+def _part(record: StoredItem, name: str) -> StoredItem:
     value = record.get(name)
     return value if isinstance(value, Mapping) else {}
 
 
-def _text(record: Record, name: str) -> str | None:
+def _text(record: StoredItem, name: str) -> str | None:
     value = record.get(name)
     return value if isinstance(value, str) else None

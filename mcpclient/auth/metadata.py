@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from ..errors import AuthError
-from .effects import Record
+from .effects import StoredItem
 
 __all__ = ["AuthorizationServer", "ProtectedResource", "parse_object"]
 
@@ -97,7 +97,7 @@ class AuthorizationServer:
         )
 
 
-def _text(document: Record, name: str) -> str | None:
+def _text(document: StoredItem, name: str) -> str | None:
     value = document.get(name)
     if value is None:
         return None
@@ -106,7 +106,7 @@ def _text(document: Record, name: str) -> str | None:
     return value
 
 
-def _texts(document: Record, name: str) -> tuple[str, ...] | None:
+def _texts(document: StoredItem, name: str) -> tuple[str, ...] | None:
     value = document.get(name)
     if value is None:
         return None
@@ -115,5 +115,5 @@ def _texts(document: Record, name: str) -> tuple[str, ...] | None:
     return tuple(cast("list[str]", value))
 
 
-def _flag(document: Record, name: str) -> bool:
+def _flag(document: StoredItem, name: str) -> bool:
     return document.get(name) is True

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from .effects import Record
+from .effects import StoredItem
 
 __all__ = ["NEEDS_AUTH_SECONDS", "NeedsAuthCache"]
 
@@ -24,7 +24,7 @@ class NeedsAuthCache:
     _since: dict[str, float] = field(default_factory=dict)
 
     @classmethod
-    def from_record(cls, record: Record | None) -> NeedsAuthCache:
+    def from_record(cls, record: StoredItem | None) -> NeedsAuthCache:
         """The cache in what `to_record` gave; entries that make no sense are left out."""
         return cls(dict(_valid_entries(record or {})))
 
@@ -48,7 +48,7 @@ class NeedsAuthCache:
         self._since.pop(server, None)
 
 
-def _valid_entries(record: Record) -> Iterator[tuple[str, float]]:
+def _valid_entries(record: StoredItem) -> Iterator[tuple[str, float]]:
     for server, since in record.items():
         if isinstance(since, (int, float)) and not isinstance(since, bool):
             with suppress(OverflowError):  # an integer beyond all floats

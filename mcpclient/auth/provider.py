@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from .effects import Authorize, Callback, Record, ShowDeviceCode
+from .effects import Authorize, Callback, ShowDeviceCode, StoredItem
 
 __all__ = ["AuthProvider", "CredentialStore"]
 
@@ -16,10 +16,10 @@ class CredentialStore(Protocol):
     What is saved must be readable by the same user only.
     """
 
-    async def load(self, key: str) -> Record | None:
+    async def load(self, key: str) -> StoredItem | None:
         """The record under ``key``, or None."""
 
-    async def save(self, key: str, record: Record | None) -> None:
+    async def save(self, key: str, record: StoredItem | None) -> None:
         """Store ``record`` under ``key``; None removes it. Whole or not at all."""
 
     def lock(self, name: str) -> AbstractAsyncContextManager[object]:

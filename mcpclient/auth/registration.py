@@ -15,11 +15,11 @@ from .client_authentication import (
     NONE,
     SECRET_BASIC,
     SECRET_POST,
-    Client,
+    RegisteredClient,
     choose_method,
     configured_client,
 )
-from .effects import Flow, Record, load, now, save
+from .effects import Flow, StoredItem, load, now, save
 from .exchanges import post
 from .metadata import AuthorizationServer, parse_object
 from .options import OAuth
@@ -37,7 +37,7 @@ def identify_client(
     redirect_uri: str | None,
     scopes: tuple[str, ...],
     policy: UrlPolicy,
-) -> Flow[Client]:
+) -> Flow[RegisteredClient]:
     """Which client to be at ``server``, registered first if need be.
 
     ``redirect_uri`` is None for the device grant, in which nobody is redirected. Raises
@@ -47,7 +47,7 @@ def identify_client(
     if options.client_id is not None:
         return configured_client(options, options.client_id, server)
     if options.client_metadata_url is not None and server.client_id_metadata_document_supported:
-        return Client(options.client_metadata_url, server.issuer)
+        return RegisteredClient(options.client_metadata_url, server.issuer)
     stored = yield from _stored_client(server, redirect_uri)
     if stored is not None:
         return stored
@@ -72,12 +72,14 @@ def _key(issuer: str) -> str:
     return f"client {issuer}"
 
 
-def _redirects(record: Record) -> tuple[str, ...]:
+def _redirects(record: StoredItem) -> tuple[str, ...]:
     uris = record.get("redirect_uris")
     return tuple(uri for uri in uris if isinstance(uri, str)) if isinstance(uris, list) else ()
 
 
-def _stored_client(server: AuthorizationServer, redirect_uri: str | None) -> Flow[Client | None]:
+def _stored_client(
+    server: AuthorizationServer, redirect_uri: str | None
+) -> Flow[RegisteredClient | None]:
     record = yield from load(_key(server.issuer))
     if record is None:
         return None
@@ -87,16 +89,16 @@ def _stored_client(server: AuthorizationServer, redirect_uri: str | None) -> Flo
     expires_at = record.get("secret_expires_at")
     if isinstance(expires_at, (int, float)) and 0 < expires_at <= (yield from now()):
         return None
-    client = Client.from_record(record)
+    client = RegisteredClient.from_record(record)
     return client if client is not None and client.issuer == server.issuer else None
 
 
 def _register(
     server: AuthorizationServer,
     endpoint: str,
-    request: Record,
+    request: StoredItem,
     policy: UrlPolicy,
-) -> Flow[Client]:
+) -> Flow[RegisteredClient]:
     response = yield from post(endpoint, server.issuer, policy, {}, json.dumps(request).encode())
     fields = parse_object(response.body) or {}
     try:
@@ -153,7 +155,7 @@ def _application_type(redirect_uri: str) -> str:
     return "native" if host_of(redirect_uri) in LOOPBACK_HOSTS else "web"
 
 
-def _registered_client(server: AuthorizationServer, fields: Record) -> Client:
+def _registered_client(server: AuthorizationServer, fields: StoredItem) -> RegisteredClient:
     client_id, secret = fields.get("client_id"), fields.get("client_secret")
     if not isinstance(client_id, str) or not client_id:
         raise AuthError(
@@ -168,4 +170,4 @@ def _registered_client(server: AuthorizationServer, fields: Record) -> Client:
         )
     if secret is None and method in (SECRET_BASIC, SECRET_POST):
         method = NONE
-    return Client(client_id, server.issuer, method, secret)
+    return RegisteredClient(client_id, server.issuer, method, secret)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from ..errors import AuthError, TokenRequestFailed
-from .effects import Record, Response
+from .effects import Response, StoredItem
 from .metadata import parse_object
 from .scopes import parse_scope
 
@@ -63,7 +63,7 @@ class TokenSet:
         }
 
     @classmethod
-    def from_record(cls, record: Record) -> TokenSet | None:
+    def from_record(cls, record: StoredItem) -> TokenSet | None:
         """The tokens in ``record``, or None when it holds none that can be used."""
         access_token = record.get("access_token")
         refresh_token = record.get("refresh_token")

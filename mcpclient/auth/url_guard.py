@@ -12,7 +12,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from ..errors import SsrfError
-from .addresses import forbidden_reason, parse_canonical_ipv4
+from .special_addresses import forbidden_reason, parse_canonical_ipv4
 
 __all__ = [
     "LOOPBACK_HOSTS",

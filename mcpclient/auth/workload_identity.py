@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import UsageError
-from .client_authentication import Client
+from .client_authentication import RegisteredClient
 from .effects import Flow, ask
 from .grants import Grant, GrantRequest
 from .options import TokenSource, WorkloadIdentity
@@ -20,7 +20,7 @@ def obtain(request: GrantRequest, options: WorkloadIdentity) -> Flow[Grant]:
     """
     assertion = yield from token_from(options.assertion)
     form = [("grant_type", JWT_BEARER), ("assertion", assertion)]
-    client = Client(options.client_id or "", request.discovery.server.issuer)
+    client = RegisteredClient(options.client_id or "", request.discovery.server.issuer)
     return (yield from request.obtain(client, form))
 
 

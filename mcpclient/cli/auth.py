@@ -11,12 +11,12 @@ from typing import Any
 from ..auth.grants import Grant, store_name
 from ..auth.url_guard import LOOPBACK_HOSTS, host_of
 from ..client.authentication import OAuth, default_store, log_in, log_out
-from ..client.options import Authentication
-from ..client.targets import Target
+from ..client.link.options import Authentication
+from ..client.link.targets import Target
 from ..errors import AuthError, UsageError
 from ..framing.uri import parse_url
-from ..net.logins import BrowserLogin, TwoStepLogin
-from ..net.terminal import Terminal
+from ..net.login.logins import BrowserLogin, TwoStepLogin
+from ..net.login.terminal import Terminal
 from ..transports.authorized import http_url
 from .command import Answer, LocalCommand, LocalWork
 from .render import one_line, table

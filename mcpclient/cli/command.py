@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from ..client.client import Client
-from ..client.targets import Target
+from ..client.link.targets import Target
 from ..errors import UsageError
 from .screen import Screen
 

@@ -14,7 +14,7 @@ from typing import NoReturn, Union
 from .. import __version__
 from ..errors import McpError, UsageError
 from ..framing.escaping import escape
-from ..net.process_interrupt import cancel_on_ctrl_c
+from ..net.process.interrupt import cancel_on_ctrl_c
 from . import (
     auth,
     call,

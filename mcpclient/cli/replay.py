@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..protocol.conversation import Call, Failed, Refused
+from ..recording.conversation import Call, Failed, Refused
 from ..transports.replaying import Recording
 from .command import Answer, LocalRequest, OuterCommand, Request
 from .render import one_line, table

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..client.client import Client
-from ..client.options import Authentication
-from ..client.targets import Target
+from ..client.link.options import Authentication
+from ..client.link.targets import Target
 from ..errors import UsageError
-from ..net.process import StderrTarget
+from ..net.process.server_process import StderrTarget
 
 __all__ = [
     "add_options",

@@ -19,13 +19,13 @@ from ..auth.provider import AuthProvider, CredentialStore
 from ..auth.static import StaticAuthorization
 from ..framing.uri import parse_url
 from ..net.guarded_fetch import GuardedFetcher
-from ..net.logins import BrowserLogin
+from ..net.login.logins import BrowserLogin
+from ..net.login.storage import FileStore, MemoryStore, credentials_path
 from ..net.network_options import NetworkOptions
 from ..net.recorder import Recorder, TraceTarget
-from ..net.storage import FileStore, MemoryStore, credentials_path
 from ..protocol.versions import LATEST_HANDSHAKE
 from ..transports.authorized import Credentials
-from .authorize import OAuthAuthorizer, StaticAuthorizer, settled
+from .login.runner import OAuthAuthorizer, StaticAuthorizer, settled
 
 __all__ = [
     "ApiKey",

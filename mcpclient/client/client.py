@@ -13,26 +13,26 @@ from .. import __version__
 from ..errors import ConnectionLost, McpError
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
 from ..net.network_options import ClientCertificate, NetworkOptions
-from ..net.process import StderrTarget, StopLadder
+from ..net.process.server_process import StderrTarget, StopLadder
 from ..net.proxies import ProxyChoice
 from ..net.recorder import Recorder, TraceTarget
 from ..protocol.era_stateless import StatelessEra
 from ..protocol.extensions import checked_extensions, extensions_of
 from ..protocol.types import CallToolResult, Implementation, LogMessage, Tool
-from .caller import Caller
-from .connection import Connection
-from .elicitation import ElicitationOption
-from .handlers import Handlers
-from .hooks import Hooks
+from .answers.elicitation import ElicitationOption
+from .answers.handlers import Handlers
+from .answers.roots import RootsOption
+from .answers.sampling import SamplingOption
+from .events.hooks import Hooks
+from .link.call_recovery import CallRecovery
+from .link.connection import Connection
+from .link.options import DEFAULT, Authentication, Events, Options, Seconds, Timeouts
+from .link.response_cache import ClientCache
+from .link.targets import Target, route_to
 from .listen import Listening, Subscription
-from .options import DEFAULT, Authentication, Events, Options, Seconds, Timeouts
 from .prompts import Prompts
 from .resources import Resources
-from .response_cache import ClientCache
-from .roots import RootsOption
-from .sampling import SamplingOption
 from .skills import Skills
-from .targets import Target, route_to
 from .tasks import TaskNews
 from .tools import Tools
 from .validation import OutputSchemas
@@ -206,7 +206,7 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
         self._held: dict[str, Subscription] = {}
         self._task_news = TaskNews(self._connection)
         cached = ClientCache(self._connection) if cache else None
-        self._caller = Caller(self._connection, partial(self.list_tools, fresh=True), cached)
+        self._caller = CallRecovery(self._connection, partial(self.list_tools, fresh=True), cached)
 
     # Connecting and closing
 
@@ -218,7 +218,7 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
         Raises `ConnectFailed`, `CallTimeout`, `ProcessExited`, an `AuthError`, or the error that
         the server answered. When it fails or is cancelled, nothing is left running.
         """
-        self._connection.settle()
+        self._connection.claim_loop()
         await self._at_home(self._connection.open)
         return self
 

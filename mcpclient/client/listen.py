@@ -24,13 +24,13 @@ from ..protocol.listen import (
     Stream,
     event_of,
 )
-from .caller import Caller
-from .connection import Connection
-from .observer import Observer
-from .options import DEFAULT
-from .requests import Requests
-from .retries import Retries
-from .session import CallOptions
+from .events.observer import Observer
+from .link.call_recovery import CallRecovery
+from .link.connection import Connection
+from .link.options import DEFAULT
+from .link.requests import Requests
+from .link.retries import Retries
+from .link.session import CallOptions
 
 __all__ = ["Listening", "Subscription"]
 
@@ -179,7 +179,7 @@ class _Feed(Observer):
     a handle nobody holds any more ends it.
     """
 
-    def __init__(self, connection: Connection, caller: Caller, wanted: ListenFilter) -> None:
+    def __init__(self, connection: Connection, caller: CallRecovery, wanted: ListenFilter) -> None:
         self.wanted = wanted
         self.acknowledged: ListenFilter | None = None
         self.refusal: PeerError | None = None

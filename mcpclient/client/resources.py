@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..protocol.types import ReadResourceResult, Resource, ResourceTemplate
-from .options import DEFAULT, Seconds
-from .requests import Requests
+from .link.options import DEFAULT, Seconds
+from .link.requests import Requests
 
 __all__ = ["Resources"]
 

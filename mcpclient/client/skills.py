@@ -9,8 +9,8 @@ from ..errors import ProtocolViolation, SkillVerificationError, UsageError
 from ..protocol.extensions import SKILLS, extensions_of
 from ..protocol.skills import LoadedSkill, Skill, listed_file, load_skill, verify_file
 from ..protocol.types import ReadResourceResult, Resource
-from .options import DEFAULT, Seconds
-from .requests import Requests
+from .link.options import DEFAULT, Seconds
+from .link.requests import Requests
 
 __all__ = ["Skills"]
 

@@ -23,11 +23,11 @@ from ..errors import (
 )
 from ..protocol.era_stateless import StatelessEra
 from ..protocol.tasks import Polling, Task, patience_with
-from .callbacks import OrderedCallback, TaskGroup
-from .caller import Caller
-from .connection import Connection
-from .retries import Retries
-from .session import CallOptions
+from .events.callbacks import BackgroundTasks, OrderedCallback
+from .link.call_recovery import CallRecovery
+from .link.connection import Connection
+from .link.retries import Retries
+from .link.session import CallOptions
 
 __all__ = ["TaskInputs", "TaskWait"]
 
@@ -68,7 +68,7 @@ class TaskWait:
     def __init__(
         self,
         connection: Connection,
-        caller: Caller,
+        caller: CallRecovery,
         task: Task,
         inputs: TaskInputs,
         limits: CallOptions,
@@ -85,7 +85,7 @@ class TaskWait:
         self._clock = asyncio.get_running_loop().time
         self._started = self._clock()
         self._not_counted = 0.0
-        self._callbacks = TaskGroup()
+        self._callbacks = BackgroundTasks()
         self._relay = OrderedCallback(on_status or _ignore, self._callbacks)
         self._shown: tuple[str, str | None] | None = None
         self._polling = Polling()

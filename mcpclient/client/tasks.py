@@ -23,12 +23,12 @@ from ..protocol.tasks import (
     task_support_of,
 )
 from ..protocol.types import CallToolResult, Progress, Tool
-from .callbacks import OrderedCallback, TaskGroup
-from .connection import Connection
-from .observer import Observer
-from .options import DEFAULT, Default, Seconds
-from .requests import ProgressHandler, Requests
-from .session import CallOptions
+from .events.callbacks import BackgroundTasks, OrderedCallback
+from .events.observer import Observer
+from .link.connection import Connection
+from .link.options import DEFAULT, Default, Seconds
+from .link.requests import ProgressHandler, Requests
+from .link.session import CallOptions
 from .task_wait import TaskInputs, TaskWait
 from .validation import OutputSchemas
 
@@ -235,7 +235,7 @@ class TaskNews(Observer):
     """Passes on what the server reports about tasks unasked: progress, and changes of status."""
 
     def __init__(self, connection: Connection) -> None:
-        self._callbacks = TaskGroup()
+        self._callbacks = BackgroundTasks()
         self._progress: dict[str, OrderedCallback] = {}
         self._inputs: dict[str, TaskInputs] = {}
         self._waits: dict[str, list[TaskWait]] = {}

@@ -10,8 +10,8 @@ from typing import Any
 from ..errors import ToolError
 from ..protocol.era_stateless import StatelessEra
 from ..protocol.types import CallToolResult, Tool
-from .options import DEFAULT, Seconds
-from .requests import ProgressHandler
+from .link.options import DEFAULT, Seconds
+from .link.requests import ProgressHandler
 from .tasks import Tasks
 
 __all__ = ["Tools"]

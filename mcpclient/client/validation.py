@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import McpError, ProtocolViolation, UsageError
 from ..protocol.types import CallToolResult, Tool
-from .observer import Observer
+from .events.observer import Observer
 
 if TYPE_CHECKING:
     from ..protocol.schema import Schema

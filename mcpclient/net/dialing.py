@@ -10,8 +10,8 @@ from typing import Callable, TypeVar
 
 from ..errors import ConnectFailed
 from ..framing.uri import Url
-from .addresses import connect_socket
 from .cookies import CookieJar
+from .happy_eyeballs import connect_socket
 from .network_options import NetworkOptions
 from .tls import TlsContexts, explain_tls_error
 from .tunnel import Tunnel, proxy_headers

@@ -1,4 +1,4 @@
-"""Transcripts in files, see `protocol.transcript`: written while a client is at work, and read."""
+"""Transcripts in files, see `recording.transcript`: written while a client is at work, and read."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, Callable, Union
 from .. import __version__
 from ..errors import UsageError
 from ..framing.http1 import ResponseHead
-from ..protocol.recorded_errors import error_facts
-from ..protocol.redaction import Redactor
-from ..protocol.transcript import (
+from ..recording.recorded_errors import error_facts
+from ..recording.redaction import Redactor
+from ..recording.transcript import (
     TRANSCRIPT_VERSION,
     Transcript,
     event_blocks,

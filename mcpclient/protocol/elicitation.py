@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from ..errors import ProtocolViolation
-from .record import Field, Record
+from .wire_object import Field, WireObject
 
 __all__ = [
     "ACTIONS",
@@ -28,7 +28,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _NO_STRING: str | None = None
 
 
-class ElicitationRequest(Record):
+class ElicitationRequest(WireObject):
     """What the server asks of the user.
 
     ``server``: the name or address of the server, so that the user can be told who asks.

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ProtocolViolation
-from .record import Field, Record, RecordList
 from .types import Content, TextContent, Tool, ToolResultContent, ToolUseContent, content_block
+from .wire_object import Field, WireObject, WireObjectList
 
 __all__ = [
     "UNKNOWN_MODEL",
@@ -52,7 +52,7 @@ _NO_NUMBER: float | None = None
 _NO_OBJECT: dict[str, Any] | None = None
 
 
-class SamplingMessage(Record):
+class SamplingMessage(WireObject):
     """One message of the conversation: of the ``user`` or the ``assistant``."""
 
     __slots__ = ()
@@ -71,7 +71,7 @@ class SamplingMessage(Record):
         return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
 
 
-class SamplingRequest(Record):
+class SamplingRequest(WireObject):
     """What the server asks of a language model.
 
     ``server``: the name or address of the server, so that the user can be told who asks.
@@ -83,12 +83,12 @@ class SamplingRequest(Record):
         super().__init__(raw)
         self.server = server
 
-    messages = RecordList("messages", SamplingMessage, "The conversation, oldest first.")
+    messages = WireObjectList("messages", SamplingMessage, "The conversation, oldest first.")
     system_prompt = Field("systemPrompt", (str,), _NO_STRING)
     temperature = Field("temperature", (int, float), _NO_NUMBER)
     include_context = Field("includeContext", (str,), "none", "Deprecated; may be ignored.")
     metadata = Field("metadata", (dict,), _NO_OBJECT, "For one provider or another.")
-    tools = RecordList("tools", Tool, "Tools the model may ask for; the server runs them.")
+    tools = WireObjectList("tools", Tool, "Tools the model may ask for; the server runs them.")
 
     @property
     def max_tokens(self) -> int | None:
@@ -204,7 +204,7 @@ def _blocks(content: object) -> list[dict[str, Any]]:
 
 
 def _checked_block(block: object) -> dict[str, Any]:
-    if isinstance(block, Record):
+    if isinstance(block, WireObject):
         block = block.raw
     if not isinstance(block, Mapping):
         raise ValueError("its content is neither text, a block, nor a list of blocks")

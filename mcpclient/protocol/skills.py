@@ -13,8 +13,13 @@ import re
 from typing import Any
 
 from ..errors import SkillVerificationError
-from .front_matter import FrontMatterError, parse_front_matter, same_content, split_front_matter
-from .record import Field, Record
+from ..formats.front_matter import (
+    FrontMatterError,
+    parse_front_matter,
+    same_content,
+    split_front_matter,
+)
+from .wire_object import Field, WireObject
 
 __all__ = ["LoadedSkill", "Skill", "SkillFile", "listed_file", "load_skill", "verify_file"]
 
@@ -22,7 +27,7 @@ _MAIN_FILE = "/SKILL.md"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
-class SkillFile(Record):
+class SkillFile(WireObject):
     """One file of a skill, as its entry describes it."""
 
     __slots__ = ()
@@ -31,7 +36,7 @@ class SkillFile(Record):
     size = Field("size", (int,), -1, "Length in bytes; -1 when the entry does not say it.")
 
 
-class Skill(Record):
+class Skill(WireObject):
     """The entry of a skill. Its ``uri`` names it within its server; its name may not be unique."""
 
     __slots__ = ()

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from .record import Field, Record
+from .wire_object import Field, WireObject
 
 __all__ = [
     "AUGMENTABLE",
@@ -42,7 +42,7 @@ _STRING = (str,)
 _NO_STRING: str | None = None
 
 
-class Task(Record):
+class Task(WireObject):
     """A task as the server last described it, in either design.
 
     ``status`` is ``working``, ``input_required``, ``completed``, ``failed``, ``cancelled``, or

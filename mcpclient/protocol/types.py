@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .record import Field, Record, RecordList
+from .wire_object import Field, WireObject, WireObjectList
 
 __all__ = [
     "AudioContent",
@@ -60,7 +60,7 @@ def _no_json(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 
-class Implementation(Record):
+class Implementation(WireObject):
     """Who the other side says it is. Nobody has checked that: use it for display only."""
 
     __slots__ = ()
@@ -69,7 +69,7 @@ class Implementation(Record):
     title = Field("title", _STRING, _NO_STRING)
 
 
-class Tool(Record):
+class Tool(WireObject):
     """A tool the server offers."""
 
     __slots__ = ()
@@ -86,7 +86,7 @@ class Tool(Record):
         return value if isinstance(value, (dict, bool)) else {}
 
 
-class Resource(Record):
+class Resource(WireObject):
     """Something that can be read."""
 
     __slots__ = ()
@@ -99,7 +99,7 @@ class Resource(Record):
     annotations = Field("annotations", _OBJECT, _NO_OBJECT)
 
 
-class ResourceTemplate(Record):
+class ResourceTemplate(WireObject):
     """A family of resources; ``uri_template`` is an RFC 6570 template."""
 
     __slots__ = ()
@@ -111,7 +111,7 @@ class ResourceTemplate(Record):
     annotations = Field("annotations", _OBJECT, _NO_OBJECT)
 
 
-class ResourceContents(Record):
+class ResourceContents(WireObject):
     """What one resource holds: ``text``, or ``blob`` as Base64."""
 
     __slots__ = ()
@@ -128,7 +128,7 @@ class ResourceContents(Record):
         return _decoded(self.blob or "")
 
 
-class Content(Record):
+class Content(WireObject):
     """A block of content. A type this library does not know stays a plain `Content`."""
 
     __slots__ = ()
@@ -210,7 +210,7 @@ class ToolResultContent(Content):
 
     __slots__ = ()
     tool_use_id = Field("toolUseId", _STRING, "")
-    content = RecordList("content", lambda raw: content_block(raw), "What the tool returned.")
+    content = WireObjectList("content", lambda raw: content_block(raw), "What the tool returned.")
     is_error = Field("isError", (bool,), False)
 
     @property
@@ -245,7 +245,7 @@ def _joined_text(blocks: Iterable[Content]) -> str:
     return "\n".join(block.text for block in blocks if isinstance(block, TextContent))
 
 
-class CallToolResult(Record):
+class CallToolResult(WireObject):
     """What a tool call returned.
 
     ``warnings``: in which ways the structured content does not match the tool's output schema, as
@@ -258,7 +258,7 @@ class CallToolResult(Record):
         super().__init__(raw)
         self.warnings = list(warnings)
 
-    content = RecordList("content", content_block, "The content blocks, in order.")
+    content = WireObjectList("content", content_block, "The content blocks, in order.")
     is_error = Field("isError", (bool,), False, "Whether the tool reports that it failed.")
 
     @property
@@ -283,7 +283,7 @@ class CallToolResult(Record):
             return text
 
 
-class PromptArgument(Record):
+class PromptArgument(WireObject):
     """An argument that a prompt takes."""
 
     __slots__ = ()
@@ -293,17 +293,17 @@ class PromptArgument(Record):
     required = Field("required", (bool,), False)
 
 
-class Prompt(Record):
+class Prompt(WireObject):
     """A prompt the server offers."""
 
     __slots__ = ()
     name = Field("name", _STRING, "")
     title = Field("title", _STRING, _NO_STRING)
     description = Field("description", _STRING, _NO_STRING)
-    arguments = RecordList("arguments", PromptArgument)
+    arguments = WireObjectList("arguments", PromptArgument)
 
 
-class PromptMessage(Record):
+class PromptMessage(WireObject):
     """One message of a prompt."""
 
     __slots__ = ()
@@ -316,12 +316,12 @@ class PromptMessage(Record):
         return content_block(value if isinstance(value, dict) else {})
 
 
-class GetPromptResult(Record):
+class GetPromptResult(WireObject):
     """A prompt with its arguments filled in."""
 
     __slots__ = ()
     description = Field("description", _STRING, _NO_STRING)
-    messages = RecordList("messages", PromptMessage)
+    messages = WireObjectList("messages", PromptMessage)
 
     @property
     def text(self) -> str:
@@ -329,11 +329,11 @@ class GetPromptResult(Record):
         return _joined_text(message.content for message in self.messages)
 
 
-class ReadResourceResult(Record):
+class ReadResourceResult(WireObject):
     """What reading a resource returned: one or more `ResourceContents`."""
 
     __slots__ = ()
-    contents = RecordList("contents", ResourceContents)
+    contents = WireObjectList("contents", ResourceContents)
 
     @property
     def text(self) -> str:
@@ -346,7 +346,7 @@ class ReadResourceResult(Record):
         return b"".join(part.data for part in self.contents)
 
 
-class Completion(Record):
+class Completion(WireObject):
     """Suggestions for the value of an argument."""
 
     __slots__ = ()
@@ -360,7 +360,7 @@ class Completion(Record):
         return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-class Progress(Record):
+class Progress(WireObject):
     """How far a call has come."""
 
     __slots__ = ()
@@ -369,7 +369,7 @@ class Progress(Record):
     message = Field("message", _STRING, _NO_STRING)
 
 
-class LogMessage(Record):
+class LogMessage(WireObject):
     """A log message of the server."""
 
     __slots__ = ()

@@ -19,7 +19,7 @@ __all__ = [
     "AuthorizedExchange",
     "Authorizer",
     "Credentials",
-    "Patience",
+    "PausableClocks",
     "RequestAuthorization",
     "Sending",
     "authorizer_in",
@@ -44,7 +44,7 @@ class RequestAuthorization(Protocol):
         """Whether to send the request again after a 401 or 403, having done what that takes."""
 
 
-class Patience(Protocol):
+class PausableClocks(Protocol):
     """Clocks that can be stopped while a human is asked. Each hold needs a release of its own."""
 
     def hold_deadlines(self) -> None:
@@ -60,7 +60,7 @@ class Authorizer(Protocol):
     ``patience``: the clocks to stop while a human is asked; None: none.
     """
 
-    patience: Patience | None
+    patience: PausableClocks | None
 
     def request(self, method: str, url: str, *, passive: bool = False) -> RequestAuthorization:
         """The authorization of a request. For a ``passive`` one nothing new is obtained."""

@@ -18,7 +18,7 @@ from ..jsonrpc.messages import ErrorCode, Message
 from ..protocol.outgoing import Outgoing
 from .base import Receiver, Transport
 
-__all__ = ["InProcessTransport", "Serve", "ServerEnd", "answering"]
+__all__ = ["InProcessTransport", "Serve", "ServerEnd", "serve_function"]
 
 # How many seconds a server may take to return after its messages have ended, and again when
 # cancelled.
@@ -131,7 +131,7 @@ class InProcessTransport(Transport):
             self._task.cancel()
 
 
-def answering(answer: Answer) -> Serve:
+def serve_function(answer: Answer) -> Serve:
     """Make a server of a function that takes method and params and returns the result.
 
     The function may be plain or async. It is called for notifications too; their result is ignored.

@@ -18,7 +18,9 @@ from ..jsonrpc import messages
 from ..jsonrpc.codec import encode
 from ..jsonrpc.messages import ErrorCode, Message, RequestId
 from ..net.recorder import read_recording
-from ..protocol.conversation import (
+from ..protocol.listen import SUBSCRIPTION_ID
+from ..protocol.outgoing import Outgoing
+from ..recording.conversation import (
     Call,
     Failed,
     Heard,
@@ -26,11 +28,9 @@ from ..protocol.conversation import (
     Step,
     read_calls,
 )
-from ..protocol.listen import SUBSCRIPTION_ID
-from ..protocol.outgoing import Outgoing
-from ..protocol.recorded_errors import error_of
-from ..protocol.redaction import Redactor
-from ..protocol.transcript import Transcript
+from ..recording.recorded_errors import error_of
+from ..recording.redaction import Redactor
+from ..recording.transcript import Transcript
 from .base import Abandoned, Receiver, Transport
 from .http_messages import answer_error
 

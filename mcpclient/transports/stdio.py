@@ -13,7 +13,12 @@ from contextlib import suppress
 
 from ..errors import ConnectionLost, McpError, ProcessExited
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
-from ..net.process import ServerProcess, StderrTarget, StopLadder, spawn
+from ..net.process.server_process import (
+    ServerProcess,
+    StderrTarget,
+    StopLadder,
+    spawn,
+)
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned, Receiver, Transport
 from .line_messages import LineReader, LineWriter
@@ -24,7 +29,8 @@ __all__ = ["StdioTransport"]
 class StdioTransport(Transport):
     """Starts ``command`` and talks to it over its standard streams.
 
-    ``env``, ``inherit_env``, ``cwd``, ``stderr`` and ``ladder`` are those of `net.process.spawn`.
+    ``env``, ``inherit_env``, ``cwd``, ``stderr`` and ``ladder`` are those of
+    `net.process.server_process.spawn`.
     """
 
     name = "stdio"

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpclient.auth.addresses import forbidden_reason, parse_canonical_ipv4
 from mcpclient.auth.challenge import Challenge, parse_challenges
 from mcpclient.auth.effects import Response
 from mcpclient.auth.scopes import parse_scope, union
+from mcpclient.auth.special_addresses import forbidden_reason, parse_canonical_ipv4
 from mcpclient.auth.tokens import TokenSet, parse_token_response, token_set
 from mcpclient.auth.url_guard import UrlPolicy, assert_safe_url, host_of, resolve
 from mcpclient.errors import SsrfError, TokenRequestFailed

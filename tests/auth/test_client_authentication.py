@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from mcpclient.auth.client_authentication import (
-    Client,
+    RegisteredClient,
     authenticate,
     choose_method,
     configured_client,
@@ -21,7 +21,7 @@ ISSUER = "https://auth.example"
 KEY = Es256Key.from_random(b"k" * 48)
 
 
-def run(client: Client) -> tuple[dict[str, str], dict[str, str]]:
+def run(client: RegisteredClient) -> tuple[dict[str, str], dict[str, str]]:
     form: list[tuple[str, str]] = []
     headers: dict[str, str] = {}
     World().run(authenticate(client, form, headers))
@@ -30,13 +30,13 @@ def run(client: Client) -> tuple[dict[str, str], dict[str, str]]:
 
 def test_none() -> None:
     """F-AUTH-6: only the client_id; for a nameless workload nothing."""
-    assert run(Client("id", ISSUER)) == ({"client_id": "id"}, {})
-    assert run(Client("", ISSUER)) == ({}, {})
+    assert run(RegisteredClient("id", ISSUER)) == ({"client_id": "id"}, {})
+    assert run(RegisteredClient("", ISSUER)) == ({}, {})
 
 
 def test_basic_is_form_encoded() -> None:
     """F-AUTH-6: RFC 6749 section 2.3.1: colons and more in id and secret."""
-    form, headers = run(Client("a:b c", ISSUER, "client_secret_basic", "s%/+é"))
+    form, headers = run(RegisteredClient("a:b c", ISSUER, "client_secret_basic", "s%/+é"))
     assert form == {"client_id": "a:b c"}  # the official Python SDK's server wants it there too
     decoded = base64.b64decode(headers["Authorization"].split()[1]).decode()
     assert decoded == "a%3Ab%20c:s%25%2F%2B%C3%A9"
@@ -44,13 +44,13 @@ def test_basic_is_form_encoded() -> None:
 
 def test_post() -> None:
     """F-AUTH-6: the pair in the body."""
-    form, headers = run(Client("id", ISSUER, "client_secret_post", "secret"))
+    form, headers = run(RegisteredClient("id", ISSUER, "client_secret_post", "secret"))
     assert (form, headers) == ({"client_id": "id", "client_secret": "secret"}, {})
 
 
 def test_private_key_jwt() -> None:
     """F-AUTH-6: an assertion for the issuer, short-lived, and no client_id beside it."""
-    form, headers = run(Client("id", ISSUER, "private_key_jwt", signer=KEY))
+    form, headers = run(RegisteredClient("id", ISSUER, "private_key_jwt", signer=KEY))
     assert headers == {}
     assert set(form) == {"client_assertion", "client_assertion_type"}
     _, claims = decode_jwt(form["client_assertion"])
@@ -65,9 +65,9 @@ def test_private_key_jwt() -> None:
 def test_what_cannot_be_done_is_said(method: str) -> None:
     """F-AUTH-6: no secret, no key, or a method that is not there."""
     with pytest.raises(AuthError):
-        run(Client("id", ISSUER, method))
+        run(RegisteredClient("id", ISSUER, method))
     with pytest.raises(AuthError, match="not supported"):
-        run(Client("id", ISSUER, "self_signed_tls", "secret"))
+        run(RegisteredClient("id", ISSUER, "self_signed_tls", "secret"))
 
 
 @pytest.mark.parametrize(
@@ -103,20 +103,22 @@ def test_configured_clients_keep_their_secrets_to_themselves() -> None:
     client = configured_client(options, "id", server)
     record = client.to_record()
     assert "hers" not in repr(record)
-    assert Client.from_record(record, secret="hers") == client
-    assert Client.from_record(record, secret="new") != client
+    assert RegisteredClient.from_record(record, secret="hers") == client
+    assert RegisteredClient.from_record(record, secret="new") != client
     assert configured_client(OAuth(client_id="id"), "id", server).method == "none"
-    registered = Client("id", ISSUER, "client_secret_basic", "ours")
-    assert Client.from_record(registered.to_record(), secret="hers") == registered
-    assert Client.from_record(Client("id", ISSUER).to_record()) == Client("id", ISSUER)
+    registered = RegisteredClient("id", ISSUER, "client_secret_basic", "ours")
+    assert RegisteredClient.from_record(registered.to_record(), secret="hers") == registered
+    assert RegisteredClient.from_record(
+        RegisteredClient("id", ISSUER).to_record()
+    ) == RegisteredClient("id", ISSUER)
 
 
 @pytest.mark.parametrize("record", [{}, {"client_id": 1, "issuer": "i", "method": "none"}])
 def test_a_damaged_record_is_no_client(record: dict[str, object]) -> None:
     """F-AUTH-9: a corrupt store."""
-    assert Client.from_record(record) is None
+    assert RegisteredClient.from_record(record) is None
 
 
 def test_no_secret_is_shown() -> None:
     """F-AUTH-12."""
-    assert "hidden" not in repr(Client("id", ISSUER, "client_secret_post", "hidden", KEY))
+    assert "hidden" not in repr(RegisteredClient("id", ISSUER, "client_secret_post", "hidden", KEY))

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mcpclient.auth.client_authentication import Client
+from mcpclient.auth.client_authentication import RegisteredClient
 from mcpclient.auth.discovery import Discovery
 from mcpclient.auth.dpop import DpopProver
 from mcpclient.auth.effects import Fetch, Response
@@ -24,7 +24,7 @@ from mcpclient.errors import AuthError, SsrfError, TokenRequestFailed
 from .world import World, decode_jwt, form_of, json_response
 
 TOKEN = "https://auth.example/token"
-CLIENT = Client("id", "https://auth.example")
+CLIENT = RegisteredClient("id", "https://auth.example")
 SERVER = AuthorizationServer("https://auth.example", TOKEN)
 
 
@@ -135,7 +135,7 @@ def test_tokens_are_bound_or_not_as_asked() -> None:
 def test_errors_do_not_repeat_what_was_sent() -> None:
     """F-AUTH-12: a server may echo secrets, and an error must not."""
     world = World()
-    client = Client("id", "https://auth.example", "client_secret_post", "s3cret")
+    client = RegisteredClient("id", "https://auth.example", "client_secret_post", "s3cret")
     sent = [("grant_type", "x"), ("code", "c0de"), ("code_verifier", "v3rifier")]
     words = "no s3cret c0de v3rifier"
     world.on("POST", TOKEN, json_response({"error": "e", "error_description": words}, 400))

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from mcpclient.auth.effects import Authorize, Callback, Record, ShowDeviceCode
+from mcpclient.auth.effects import Authorize, Callback, ShowDeviceCode, StoredItem
 from mcpclient.auth.provider import AuthProvider, CredentialStore
 
 
@@ -12,12 +12,12 @@ class HostProvider:
     """What a host application has to write, and no more."""
 
     def __init__(self) -> None:
-        self.records: dict[str, Record] = {}
+        self.records: dict[str, StoredItem] = {}
 
-    async def load(self, key: str) -> Record | None:
+    async def load(self, key: str) -> StoredItem | None:
         return self.records.get(key)
 
-    async def save(self, key: str, record: Record | None) -> None:
+    async def save(self, key: str, record: StoredItem | None) -> None:
         if record is None:
             self.records.pop(key, None)
         else:
@@ -45,7 +45,7 @@ def test_a_plain_class_is_a_provider() -> None:
     provider: AuthProvider = HostProvider()
     store: CredentialStore = provider
 
-    async def use() -> Record | None:
+    async def use() -> StoredItem | None:
         async with store.lock("name"):
             await store.save("key", {"a": 1})
             return await store.load("key")

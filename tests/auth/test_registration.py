@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.auth.client_authentication import Client
+from mcpclient.auth.client_authentication import RegisteredClient
 from mcpclient.auth.effects import Response
 from mcpclient.auth.metadata import AuthorizationServer
 from mcpclient.auth.options import OAuth
@@ -25,7 +25,7 @@ def identify(
     options: OAuth | None = None,
     redirect: str | None = REDIRECT,
     scopes: tuple[str, ...] = (),
-) -> Client:
+) -> RegisteredClient:
     server = AuthorizationServer.parse(fake.document)
     return world.run(identify_client(server, options or OAuth(), redirect, scopes, UrlPolicy()))
 
@@ -207,9 +207,9 @@ def test_who_is_known_is_not_registered() -> None:
     world = World()
     fake = AuthorizationServerFake(world, metadata={"client_id_metadata_document_supported": True})
     document = "https://app.example/client.json"
-    assert identify(world, fake, OAuth(client_id="known", client_metadata_url=document)) == Client(
-        "known", fake.issuer, is_configured=True
-    )
+    assert identify(
+        world, fake, OAuth(client_id="known", client_metadata_url=document)
+    ) == RegisteredClient("known", fake.issuer, is_configured=True)
     assert identify(world, fake, OAuth(client_metadata_url=document)).client_id == document
     fake.document["client_id_metadata_document_supported"] = False
     assert identify(world, fake, OAuth(client_metadata_url=document)).client_id == fake.client_id

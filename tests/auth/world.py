@@ -22,10 +22,10 @@ from mcpclient.auth.effects import (
     Now,
     OpenRedirect,
     RandomBytes,
-    Record,
     Response,
     Save,
     ShowDeviceCode,
+    StoredItem,
     Wait,
 )
 from mcpclient.auth.flow import Authorization, AuthorizedRequest
@@ -77,7 +77,7 @@ class World:
 
     def __init__(self) -> None:
         self.time = 1_000_000.0
-        self.store: dict[str, Record] = {}
+        self.store: dict[str, StoredItem] = {}
         self.handlers: dict[tuple[str, str], Handler] = {}
         self.fetched: list[Fetch] = []
         self.visited: list[Authorize] = []
@@ -154,7 +154,7 @@ class World:
         handler = self.handlers.get(key)
         return handler(effect) if handler else Response(404, [], b"<html>not here</html>")
 
-    def _load(self, effect: Load) -> Record | None:
+    def _load(self, effect: Load) -> StoredItem | None:
         return self.store.get(effect.key)
 
     def _open_redirect(self, effect: OpenRedirect) -> str:

@@ -18,8 +18,8 @@ from mcpclient.cli.auth import ScreenTerminal, auth_for
 from mcpclient.cli.main import main
 from mcpclient.cli.screen import Screen
 from mcpclient.client.authentication import OAuth, default_store
-from mcpclient.net.logins import BrowserLogin, TwoStepLogin
-from mcpclient.net.terminal import Terminal
+from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
+from mcpclient.net.login.terminal import Terminal
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Mapping
 from typing import Any, Callable
 
 import mcpclient
-from mcpclient.transports.inprocess import InProcessTransport, answering
+from mcpclient.transports.inprocess import InProcessTransport, serve_function
 from tests.support.virtual_time import run
 
 Work = Callable[[mcpclient.Client], Awaitable[None]]
@@ -40,7 +40,7 @@ def use(server: Server, work: Work, version: str = "2025-11-25", **options: Any)
     """Run ``work`` with a client connected to ``server``."""
 
     async def session() -> None:
-        transport = InProcessTransport(answering(server))
+        transport = InProcessTransport(serve_function(server))
         async with mcpclient.connect(transport, protocol_version=version, **options) as client:
             await work(client)
 

@@ -15,11 +15,11 @@ import pytest
 
 from mcpclient.client.authentication import ApiKey, ClientCredentials, OAuth, finish_auth
 from mcpclient.client.client import Client
-from mcpclient.client.hooks import Hooks
+from mcpclient.client.events.hooks import Hooks
 from mcpclient.errors import AuthorizationRequired, McpError, ProcessExited, UsageError
-from mcpclient.net.logins import BrowserLogin, TwoStepLogin
-from mcpclient.net.storage import FileStore
-from mcpclient.net.terminal import Terminal
+from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
+from mcpclient.net.login.storage import FileStore
+from mcpclient.net.login.terminal import Terminal
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
 from tests.support.mcp_server import McpServer

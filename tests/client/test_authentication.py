@@ -22,12 +22,12 @@ from mcpclient.client.authentication import (
     log_in,
     log_out,
 )
-from mcpclient.client.authorize import OAuthAuthorizer, StaticAuthorizer
 from mcpclient.client.client import Client
+from mcpclient.client.login.runner import OAuthAuthorizer, StaticAuthorizer
 from mcpclient.errors import AuthError, AuthorizationRequired, HttpError, UsageError
-from mcpclient.net.logins import BrowserLogin, TwoStepLogin
+from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
+from mcpclient.net.login.storage import MemoryStore
 from mcpclient.net.network_options import NetworkOptions
-from mcpclient.net.storage import MemoryStore
 from tests.net.peers import serve
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import StreamableEndpoint

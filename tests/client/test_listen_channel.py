@@ -9,7 +9,7 @@ from typing import Any, Callable
 import pytest
 
 from mcpclient import Client
-from mcpclient.client import connection
+from mcpclient.client.link import connection
 from mcpclient.errors import ConnectionLost, HttpError, McpError
 from mcpclient.protocol.listen import EventsMissed, ToolsChanged
 from tests.support.http_server import Answer, HttpServer, Request

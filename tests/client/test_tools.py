@@ -91,7 +91,7 @@ def test_tools_with_invalid_header_annotations_are_left_out(
         async with mcpclient.connect(transport, protocol_version="2026-07-28") as client:
             return [tool.name for tool in await client.list_tools()]
 
-    serve = mcpclient.answering(server)
+    serve = mcpclient.serve_function(server)
     with caplog.at_level(logging.WARNING):
         assert run(listed(HeaderTransport(serve))) == ["echo"]
     assert "left out tool 'bad'" in caplog.text

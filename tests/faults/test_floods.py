@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient.client import answering, callbacks
+from mcpclient.client.answers import inbound_requests as answering
+from mcpclient.client.events import callbacks
 from mcpclient.errors import CallTimeout, ConnectionLost, McpError, MessageTooLarge
 from mcpclient.transports import line_messages
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Client
-from mcpclient.client import connection
+from mcpclient.client.link import connection
 from mcpclient.errors import (
     CallTimeout,
     ConnectionLost,

@@ -9,7 +9,7 @@ from typing import Any, Callable
 import pytest
 
 from mcpclient import Client
-from mcpclient.client import connection
+from mcpclient.client.link import connection
 from mcpclient.errors import ConnectFailed, HttpError, McpError
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint

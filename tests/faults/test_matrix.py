@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client import connection
+from mcpclient.client.link import connection
 from mcpclient.errors import ClientClosed
 from tests.faults.faulty_peers import PEERS
 from tests.faults.faulty_peers.faults import FAULTS

@@ -14,7 +14,7 @@ from mcpclient.errors import ConnectionLost, UsageError
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.net.recorder import HttpChannel, Recorder, read_recording
-from mcpclient.protocol.transcript import read_transcripts
+from mcpclient.recording.transcript import read_transcripts
 
 
 def head(status: int = 200, kind: str = "application/json") -> ResponseHead:

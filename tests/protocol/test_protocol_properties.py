@@ -14,13 +14,13 @@ from urllib.parse import unquote
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcpclient.formats.front_matter import parse_front_matter, same_content
+from mcpclient.formats.uri_template import TemplateError, expand, variable_names
+from mcpclient.formats.yaml_flow import FlowReader
 from mcpclient.framing.headers import encode_header
 from mcpclient.protocol.caching import CACHEABLE, ResponseCache, key_of
-from mcpclient.protocol.front_matter import parse_front_matter, same_content
 from mcpclient.protocol.header_parameters import HeaderParameters, encode_header_value
 from mcpclient.protocol.tasks import RELATED_TASK, related_task_of, with_related_task
-from mcpclient.protocol.uri_template import TemplateError, expand, variable_names
-from mcpclient.protocol.yaml_flow import FlowReader
 from tests.fuzz.targets import records
 from tests.support.strategies import clean_texts, hostile_json, json_objects, json_values, texts
 

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcpclient.protocol import types
-from mcpclient.protocol.record import Record
 from mcpclient.protocol.types import (
     AudioContent,
     CallToolResult,
@@ -32,6 +31,7 @@ from mcpclient.protocol.types import (
     Tool,
     content_block,
 )
+from mcpclient.protocol.wire_object import WireObject
 
 
 def text_result(*texts: str, **more: Any) -> CallToolResult:
@@ -293,7 +293,7 @@ def test_no_shape_of_an_object_makes_it_raise(raw: dict[str, Any]) -> None:
     """F-WIRE-8: every property of every object can be read, whatever a server sends."""
     objects = [getattr(types, name)(raw) for name in types.__all__] + [content_block(raw)]
     for item in objects:
-        assert isinstance(item, Record)
+        assert isinstance(item, WireObject)
         for name in dir(item):
             if not name.startswith("__"):
                 getattr(item, name)

@@ -12,7 +12,7 @@ from typing import Callable
 from urllib.parse import parse_qsl, urlsplit
 
 from mcpclient.auth.effects import Authorize, Callback, ShowDeviceCode
-from mcpclient.net.storage import MemoryStore
+from mcpclient.net.login.storage import MemoryStore
 from tests.support.http_server import Answer, Handler, Request
 
 __all__ = ["Protected", "User"]

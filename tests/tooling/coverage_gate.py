@@ -32,7 +32,7 @@ PACKAGE = "mcpclient"
 TEST_FILES = {
     "__init__.py": "test_exports",
     # The loop's pipes and the threads' are two ways of one interface, and share its tests.
-    "net/process_threads.py": "test_process_pipes",
+    "net/process/threads.py": "test_process_pipes",
 }
 
 # Packages that are one machine in several files: what their tests are called follows what goes in

@@ -23,7 +23,7 @@ from conformance.capture.taps.http import HttpTap
 from conformance.capture.taps.websocket import WebSocketTap
 from conformance.scripts import FAILURES, STEPS, Script, numbered, problems
 from conformance.workspace import free_port
-from mcpclient.protocol.transcript import (
+from mcpclient.recording.transcript import (
     Transcript,
     bytes_of_event,
     bytes_of_payload,

@@ -14,7 +14,7 @@ from conformance import replay
 from conformance.replay.chunkings import CHUNKINGS
 from conformance.replay.differences import Known
 from mcpclient.auth import authorization_code
-from mcpclient.client.session import Session
+from mcpclient.client.link.session import Session
 from mcpclient.framing import websocket as websocket_framing
 from mcpclient.jsonrpc.correlator import Correlator
 from mcpclient.protocol.outgoing import Outgoing

@@ -16,7 +16,7 @@ from conformance.replay.meeting import Report
 from conformance.replay.names import Names
 from conformance.replay.player import Player
 from mcpclient.framing.ndjson import LineFramer
-from mcpclient.protocol.transcript import Record, Transcript
+from mcpclient.recording.transcript import Record, Transcript
 
 # Real seconds without any progress that count as stalled.
 STALLED = 0.2

@@ -15,7 +15,7 @@ from mcpclient.net.dialing import Dialer
 from mcpclient.net.http import HttpClient, HttpRequest
 from mcpclient.transports.authorized import (
     AuthorizedExchange,
-    Patience,
+    PausableClocks,
     authorizer_in,
     http_url,
     start_request,
@@ -26,7 +26,7 @@ from tests.support.http_server import Answer, Handler, HttpServer, Request, answ
 class Script:
     """An authorizer and its request: hands out headers in turn, and answers `recover` in turn."""
 
-    patience: Patience | None = None
+    patience: PausableClocks | None = None
 
     def __init__(self, headers: list[Any], recoveries: list[Any] | None = None) -> None:
         self._headers = headers

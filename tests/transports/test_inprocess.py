@@ -10,7 +10,7 @@ import pytest
 
 import mcpclient
 from mcpclient.protocol.outgoing import Outgoing
-from mcpclient.transports.inprocess import InProcessTransport, ServerEnd, answering
+from mcpclient.transports.inprocess import InProcessTransport, ServerEnd, serve_function
 from tests.support.virtual_time import run
 
 INITIALIZED = {
@@ -36,7 +36,7 @@ def test_a_function_is_a_server() -> None:
     """F-MEM-1, F-API-1: the handshake, a call and a ping, without a process or a socket."""
 
     async def session() -> None:
-        async with mcpclient.connect(InProcessTransport(answering(answer))) as client:
+        async with mcpclient.connect(InProcessTransport(serve_function(answer))) as client:
             assert client.protocol_version == "2025-11-25"
             assert client.server_info.name == "inside"
             assert client.transport_name == "in-process"
@@ -56,7 +56,7 @@ def test_a_plain_function_is_a_server_too() -> None:
         return INITIALIZED if method == "initialize" else listed
 
     async def session() -> None:
-        async with mcpclient.connect(InProcessTransport(answering(plain))) as client:
+        async with mcpclient.connect(InProcessTransport(serve_function(plain))) as client:
             assert [tool.name for tool in await client.list_tools()] == ["one"]
 
     run(session())
@@ -66,7 +66,7 @@ def test_exceptions_of_the_server_function_are_error_answers() -> None:
     """F-MEM-1: and the connection goes on."""
 
     async def session() -> None:
-        async with mcpclient.connect(InProcessTransport(answering(answer))) as client:
+        async with mcpclient.connect(InProcessTransport(serve_function(answer))) as client:
             with pytest.raises(mcpclient.PeerError, match="RuntimeError: no") as internal:
                 await client.call_tool("crash")
             assert internal.value.code == mcpclient.ErrorCode.INTERNAL_ERROR
@@ -102,7 +102,7 @@ def test_what_json_cannot_carry_is_refused() -> None:
     """F-MEM-1, F-WIRE-7."""
 
     async def session() -> None:
-        async with mcpclient.connect(InProcessTransport(answering(answer))) as client:
+        async with mcpclient.connect(InProcessTransport(serve_function(answer))) as client:
             with pytest.raises(mcpclient.UsageError, match="JSON"):
                 await client.call_tool("echo", {"message": {1, 2}})
 
@@ -203,7 +203,7 @@ def test_nothing_is_delivered_after_the_end() -> None:
         end.close()
         await asyncio.sleep(0)
         assert silent.messages == []
-        transport = InProcessTransport(answering(answer))
+        transport = InProcessTransport(serve_function(answer))
         transport.abort()
         await transport.open(silent)
         transport.abort()

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from mcpclient.protocol.conversation import Call
 from mcpclient.protocol.listen import SUBSCRIPTION_ID
 from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.recording.conversation import Call
 from mcpclient.transports.replaying import Recording
 from tests.support.subprocesses import TOP
 from tests.support.virtual_time import run

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import h11
 
 from conformance.capture.taps import RECEIVED, SENT, Seen, with_port
-from mcpclient.protocol.transcript import event_blocks
+from mcpclient.recording.transcript import event_blocks
 
 READ_SIZE = 65536
 

@@ -20,8 +20,8 @@ from types import MappingProxyType
 from typing import Any
 from unittest.mock import patch
 
-from mcpclient.net import process
-from mcpclient.net.process_launch import launch
+from mcpclient.net.process import server_process as process
+from mcpclient.net.process.launch import launch
 from tests.faults.faulty_peers.faults import Delivery, stall
 from tests.faults.faulty_peers.lines import NOISE, NOTICE
 from tests.faults.faulty_peers.peer import Peer

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from mcpclient.protocol.front_matter import (
+from mcpclient.formats.front_matter import (
     FrontMatterError,
     parse_front_matter,
     same_content,
     split_front_matter,
 )
-from mcpclient.protocol.yaml_flow import FlowReader
+from mcpclient.formats.yaml_flow import FlowReader
 
 from ..inputs import text_of
 

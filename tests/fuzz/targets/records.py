@@ -10,11 +10,11 @@ from typing import Any
 from mcpclient.errors import McpError
 from mcpclient.protocol import elicitation, listen, sampling, skills, tasks, types
 from mcpclient.protocol.caching import CACHEABLE, LONGEST, ResponseCache, key_of, lifetime_of
-from mcpclient.protocol.record import Record
+from mcpclient.protocol.wire_object import WireObject
 
 from ..inputs import json_lines_of
 
-RECORDS: tuple[Callable[[dict[str, Any]], Record], ...] = (
+RECORDS: tuple[Callable[[dict[str, Any]], WireObject], ...] = (
     *(getattr(types, name) for name in types.__all__ if name != "content_block"),
     types.content_block,
     tasks.Task,
@@ -37,7 +37,7 @@ def target(data: bytes) -> None:
     check_cache(raw)
 
 
-def read_all(record: Record) -> None:
+def read_all(record: WireObject) -> None:
     for name in dir(record):
         if not name.startswith("__"):
             getattr(record, name)

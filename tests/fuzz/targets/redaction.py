@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mcpclient.protocol.redaction import Redactor
+from mcpclient.recording.redaction import Redactor
 
 from ..inputs import json_lines_of, lines_of
 

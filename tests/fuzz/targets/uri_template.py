@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import unquote
 
 from mcpclient.errors import UsageError
-from mcpclient.protocol.uri_template import TemplateError, expand, variable_names
+from mcpclient.formats.uri_template import TemplateError, expand, variable_names
 
 from ..inputs import json_lines_of, lines_of
 

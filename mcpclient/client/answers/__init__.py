@@ -1,0 +1,1 @@
+"""What a server asks of the client, and who answers."""

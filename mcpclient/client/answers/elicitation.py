@@ -1,0 +1,187 @@
+"""Elicitation: the server asks the user, by a form or by a visit to a URL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Callable, Union
+
+from ...errors import HandlerFailed, ProtocolViolation, UsageError
+from ...protocol.elicitation import (
+    ACTIONS,
+    ElicitationRequest,
+    check_request,
+    content_problem,
+    with_defaults,
+)
+from ..events.callbacks import BackgroundTasks, OrderedCallback
+from ..events.observer import Observer
+from ..validation import compile_schema
+from .asking import ask
+
+__all__ = ["Elicitation", "ElicitationAnswerer", "ElicitationOption", "accept_defaults"]
+
+# How many visits are remembered for which the server may still announce that they are over.
+_REMEMBERED_VISITS = 1000
+
+ElicitationHandler = Callable[[ElicitationRequest], Any]
+"""Takes an `ElicitationRequest`; plain or async."""
+
+
+@dataclass(frozen=True)
+class Elicitation:
+    """Who asks the user: for a form, for a visit to a URL, or for either.
+
+    Both functions take an `ElicitationRequest` and return
+
+    - the user's answer: for a form a dict of its fields, for a visit True when the user agreed,
+    - False when the user declined, None when the user chose nothing (dismissed the question),
+    - or the answer as the protocol has it: ``{"action": "accept", "content": {…}}``.
+
+    Fields of a form that are missing or None get the form's defaults; True accepts with all of its
+    defaults. An answer that does not fit the form is never sent: the server gets an error.
+
+    ``url`` has to show the whole URL, and to ask before anything opens it (see
+    `ElicitationRequest.host` and `url_warnings`). It is also called when a tool call fails because
+    a visit is needed first (error -32042); after the visit the call is made once more.
+    ``on_complete`` takes the ``elicitation_id`` of a visit that the user agreed to, when the server
+    says that it is over.
+    """
+
+    form: ElicitationHandler | None = None
+    url: ElicitationHandler | None = None
+    on_complete: Callable[[str], Any] | None = None
+
+
+ElicitationOption = Union[ElicitationHandler, Elicitation]
+"""A function for forms, or an `Elicitation`."""
+
+
+def accept_defaults(request: ElicitationRequest) -> dict[str, Any]:
+    """Accept a form with the defaults it comes with: ``elicitation=accept_defaults``."""
+    return {}
+
+
+class ElicitationAnswerer(Observer):
+    """Answers ``elicitation/create``, and hears when a visit to a URL is over."""
+
+    method = "elicitation/create"
+    capability = "elicitation"
+
+    def __init__(self, option: ElicitationOption) -> None:
+        if not isinstance(option, Elicitation):
+            if not callable(option):
+                raise UsageError(f"elicitation is a function or an Elicitation, not {option!r}")
+            option = Elicitation(form=option)
+        modes = {"form": option.form, "url": option.url}
+        self._by_mode = {mode: handler for mode, handler in modes.items() if handler is not None}
+        if not self._by_mode:
+            raise UsageError("an Elicitation needs a function for forms or for URLs")
+        self._tasks = BackgroundTasks()
+        self._on_complete = (
+            OrderedCallback(option.on_complete, self._tasks) if option.on_complete else None
+        )
+        self._visits: dict[str, None] = {}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The modes that have a handler."""
+        return {mode: {} for mode in self._by_mode}
+
+    async def answer(self, params: Mapping[str, Any], server: str) -> dict[str, Any]:
+        """Let the handler of the mode answer."""
+        request = ElicitationRequest(params, server)
+        check_request(request, self._by_mode)
+        handler = self._by_mode[request.mode]
+        if request.mode == "url":
+            action, _ = _understood(request, await ask(self.method, handler, request))
+            if action == "accept" and request.elicitation_id is not None:
+                self._remember(request.elicitation_id)
+            return {"action": action}
+        # Compiled before anyone is asked to fill it in: nothing can fit an invalid form.
+        form = compile_schema(request.schema, assert_formats=True)
+        action, content = _understood(request, await ask(self.method, handler, request))
+        if action != "accept":
+            return {"action": action}
+        given = {name: value for name, value in content.items() if value is not None}
+        filled_in = with_defaults(request, given)
+        problem = content_problem(filled_in)
+        problem = problem or _misfit(request, form.validate(filled_in), filled_in)
+        if problem:
+            raise HandlerFailed(self.method, f"the answer does not fit the form: {problem}")
+        return {"action": "accept", "content": filled_in}
+
+    async def visit(self, elicitations: Iterable[Mapping[str, Any]], server: str) -> bool:
+        """Ask for visits that a call needs, one after the other. False: not all were agreed to.
+
+        Raises `HandlerFailed`.
+        """
+        if "url" not in self._by_mode:
+            return False
+        visits = list(elicitations)
+        for visit in visits:
+            try:
+                answer = await self.answer({**visit, "mode": "url"}, server)
+            except ProtocolViolation:
+                return False
+            if answer["action"] != "accept":
+                return False
+        return bool(visits)
+
+    def _remember(self, elicitation_id: str) -> None:
+        self._visits[elicitation_id] = None
+        if len(self._visits) > _REMEMBERED_VISITS:
+            del self._visits[next(iter(self._visits))]
+
+    # Observer
+
+    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+        """Report a visit that is over; one not agreed to, or over before, is ignored."""
+        if method != "notifications/elicitation/complete":
+            return
+        elicitation_id = params.get("elicitationId")
+        if isinstance(elicitation_id, str) and elicitation_id in self._visits:
+            del self._visits[elicitation_id]
+            if self._on_complete is not None:
+                self._on_complete(elicitation_id)
+
+    def closed(self) -> None:
+        """Forget the visits: nothing more will be heard of them."""
+        self._visits.clear()
+        self._tasks.cancel()
+
+
+def _understood(request: ElicitationRequest, answer: object) -> tuple[str, Mapping[str, Any]]:
+    """Return the action that an answer means, and its content."""
+    if answer is None:
+        return "cancel", {}
+    if isinstance(answer, bool):
+        return ("accept" if answer else "decline"), {}
+    if not isinstance(answer, Mapping):
+        raise _useless(f"returned {type(answer).__name__}")
+    if "action" not in answer or "action" in request.fields:
+        return "accept", answer
+    action, content = answer["action"], answer.get("content")
+    if action not in ACTIONS:
+        raise _useless("returned an action there is not")
+    if content is not None and not isinstance(content, Mapping):
+        raise _useless("returned content that is not a mapping")
+    return action, content or {}
+
+
+def _useless(what: str) -> HandlerFailed:
+    return HandlerFailed(ElicitationAnswerer.method, f"its handler {what}")
+
+
+def _misfit(
+    request: ElicitationRequest, violations: Iterable[Any], content: Mapping[str, Any]
+) -> str | None:
+    """Say what does not fit, without saying what the user had entered."""
+    missing = [name for name in request.required if name not in content]
+    if missing:
+        return f"not filled in: {', '.join(missing)}"
+    places = [
+        f"{violation.instance_path or 'the form'} ({violation.schema_path.rpartition('/')[2]})"
+        for violation in violations
+    ]
+    return ", ".join(places) or None

@@ -1,0 +1,144 @@
+"""What a server may ask of the client, and who answers.
+
+The same handlers serve both eras: requests of the server's own in the handshake era, and input
+requests inside a result in the stateless one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from ...errors import HandlerFailed, McpError, PeerError, ProtocolViolation, UsageError
+from ...framing.escaping import escape
+from ...jsonrpc.messages import ErrorCode
+from ..events.observer import Observer
+from .elicitation import ElicitationAnswerer, ElicitationOption
+from .roots import RootsAnswerer, RootsOption
+from .sampling import SamplingAnswerer, SamplingOption
+
+__all__ = ["TAKES_ITS_TIME", "Answerer", "Handlers", "NotOffered", "error_answer"]
+
+logger = logging.getLogger("mcpclient.client")
+
+TAKES_ITS_TIME = frozenset({ElicitationAnswerer.method, SamplingAnswerer.method})
+"""What a human is asked, or asked to approve. The server cannot go on before, so no call of this
+client's gets closer to its timeout meanwhile."""
+
+
+class NotOffered(ProtocolViolation):
+    """The server asked for something that was not declared as a capability."""
+
+
+class Answerer(Protocol):
+    """Answers one method of the server's, through a handler of the caller's.
+
+    ``method``: what the server asks. ``capability``: what promises an answer.
+    """
+
+    method: str
+    capability: str
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings to declare the capability with."""
+
+    async def answer(self, params: Mapping[str, Any], server: str) -> Mapping[str, Any]:
+        """Return the result; ``server`` says who asks.
+
+        Raises `ProtocolViolation` for a request that breaks the rules, and `HandlerFailed` when
+        there is no answer that can be sent.
+        """
+
+
+class Handlers:
+    """The handlers given, and the capabilities they amount to. ``ping`` is always answered."""
+
+    def __init__(
+        self,
+        sampling: SamplingOption | None = None,
+        elicitation: ElicitationOption | None = None,
+        roots: RootsOption | None = None,
+    ) -> None:
+        self._server = ""
+        self._sampling = SamplingAnswerer(sampling) if sampling is not None else None
+        self._elicitation = ElicitationAnswerer(elicitation) if elicitation is not None else None
+        self._roots = RootsAnswerer(roots) if roots is not None else None
+        given: tuple[Answerer | None, ...] = (self._sampling, self._elicitation, self._roots)
+        self._answerers = {each.method: each for each in given if each is not None}
+
+    @property
+    def capabilities(self) -> dict[str, Any]:
+        """What to declare: a capability for each handler given, and nothing else."""
+        return {each.capability: each.settings for each in self._answerers.values()}
+
+    @property
+    def handshake_capabilities(self) -> dict[str, Any]:
+        """What to declare instead in the handshake era, where roots may change in a session."""
+        return {"roots": {"listChanged": True}} if self._roots is not None else {}
+
+    def attach(self, server: str, observers: list[Observer]) -> None:
+        """Serve one connection. ``server``: what it leads to, for telling a user who asks."""
+        self._server = server
+        if self._elicitation is not None:
+            observers.append(self._elicitation)
+
+    async def answer(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the result for a request of the server's.
+
+        Raises `NotOffered` for what was not declared, `ProtocolViolation` for a request that breaks
+        the rules, and `HandlerFailed` when the handler gives no usable answer.
+        """
+        if method == "ping":
+            return {}
+        answerer = self._answerers.get(method)
+        if answerer is None:
+            asked = f"the server asked for {method!r:.100}"
+            raise NotOffered(f"{asked}, which this client does not offer")
+        try:
+            return await answerer.answer(params, self._server)
+        except HandlerFailed as failure:
+            _log(failure)
+            raise
+
+    async def visit(self, elicitations: Iterable[Mapping[str, Any]]) -> bool:
+        """Ask for the visits to URLs that a call needs. False: not all were agreed to.
+
+        Raises `HandlerFailed`.
+        """
+        if self._elicitation is None:
+            return False
+        try:
+            return await self._elicitation.visit(elicitations, self._server)
+        except HandlerFailed as failure:
+            _log(failure)
+            raise
+
+    def set_roots(self, roots: RootsOption) -> None:
+        """Answer with other roots from now on. Raises `UsageError` when none were declared."""
+        if self._roots is None:
+            raise UsageError("roots can be changed where they were given before: roots=[]")
+        self._roots.replace(roots)
+
+
+def _log(failure: HandlerFailed) -> None:
+    # It may quote what the server asked.
+    logger.error("%s", escape(str(failure)), exc_info=failure.__cause__)
+
+
+def error_answer(error: McpError) -> tuple[int, str, Any]:
+    """Return code, text and data of the error that a server is told when it gets no result.
+
+    Nothing that a handler raised or returned is among it: that may be secret, and the server is a
+    stranger.
+    """
+    if isinstance(error, PeerError):
+        return error.code, error.message, error.data
+    if isinstance(error, HandlerFailed):
+        return error.code, error.reason, None
+    if isinstance(error, NotOffered):
+        return ErrorCode.METHOD_NOT_FOUND, error.reason, None
+    if isinstance(error, ProtocolViolation):
+        return ErrorCode.INVALID_PARAMS, error.reason, None
+    return ErrorCode.INTERNAL_ERROR, "the client could not answer", None

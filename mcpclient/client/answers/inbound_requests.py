@@ -1,0 +1,122 @@
+"""The requests of the server's that are being answered: each once, and not too many at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, Callable
+
+from ...errors import McpError, UsageError
+from ...jsonrpc import messages
+from ...jsonrpc.messages import ErrorCode, Message, RequestId
+from ..events.callbacks import BackgroundTasks
+from .handlers import TAKES_ITS_TIME, Handlers, error_answer
+from .task_receiver import TaskReceiver
+
+if TYPE_CHECKING:
+    from ...transports.authorized import PausableClocks
+
+__all__ = ["InboundRequests"]
+
+# How many requests of the server's are answered at the same time; more get no answer.
+_MAX_ANSWERING = 1000
+
+
+class InboundRequests:
+    """Answers what the server asks in one session, in the background.
+
+    ``handlers`` find the answers, in ``tasks``, while ``patience`` is held where a human is asked.
+    ``send`` sends one; ``on_error`` takes the reason why one could not be sent.
+    """
+
+    def __init__(
+        self,
+        handlers: Handlers | TaskReceiver,
+        tasks: BackgroundTasks,
+        patience: PausableClocks,
+        send: Callable[[Message], Awaitable[None]],
+        on_error: Callable[[McpError], None],
+    ) -> None:
+        self._handlers = handlers
+        self._tasks = tasks
+        self._patience = patience
+        self._send = send
+        self._on_error = on_error
+        self._running: dict[RequestId, asyncio.Task[Any]] = {}
+
+    def take(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> str | None:
+        """Begin to answer a request. Return the reason when it gets no answer, None otherwise."""
+        if request_id in self._running:  # a user is asked once
+            return f"with the id {request_id!r:.100} again"
+        if not self._has_room:
+            return "while it waited for too many answers"
+        self._start(request_id, self._answer(request_id, method, params))
+        return None
+
+    def refuse(self, request_id: RequestId, code: ErrorCode, reason: str) -> None:
+        """Answer what is not a valid request with an error, if there is room for an answer."""
+        if self._has_room and request_id not in self._running:
+            answer = messages.error_response(request_id, code, reason)
+            self._start(request_id, self._deliver(answer))
+
+    @property
+    def _has_room(self) -> bool:
+        return len(self._running) < _MAX_ANSWERING
+
+    def cancel(self, request_id: object) -> None:
+        """Stop answering a request that the server has withdrawn."""
+        if isinstance(request_id, (int, str)) and request_id in self._running:
+            self._running.pop(request_id).cancel()
+
+    def withdraw(self) -> None:
+        """Stop answering everything, since nobody waits for it any more.
+
+        After the end of a session, the server's ids begin anew, and an answer would be taken for
+        that to another question.
+        """
+        running, self._running = self._running, {}
+        for task in running.values():
+            # A handler's own call may have found it out.
+            if task is not asyncio.current_task(task.get_loop()):
+                task.cancel()
+
+    def _start(self, request_id: RequestId, work: Coroutine[Any, Any, None]) -> None:
+        task = self._running[request_id] = self._tasks.start(work)
+        task.add_done_callback(lambda task: self._ended(request_id, task))
+
+    def _ended(self, request_id: RequestId, task: asyncio.Task[Any]) -> None:
+        if self._running.get(request_id) is task:  # and not a later request of the same id
+            del self._running[request_id]
+
+    async def _answer(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
+        takes_its_time = method in TAKES_ITS_TIME
+        if takes_its_time:
+            self._patience.hold_deadlines()
+        try:
+            answer = messages.response(request_id, await self._handlers.answer(method, params))
+        except McpError as error:
+            answer = messages.error_response(request_id, *error_answer(error))
+        except asyncio.CancelledError:
+            if not self._is_wanted(request_id):
+                raise
+            # Nobody cancelled this: something the handler waited for was.
+            answer = messages.error_response(request_id, ErrorCode.INTERNAL_ERROR, "cancelled")
+        finally:
+            if takes_its_time:
+                self._patience.release_deadlines()
+        if self._is_wanted(request_id):
+            await self._deliver(answer)
+
+    def _is_wanted(self, request_id: RequestId) -> bool:
+        """Whether the answer the running task has made is still waited for."""
+        return self._running.get(request_id) is asyncio.current_task()
+
+    async def _deliver(self, answer: Message) -> None:
+        try:
+            await self._send(answer)
+        except UsageError as error:
+            self._on_error(error)
+            code, text, _ = error_answer(error)
+            await self._send(messages.error_response(answer["id"], code, text))
+        except McpError as error:
+            self._on_error(error)

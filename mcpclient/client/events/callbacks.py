@@ -1,0 +1,121 @@
+"""The caller's callbacks: plain or async, called in order, and harmless when they fail."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections import deque
+from collections.abc import Coroutine
+from typing import Any, Callable
+
+__all__ = ["BackgroundTasks", "OrderedCallback"]
+
+logger = logging.getLogger("mcpclient.client")
+
+_MOST_WAITING = 10_000
+
+
+class BackgroundTasks:
+    """Background tasks of one session; they end with it."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def start(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Run a coroutine in the background; an exception it lets escape is logged."""
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception):  # and no Ctrl-C, which ends the program
+            logger.error("a background task failed", exc_info=error)
+
+    def cancel(self) -> None:
+        """Cancel every task but the one that is asking."""
+        try:
+            current = asyncio.current_task()
+        except RuntimeError:
+            current = None
+        for task in list(self._tasks):
+            if task is not current:
+                task.cancel()
+
+    async def wait(self, seconds: float) -> None:
+        """Wait until all tasks have ended, but no longer than ``seconds``."""
+        tasks = self._tasks - {asyncio.current_task()}
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+
+
+class OrderedCallback:
+    """One callback, called in order and one call at a time. An exception it raises is logged.
+
+    A plain function runs at once. When it returns an awaitable, that is awaited in the background,
+    and later calls wait for it. At most 10,000 calls wait. Then the oldest are dropped for new
+    ones, so that a server which talks faster than the caller listens costs no memory.
+    """
+
+    def __init__(self, function: Callable[..., Any], tasks: BackgroundTasks) -> None:
+        self._function = function
+        self._tasks = tasks
+        self._waiting: deque[tuple[Any, ...]] = deque(maxlen=_MOST_WAITING)
+        self._overflowed = False
+        self._running: asyncio.Task[Any] | None = None
+
+    def __call__(self, *arguments: Any) -> None:
+        """Call the function now, or as soon as the calls before it have ended."""
+        if self._running is not None:
+            self._wait(arguments)
+            return
+        outcome = self._call(arguments)
+        if outcome is not None:
+            self._running = self._tasks.start(self._drain(outcome))
+            self._running.add_done_callback(lambda task: self._ended(task, outcome))
+
+    def _wait(self, arguments: tuple[Any, ...]) -> None:
+        if len(self._waiting) == _MOST_WAITING and not self._overflowed:
+            self._overflowed = True
+            logger.warning("callback %r is too slow; it misses the oldest calls", self._function)
+        self._waiting.append(arguments)
+
+    def _call(self, arguments: tuple[Any, ...]) -> Any:
+        try:
+            outcome = self._function(*arguments)
+        except Exception:
+            logger.exception("callback %r failed", self._function)
+            return None
+        return outcome if inspect.isawaitable(outcome) else None
+
+    async def _drain(self, outcome: Any) -> None:
+        try:
+            while True:
+                if outcome is not None:
+                    await self._await(outcome)
+                if not self._waiting:
+                    return
+                outcome = self._call(self._waiting.popleft())
+        finally:
+            self._running = None
+
+    def _ended(self, task: asyncio.Task[Any], outcome: Any) -> None:
+        """Clean up where a task was cancelled before its first step, so that no line of it ran."""
+        if self._running is task:
+            self._running = None
+        if inspect.iscoroutine(outcome):
+            outcome.close()
+
+    async def _await(self, outcome: Any) -> None:
+        try:
+            await outcome
+        except Exception:
+            logger.exception("callback %r failed", self._function)
+
+    async def finish(self, seconds: float | None) -> None:
+        """Wait until every call made so far has ended, for ``seconds`` at most (None: no limit)."""
+        if self._running is not None:
+            await asyncio.wait({self._running}, timeout=seconds)

@@ -1,0 +1,1 @@
+"""One connection: how it is made, kept, made again, and what travels on it."""

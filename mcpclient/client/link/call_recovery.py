@@ -1,0 +1,196 @@
+"""Making a call succeed where one request is not enough.
+
+Five things may come between a call and its result, each answered only as often as is safe: the
+server asks for input (stateless era) or for a visit to a URL (2025-11-25), the session has expired,
+the tool's headers have changed, the server is busy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from typing import Any, Callable
+
+from ...errors import (
+    HttpError,
+    McpError,
+    PeerError,
+    ProtocolViolation,
+    SessionExpired,
+    UrlElicitationRequired,
+)
+from ...jsonrpc.messages import ErrorCode
+from ...net.retry_after import retry_after_seconds
+from ...protocol.mrtr import (
+    INPUT_METHODS,
+    MAX_ROUNDS,
+    input_requests_of,
+    pause_before_retry,
+    retry_params,
+)
+from .connection import Connection
+from .response_cache import ClientCache
+from .session import CallOptions
+
+__all__ = ["CallRecovery"]
+
+# What a busy server is given when it does not say how long it wants to be left alone.
+_DEFAULT_RETRY_AFTER = 1.0
+_BUSY = (429, 503)
+
+# How many requests for input are answered at the same time; more fail their call.
+_MOST_REQUESTS = 1000
+
+
+class CallRecovery:
+    """Makes calls over a connection.
+
+    ``refresh_tools`` lists the tools anew, which tells the headers they want. ``cache`` answers
+    instead of the server where it may; None: never.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        refresh_tools: Callable[[], Awaitable[object]],
+        cache: ClientCache | None,
+    ) -> None:
+        self._connection = connection
+        self._takes_tasks = connection.options.tasks
+        self._cache = cache
+        self._refresh_tools = refresh_tools
+
+    async def call(
+        self, method: str, params: Mapping[str, Any] | None, options: CallOptions
+    ) -> dict[str, Any]:
+        """Return the complete result of a request.
+
+        With the option ``tasks``, a task that the server made of a tool call counts as complete.
+        Raises what `Session.request` does, `HandlerFailed` when input it asks for is not given, and
+        `ProtocolViolation` for a result of unknown type and for a server that never stops asking.
+        """
+        cached = self._cache.lookup(method, params, options) if self._cache is not None else None
+        if cached is not None and cached.result is not None:
+            return cached.result
+        rounds = 0
+        sent = params
+        while True:
+            generation = self._connection.generation
+            try:
+                result = await self._connection.session.request(method, sent, options)
+            except McpError as error:
+                result = await self._recover(error, generation, method, sent, options)
+            asked = self._asked(method, result)
+            if asked is None:
+                break
+            rounds += 1
+            sent = retry_params(params or {}, result, await self._input(method, asked, rounds))
+        if cached is not None and not rounds:
+            cached.keep(result)
+        return result
+
+    def _asked(self, method: str, result: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the requests for input that a result consists of, None when it is complete."""
+        is_task = result.get("resultType") == "task" and method == "tools/call"
+        if is_task and self._takes_tasks:
+            return None
+        return input_requests_of(method, result)
+
+    async def _input(self, method: str, asked: Mapping[str, Any], rounds: int) -> dict[str, Any]:
+        """Return what the server asks for. If it only wants to be asked again, wait a little.
+
+        The limits of the call apply to each round anew, and not to the handlers in between.
+        """
+        if rounds > MAX_ROUNDS:
+            raise ProtocolViolation(f"{method}: the server asked for input {rounds} times")
+        if asked:
+            return await self.answers(asked)
+        await asyncio.sleep(pause_before_retry(rounds))
+        return {}
+
+    async def answers(self, requests: Mapping[str, Any]) -> dict[str, Any]:
+        """Let the handlers answer the server's requests for input, side by side.
+
+        When one of them fails, the others are cancelled: no answer would be sent any more. Raises
+        `ProtocolViolation` for more than can be meant.
+        """
+        if len(requests) > _MOST_REQUESTS:
+            raise ProtocolViolation(f"the server asked for input {len(requests)} times at once")
+        answering = [asyncio.ensure_future(self._answer(each)) for each in requests.values()]
+        try:
+            answers = await asyncio.gather(*answering)
+        finally:
+            for task in answering:
+                task.cancel()
+            if answering:
+                await asyncio.wait(answering)
+        return dict(zip(requests, answers))
+
+    async def _answer(self, request: Any) -> Mapping[str, Any]:
+        method = request.get("method") if isinstance(request, dict) else None
+        if not isinstance(method, str) or method not in INPUT_METHODS:
+            raise ProtocolViolation("the server asked for input with an invalid request")
+        params = request.get("params")
+        if params is None:  # null is no params to servers that write out every field
+            params = {}
+        elif not isinstance(params, dict):
+            raise ProtocolViolation(f"the server asked for input with invalid params of {method}")
+        return await self._connection.options.handlers.answer(method, params)
+
+    async def _recover(
+        self,
+        error: McpError,
+        generation: int,
+        method: str,
+        params: Mapping[str, Any] | None,
+        options: CallOptions,
+    ) -> dict[str, Any]:
+        """Remove the cause of an error and repeat the request, or raise the error."""
+        try:
+            if isinstance(error, HttpError) and error.status in _BUSY:
+                if self._connection.options.retry_busy:
+                    return await self._request_when_ready(method, params, options, error)
+            elif await self._is_mended(error, generation, method):
+                return await self._connection.session.request(method, params, options)
+            raise error
+        except PeerError as refusal:
+            if self._cache is not None:
+                self._cache.refused(method, params, refusal)
+            raise
+
+    async def _is_mended(self, error: McpError, generation: int, method: str) -> bool:
+        connection = self._connection
+        if isinstance(error, SessionExpired):
+            await connection.renew(generation)
+            return True
+        if isinstance(error, UrlElicitationRequired):
+            # The server has not begun with the call, so it is made again after the visit.
+            return await connection.options.handlers.visit(error.elicitations)
+        headers_changed = isinstance(error, PeerError) and error.code == ErrorCode.HEADER_MISMATCH
+        if headers_changed and method == "tools/call":
+            await self._refresh_tools()
+            return True
+        return False
+
+    async def _request_when_ready(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        options: CallOptions,
+        busy: HttpError,
+    ) -> dict[str, Any]:
+        """Repeat a request the server refused to take, as long as its deadline allows."""
+        loop = asyncio.get_running_loop()
+        limits = [limit for limit in (options.timeout, options.max_timeout) if limit]
+        deadline = loop.time() + min(limits) if limits else None
+        while True:
+            delay = retry_after_seconds(busy.headers.get("retry-after", ""), _DEFAULT_RETRY_AFTER)
+            if deadline is not None and loop.time() + delay > deadline:
+                raise busy
+            await asyncio.sleep(delay)
+            try:
+                return await self._connection.session.request(method, params, options)
+            except HttpError as error:
+                if error.status not in _BUSY:
+                    raise
+                busy = error

@@ -1,0 +1,303 @@
+"""The connection of one client: made, kept, made again when it is lost, and closed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+
+from ...errors import CallTimeout, ClientClosed, McpError, SessionExpired, UsageError
+from ...protocol.era import EraRules
+from ...protocol.era_handshake import HandshakeEra
+from ...protocol.negotiate import Agreement
+from ...protocol.versions import LATEST_HANDSHAKE, Era, era_of
+from ...transports.recording import recorded
+from ..answers.task_receiver import TaskReceiver
+from ..events.callbacks import OrderedCallback
+from ..events.fan_out import EventCallbacks
+from ..events.observer import Observer
+from .opening import Opening, plan_for
+from .options import Options
+from .route import Route
+from .session import CallOptions, Session
+
+__all__ = ["Connection"]
+
+logger = logging.getLogger("mcpclient.client")
+
+_settling = threading.Lock()
+
+# What is known of servers met before in this process: a reconnection need not probe again.
+_eras: dict[str, Era] = {}
+_REMEMBERED_ERAS = 1000
+
+
+class Connection:
+    """One client's connection: the session of the moment, and how to get the next."""
+
+    def __init__(self, route: Route, options: Options) -> None:
+        self.route = route
+        self.options = options
+        self.agreement: Agreement | None = None
+        self.generation = 0
+        self.receiver = TaskReceiver(options.handlers, tasks=options.tasks)
+        self.observers: list[Observer] = [self.receiver]
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self._process_id = 0
+        self._session: Session | None = None
+        self._connecting: Session | None = None
+        self._lock: asyncio.Lock | None = None
+        self._closed = False
+        self._keep_alive_timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether calls can be made now."""
+        session = self._session
+        if session is None or session.ended is not None or self._closed:
+            return False
+        return session.loop is self.loop and not session.loop.is_closed()
+
+    @property
+    def is_to_be_closed(self) -> bool:
+        """Whether there may be something to free: it was opened, and nobody has closed it since.
+
+        In a forked copy of the program that opened it there is not: it is the parent's. Even its
+        sockets are better left alone, since parent and child share what watches them.
+        """
+        return self.loop is not None and not self._closed and not self.is_inherited
+
+    @property
+    def is_inherited(self) -> bool:
+        """Whether this is a forked copy of the program that connected."""
+        return self.loop is not None and self._process_id != os.getpid()
+
+    def home(self) -> asyncio.AbstractEventLoop | None:
+        """Return the event loop the connection lives in, None where it has none.
+
+        Raises `UsageError` in a forked copy of the program that connected.
+        """
+        if self.is_inherited:
+            raise UsageError("this client was connected before the program forked; make another")
+        return self.loop
+
+    def claim_loop(self) -> None:
+        """Make the running loop the one to live in, unless there is one that runs.
+
+        A connection stays where it is until it is closed, or its loop has stopped.
+        """
+        running = asyncio.get_running_loop()
+        with _settling:  # two threads may want it at once
+            home = self.home()
+            if home is not running and (home is None or self._closed or not home.is_running()):
+                self.loop, self._process_id, self._lock = running, os.getpid(), asyncio.Lock()
+            self._closed = False
+
+    @property
+    def era(self) -> EraRules | None:
+        """The rules agreed on; None before connecting."""
+        return self.agreement.era if self.agreement is not None else None
+
+    @property
+    def session(self) -> Session:
+        """The session. Raises `ClientClosed` when there is none, or why it ended."""
+        if self._session is None or self._closed:
+            raise ClientClosed()
+        return self._session
+
+    @property
+    def held_seconds(self) -> float:
+        """How long the clocks of the session's calls have stood still so far."""
+        return self._session.deadlines.held_seconds if self._session is not None else 0.0
+
+    async def open(self) -> None:
+        """Connect, unless connected. Concurrent callers share one attempt.
+
+        To be called where it lives, see `claim_loop`. Raises `ConnectFailed`, `CallTimeout`, or
+        what the server answered. When it fails or is cancelled, nothing is left running.
+        """
+        async with self._opening:
+            if self._closed:  # while this waited for another attempt
+                raise ClientClosed()
+            if self.is_open:
+                return
+            if self._session is not None:
+                await self._leave(self._session)
+            self._connecting = session = self._new_session()
+            opening = Opening(self.route, self.options, session)
+            try:
+                with self.options.hooks.reporting(self.route.shown, "connect"):
+                    agreement = await opening.run(self._remembered_era)
+                if session.ended is not None:
+                    raise session.ended.again()
+            except BaseException:
+                await session.close(self.options.timeouts.close)
+                await self._give_up_logins()
+                raise
+            finally:
+                self._connecting = None
+            self._agree(session, agreement)
+            self._report(session, agreement)
+
+    async def _leave(self, session: Session) -> None:
+        if session.loop is asyncio.get_running_loop():
+            await session.close(self.options.timeouts.close)
+        else:
+            session.abort()  # the event loop it belongs to has ended
+
+    async def restore(self) -> None:
+        """Connect anew after a loss, or begin another session after an expiry.
+
+        Raises `ClientClosed` when the caller has closed it, and what `open` does.
+        """
+        if not self.is_open and self.session is not None:
+            await self.open()
+        elif self.session.expired is not None:
+            await self.renew(self.generation)
+            if self.session.expired is not None:  # another's attempt, which failed
+                raise self.session.expired.again()
+
+    async def reopen_channel(self) -> None:
+        """Ask for the server's own channel once more, where it was given up."""
+        session = self.session
+        if session.channel_error is not None and isinstance(session.era, HandshakeEra):
+            session.channel_error = None
+            await session.transport.listen(session.era.headers)
+
+    @property
+    def _remembered_era(self) -> Era | None:
+        return _eras.get(self.route.key) if self.route.key is not None else None
+
+    @property
+    def _opening(self) -> asyncio.Lock:
+        assert self._lock is not None, "it lives nowhere"
+        return self._lock
+
+    def _new_session(self) -> Session:
+        events, callbacks = self.options.events, EventCallbacks(self.route.shown, self.observers)
+        session = Session(
+            recorded(self.route.open(), self.options.network.recorder),
+            self.receiver,
+            on_notification=callbacks.notification,
+            on_error=callbacks.error,
+            on_lost=callbacks.lost,
+            on_channel_lost=callbacks.channel_lost,
+        )
+        callbacks.wire(session.tasks, events)
+        self.receiver.patience = session.deadlines
+        if self.route.authorizer is not None:
+            self.route.authorizer.patience = session.deadlines
+        return session
+
+    def _agree(self, session: Session, agreement: Agreement) -> None:
+        session.era = agreement.era
+        self._session = session
+        self.agreement = agreement
+        self.generation += 1
+        if self.options.protocol_version is None:  # a pinned revision proves nothing
+            if len(_eras) >= _REMEMBERED_ERAS:
+                _eras.clear()
+            if self.route.key is not None:
+                _eras[self.route.key] = era_of(agreement.era.version) or Era.HANDSHAKE
+        self._schedule_keep_alive()
+        for observer in list(self.observers):
+            observer.connected()
+
+    def _report(self, session: Session, agreement: Agreement) -> None:
+        self.options.hooks.connected(
+            server=self.route.shown,
+            transport=session.transport.name,
+            server_name=agreement.server_info.get("name"),
+            server_version=agreement.server_info.get("version"),
+            tool_count=None,
+        )
+
+    async def _give_up_logins(self) -> None:
+        if self.route.authorizer is not None:
+            await self.route.authorizer.close()
+
+    async def renew(self, generation: int) -> None:
+        """Open a new session on the same transport; the old one, of ``generation``, has expired.
+
+        Callers that notice the same expiry share one renewal, and its failure.
+        """
+        async with self._opening:
+            if self.generation != generation:
+                return
+            session = self.session
+            plan = plan_for(self.route, self.options, session.transport, None)
+            version = session.era.version if session.era is not None else LATEST_HANDSHAKE
+            if era_of(version) is None:  # accepted from the server, but not to be offered to it
+                version = LATEST_HANDSHAKE
+            opening = Opening(self.route, self.options, session)
+            session.begin_anew()
+            try:
+                agreement = await opening.follow(plan, version)
+            except McpError as error:
+                self.generation += 1
+                session.expired = error
+                for observer in list(self.observers):
+                    observer.lost(error)
+                raise
+            self._agree(session, agreement)
+
+    async def close(self) -> None:
+        """End the connection, within the close timeout. Idempotent."""
+        self._end()
+        if self._connecting is not None:
+            await self._connecting.close(self.options.timeouts.close)
+        session = self._session
+        if session is not None:
+            was_open = session.ended is None
+            await session.close(self.options.timeouts.close)
+            if was_open and self.options.events.close is not None:
+                OrderedCallback(self.options.events.close, session.tasks)(None)
+                await session.tasks.wait(self.options.timeouts.close)
+        await self._give_up_logins()
+
+    def abort(self) -> None:
+        """Free everything without waiting."""
+        self._end()
+        for session in (self._connecting, self._session):
+            if session is not None:
+                session.abort()
+        if self.route.authorizer is not None:
+            self.route.authorizer.abort()
+
+    def _end(self) -> None:
+        self._closed = True
+        self._cancel_keep_alive()
+        for observer in list(self.observers):
+            observer.closed()
+
+    # LIFE-8
+
+    def _schedule_keep_alive(self) -> None:
+        self._cancel_keep_alive()
+        interval = self.options.keep_alive
+        if not interval or self.agreement is None or self.loop is None:
+            return
+        if self.agreement.era.allows_server_requests:
+            self._keep_alive_timer = self.loop.call_later(interval, self._keep_alive)
+
+    def _cancel_keep_alive(self) -> None:
+        if self._keep_alive_timer is not None:
+            self._keep_alive_timer.cancel()
+            self._keep_alive_timer = None
+
+    def _keep_alive(self) -> None:
+        if self.is_open and self._session is not None:
+            self._session.tasks.start(self._ping(self._session))
+
+    async def _ping(self, session: Session) -> None:
+        try:
+            await session.request("ping", None, CallOptions(self.options.keep_alive))
+        except CallTimeout as error:
+            session.connection_lost(error)
+        except SessionExpired as error:
+            session.channel_lost(error)
+        except McpError as error:
+            logger.debug("keep-alive: %s", error)
+        if self.is_open:
+            self._schedule_keep_alive()

@@ -1,0 +1,76 @@
+"""The limits of the calls that wait, and the times when no clock runs."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+from ...jsonrpc.correlator import Correlator
+
+__all__ = ["Deadlines"]
+
+# How finely deadlines are looked at when very many calls wait: seconds per call waiting.
+_GRAIN = 1e-5
+
+
+class Deadlines:
+    """One timer for all calls of one session; a `transports.authorized.PausableClocks`."""
+
+    def __init__(self, correlator: Correlator, loop: asyncio.AbstractEventLoop) -> None:
+        self._correlator = correlator
+        self._loop = loop
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = math.inf
+        self._holds = 0
+        self._held_since = 0.0
+        self._held_seconds = 0.0
+
+    def watch(self, deadline: float) -> None:
+        """Take note of the deadline of a call that begins."""
+        if deadline < self._timer_at:
+            self._set_timer(deadline)
+
+    def _set_timer(self, deadline: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = deadline
+        self._timer = self._loop.call_at(deadline, self._check)
+
+    def _check(self) -> None:
+        self._timer = None
+        self._timer_at = math.inf
+        now = self._loop.time()
+        self._correlator.expire(now)
+        deadline = self._correlator.next_deadline()
+        if deadline < math.inf:
+            self._set_timer(max(deadline, now + len(self._correlator) * _GRAIN))
+
+    def stop(self) -> None:
+        """Forget all deadlines, since no call waits any more; others may begin."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            self._timer_at = math.inf
+
+    def hold_deadlines(self) -> None:
+        """Stop the clocks of all calls, while a human is being asked. Calls nest."""
+        now = self._loop.time()
+        self._correlator.pause(now)
+        if not self._holds:
+            self._held_since = now
+        self._holds += 1
+
+    def release_deadlines(self) -> None:
+        """Let the clocks run again."""
+        now = self._loop.time()
+        self._correlator.resume(now)
+        self._holds -= 1
+        if not self._holds:
+            self._held_seconds += now - self._held_since
+        self.watch(self._correlator.next_deadline())
+
+    @property
+    def held_seconds(self) -> float:
+        """How long the clocks have stood still so far."""
+        now = self._loop.time() - self._held_since if self._holds else 0.0
+        return self._held_seconds + now

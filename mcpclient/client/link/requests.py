@@ -1,0 +1,139 @@
+"""What every part of the client's interface is made of: sending a request by name."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Coroutine, Mapping
+from typing import Any, Callable, TypeVar
+
+from ...errors import CallTimeout
+from ...protocol.types import Progress
+from .call_recovery import CallRecovery
+from .connection import Connection
+from .loops import run_in
+from .options import DEFAULT, Seconds
+from .paging import all_pages
+from .session import CallOptions
+
+__all__ = ["ProgressHandler", "Requests"]
+
+T = TypeVar("T")
+
+ProgressHandler = Callable[[Progress], Any]
+"""Takes one `Progress`; plain or async."""
+
+
+class Requests:
+    """The base of the client's interface: requests and notifications, from any event loop."""
+
+    _connection: Connection
+    _caller: CallRecovery
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout: Seconds = DEFAULT,
+        max_timeout: Seconds = DEFAULT,
+        on_progress: ProgressHandler | None = None,
+        meta: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        fresh: bool = False,
+    ) -> dict[str, Any]:
+        """Send any request and return its result as the server sent it.
+
+        ``timeout``: seconds without an answer or progress; ``max_timeout``: seconds in all (None
+        or 0: no limit). ``on_progress`` takes a `Progress` for each step, in order, before the
+        result. ``meta`` travels as ``_meta``; ``headers`` with this request only, over HTTP.
+        ``fresh``: ask the server even where its last answer may still be used.
+
+        Raises `PeerError` for an error answer, `CallTimeout`, `ConnectionLost` (`ProcessExited`
+        for a server process), `HttpError`, `ProtocolViolation`, `ClientClosed`. Cancelling tells
+        the server and frees everything.
+        """
+        return await self._request(
+            method, params, timeout, max_timeout, on_progress, meta, headers, fresh
+        )
+
+    def _request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        timeout: Seconds,
+        max_timeout: Seconds,
+        on_progress: ProgressHandler | None,
+        meta: Mapping[str, Any] | None,
+        headers: Mapping[str, str] | None,
+        fresh: bool = False,
+    ) -> Coroutine[Any, Any, dict[str, Any]]:
+        """Do as `request` does, at the cost of one coroutine less."""
+        limits = self._connection.options.timeouts.for_call(method, timeout, max_timeout)
+        if on_progress is not None or headers or fresh:
+            limits = CallOptions(
+                limits.timeout,
+                limits.max_timeout,
+                headers or {},
+                _progress_params(on_progress) if on_progress is not None else None,
+                fresh=fresh,
+            )
+        if meta:
+            params = {**(params or {}), "_meta": dict(meta)}
+        if self._connection.loop is asyncio.get_running_loop():
+            return self._caller.call(method, params, limits)
+        return self._at_home(self._caller.call, method, params, limits)
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send any notification."""
+        await self._at_home(self._connection.session.notify, method, params)
+
+    async def _list(
+        self,
+        method: str,
+        key: str,
+        timeout: Seconds,
+        fresh: bool = False,
+        *,
+        meta: Mapping[str, Any] | None = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return the items of all pages. ``max_timeout`` of the client is the limit of them all."""
+        total = self._connection.options.timeouts.total
+        deadline = math.inf if total is None else self._clock() + total
+
+        async def fetch(page: Mapping[str, Any]) -> Mapping[str, Any]:
+            asked = {**params, **page} if params else page
+            left = deadline - self._clock()
+            if left <= 0:
+                raise CallTimeout(method, total or 0.0, "total")
+            try:
+                return await self.request(
+                    method,
+                    asked or None,
+                    timeout=timeout,
+                    max_timeout=None if left == math.inf else left,
+                    meta=meta,
+                    fresh=fresh,
+                )
+            except CallTimeout as error:
+                if error.limit != "total":
+                    raise
+                raise CallTimeout(method, total or 0.0, "total") from None
+
+        return await all_pages(fetch, key)
+
+    def _clock(self) -> float:
+        """Return the time as limits count it: while a human is asked, it stands still."""
+        return asyncio.get_running_loop().time() - self._connection.held_seconds
+
+    async def _at_home(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
+        """Run in the event loop the client was connected in, whichever loop asks."""
+        home = self._connection.home()
+        if home is None or home is asyncio.get_running_loop():
+            return await work(*arguments)
+        return await run_in(home, work, *arguments)
+
+
+def _progress_params(handler: ProgressHandler) -> Callable[[Mapping[str, Any]], Any]:
+    return lambda params: handler(Progress(params))

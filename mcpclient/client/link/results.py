@@ -1,0 +1,34 @@
+"""What the answer to a request comes to: a result, or the error to raise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import McpError, PeerError, ProtocolViolation, UrlElicitationRequired
+from ...jsonrpc.messages import ErrorCode, Message
+
+__all__ = ["peer_error", "result_of"]
+
+
+def result_of(message: Message) -> dict[str, Any]:
+    """Return the result in an answer, or raise the error.
+
+    Raises `PeerError`, `UrlElicitationRequired`, and `ProtocolViolation` for what is neither.
+    """
+    if "error" in message:
+        raise peer_error(message["error"])
+    result = message.get("result")
+    if not isinstance(result, dict):
+        raise ProtocolViolation("the server answered without a result object")
+    return result
+
+
+def peer_error(error: Any) -> McpError:
+    """Return the exception for the ``error`` of an answer, whatever that is."""
+    code = error.get("code") if isinstance(error, dict) else None
+    if isinstance(code, float) and code.is_integer():
+        code = int(code)
+    if not isinstance(code, int):
+        return ProtocolViolation(f"the server answered with a malformed error: {error!r}"[:500])
+    kind = UrlElicitationRequired if code == ErrorCode.URL_ELICITATION_REQUIRED else PeerError
+    return kind(code, str(error.get("message", "")), error.get("data"))

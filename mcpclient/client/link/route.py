@@ -1,0 +1,38 @@
+"""How to reach one server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Callable
+
+from ...errors import UsageError
+from ...transports.base import Transport
+from .options import Options
+
+if TYPE_CHECKING:
+    from ...transports.authorized import Authorizer
+
+__all__ = ["Route", "refuse_auth"]
+
+
+@dataclass(frozen=True)
+class Route:
+    """How to reach a server, as often as necessary.
+
+    ``shown`` names the server in messages. ``open`` makes a transport, and ``open_legacy`` one for
+    HTTP+SSE at the same URL; it is None where that is not possible. What is remembered of the
+    server is kept under ``key``; with None nothing is. ``authorizer`` is what its transports get
+    as credentials, where these are more than fixed headers.
+    """
+
+    shown: str
+    key: str | None = field(repr=False)
+    open: Callable[[], Transport]
+    open_legacy: Callable[[], Transport] | None = None
+    authorizer: Authorizer | None = None
+
+
+def refuse_auth(options: Options, target: str) -> None:
+    """Raise `UsageError` when credentials are given for a server that cannot be shown any."""
+    if options.auth is not None:
+        raise UsageError(f"auth needs an HTTP or WebSocket URL, not {target}")

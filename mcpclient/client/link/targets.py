@@ -1,0 +1,175 @@
+"""What a caller may name as a server, and how it is reached."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, Union
+
+from ...errors import UsageError
+from ...net.process.stderr import StderrCopy
+from ...transports.base import Transport
+from ...transports.stdio import StdioTransport
+from .options import Options
+from .route import Route, refuse_auth
+
+__all__ = ["Target", "route_to"]
+
+Target = Union[str, "os.PathLike[str]", Sequence[str], Mapping[str, Any], Transport]
+"""A URL, a command (string or list), a path to a script, a configuration mapping, a transport."""
+
+# Which program runs a script, by the ending of its name.
+_INTERPRETERS = {
+    ".py": sys.executable,
+    ".js": "node",
+    ".mjs": "node",
+    ".cjs": "node",
+}
+
+_URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def route_to(target: Target, options: Options) -> Route:
+    """Return how to reach what ``target`` names. Raises `UsageError` when that is not clear."""
+    if isinstance(target, Transport):
+        refuse_auth(options, "a transport of your own")
+        return Route(target.description, None, lambda: target)
+    if isinstance(target, Mapping):
+        return _configured(target, options)
+    if isinstance(target, str) and _URL.match(target):
+        return _to_url(target, options)
+    if isinstance(target, (str, os.PathLike)):
+        return _to_command(_command_of(target), options)
+    if isinstance(target, Sequence) and all(
+        isinstance(part, (str, os.PathLike)) for part in target
+    ):
+        return _to_command([os.fspath(part) for part in target], options)
+    # Whatever it is, it may hold a secret: only its type is told.
+    kinds = [type(target), *map(type, target if isinstance(target, (list, tuple)) else ())]
+    shown = " of ".join(dict.fromkeys(kind.__name__ for kind in kinds if kind is not str))
+    raise UsageError(f"not a URL, a command, a script, a configuration or a transport: {shown}")
+
+
+def _command_of(text: str | os.PathLike[str]) -> list[str]:
+    path = os.fspath(text)
+    interpreter = _INTERPRETERS.get(os.path.splitext(path)[1].lower())
+    if interpreter is not None and os.path.exists(path):
+        return [interpreter, os.path.abspath(path)]  # the server may start in another folder
+    if os.path.isfile(path) and (isinstance(text, os.PathLike) or os.path.dirname(path)):
+        return [os.path.abspath(path)]
+    if isinstance(text, os.PathLike) or os.path.isfile(path):
+        return [path]  # a bare name, to be searched on PATH
+    try:
+        return _words_of(path, windows=os.name == "nt")
+    except ValueError as error:
+        raise UsageError(f"not a command line: {path!r}: {error}") from None
+
+
+def _words_of(text: str, *, windows: bool) -> list[str]:
+    """Split a command line as a shell does. On Windows a backslash separates folders."""
+    if not windows:
+        return shlex.split(text)
+    lexer = shlex.shlex(text, posix=True)
+    lexer.whitespace_split = True
+    lexer.commenters = lexer.escape = ""
+    lexer.quotes = '"'
+    return list(lexer)
+
+
+def _to_command(command: list[str], options: Options) -> Route:
+    if not command:
+        raise UsageError("the command is empty")
+    if options.transport not in (None, "stdio"):
+        raise UsageError(f"transport={options.transport!r} needs a URL, not a command")
+    refuse_auth(options, "a command")
+
+    recorder = options.network.recorder
+
+    def open_stdio() -> Transport:
+        stderr = options.stderr
+        if recorder is not None:
+            recorder.learn(options.env or {})
+            stderr = StderrCopy(stderr, recorder.stderr_line)
+        return StdioTransport(
+            command,
+            env=options.env,
+            inherit_env=options.inherit_env,
+            cwd=options.cwd,
+            stderr=stderr,
+            ladder=options.stop_ladder,
+            max_message_size=options.max_message_size,
+        )
+
+    key = repr((command, os.fspath(options.cwd) if options.cwd is not None else os.getcwd()))
+    return Route(shlex.join(command), key, open_stdio)
+
+
+def _to_url(text: str, options: Options) -> Route:
+    """Import what needs a network only now, since a client of a local server does not use it."""
+    route: Route = import_module(".url_routes", __package__).route_to_url(text, options)
+    return route
+
+
+# The names that configuration files use for the transports.
+_TRANSPORT_NAMES = {
+    "stdio": "stdio",
+    "local": "stdio",
+    "http": "http",
+    "streamable-http": "http",
+    "streamable_http": "http",
+    "streamableHttp": "http",
+    "sse": "sse",
+    "ws": "ws",
+    "websocket": "ws",
+    "remote": None,
+}
+
+
+def _configured(config: Mapping[str, Any], options: Options) -> Route:
+    """Read one server's entry as the usual configuration files write it."""
+    servers = config.get("mcpServers")
+    if isinstance(servers, Mapping):
+        if len(servers) != 1:
+            raise UsageError(f"a client connects to one server; configured are {len(servers)}")
+        config = next(iter(servers.values()))
+        if not isinstance(config, Mapping):
+            raise UsageError("a server's configuration is a mapping")
+    kind = config.get("type") or config.get("transport")
+    if kind is not None:
+        if not isinstance(kind, str) or kind not in _TRANSPORT_NAMES:
+            raise UsageError(f"unknown transport type in the configuration: {kind!r}")
+        options = replace(options, transport=options.transport or _TRANSPORT_NAMES[kind])
+    if isinstance(config.get("url"), str):
+        headers = options.headers or _mapping_in(config, "headers")
+        return _to_url(config["url"], replace(options, headers=headers))
+    command = config.get("command")
+    if not command:
+        raise UsageError("a server's configuration needs a command or a url")
+    arguments = config.get("args") or []
+    if not isinstance(command, (str, list)) or not isinstance(arguments, (list, tuple)):
+        raise UsageError("command and args in a server's configuration are a string and a list")
+    words = [command] if isinstance(command, str) else [str(word) for word in command]
+    words += [str(argument) for argument in arguments]
+    cwd = options.cwd or config.get("cwd")
+    if cwd is not None and not isinstance(cwd, (str, os.PathLike)):
+        raise UsageError("cwd in a server's configuration is a string")
+    return _to_command(
+        words,
+        replace(
+            options,
+            env=options.env or _mapping_in(config, "env") or _mapping_in(config, "environment"),
+            cwd=cwd,
+        ),
+    )
+
+
+def _mapping_in(config: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    value = config.get(name) or None
+    if value is not None and not isinstance(value, Mapping):
+        raise UsageError(f"{name} in a server's configuration is a mapping")
+    return value

@@ -1,0 +1,116 @@
+"""Servers that are named by a URL, and the transports that reach them."""
+
+from __future__ import annotations
+
+from ...errors import UsageError
+from ...framing.uri import Url, parse_url
+from ...net.dialing import Dialer
+from ...net.websocket import WebSocketSettings
+from ...transports.authorized import Credentials, authorizer_in, http_url
+from ...transports.base import Transport
+from ...transports.legacy_sse import LegacySseTransport
+from ...transports.line_socket import LineSocketTransport
+from ...transports.streamable_http import StreamableHttpTransport
+from ...transports.websocket import WebSocketTransport
+from .options import Options
+from .route import Route, refuse_auth
+
+__all__ = ["route_to_url"]
+
+# What ``transport`` may be pinned to for the schemes of URLs.
+_TRANSPORTS = {
+    "http": ("http", "sse"),
+    "https": ("http", "sse"),
+    "ws": ("ws",),
+    "wss": ("ws",),
+    "tcp": ("socket",),
+    "unix": ("socket",),
+}
+
+
+def route_to_url(text: str, options: Options) -> Route:
+    """Return how to reach the server at a URL. Raises `UsageError`."""
+    url = parse_url(text)
+    if options.transport == "ws" and url.scheme in ("http", "https"):
+        url = url._replace(scheme="ws" + url.scheme[len("http") :])
+    if options.transport not in (None, *_TRANSPORTS[url.scheme]):
+        raise UsageError(f"transport={options.transport!r} does not fit {url.shown}")
+    dialer = Dialer(options.network)
+    if url.scheme in ("tcp", "unix"):
+        refuse_auth(options, f"a {url.scheme} socket")
+        return _to_socket(url, options, dialer)
+    credentials = _credentials_for(url, options)
+    if url.scheme in ("ws", "wss"):
+        return _to_websocket(url, options, dialer, credentials)
+    authorizer, _ = authorizer_in(credentials)
+
+    def open_http() -> Transport:
+        return StreamableHttpTransport(
+            url,
+            headers=options.headers,
+            credentials=credentials,
+            max_message_size=options.max_message_size,
+            listen_wait=options.listen_wait,
+            liveness=options.liveness,
+            dialer=dialer,
+        )
+
+    def open_sse() -> Transport:
+        return LegacySseTransport(
+            url,
+            headers=options.headers,
+            credentials=credentials,
+            max_message_size=options.max_message_size,
+            dialer=dialer,
+        )
+
+    if options.transport == "sse":
+        return Route(url.shown, f"sse:{url}", open_sse, authorizer=authorizer)
+    legacy = open_sse if options.transport is None else None
+    return Route(url.shown, _key_of(url), open_http, legacy, authorizer)
+
+
+def _credentials_for(url: Url, options: Options) -> Credentials | None:
+    auth = options.auth
+    if auth is None:
+        return None
+    if isinstance(auth, str):
+        if not auth.strip():
+            raise UsageError("auth is an empty token")
+        return {"Authorization": f"Bearer {auth.strip()}"}
+    if isinstance(auth, type) or not hasattr(auth, "credentials"):
+        # Its text may be a secret, so only its type is named.
+        given = f"the class {auth.__name__}" if isinstance(auth, type) else type(auth).__name__
+        raise UsageError(f"auth is a token as a string, or an object such as OAuth(), not {given}")
+    return auth.credentials(http_url(url), options.network)
+
+
+def _to_websocket(
+    url: Url, options: Options, dialer: Dialer, credentials: Credentials | None
+) -> Route:
+    settings = WebSocketSettings(
+        options.max_message_size, options.ping_interval, options.ping_timeout
+    )
+
+    def open_websocket() -> Transport:
+        return WebSocketTransport(
+            url,
+            headers=options.headers,
+            credentials=credentials,
+            settings=settings,
+            dialer=dialer,
+        )
+
+    authorizer, _ = authorizer_in(credentials)
+    return Route(url.shown, f"ws:{url}", open_websocket, authorizer=authorizer)
+
+
+def _to_socket(url: Url, options: Options, dialer: Dialer) -> Route:
+    def open_socket() -> Transport:
+        return LineSocketTransport(url, max_message_size=options.max_message_size, dialer=dialer)
+
+    return Route(url.shown, f"socket:{url}", open_socket)
+
+
+def _key_of(url: Url) -> str:
+    return f"http:{url.scheme}://{url.authority}{url.path}"

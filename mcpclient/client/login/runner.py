@@ -1,0 +1,283 @@
+"""The shell of authorization: it performs what the flows of `mcpclient.auth` ask for.
+
+A flow decides and yields effects; this module sends the requests, opens the browser, keeps the
+credentials and tells the time. What only one task may do runs in a task of its own. So a call that
+is cancelled gives up its own waiting, and not the login that others wait for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
+from typing import Any, Callable, TypeVar, cast
+
+from ...auth.effects import (
+    Ask,
+    Authorize,
+    Callback,
+    Exclusive,
+    Fetch,
+    Flow,
+    Load,
+    Now,
+    OpenRedirect,
+    RandomBytes,
+    Response,
+    Save,
+    ShowDeviceCode,
+    Wait,
+)
+from ...auth.flow import Authorization, AuthorizedRequest
+from ...auth.grants import Grant
+from ...auth.provider import AuthProvider, CredentialStore
+from ...auth.static import StaticAuthorization, StaticRequest
+from ...auth.url_guard import without_query
+from ...errors import AuthError, AuthorizationRequired, McpError
+from ...framing.http1 import ResponseHead
+from ...net.guarded_fetch import GuardedFetcher
+from ...transports.authorized import PausableClocks
+from .needs_auth import NeedsAuthMemory
+
+__all__ = ["FlowRunner", "OAuthAuthorizer", "StaticAuthorizer", "settled"]
+
+T = TypeVar("T")
+
+logger = logging.getLogger("mcpclient.auth")
+
+
+class FlowRunner:
+    """Performs the effects of flows. ``patience``: the clocks to stop for a human, if any.
+
+    ``provider`` may be a mere store when no user takes part.
+    """
+
+    def __init__(
+        self,
+        server_url: str,
+        provider: AuthProvider | CredentialStore,
+        fetcher: GuardedFetcher,
+    ) -> None:
+        self.patience: PausableClocks | None = None
+        self.needs_auth = NeedsAuthMemory(provider)
+        self._server_url = server_url
+        self._provider = provider
+        self._fetcher = fetcher
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._performers: dict[type, Callable[[Any], object]] = {
+            Ask: lambda effect: effect.function(),
+            Authorize: self._authorize,
+            Exclusive: self._exclusive,
+            Fetch: self._fetcher.fetch,
+            Load: lambda effect: self._provider.load(effect.key),
+            Now: lambda _: time.time(),
+            OpenRedirect: self._open_redirect,
+            RandomBytes: lambda effect: os.urandom(effect.count),
+            Save: lambda effect: self._provider.save(effect.key, effect.record),
+            ShowDeviceCode: self._show_device_code,
+            Wait: self._wait,
+        }
+
+    async def run(self, flow: Flow[T], *, passive: bool = False) -> T:
+        """Run a flow to its end and return its result.
+
+        A ``passive`` flow may use stored credentials, but obtain nothing new. Cancelling is safe:
+        what runs under a lock goes on, for others that wait for it and for later. Raises what the
+        flow raises.
+        """
+        answer: object = None
+        failure: Exception | None = None
+        try:
+            while True:
+                effect = flow.send(answer) if failure is None else flow.throw(failure)
+                answer, failure = None, None
+                try:
+                    if passive and isinstance(effect, Exclusive):
+                        raise AuthError("there are no valid credentials at hand")
+                    answer = await self._perform(effect)
+                except McpError as error:
+                    failure = error
+        except StopIteration as stop:
+            return cast(T, stop.value)
+        finally:
+            flow.close()
+
+    async def _perform(self, effect: object) -> object:
+        try:
+            answer = self._performers[type(effect)](effect)
+            return await answer if inspect.isawaitable(answer) else answer
+        except McpError:
+            raise
+        except Exception as error:
+            # Its text may be anything, so it is not repeated; it is the cause.
+            reason = f"{type(effect).__name__} failed with {type(error).__name__}"
+            raise AuthError(f"authorization of {self._shown}: {reason}") from error
+
+    @property
+    def _shown(self) -> str:
+        return without_query(self._server_url)
+
+    async def _exclusive(self, effect: Exclusive) -> object:
+        task = asyncio.get_running_loop().create_task(self._run_alone(effect))
+        self._tasks.add(task)
+        task.add_done_callback(self._forget)
+        return await asyncio.shield(task)
+
+    async def _run_alone(self, effect: Exclusive) -> object:
+        async with AsyncExitStack() as stack:
+            with self._holding_deadlines():  # whoever has the lock may be waiting for a human
+                await stack.enter_async_context(self._provider.lock(effect.name))
+            return await self.run(cast("Flow[object]", effect.flow))
+
+    def _forget(self, task: asyncio.Task[object]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            # Nobody may be left to hear of it.
+            logger.debug("authorization of %s: %s", self._shown, task.exception())
+
+    async def _authorize(self, request: Authorize) -> Callback:
+        remembered = await self.needs_auth.remembered([self._server_url])
+        callback = None
+        if not remembered:
+            with self._holding_deadlines():
+                callback = await self._user.authorize(request)
+        if callback is None or callback.error is not None:
+            await self.needs_auth.mark(self._server_url)
+        if callback is None:
+            raise AuthorizationRequired(request.url)
+        return callback
+
+    @property
+    def _user(self) -> AuthProvider:
+        if not hasattr(self._provider, "authorize"):
+            raise AuthError("a login needs an AuthProvider; a store alone cannot reach the user")
+        return cast(AuthProvider, self._provider)
+
+    async def _open_redirect(self, effect: OpenRedirect) -> str:
+        return await self._user.open_redirect(effect.configured, effect.registered)
+
+    async def _show_device_code(self, effect: ShowDeviceCode) -> None:
+        await self._user.show_device_code(effect)
+
+    async def _wait(self, effect: Wait) -> None:
+        with self._holding_deadlines():  # for a user who enters a code somewhere
+            await asyncio.sleep(effect.seconds)
+
+    @contextmanager
+    def _holding_deadlines(self) -> Iterator[None]:
+        patience = self.patience
+        if patience is None:
+            yield
+            return
+        patience.hold_deadlines()
+        try:
+            yield
+        finally:
+            patience.release_deadlines()
+
+    async def close(self) -> None:
+        """Give up every login in progress. Idempotent."""
+        self.abort()
+        if self._tasks:
+            await asyncio.wait(list(self._tasks))
+
+    def abort(self) -> None:
+        """Give up every login in progress, without waiting."""
+        for task in list(self._tasks):
+            if not task.get_loop().is_closed():
+                task.cancel()
+
+
+class OAuthAuthorizer(FlowRunner):
+    """Authorizes the requests to one server by OAuth; a `transports.authorized.Authorizer`."""
+
+    def __init__(
+        self,
+        authorization: Authorization,
+        provider: AuthProvider | CredentialStore,
+        fetcher: GuardedFetcher,
+    ) -> None:
+        super().__init__(authorization.server_url, provider, fetcher)
+        self._authorization = authorization
+
+    def request(self, method: str, url: str, *, passive: bool = False) -> _Request:
+        """The authorization of one request."""
+        return _Request(self._authorization.request(method, url), self, passive=passive)
+
+    async def log_in(self, refusal: Response | None = None) -> None:
+        """Get a new grant, even where there is one; ``refusal`` as in `Authorization.log_in`."""
+        await self.needs_auth.clear(self._server_url)
+        await self.run(self._authorization.log_in(refusal))
+
+    async def log_out(self) -> None:
+        """Forget the grant and how it was obtained."""
+        await self.needs_auth.clear(self._server_url)
+        await self.run(self._authorization.log_out())
+
+    async def finish(self, callback: Callback) -> None:
+        """Go on with a login that was begun earlier."""
+        await self.run(self._authorization.finish(callback))
+        await self.needs_auth.clear(self._server_url)
+
+    async def stored_grant(self) -> Grant | None:
+        """The grant in the store, expired or not."""
+        return await self.run(self._authorization.stored_grant())
+
+
+class StaticAuthorizer(FlowRunner):
+    """Authorizes requests with a token or key that a function gives; an `Authorizer`."""
+
+    def __init__(
+        self, authorization: StaticAuthorization, store: CredentialStore, fetcher: GuardedFetcher
+    ) -> None:
+        super().__init__(authorization.server_url, store, fetcher)
+        self._authorization = authorization
+
+    def request(self, method: str, url: str, *, passive: bool = False) -> _Request:
+        """The authorization of one request."""
+        return _Request(self._authorization.request(method, url), self, passive=passive)
+
+
+class _Request:
+    """The authorization of one request, see `transports.authorized.RequestAuthorization`."""
+
+    def __init__(
+        self,
+        flows: AuthorizedRequest | StaticRequest,
+        runner: FlowRunner,
+        *,
+        passive: bool,
+    ) -> None:
+        self._flows = flows
+        self._runner = runner
+        self._passive = passive
+
+    async def headers(self) -> Mapping[str, str]:
+        return await self._runner.run(self._flows.headers(), passive=self._passive)
+
+    def note(self, head: ResponseHead) -> None:
+        # Any answer may carry the nonce for the next proof (RFC 9449 section 8.2).
+        if "dpop-nonce" in head.headers:
+            settled(self._flows.recover(_response(head)))
+
+    async def recover(self, head: ResponseHead) -> bool:
+        if self._passive:
+            return False
+        return await self._runner.run(self._flows.recover(_response(head)))
+
+
+def settled(flow: Flow[T]) -> T:
+    """The result of a flow that asks for nothing."""
+    try:
+        effect = next(flow)
+    except StopIteration as stop:
+        return cast(T, stop.value)
+    raise AssertionError(f"a flow that should ask for nothing asks for {effect!r}")
+
+
+def _response(head: ResponseHead) -> Response:
+    return Response(head.status, head.headers.pairs(), b"")

@@ -1,0 +1,200 @@
+"""Credentials in the keychain of the system, reached with a command line tool of the system.
+
+On macOS that is ``security``, elsewhere ``secret-tool`` for a Secret Service (GNOME Keyring,
+KWallet, KeePassXC). Secrets go through pipes, never through arguments, which every user of a
+machine may read. Windows has no tool that gives a secret back; use `FileStore` there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+from contextlib import AbstractAsyncContextManager
+from typing import Callable, Protocol, TypeVar
+
+from ...auth.effects import StoredItem
+from ...errors import AuthError, UsageError
+from .locks import LockFolder
+from .storage import credentials_path
+
+__all__ = ["KeychainStore"]
+
+T = TypeVar("T")
+
+_SERVICE = "mcpclient"
+_TOOL_TIMEOUT = 60.0  # a locked keychain asks its user first
+
+# What `security` takes as one line, less the rest of the command.
+_LONGEST_SECRET = 2000
+_NOT_FOUND = 44
+
+
+class _Tool(Protocol):
+    """Secrets by name. These methods block."""
+
+    def read(self, name: str) -> str | None:
+        """The secret, None when there is none."""
+
+    def write(self, name: str, secret: str) -> None:
+        """Store a secret of one line."""
+
+    def remove(self, name: str) -> None:
+        """Remove it, if it is there."""
+
+
+class KeychainStore:
+    """Keeps credentials in the keychain of the system.
+
+    Raises `UsageError` where there is none that can be used. `load` and `save` raise `AuthError`
+    when the keychain refuses, or has not been unlocked within a minute.
+    """
+
+    def __init__(self) -> None:
+        self._tool = _find_tool(sys.platform)
+        self._locks = LockFolder(credentials_path(os.environ).parent / "locks")
+
+    async def load(self, key: str) -> StoredItem | None:
+        """The record under ``key``, or None."""
+        text = await _in_thread(self._tool.read, key)
+        try:
+            record = json.loads(text or "null")
+        except ValueError:
+            return None
+        return record if isinstance(record, dict) else None
+
+    async def save(self, key: str, record: StoredItem | None) -> None:
+        """Store ``record`` under ``key``; None removes it."""
+        if record is None:
+            await _in_thread(self._tool.remove, key)
+        else:
+            await _in_thread(self._tool.write, key, json.dumps(dict(record)))
+
+    def lock(self, name: str) -> AbstractAsyncContextManager[object]:
+        """A lock that keeps out every task and process of this user."""
+        return self._locks.lock(f"keychain {name}")
+
+
+async def _in_thread(function: Callable[..., T], *arguments: str) -> T:
+    return await asyncio.get_running_loop().run_in_executor(None, function, *arguments)
+
+
+def _find_tool(platform: str) -> _Tool:
+    name = "security" if platform == "darwin" else "secret-tool"
+    program = None if platform == "win32" else shutil.which(name)
+    if program is None:
+        reason = "Windows has no tool for it" if platform == "win32" else f"it needs {name}"
+        raise UsageError(f"there is no keychain that can be used here: {reason}")
+    return _Security(program) if platform == "darwin" else _SecretTool(program)
+
+
+def _run(arguments: list[str], given: str = "") -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            arguments,
+            input=given,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=_TOOL_TIMEOUT,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        # Its text would hold the command, not what was piped into it; still, say only what it is.
+        raise AuthError(f"the keychain did not answer: {type(error).__name__}") from None
+
+
+class _SecretTool:
+    """``secret-tool`` of libsecret."""
+
+    def __init__(self, program: str) -> None:
+        self._program = program
+
+    def read(self, name: str) -> str | None:
+        finished = _run([self._program, "lookup", *self._attributes(name)])
+        if finished.returncode and finished.stderr.strip():
+            raise _refusal(finished)
+        return finished.stdout or None
+
+    def write(self, name: str, secret: str) -> None:
+        label = f"--label={_SERVICE}: {name}"
+        finished = _run([self._program, "store", label, *self._attributes(name)], secret)
+        if finished.returncode:
+            raise _refusal(finished)
+
+    def remove(self, name: str) -> None:
+        finished = _run([self._program, "clear", *self._attributes(name)])
+        if finished.returncode and finished.stderr.strip():
+            raise _refusal(finished)
+
+    def _attributes(self, name: str) -> list[str]:
+        return ["service", _SERVICE, "key", name]
+
+
+class _Security:
+    """``security`` of macOS. It reads commands from a pipe, line by line, and none may be long.
+
+    So a secret is stored in pieces under names of their own, and at last, under its own name, which
+    pieces they are: until then the old ones count.
+    """
+
+    def __init__(self, program: str) -> None:
+        self._program = program
+
+    def read(self, name: str) -> str | None:
+        pieces = [self._read_piece(piece) for piece in self._piece_names(name)]
+        if not pieces or None in pieces:
+            return None
+        try:
+            return base64.b64decode("".join(filter(None, pieces))).decode("utf-8")
+        except ValueError:
+            return None
+
+    def write(self, name: str, secret: str) -> None:
+        old = self._piece_names(name)
+        encoded = base64.b64encode(secret.encode("utf-8")).decode("ascii")
+        number = -(-len(encoded) // _LONGEST_SECRET)
+        generation = secrets.token_hex(4)
+        for index in range(number):
+            piece = encoded[index * _LONGEST_SECRET : (index + 1) * _LONGEST_SECRET]
+            self._write_piece(f"{name} {generation}.{index}", piece)
+        self._write_piece(name, f"{generation}.{number}")
+        for piece_name in old:
+            self._remove_piece(piece_name)
+
+    def remove(self, name: str) -> None:
+        for piece in [*self._piece_names(name), name]:
+            self._remove_piece(piece)
+
+    def _piece_names(self, name: str) -> list[str]:
+        generation, _, number = (self._read_piece(name) or "").partition(".")
+        count = int(number) if number.isdecimal() else 0
+        return [f"{name} {generation}.{index}" for index in range(min(count, 1000))]
+
+    def _read_piece(self, name: str) -> str | None:
+        finished = _run([self._program, "find-generic-password", "-s", _SERVICE, "-a", name, "-w"])
+        if finished.returncode not in (0, _NOT_FOUND):
+            raise _refusal(finished)
+        return finished.stdout.strip() or None
+
+    def _write_piece(self, name: str, piece: str) -> None:
+        account = name.replace("\\", "\\\\").replace('"', '\\"')
+        command = f'add-generic-password -U -s {_SERVICE} -a "{account}" -w "{piece}"\n'
+        finished = _run([self._program, "-i"], command)
+        # Its exit code tells of the last command only, and not in every version.
+        if self._read_piece(name) != piece:
+            raise _refusal(finished)
+
+    def _remove_piece(self, name: str) -> None:
+        _run([self._program, "delete-generic-password", "-s", _SERVICE, "-a", name])
+
+
+def _refusal(finished: subprocess.CompletedProcess[str]) -> AuthError:
+    # What a tool says about a command it was piped could repeat the command, secret included.
+    shown = "" if "-i" in finished.args else finished.stderr.strip()[:200]
+    return AuthError(f"the keychain refused: {shown or f'exit code {finished.returncode}'}")

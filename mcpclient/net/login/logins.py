@@ -1,0 +1,186 @@
+"""Ways to lead a user to a login and back: with a browser here, or in two steps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from contextlib import AbstractAsyncContextManager
+from typing import Callable
+
+from ...auth.authorization_code import parse_callback, same_state
+from ...auth.effects import Authorize, Callback, ShowDeviceCode, StoredItem
+from ...auth.provider import CredentialStore
+from ...errors import AuthError, AuthorizationRequired, UsageError
+from .browser import open_browser
+from .locks import TaskLocks
+from .loopback import LoopbackListener, is_loopback
+from .storage import FileStore
+from .terminal import Terminal
+
+__all__ = ["BrowserLogin", "TwoStepLogin"]
+
+# Nothing listens there; the address the browser ends at is what the user copies.
+_NOBODY_LISTENS = "http://127.0.0.1/callback"
+
+
+class _Stored:
+    """The half of an `AuthProvider` that keeps credentials."""
+
+    def __init__(self, store: CredentialStore | None = None) -> None:
+        self.store: CredentialStore = FileStore() if store is None else store
+
+    async def load(self, key: str) -> StoredItem | None:
+        """The record under ``key``, or None."""
+        return await self.store.load(key)
+
+    async def save(self, key: str, record: StoredItem | None) -> None:
+        """Store ``record`` under ``key``; None removes it."""
+        await self.store.save(key, record)
+
+    def lock(self, name: str) -> AbstractAsyncContextManager[object]:
+        """The store's lock called ``name``."""
+        return self.store.lock(name)
+
+
+class BrowserLogin(_Stored):
+    """Logs a user in with the browser of this machine; without one, by an address to visit.
+
+    The browser comes back to a listener on 127.0.0.1. On a terminal, the user may also paste the
+    address that the browser was sent back to, which is how a login works over SSH. With neither a
+    browser nor a terminal, a call that needs a login fails with `AuthorizationRequired` at once.
+
+    ``store``: where credentials are kept; by default a file of mode 0600. ``timeout``: how many
+    seconds the user has. ``open_browser``: an async function that shows a URL and returns whether
+    it could. ``terminal``: where the address is shown and pasted; by default stderr and stdin.
+    Logins through one object come one after the other.
+    """
+
+    def __init__(
+        self,
+        store: CredentialStore | None = None,
+        *,
+        timeout: float = 300.0,
+        open_browser: Callable[[str], Awaitable[bool]] = open_browser,
+        terminal: Terminal | None = None,
+    ) -> None:
+        super().__init__(store)
+        self._timeout = timeout
+        self._open_browser = open_browser
+        self._terminal = terminal or Terminal()
+        self._listeners: dict[str, LoopbackListener] = {}
+        self._turns = TaskLocks()
+
+    async def open_redirect(self, configured: str | None, registered: tuple[str, ...]) -> str:
+        """Listen for the browser's return; the listener ends with the task that asked for it."""
+        if configured is not None and not is_loopback(configured):
+            return configured
+        listener = await _listen(configured, registered)
+        uri = listener.redirect_uri
+        self._listeners[uri] = listener
+        task = asyncio.current_task()
+        assert task is not None
+        task.add_done_callback(lambda _: self._stop(uri, listener))
+        return uri
+
+    def _stop(self, uri: str, listener: LoopbackListener) -> None:
+        listener.close()
+        if self._listeners.get(uri) is listener:
+            del self._listeners[uri]
+
+    async def authorize(self, request: Authorize) -> Callback | None:
+        """Show the page and wait for the answer; None when it does not come in time."""
+        async with self._turns.lock("login"):
+            opened = await self._open_browser(request.url)
+            if not opened and not self._terminal.is_interactive:
+                return None
+            self._terminal.say(self._instructions(request, opened=opened))
+            return await self._first_answer(request)
+
+    def _instructions(self, request: Authorize, *, opened: bool) -> str:
+        if opened:
+            lines = ["Log in with your browser. If it does not open, visit:"]
+        else:
+            lines = ["To log in, visit:"]
+        lines += ["", f"  {request.url}", ""]
+        if self._terminal.is_interactive:
+            lines.append(
+                "If the browser is on another machine, paste here the address that it ends at:"
+            )
+        return "\n".join(lines)
+
+    async def _first_answer(self, request: Authorize) -> Callback | None:
+        tasks: set[asyncio.Task[Callback]] = set()
+        listener = self._listeners.get(request.redirect_uri)
+        if listener is not None:
+            tasks.add(asyncio.ensure_future(listener.wait_for(request.state)))
+        if self._terminal.is_interactive:
+            tasks.add(asyncio.ensure_future(self._pasted(request.state)))
+        if not tasks:
+            return None
+        try:
+            done, _ = await asyncio.wait(
+                tasks, timeout=self._timeout, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            if listener is not None:
+                self._stop(request.redirect_uri, listener)
+        return done.pop().result() if done else None
+
+    async def _pasted(self, state: str) -> Callback:
+        while True:
+            try:
+                line = await self._terminal.read_line()
+                callback = parse_callback(line)
+            except (EOFError, OSError):
+                # Nobody will paste anything; the browser may still come back.
+                await asyncio.get_running_loop().create_future()
+            except UsageError as error:
+                self._terminal.say(f"{error}; paste the whole address, please:")
+            else:
+                if same_state(callback.state or "", state):
+                    return callback
+                self._terminal.say("that address belongs to another login; paste it again:")
+
+    async def show_device_code(self, request: ShowDeviceCode) -> None:
+        """Show the code and where to enter it."""
+        text = f"To log in, visit {request.verification_uri} and enter the code {request.user_code}"
+        complete = request.verification_uri_complete
+        self._terminal.say(f"{text}\nor visit {complete}" if complete else text)
+
+
+async def _listen(configured: str | None, registered: tuple[str, ...]) -> LoopbackListener:
+    if configured is not None:
+        return await LoopbackListener.open(configured)
+    for uri in registered:
+        # A port that was free before is free again, most of the time.
+        if is_loopback(uri):
+            try:
+                return await LoopbackListener.open(uri)
+            except AuthError:
+                continue
+    return await LoopbackListener.open()
+
+
+class TwoStepLogin(_Stored):
+    """Waits for nobody: a call that needs a login fails with `AuthorizationRequired`.
+
+    The user has to visit the ``url`` of that exception. Then `finish_auth` goes on with the address
+    that the browser came back to, in this process or in another one with the same ``store``. The
+    option ``redirect_uri`` says where the browser comes back to; without it, that is an address
+    where nobody listens, for the user to copy.
+    """
+
+    async def open_redirect(self, configured: str | None, registered: tuple[str, ...]) -> str:
+        """The configured redirect URI, or one where nobody listens."""
+        return configured or next(iter(registered), _NOBODY_LISTENS)
+
+    async def authorize(self, request: Authorize) -> Callback | None:
+        """Nobody waits for the user."""
+        return None
+
+    async def show_device_code(self, request: ShowDeviceCode) -> None:
+        """Nobody shows a code: AuthorizationRequired."""
+        raise AuthorizationRequired(request.verification_uri)

@@ -1,0 +1,202 @@
+"""Where credentials are kept: a file that only its owner may read, or memory.
+
+The file holds one JSON object, with a record under each key. It is always replaced as a whole, so
+that a crash or a full disk leaves the old one; and every change is made under a lock, so that no
+process undoes the change of another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, suppress
+from pathlib import Path
+from typing import Any
+
+from ...auth.effects import StoredItem
+from ...errors import AuthError
+from .locks import LockFolder, TaskLocks, make_private_folder
+
+__all__ = ["FileStore", "MemoryStore", "credentials_path"]
+
+# More than ten thousand servers' tokens: what is longer was not written by this module.
+_LARGEST_FILE = 64 * 1024 * 1024
+
+logger = logging.getLogger("mcpclient.auth")
+
+
+def credentials_path(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """Return where the credentials of this user are kept by default.
+
+    ``MCPCLIENT_CREDENTIALS`` in the environment names another file.
+    """
+    named = environ.get("MCPCLIENT_CREDENTIALS")
+    if named:
+        return Path(named)
+    if platform == "win32":
+        base = Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = Path(environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return base / "mcpclient" / "credentials.json"
+
+
+class MemoryStore:
+    """Keeps credentials for as long as this object lives."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, str] = {}
+        self._locks = TaskLocks()
+
+    async def load(self, key: str) -> StoredItem | None:
+        """The record under ``key``, or None."""
+        text = self._records.get(key)
+        record: StoredItem | None = None if text is None else json.loads(text)
+        return record
+
+    async def save(self, key: str, record: StoredItem | None) -> None:
+        """Store ``record`` under ``key``; None removes it."""
+        if record is None:
+            self._records.pop(key, None)
+        else:
+            self._records[key] = json.dumps(dict(record))
+
+    def lock(self, name: str) -> AbstractAsyncContextManager[object]:
+        """A lock that keeps out the other tasks of this event loop."""
+        return self._locks.lock(name)
+
+
+class FileStore:
+    """Keeps credentials in a file of mode 0600, shared by all processes of its owner.
+
+    ``path``: the file; by default `credentials_path`. If the file cannot be written, because the
+    disk is full or the folder is read-only, a warning is logged, and this process remembers what it
+    could not write. A file that other users may read is made private, and a damaged one is put
+    aside; both are logged as warnings.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        given = credentials_path(os.environ) if path is None else Path(path)
+        # A link, as people make who keep their settings elsewhere, is to stay one.
+        self.path = Path(os.path.realpath(given.expanduser()))
+        self._locks = LockFolder(self.path.parent / "locks")
+        self._unwritten: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"FileStore({str(self.path)!r})"
+
+    async def load(self, key: str) -> StoredItem | None:
+        """The record under ``key``, or None.
+
+        Raises AuthError when there is a file that may not be read, or that belongs to another user.
+        """
+        if key in self._unwritten:
+            unwritten: StoredItem | None = self._unwritten[key]
+            return unwritten
+        record = (await self._records()).get(key)
+        return record if isinstance(record, dict) else None
+
+    async def save(self, key: str, record: StoredItem | None) -> None:
+        """Store ``record`` under ``key``; None removes it. Raises what `load` raises."""
+        # Not to be torn apart: a rotated refresh token that is lost cannot be had again.
+        await asyncio.shield(self._save(key, None if record is None else dict(record)))
+
+    def lock(self, name: str) -> AbstractAsyncContextManager[object]:
+        """A lock that keeps out every task and process that uses the same file."""
+        return self._locks.lock(f"name {name}")
+
+    async def keys(self) -> list[str]:
+        """The keys of all records."""
+        known = {**await self._records(), **self._unwritten}
+        return [key for key, record in known.items() if record is not None]
+
+    async def _records(self) -> dict[str, Any]:
+        records = self._read()
+        if records is None:
+            async with self._locks.lock("file"):
+                records = self._read_or_put_aside()
+        return records
+
+    async def _save(self, key: str, record: dict[str, object] | None) -> None:
+        async with self._locks.lock("file"):
+            records = {**self._read_or_put_aside(), **self._unwritten, key: record}
+            kept = {name: value for name, value in records.items() if value is not None}
+            try:
+                self._write(kept)
+            except OSError as error:
+                logger.warning(
+                    "the credentials cannot be written to %s, so only this process knows them: %s",
+                    self.path,
+                    error.strerror or error,
+                )
+                self._unwritten[key] = record
+            else:
+                self._unwritten.clear()
+
+    def _read_or_put_aside(self) -> dict[str, Any]:
+        records = self._read()
+        if records is None:
+            self._put_aside()
+        return records or {}
+
+    def _read(self) -> dict[str, Any] | None:
+        """All records; None when the file holds something else."""
+        try:
+            with open(self.path, "rb") as file:
+                self._check(os.fstat(file.fileno()))
+                content = file.read(_LARGEST_FILE + 1)
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            reason = error.strerror or error
+            raise AuthError(f"the credentials in {self.path} cannot be read: {reason}") from None
+        try:
+            records = json.loads(content) if len(content) <= _LARGEST_FILE else None
+        except (ValueError, RecursionError):
+            records = None
+        return records if isinstance(records, dict) else None
+
+    def _check(self, status: os.stat_result) -> None:
+        """Make sure that nobody else may read the file."""
+        if os.name != "posix":
+            return  # a folder in the user's profile is private on Windows
+        if status.st_uid not in (os.geteuid(), 0):
+            raise AuthError(f"the credentials in {self.path} belong to another user")
+        if stat.S_IMODE(status.st_mode) & 0o077:
+            logger.warning(
+                "others could read the credentials in %s; that is over now, but consider logging "
+                "out and in again",
+                self.path,
+            )
+            with suppress(OSError):
+                os.chmod(self.path, 0o600)
+
+    def _put_aside(self) -> None:
+        damaged = self.path.with_name(f"{self.path.name}.damaged-{int(time.time())}")
+        with suppress(OSError):
+            os.replace(self.path, damaged)
+        logger.warning("the credentials in %s are damaged; they are now in %s", self.path, damaged)
+
+    def _write(self, records: Mapping[str, object]) -> None:
+        folder = self.path.parent
+        make_private_folder(folder)
+        # mkstemp makes a file that only its owner may read.
+        descriptor, name = tempfile.mkstemp(prefix=f"{self.path.name}.", dir=folder)
+        try:
+            with open(descriptor, "w", encoding="utf-8") as file:
+                json.dump(records, file, indent=1)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, self.path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(name)
+            raise

@@ -1,0 +1,116 @@
+"""How a server is stopped: ask it, wait, insist, wait, kill it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from .groups import ProcessGroup
+
+__all__ = ["Descent", "StopLadder"]
+
+_logger = logging.getLogger("mcpclient.process")
+
+# Between two looks whether the rest of a group is gone: soon at first, then less eagerly.
+_FIRST_LOOK = 0.005
+_SLOWEST_LOOK = 0.1
+
+
+@dataclass(frozen=True)
+class StopLadder:
+    """How long each step of stopping a server may take, in seconds.
+
+    The order is that of the specification (2025-11-25, basic/lifecycle, "Shutdown"): close its
+    input, then SIGTERM, then SIGKILL. ``interrupt`` adds a SIGINT before all of them; None leaves
+    it out. Every wait ends as soon as the server and all it started are gone. With the defaults,
+    stopping takes at most four seconds.
+    """
+
+    interrupt: float | None = None
+    close_input: float = 0.5
+    terminate: float = 2.5
+    kill: float = 1.0
+
+
+class Descent:
+    """Walks one group down the ladder by timers of the loop, without a task.
+
+    It starts at the top when `begin` is called, and at SIGTERM when the leader ends and leaves
+    others behind. ``gone`` is called once: when nothing is left, or nothing more can be done.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        ladder: StopLadder,
+        group: ProcessGroup,
+        close_input: Callable[[], None],
+        gone: Callable[[], None],
+    ) -> None:
+        self._loop = loop
+        self._group = group
+        self._gone = gone
+        self._begun = self._insisting = self._over = False
+        self._look_delay = _FIRST_LOOK
+        self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
+        self._last_rungs = [(self._insist, ladder.terminate), (group.kill, ladder.kill)]
+        self._all_rungs = [(close_input, ladder.close_input), *self._last_rungs]
+        if ladder.interrupt is not None:
+            self._all_rungs.insert(0, (group.interrupt, ladder.interrupt))
+        self._rungs: Iterator[tuple[Callable[[], None], float]] = iter(())
+
+    def begin(self) -> None:
+        """Start at the top. Further calls, and calls on the way, change nothing."""
+        if not (self._begun or self._insisting or self._over):
+            self._begun = True
+            self._rungs = iter(self._all_rungs)
+            self._step()
+
+    def leader_ended(self) -> None:
+        """Look after what the leader left behind."""
+        if self._over:
+            return
+        if not self._group.is_gone() and not self._insisting:
+            self._rungs = iter(self._last_rungs)
+            self._step()
+        self._look()
+
+    def cancel(self) -> None:
+        """Stop walking; ``gone`` will not be called any more."""
+        self._over = True
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+
+    def _step(self) -> None:
+        rung = next(self._rungs, None)
+        if rung is None:
+            _logger.warning("server process %d survived SIGKILL", self._group.process.pid)
+            self._finish()
+            return
+        action, wait = rung
+        action()
+        self._later(wait, self._step)
+
+    def _insist(self) -> None:
+        self._insisting = True
+        self._group.terminate()
+
+    def _look(self) -> None:
+        if self._group.is_gone():
+            self._finish()
+        else:
+            self._later(self._look_delay, self._look)
+            self._look_delay = min(self._look_delay * 2, _SLOWEST_LOOK)
+
+    def _later(self, delay: float, callback: Callable[[], None]) -> None:
+        earlier = self._timers.pop(callback, None)
+        if earlier is not None:
+            earlier.cancel()
+        self._timers[callback] = self._loop.call_later(delay, callback)
+
+    def _finish(self) -> None:
+        self.cancel()
+        self._gone()

@@ -1,0 +1,100 @@
+"""Finding a server's command and starting it, with one clear error when that fails."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+
+from ...errors import CommandNotFound, ConnectFailed, UsageError
+from .plan import windows_launch_plan
+
+__all__ = ["find_executable", "launch"]
+
+
+def launch(
+    command: Sequence[str], env: Mapping[str, str], cwd: str | os.PathLike[str] | None
+) -> subprocess.Popen[bytes]:
+    """Start ``command`` with three pipes, in a session of its own, without a console window.
+
+    Raises `UsageError` for a command that is not a sequence of strings, `CommandNotFound` when
+    there is nothing to run, and `ConnectFailed` when the working directory is missing or the system
+    refuses.
+    """
+    _check_command(command)
+    directory = os.path.abspath(cwd) if cwd is not None else ""
+    if directory and not os.path.isdir(directory):
+        raise ConnectFailed(command[0], f"the working directory {directory!r} does not exist")
+    arguments: str | list[str] = list(command)
+    creation_flags = 0
+    if sys.platform == "win32":
+        plan = windows_launch_plan(command, env, os.path.isfile, directory)
+        executable, arguments = plan.executable, plan.command_line
+        creation_flags = plan.creation_flags
+    else:
+        executable = find_executable(command, env, directory)
+    try:
+        return subprocess.Popen(
+            arguments,
+            executable=executable,
+            creationflags=creation_flags,
+            start_new_session=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env=env,
+            cwd=directory or None,
+        )
+    except OSError as error:
+        raise _explained(error, command, env) from error
+
+
+def find_executable(command: Sequence[str], env: Mapping[str, str], directory: str) -> str:
+    """Return the path of the POSIX program that ``command`` names.
+
+    A bare name is looked up in the PATH of ``env``, the server's own environment. A name with a
+    slash, and a relative entry of PATH, are relative to ``directory`` (empty: the current one).
+    Raises `CommandNotFound` with the reason.
+    """
+    search_path = _search_path(env)
+    entries = [""] if "/" in command[0] else search_path.split(os.pathsep)
+    reason = "no such command"
+    for entry in entries:
+        path = os.path.join(directory, entry, command[0])
+        if os.path.isdir(path):
+            reason = f"{path} is a directory"
+        elif os.access(path, os.X_OK):
+            return path
+        elif os.path.exists(path):
+            reason = f"{path} is not executable"
+    raise CommandNotFound(command, reason, search_path)
+
+
+def _check_command(command: Sequence[str]) -> None:
+    if isinstance(command, (str, bytes)) or not command:
+        raise UsageError('a command is a list such as ["npx", "some-server"], one item per word')
+    for item in command:
+        if not isinstance(item, str):
+            raise UsageError(f"a command consists of strings, not {type(item).__name__}")
+        if "\0" in item:
+            raise UsageError("a command cannot hold a NUL character")
+    if not command[0]:
+        raise UsageError("the first item of a command names the program; it is empty")
+
+
+def _search_path(env: Mapping[str, str]) -> str:
+    return env.get("PATH", os.defpath)
+
+
+def _explained(error: OSError, command: Sequence[str], env: Mapping[str, str]) -> ConnectFailed:
+    reasons = {
+        errno.ENOENT: "the interpreter or loader it asks for does not exist",
+        errno.EACCES: "the system does not permit executing it",
+        errno.ENOEXEC: "it is not a program, and its first line names no interpreter",
+    }
+    if error.errno in reasons:
+        return CommandNotFound(command, reasons[error.errno], _search_path(env))
+    return ConnectFailed(command[0], error.strerror or str(error), [error])

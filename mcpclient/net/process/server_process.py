@@ -1,0 +1,316 @@
+"""Server processes: start one, exchange bytes with it, and leave nothing of it behind.
+
+This module deals in bytes; framing is up to the transport. It is put together from smaller ones:
+`process_plan` and `process_launch` start a server, `process_pipes` (or `process_threads`) move its
+bytes, `process_stderr` keeps its last words, `process_exit` learns its exit code, `process_groups`
+and `process_ladder` end it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+from ...errors import ConnectionLost, ProcessExited
+from .exit import ExitWatch
+from .groups import ProcessGroup, process_group
+from .ladder import Descent, StopLadder
+from .launch import launch
+from .pipes import PipeReader, PipeWriter, Reader, Writer
+from .plan import child_environment
+from .stderr import StderrTarget, StderrTee
+from .threads import ThreadedReader, ThreadedWriter
+
+__all__ = ["ProcessReceiver", "ServerProcess", "StderrTarget", "StopLadder", "spawn"]
+
+_DEFAULT_LADDER = StopLadder()
+
+# A server that closed its output is normally about to exit: its exit code is worth this wait.
+_EXIT_GRACE = 0.5
+# After the exit, something the server started may hold its output or stderr open for ever.
+_PIPE_GRACE = 0.2
+# How much of stderr goes into an error.
+_LAST_WORDS = 4 * 1024
+
+
+class ProcessReceiver(Protocol):
+    """What a server process reports to, always from the event loop."""
+
+    def output_received(self, data: bytes) -> None:
+        """Take a chunk of the server's stdout, as it was read."""
+
+    def process_ended(self, error: ProcessExited) -> None:
+        """Learn that the server has ended, or has closed its stdout or stdin and lives on.
+
+        Called exactly once, after the last `output_received`, unless `ServerProcess.abort` comes
+        first: then never.
+        """
+
+
+async def spawn(
+    command: Sequence[str],
+    receiver: ProcessReceiver,
+    *,
+    env: Mapping[str, str] | None = None,
+    inherit_env: str = "safe",
+    cwd: str | os.PathLike[str] | None = None,
+    stderr: StderrTarget = "inherit",
+    ladder: StopLadder = _DEFAULT_LADDER,
+    threads: bool = sys.platform == "win32",
+) -> ServerProcess:
+    """Start ``command`` (a list: program and arguments) and report what it does to ``receiver``.
+
+    The server's environment is ``env`` on top of what ``inherit_env`` lets through of ours: an
+    allow-list (``"safe"``), ``"all"`` or ``"none"``. The program is looked up in the PATH of that
+    environment. ``cwd``: the server's working directory; by default ours. For ``stderr`` see
+    `StderrTarget`; its last 64 KiB are always kept. ``ladder``: how long each step of stopping may
+    take. ``threads``: move bytes with threads, for an event loop that cannot watch pipes.
+
+    Raises `UsageError`, `CommandNotFound` or `ConnectFailed`. It never waits, so cancelling it
+    cannot leave a process behind. The caller must call `stop` or `abort` in the end.
+    """
+    loop = asyncio.get_running_loop()
+    tee = StderrTee(stderr)
+    environment = child_environment(env, inherit_env, os.environ, windows=sys.platform == "win32")
+    group = process_group(launch(command, environment, cwd))
+    server = ServerProcess(loop, command, group, receiver, tee, ladder)
+    try:
+        server._connect(threads)
+    except BaseException:  # no thread to be had, no memory
+        server.abort()
+        group.process.wait()
+        group.close_pipes()
+        raise
+    return server
+
+
+class ServerProcess:
+    """A running server, as `spawn` returns it. Use it from its event loop, except `abort`."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        command: Sequence[str],
+        group: ProcessGroup,
+        receiver: ProcessReceiver,
+        tee: StderrTee,
+        ladder: StopLadder,
+    ) -> None:
+        self.command = list(command)
+        self.pid = group.process.pid
+        #: None while the process runs; negative: the signal that ended it.
+        self.exit_code: int | None = None
+        #: Whether `drain` would wait: more than 64 KiB written are not yet taken by the server.
+        self.paused = False
+        self._loop = loop
+        self._thread = threading.get_ident()
+        self._group = group
+        self._receiver = receiver
+        self._tee = tee
+        self._descent = Descent(loop, ladder, group, self._close_input, self._group_gone)
+        self._error: ConnectionLost | None = None
+        self._reported = self._released = self._is_group_gone = False
+        self._output_open = self._stderr_open = self._input_open = True
+        self._report_timer: asyncio.TimerHandle | None = None
+        self._drainers: list[asyncio.Future[None]] = []
+        self._stoppers: list[asyncio.Future[None]] = []
+        self._parts: list[Reader | Writer | ExitWatch] = []
+
+    def _connect(self, threads: bool) -> None:
+        process = self._group.process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        reader: type[Reader] = ThreadedReader if threads else PipeReader
+        writer: type[Writer] = ThreadedWriter if threads else PipeWriter
+        loop, parts = self._loop, self._parts
+        parts.append(ExitWatch(loop, process, self._exited, threads))
+        self._input = writer(loop, process.stdin, self._pause_changed, self._input_broken)
+        parts.append(self._input)
+        received = self._receiver.output_received
+        self._output = reader(loop, process.stdout, received, self._output_closed)
+        parts.append(self._output)
+        self._stderr = reader(loop, process.stderr, self._tee.write, self._stderr_closed)
+        parts.append(self._stderr)
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last 64 KiB the server wrote to stderr."""
+        return self._tee.tail()
+
+    def write(self, data: bytes) -> None:
+        """Send ``data`` to the server's stdin; what it does not take at once is kept in memory.
+
+        Never waits: whoever writes much awaits `drain` while `paused`. Raises `ProcessExited`
+        when the server has ended, or `ConnectionLost` when it is being stopped.
+        """
+        if self._error is not None:
+            raise self._lost()
+        self._input.write(data)
+
+    async def drain(self) -> None:
+        """Wait until the server has taken enough of what was written; at once if not `paused`.
+
+        Raises as `write` does, also when the server ends meanwhile. Safe to cancel.
+        """
+        if self._error is not None and not self.paused:
+            raise self._lost()
+        if self.paused:
+            waiter = self._loop.create_future()
+            self._drainers.append(waiter)
+            try:
+                await waiter
+            finally:
+                self._drainers.remove(waiter)
+
+    async def stop(self) -> None:
+        """Stop the server and all it started, down the ladder; return when nothing is left.
+
+        Idempotent, and callers share one descent. Bounded by the sum of the ladder's waits. If a
+        caller is cancelled on the way, the group is killed at once.
+        """
+        if self._released or self._group.disowned:
+            return
+        if self._error is None:
+            self._error = ConnectionLost("the server process is being stopped")
+        waiter = self._loop.create_future()
+        self._stoppers.append(waiter)
+        self._descent.begin()
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            self.abort()
+            raise
+
+    def abort(self) -> None:
+        """Kill the server and all it started, and let go of it, now.
+
+        May be called from any thread and from finalizers, also when the loop is closed; never
+        raises. The receiver is called no more, and waiting `drain` and `stop` calls return.
+
+        A loop that lives holds on to this object and to its receiver, so the finalizer that calls
+        this belongs to an object which neither of them refers to.
+        """
+        if self._released or self._group.disowned:
+            return
+        self._group.kill()
+        if self._loop.is_running() and threading.get_ident() != self._thread:
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._release)
+                return
+        self._release()
+
+    # What the pipes and the process do, called from the loop.
+
+    def _pause_changed(self, paused: bool) -> None:
+        self.paused = paused
+        if not paused:
+            for waiter in self._drainers:
+                if not waiter.done():
+                    waiter.set_result(None)
+
+    def _input_broken(self) -> None:
+        self._input_open = False
+        self._advance()
+
+    def _output_closed(self) -> None:
+        self._output_open = False
+        self._advance()
+
+    def _stderr_closed(self) -> None:
+        self._stderr_open = False
+        self._tee.finish()
+        self._advance()
+
+    def _exited(self, exit_code: int) -> None:
+        self.exit_code = exit_code
+        if not self._released:
+            self._descent.leader_ended()
+            self._report_within(_PIPE_GRACE)
+            self._advance()
+
+    def _advance(self) -> None:
+        """Report the end if all is known about it, or as soon as the grace for that is over."""
+        if self._reported:
+            return
+        if self.exit_code is not None:
+            if not (self._output_open or self._stderr_open):
+                self._report()
+        elif self._report_timer is None and not (self._output_open and self._input_open):
+            self._report_within(_EXIT_GRACE)
+
+    def _report_within(self, seconds: float) -> None:
+        self._cancel_report_timer()
+        if not self._reported:
+            self._report_timer = self._loop.call_later(seconds, self._report)
+
+    def _cancel_report_timer(self) -> None:
+        if self._report_timer is not None:
+            self._report_timer.cancel()
+            self._report_timer = None
+
+    def _report(self) -> None:
+        """Deliver what is left, then tell the receiver that the server has ended."""
+        self._reported = True
+        self._cancel_report_timer()
+        try:
+            self._stderr.sweep()
+            self._output.sweep()
+        finally:
+            self._output.close()
+            error = ProcessExited(self.command, self.exit_code, self._tee.tail(_LAST_WORDS))
+            self._error = error
+            self._fail_drainers()
+            try:
+                if not self._released:
+                    self._receiver.process_ended(error)
+            finally:
+                self._release_when_over()
+
+    # The way down.
+
+    def _close_input(self) -> None:
+        self._input.finish()
+
+    def _group_gone(self) -> None:
+        self._is_group_gone = True
+        if self.exit_code is None and not self._reported:
+            self._report()  # nothing more will be heard of a process that cannot be killed
+        self._release_when_over()
+
+    def _release_when_over(self) -> None:
+        if self._is_group_gone and self._reported:
+            self._release()
+
+    def _release(self) -> None:
+        """Let go of the pipes, the timers and the waiting callers. Idempotent."""
+        if self._released:
+            return
+        self._released = True
+        self._group.forget()
+        self._descent.cancel()
+        self._cancel_report_timer()
+        for part in self._parts:
+            part.close()
+        if self._error is None:
+            self._error = ConnectionLost("the server process was killed")
+        if not self._loop.is_closed():
+            self._fail_drainers()
+            for waiter in self._stoppers:
+                if not waiter.done():
+                    waiter.set_result(None)
+
+    def _fail_drainers(self) -> None:
+        self.paused = False
+        for waiter in self._drainers:
+            if not waiter.done():
+                waiter.set_exception(self._lost())
+
+    def _lost(self) -> ConnectionLost:
+        assert self._error is not None
+        return self._error.again()

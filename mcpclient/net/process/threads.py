@@ -1,0 +1,155 @@
+"""A server's pipes, pumped by daemon threads, for event loops that cannot watch pipes.
+
+On Windows no loop can: the selector loop watches only sockets, and the proactor loop only pipes
+that were opened in a special way. Each thread owns its end of the pipe, and nobody else closes it:
+if a descriptor were closed during a blocked read, its number could go to another file meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import IO
+
+from .pipes import HIGH_WATER, LOW_WATER, READ_SIZE
+
+__all__ = ["ThreadedReader", "ThreadedWriter"]
+
+# Chunks a thread may be ahead of the loop; beyond them the server waits, as with a full pipe.
+_AHEAD = 16
+
+
+class ThreadedReader:
+    """The `Reader` that blocks in a thread."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        pipe: IO[bytes],
+        received: Callable[[bytes], None],
+        ended: Callable[[], None],
+    ) -> None:
+        self._loop = loop
+        self._pipe = pipe
+        self._received = received
+        self._ended = ended
+        self._chunks: deque[bytes] = deque()
+        self._room = threading.Semaphore(_AHEAD)
+        self._closed = False
+        _start(self._run, "mcpclient-read")
+
+    def sweep(self) -> None:
+        """Push what is there already, without waiting for more."""
+        while self._chunks and not self._closed:
+            data = self._chunks.popleft()
+            self._room.release()
+            if data:
+                self._received(data)
+            else:
+                self._closed = True
+                self._ended()
+
+    def close(self) -> None:
+        """Call nobody any more; the thread ends, and closes the pipe, with its current read."""
+        self._closed = True
+        self._room.release()
+
+    def _run(self) -> None:
+        data = b"-"
+        with self._pipe:
+            while data and not self._closed:
+                try:
+                    data = os.read(self._pipe.fileno(), READ_SIZE)
+                except (OSError, ValueError):
+                    data = b""
+                self._room.acquire()
+                self._chunks.append(data)
+                if not _call(self._loop, self.sweep):
+                    return
+
+
+class ThreadedWriter:
+    """The `Writer` that blocks in a thread."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        pipe: IO[bytes],
+        changed: Callable[[bool], None],
+        broken: Callable[[], None],
+    ) -> None:
+        self._loop = loop
+        self._pipe = pipe
+        self._changed = changed
+        self._broken = broken
+        self._waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._size = 0
+        self._paused = self._finishing = self._closed = False
+        _start(self._run, "mcpclient-write")
+
+    def write(self, data: bytes) -> None:
+        """Send ``data``; ignored once the pipe is broken, finished or closed."""
+        if self._finishing or not data:
+            return
+        self._size += len(data)
+        self._waiting.put(data)
+        if self._size > HIGH_WATER and not self._paused:
+            self._paused = True
+            self._changed(True)
+
+    def finish(self) -> None:
+        """Close the pipe when everything written has been sent. Idempotent."""
+        self._finishing = True
+        self._waiting.put(b"")
+
+    def close(self) -> None:
+        """Drop what has not been sent; the thread closes the pipe once its write returns."""
+        self._closed = True
+        self.finish()
+
+    def _run(self) -> None:
+        try:
+            with self._pipe:
+                while True:
+                    data = memoryview(self._waiting.get())
+                    if not data or self._closed:
+                        return
+                    self._send(data)
+                    if not _call(self._loop, self._sent, len(data)):
+                        return
+        except (OSError, ValueError):
+            _call(self._loop, self._break)
+
+    def _send(self, data: memoryview) -> None:
+        while data and not self._closed:
+            data = data[os.write(self._pipe.fileno(), data[:READ_SIZE]) :]
+
+    def _sent(self, size: int) -> None:
+        self._size -= size
+        if self._paused and self._size <= LOW_WATER and not self._closed:
+            self._paused = False
+            self._changed(False)
+
+    def _break(self) -> None:
+        if not self._closed:
+            self._closed = self._finishing = True
+            self._broken()
+
+
+def _start(run: Callable[[], None], name: str) -> None:
+    threading.Thread(target=run, name=name, daemon=True).start()
+
+
+def _call(
+    loop: asyncio.AbstractEventLoop, callback: Callable[..., None], *arguments: object
+) -> bool:
+    """Call from the loop's own thread; return False when that loop is closed."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(callback, *arguments)
+        return True
+    return False

@@ -1,0 +1,89 @@
+"""Objects of the protocol with typed fields: a record keeps the whole dict that it was made of.
+
+A field reads its value from that dict each time it is asked for. So making a record costs nothing,
+however many fields it has; fields that this library does not know are kept; and a field of the
+wrong type reads as absent instead of failing the whole message. ``raw`` is what the server sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Callable, Generic, TypeVar, cast, overload
+
+__all__ = ["Field", "WireObject", "WireObjectList"]
+
+T = TypeVar("T")
+R = TypeVar("R", bound="WireObject")
+
+
+class Field(Generic[T]):
+    """A property that reads ``key`` of the record's dict.
+
+    ``kind`` are the types a value may have; ``default`` stands for a missing value and for
+    one of another type.
+    """
+
+    def __init__(self, key: str, kind: tuple[type, ...], default: T, doc: str = "") -> None:
+        self._key = key
+        self._kind = kind
+        self._takes_bool = bool in kind  # which is an int for Python, and no number for JSON
+        self._default = default
+        self.__doc__ = doc
+
+    @overload
+    def __get__(self, record: None, owner: type) -> Field[T]: ...
+    @overload
+    def __get__(self, record: WireObject, owner: type) -> T: ...
+    def __get__(self, record: WireObject | None, owner: type) -> Field[T] | T:
+        if record is None:
+            return self
+        value = record.raw.get(self._key)
+        if not isinstance(value, self._kind) or (isinstance(value, bool) and not self._takes_bool):
+            return self._default
+        return cast(T, value)
+
+
+class WireObjectList(Generic[R]):
+    """A property that reads ``key`` as a list of records; what is not an object is left out."""
+
+    def __init__(self, key: str, make: Callable[[dict[str, Any]], R], doc: str = "") -> None:
+        self._key = key
+        self._make = make
+        self.__doc__ = doc
+
+    @overload
+    def __get__(self, record: None, owner: type) -> WireObjectList[R]: ...
+    @overload
+    def __get__(self, record: WireObject, owner: type) -> list[R]: ...
+    def __get__(self, record: WireObject | None, owner: type) -> WireObjectList[R] | list[R]:
+        if record is None:
+            return self
+        value = record.raw.get(self._key)
+        if not isinstance(value, list):
+            return []
+        return [self._make(item) for item in value if isinstance(item, dict)]
+
+
+class WireObject:
+    """One object of the protocol. ``raw`` is the dict the server sent, unknown fields included."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self.raw: dict[str, Any] = raw if isinstance(raw, dict) else dict(raw)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WireObject):
+            return NotImplemented
+        return type(self) is type(other) and self.raw == other.raw
+
+    __hash__ = None  # type: ignore[assignment]  # a record is as mutable as its dict
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.raw!r})"
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The ``_meta`` of this object, empty when it has none."""
+        value = self.raw.get("_meta")
+        return value if isinstance(value, dict) else {}

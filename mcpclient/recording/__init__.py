@@ -1,0 +1,1 @@
+"""Recorded sessions: one transcript format for traces, tests and replay."""

@@ -1,0 +1,172 @@
+"""What a server may ask, and who answers: F-API-10 (and F-AUTH-12)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mcpclient.client.answers.elicitation import Elicitation
+from mcpclient.client.answers.handlers import TAKES_ITS_TIME, Handlers, NotOffered, error_answer
+from mcpclient.client.events.observer import Observer
+from mcpclient.errors import (
+    ConnectionLost,
+    HandlerFailed,
+    McpError,
+    PeerError,
+    ProtocolViolation,
+    UsageError,
+)
+from mcpclient.protocol.elicitation import ElicitationRequest
+
+FORM = {
+    "message": "Who?",
+    "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}},
+}
+VISIT = {
+    "mode": "url",
+    "url": "https://example.com/",
+    "elicitationId": "1",
+    "message": "Please visit",
+}
+
+
+def answer(handlers: Handlers, method: str, params: Mapping[str, Any] | None = None) -> Any:
+    return asyncio.run(handlers.answer(method, params or {}))
+
+
+def test_capabilities_are_those_of_the_handlers() -> None:
+    """F-API-10: a capability for each handler given, and nothing else."""
+    assert Handlers().capabilities == {}
+    assert set(Handlers(roots=[]).capabilities) == {"roots"}
+    given = Handlers(sampling=lambda request: "hi", elicitation=lambda request: {}, roots=[])
+    assert set(given.capabilities) == {"sampling", "elicitation", "roots"}
+
+
+def test_each_question_reaches_its_handler() -> None:
+    """F-API-10: by its method; ping is answered without any handler."""
+    handlers = Handlers(elicitation=lambda request: {"name": "Ada"}, roots=["file:///srv"])
+    assert answer(handlers, "roots/list") == {"roots": [{"uri": "file:///srv"}]}
+    assert answer(handlers, "elicitation/create", FORM) == {
+        "action": "accept",
+        "content": {"name": "Ada"},
+    }
+    assert answer(Handlers(), "ping") == {}
+
+
+@pytest.mark.parametrize("method", ["roots/list", "elicitation/create", "vendor/thing", ""])
+def test_what_was_not_offered(method: str) -> None:
+    """F-API-10: anything else is answered -32601."""
+    with pytest.raises(NotOffered, match="does not offer") as caught:
+        answer(Handlers(), method)
+    assert error_answer(caught.value)[0] == -32601
+
+
+def test_a_failing_handler_is_logged_and_tells_the_server_nothing_private(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """F-AUTH-12: the text of the host's exception stays in the host's log."""
+
+    async def fail(request: object) -> dict[str, Any]:
+        raise KeyError("s3cret")
+
+    handlers = Handlers(elicitation=fail)
+    with caplog.at_level(logging.ERROR, "mcpclient.client"), pytest.raises(HandlerFailed) as caught:
+        answer(handlers, "elicitation/create", FORM)
+    code, text, data = error_answer(caught.value)
+    assert (code, data) == (-32603, None)
+    assert "s3cret" not in text
+    assert "s3cret" in caplog.text
+
+
+def test_what_is_logged_of_a_servers_words_is_harmless(caplog: pytest.LogCaptureFixture) -> None:
+    """F-SHOW-3: the reason may quote what the server asked for."""
+
+    class Quoting:
+        async def answer(self, params: Mapping[str, Any], server: str) -> Mapping[str, Any]:
+            raise HandlerFailed("elicitation/create", "there is no field \x1b[2J")
+
+    handlers = Handlers()
+    handlers._answerers["elicitation/create"] = Quoting()  # type: ignore[assignment]
+    with pytest.raises(HandlerFailed, match="\x1b"):
+        answer(handlers, "elicitation/create", FORM)
+    assert r"no field \x1b[2J" in caplog.text and "\x1b" not in caplog.text
+    with pytest.raises(NotOffered, match=r"'a\\x1bb'"):
+        answer(handlers, "a\x1bb")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (PeerError(-1, "no", {"why": 1}), (-1, "no", {"why": 1})),
+        (HandlerFailed("roots/list", "it said no", -5), (-5, "it said no", None)),
+        (NotOffered("never heard of it"), (-32601, "never heard of it", None)),
+        (ProtocolViolation("bad params"), (-32602, "bad params", None)),
+        (ConnectionLost("s3cret"), (-32603, "the client could not answer", None)),
+        (UsageError("s3cret"), (-32603, "the client could not answer", None)),
+    ],
+)
+def test_what_the_server_is_told(error: McpError, told: tuple[int, str, Any]) -> None:
+    """F-API-10: every failure has a code, and nothing of the client's inside gets out."""
+    assert error_answer(error) == told
+
+
+def test_visits() -> None:
+    """F-API-10: visits to URLs go through the elicitation handler, if there is one for them."""
+
+    def agrees(request: object) -> bool:
+        return True
+
+    assert not asyncio.run(Handlers().visit([VISIT]))
+    assert asyncio.run(Handlers(elicitation=Elicitation(url=agrees)).visit([VISIT]))
+    declines = Handlers(elicitation=Elicitation(url=lambda request: False))
+    assert not asyncio.run(declines.visit([VISIT]))
+
+
+def test_a_visit_that_fails(caplog: pytest.LogCaptureFixture) -> None:
+    """F-API-10: logged as any other failing handler."""
+
+    def fail(request: object) -> bool:
+        raise KeyError("s3cret")
+
+    handlers = Handlers(elicitation=Elicitation(url=fail))
+    with caplog.at_level(logging.ERROR, "mcpclient.client"), pytest.raises(HandlerFailed):
+        asyncio.run(handlers.visit([VISIT]))
+    assert "s3cret" in caplog.text
+
+
+def test_roots_may_change_where_there_are_some() -> None:
+    """F-API-10: a capability that was not declared cannot be had later."""
+    handlers = Handlers(roots=[])
+    handlers.set_roots(["file:///new"])
+    assert answer(handlers, "roots/list") == {"roots": [{"uri": "file:///new"}]}
+    with pytest.raises(UsageError):
+        Handlers().set_roots([])
+
+
+def test_a_connection_is_served() -> None:
+    """F-API-10: a user is told who asks, and what the era allows is declared."""
+    heard: list[str] = []
+
+    def form(request: ElicitationRequest) -> dict[str, str]:
+        heard.append(request.server)
+        return {"name": "Ada"}
+
+    handlers = Handlers(elicitation=form, roots=[])
+    observers: list[Observer] = []
+    handlers.attach("https://h/", observers)
+    assert len(observers) == 1
+    answer(handlers, "elicitation/create", FORM)
+    assert heard == ["https://h/"]
+    assert handlers.handshake_capabilities == {"roots": {"listChanged": True}}
+    Handlers().attach("x", observers)
+    assert len(observers) == 1
+    assert Handlers().handshake_capabilities == {}
+
+
+def test_whom_a_human_is_asked() -> None:
+    """F-API-7: these two stop the clocks."""
+    assert {"elicitation/create", "sampling/createMessage"} == TAKES_ITS_TIME

@@ -1,0 +1,298 @@
+"""Answers to the server's own requests, and what may come between."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mcpclient import SamplingRequest
+from mcpclient.client.answers.handlers import Handlers
+from mcpclient.errors import ConnectionLost, McpError, SessionExpired, UsageError
+from mcpclient.jsonrpc.messages import Message
+from mcpclient.protocol.era import EraRules
+from tests.client.link.test_session import HANDSHAKE as ERA
+from tests.client.link.test_session import STATELESS, Bench, now, on_bench, turn
+from tests.client.scripted_server import HANDSHAKE, ScriptedServer, turns
+from tests.support.virtual_time import run
+
+ASKED: dict[str, Any] = {"messages": [], "maxTokens": 1}
+
+
+def test_an_answer_that_json_cannot_carry() -> None:
+    """F-API-10: the server gets an error instead, and the caller hears of it."""
+    errors: list[McpError] = []
+    server = ScriptedServer(version=HANDSHAKE)
+
+    async def session() -> None:
+        def handler(request: SamplingRequest) -> Any:
+            return {"content": {"type": "text", "text": "x", "annotations": {1, 2}}}
+
+        async with server.client(sampling=handler, on_error=errors.append) as client:
+            reply = await server.ask(1, "sampling/createMessage", **ASKED)
+            assert reply["error"]["code"] == -32603
+            assert client.is_connected
+
+    run(session())
+    assert [type(error) for error in errors] == [UsageError]
+
+
+def test_a_handler_that_waited_for_something_cancelled() -> None:
+    """F-API-10: nobody cancelled the request itself, so it is answered."""
+    server = ScriptedServer(version=HANDSHAKE)
+
+    async def session() -> None:
+        async def handler(request: SamplingRequest) -> Any:
+            inner = asyncio.get_running_loop().create_future()
+            inner.cancel()
+            await inner
+
+        async with server.client(sampling=handler):
+            reply = await server.ask(1, "sampling/createMessage", **ASKED)
+            assert reply["error"] == {"code": -32603, "message": "cancelled"}
+
+    run(session())
+
+
+@pytest.mark.parametrize("method", ["sampling/createMessage", "elicitation/create"])
+def test_clocks_stand_still_while_the_server_waits_for_us(method: str) -> None:
+    """F-API-7: and run again afterwards."""
+    server = ScriptedServer({"tools/call": lambda params: None}, version=HANDSHAKE)
+
+    async def session() -> None:
+        async def slow(request: Any) -> None:
+            await asyncio.sleep(100)
+
+        async with server.client(sampling=slow, elicitation=slow) as client:
+            loop = asyncio.get_running_loop()
+            started = loop.time()
+            call = asyncio.ensure_future(client.call_tool("t", timeout=5))
+            await turns()
+            form = {"message": "m", "requestedSchema": {"type": "object", "properties": {}}}
+            await server.ask(1, method, **ASKED, **form)
+            assert not call.done()
+            with pytest.raises(McpError, match="no answer within 5 s"):
+                await call
+            assert loop.time() - started == pytest.approx(105)
+
+    run(session())
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "reason"),
+    [
+        ("elicitation/create", {}, "without a requestedSchema"),
+        ("elicitation/create", {"requestedSchema": {"properties": {}}}, "without a message"),
+        ("elicitation/create", {"message": 5, "requestedSchema": {"properties": {}}}, "a message"),
+        ("elicitation/create", {"message": "m", "mode": "voice"}, "was not declared"),
+        ("sampling/createMessage", {"messages": "hello", "maxTokens": 1}, "without messages"),
+        ("sampling/createMessage", {"messages": ["hello"], "maxTokens": 1}, "without messages"),
+        ("sampling/createMessage", {"messages": [{"role": "user"}]}, "without messages"),
+    ],
+)
+def test_params_that_a_method_does_not_take(
+    method: str, params: dict[str, Any], reason: str
+) -> None:
+    """F-WIRE-2, F-API-10: InvalidParams, in words of this library's own; nobody is asked."""
+    server = ScriptedServer(version=HANDSHAKE)
+    asked: list[Any] = []
+
+    async def session() -> None:
+        async with server.client(sampling=asked.append, elicitation=asked.append):
+            reply = await asyncio.wait_for(server.ask(1, method, **params), 1)
+            assert reply["error"]["code"] == -32602
+            assert reason in reply["error"]["message"]
+
+    run(session())
+    assert asked == []
+
+
+def test_an_unknown_request_and_a_ping() -> None:
+    """F-API-10."""
+    server = ScriptedServer(version=HANDSHAKE)
+
+    async def session() -> None:
+        async with server.client():
+            assert (await server.ask(1, "ping"))["result"] == {}
+            assert (await server.ask(2, "roots/list"))["error"]["code"] == -32601
+
+    run(session())
+
+
+# In one session
+
+
+@pytest.mark.parametrize("room", [0, 1])
+def test_what_is_not_a_valid_request_takes_room_like_any_other(
+    room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-WIRE-2: it is refused once, and not while there are too many to answer."""
+    monkeypatch.setattr("mcpclient.client.answers.inbound_requests._MAX_ANSWERING", room)
+
+    async def work(bench: Bench) -> None:
+        for _ in range(2):
+            bench.session.message_received({"id": 7, "method": 5})
+        await turn()
+        assert [answer["error"]["code"] for answer in bench.wire.sent] == [-32600] * room
+        assert len(bench.errors) == 2
+
+    on_bench(work)
+
+
+@pytest.mark.parametrize("era", [ERA, STATELESS])
+def test_what_a_server_calls_things_is_quoted_and_cut(era: EraRules) -> None:
+    """F-SHOW-3: it may come to a terminal, and be as long as a message."""
+
+    async def work(bench: Bench) -> None:
+        for method in ("a\x1b[2J\n", "m" * 10**6):
+            for _ in range(2):  # the second time, its id is in use
+                bench.session.message_received({"id": "i" * 10**6, "method": method})
+            bench.session.message_received({"id": 1, "method": method, "params": 1})
+        await turn()
+        texts = [str(error) for error in bench.errors]
+        texts += [answer["error"]["message"] for answer in bench.wire.sent]
+        assert all(text.isprintable() and len(text) < 400 for text in texts)
+        assert any(r"'a\x1b[2J\n'" in text for text in texts)
+
+    on_bench(work, era)
+
+
+@pytest.mark.parametrize("begins", [False, True])
+def test_what_a_session_asked_is_not_answered_in_the_next(begins: bool) -> None:
+    """F-HTTP-6, F-API-10: the same id may mean another question there."""
+    asked: list[int] = []
+    ended: list[int] = []
+
+    async def sampling(request: Any) -> str:
+        asked.append(request.max_tokens)
+        try:
+            await asyncio.sleep(10)
+        finally:
+            ended.append(request.max_tokens)
+        return "hi"
+
+    async def work(bench: Bench) -> None:
+        question = {"messages": [], "maxTokens": 1}
+        ask = {"id": 0, "method": "sampling/createMessage", "params": question}
+        bench.session.message_received(ask)
+        await turn()
+        expiry = SessionExpired(404, {}, b"")
+        if begins:
+            bench.session.begin_anew()
+            assert (bench.session.expired, bench.deaf) == (None, [])
+        else:
+            bench.session.channel_lost(expiry)
+            assert (bench.session.expired, bench.deaf) == (expiry, [expiry])
+        bench.session.message_received({**ask, "params": {**question, "maxTokens": 2}})
+        await turn()
+        assert (asked, ended, bench.wire.sent) == ([1, 2], [1], [])
+        await asyncio.sleep(11)
+        (answer,) = bench.wire.sent
+        assert answer["id"] == 0 and "result" in answer
+
+    on_bench(work, handlers=Handlers(sampling=sampling))
+
+
+@pytest.mark.parametrize("request_id", [7, "seven"])
+@pytest.mark.parametrize("era", [ERA, None])
+def test_requests_of_the_server_are_answered(request_id: Any, era: EraRules | None) -> None:
+    """F-API-10"""
+
+    async def work(bench: Bench) -> None:
+        for method in ("ping", "vendor/unknown"):
+            message = {"id": request_id, "method": method, "params": None}
+            bench.session.message_received(message)
+            await turn()
+        pong, refusal = bench.wire.sent
+        assert pong == {"jsonrpc": "2.0", "id": request_id, "result": {}}
+        assert (refusal["id"], refusal["error"]["code"]) == (request_id, -32601)
+
+    on_bench(work, era)
+
+
+def test_a_request_of_the_server_that_comes_again_is_answered_once() -> None:
+    """F-API-10: ids are unique while an answer is due; afterwards nothing is remembered."""
+
+    async def work(bench: Bench) -> None:
+        for _ in range(3):
+            bench.session.message_received({"id": 7, "method": "ping"})
+        await turn()
+        assert len(bench.wire.sent) == 1
+        assert [str(error) for error in bench.errors] == [
+            "the server sent request 'ping' with the id 7 again"
+        ] * 2
+        bench.session.message_received({"id": 7, "method": "ping"})
+        await turn()
+        assert len(bench.wire.sent) == 2
+
+    on_bench(work)
+
+
+def test_so_many_requests_of_the_server_are_answered_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-API-10: a flood of them costs no memory."""
+    monkeypatch.setattr("mcpclient.client.answers.inbound_requests._MAX_ANSWERING", 2)
+
+    async def work(bench: Bench) -> None:
+        for number in range(5):
+            bench.session.message_received({"id": number, "method": "ping"})
+        await turn()
+        assert [message["id"] for message in bench.wire.sent] == [0, 1]
+        assert len(bench.errors) == 3
+        assert "too many answers" in str(bench.errors[0])
+
+    on_bench(work)
+
+
+def test_the_server_may_cancel_what_it_asked() -> None:
+    """F-API-10"""
+
+    async def work(bench: Bench) -> None:
+        bench.wire.on_send = lambda message: asyncio.sleep(1000)
+        bench.session.message_received({"id": "a", "method": "ping"})
+        await asyncio.sleep(1)
+        for request_id in ("unknown", [1], None, "a"):
+            params = {"requestId": request_id}
+            bench.session.message_received({"method": "notifications/cancelled", "params": params})
+        await turn()
+        assert not bench.errors
+        assert len(bench.notifications) == 4
+
+    on_bench(work)
+
+
+@pytest.mark.parametrize("error", [ConnectionLost("gone"), UsageError("not JSON")])
+def test_an_answer_that_cannot_be_sent_is_reported(error: McpError) -> None:
+    """F-API-20"""
+
+    async def work(bench: Bench) -> None:
+        def fail(message: Message) -> None:
+            bench.wire.on_send = lambda message: None
+            raise error
+
+        bench.wire.on_send = fail
+        bench.session.message_received({"id": 1, "method": "ping"})
+        await turn()
+        assert bench.errors == [error]
+
+    on_bench(work)
+
+
+def test_closing_cancels_the_handlers_that_still_run() -> None:
+    """F-LIFE-6, F-API-10"""
+
+    async def ask(params: Any) -> Any:
+        await asyncio.sleep(1000)
+
+    async def work(bench: Bench) -> None:
+        params = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
+        message = {"id": 1, "method": "elicitation/create", "params": params}
+        bench.session.message_received(message)
+        await turn()
+        await bench.session.close(5)
+        assert now() == 0
+        assert bench.wire.sent == []
+
+    on_bench(work, handlers=Handlers(elicitation=ask))

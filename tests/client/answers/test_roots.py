@@ -1,0 +1,141 @@
+"""Roots, as given and as a server sees them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient.client.answers.roots import RootsAnswerer
+from mcpclient.errors import HandlerFailed, UsageError
+from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer, turns
+from tests.support.virtual_time import run
+
+
+def roots_of(given: Any) -> list[dict[str, Any]]:
+    roots: list[dict[str, Any]] = asyncio.run(RootsAnswerer(given).answer({}, ""))["roots"]
+    return roots
+
+
+def test_paths_become_uris(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-10: absolute, and without detours."""
+    monkeypatch.chdir(tmp_path)
+    here = Path.cwd().as_uri()
+    given = [tmp_path, "a b", "x/../y", Path("z")]
+    expected = [f"{here}/a%20b", f"{here}/y", f"{here}/z"]
+    assert [root["uri"] for root in roots_of(given)] == [tmp_path.as_uri(), *expected]
+
+
+def test_uris_and_mappings_stay_what_they_are() -> None:
+    """F-API-10: a name and metadata travel along."""
+    named = {"uri": "file:///srv/x", "name": "X", "_meta": {"a": 1}}
+    assert roots_of(["file:///srv", named]) == [{"uri": "file:///srv"}, named]
+    assert roots_of([]) == []
+
+
+def test_a_single_root_may_stand_alone() -> None:
+    assert roots_of("file:///srv") == roots_of({"uri": "file:///srv"}) == [{"uri": "file:///srv"}]
+
+
+@pytest.mark.parametrize(
+    ("root", "reason"),
+    [
+        ("https://example.com/", "begins with file://"),
+        ("file:///srv/../etc", "has no .. in it"),
+        ("file:///srv/%2e%2e/etc", "has no .. in it"),
+        ({"uri": "/srv"}, "begins with file://"),
+        ({"name": "x"}, "has a uri"),
+        (7, "not 7"),
+    ],
+)
+def test_what_is_no_root(root: Any, reason: str) -> None:
+    """F-API-10: told to the caller at once."""
+    with pytest.raises(UsageError, match=reason):
+        RootsAnswerer([root])
+
+
+def test_what_is_no_list_of_roots() -> None:
+    with pytest.raises(UsageError, match="list of paths"):
+        RootsAnswerer(7)  # type: ignore[arg-type]
+
+
+async def later() -> list[str]:
+    return ["file:///later"]
+
+
+@pytest.mark.parametrize("function", [later, lambda: ["file:///later"]])
+def test_a_function_is_asked_each_time(function: Any) -> None:
+    assert roots_of(function) == [{"uri": "file:///later"}]
+
+
+def failing() -> list[str]:
+    raise OSError("/home/secret")
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (failing, "raised OSError"),
+        (lambda: ["http://x"], "not a root"),
+        (lambda: None, "not a root"),
+    ],
+)
+def test_a_function_that_fails(function: Any, reason: str) -> None:
+    """F-API-10: an error for the server, without what went wrong here."""
+    with pytest.raises(HandlerFailed) as caught:
+        roots_of(function)
+    assert reason in caught.value.reason
+    assert "secret" not in caught.value.reason
+
+
+def test_changing_them_in_a_session() -> None:
+    """F-API-10: the server is told, and asks again (handshake era)."""
+    server = ScriptedServer(version=HANDSHAKE)
+
+    async def session() -> None:
+        async with server.client(roots=[]) as client:
+            declared = server.sent("initialize")[0]["capabilities"]
+            assert declared == {"roots": {"listChanged": True}}
+            await client.set_roots(["file:///new"])
+            await turns()
+            assert len(server.sent("notifications/roots/list_changed")) == 1
+            reply = await server.ask(1, "roots/list")
+            assert reply["result"] == {"roots": [{"uri": "file:///new"}]}
+            with pytest.raises(UsageError, match="not 7"):
+                await client.set_roots([7])  # type: ignore[list-item]
+
+    run(session())
+
+
+def test_changing_them_between_calls() -> None:
+    """F-API-10: the stateless era has no such notification, and nothing to announce."""
+
+    def call(params: Any) -> dict[str, Any]:
+        if "inputResponses" in params:
+            return {"content": [], "structuredContent": params["inputResponses"]}
+        requests = {"r": {"method": "roots/list"}}
+        return {"resultType": "input_required", "inputRequests": requests}
+
+    server = ScriptedServer({"tools/call": call}, version=STATELESS)
+
+    async def session() -> None:
+        async with server.client(roots=["file:///old"]) as client:
+            await client.set_roots(["file:///new"])
+            result = await client.call_tool("ask")
+            assert result.structured == {"r": {"roots": [{"uri": "file:///new"}]}}
+            meta = server.sent("tools/call")[0]["_meta"]
+            assert meta["io.modelcontextprotocol/clientCapabilities"] == {"roots": {}}
+            assert not server.sent("notifications/roots/list_changed")
+
+    run(session())
+
+
+def test_roots_that_were_not_declared() -> None:
+    async def session() -> None:
+        async with ScriptedServer().client() as client:
+            with pytest.raises(UsageError, match="given before"):
+                await client.set_roots([])
+
+    run(session())

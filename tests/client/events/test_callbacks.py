@@ -1,0 +1,267 @@
+"""The caller's callbacks: F-API-7 and F-API-20 (and pains 34 and 50)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from mcpclient.client.events.callbacks import BackgroundTasks, OrderedCallback
+from tests.support.virtual_time import run
+
+
+def test_a_plain_function_runs_at_once() -> None:
+    """F-API-7: no task, no delay; ``on_progress=print`` is a callback."""
+
+    async def main() -> None:
+        heard: list[tuple[Any, ...]] = []
+        tasks = BackgroundTasks()
+        callback = OrderedCallback(lambda *arguments: heard.append(arguments), tasks)
+        callback(1)
+        callback(2, "b")
+        assert heard == [(1,), (2, "b")]
+        await callback.finish(None)
+        assert len(asyncio.all_tasks()) == 1
+
+    run(main())
+
+
+def test_coroutines_run_in_order_one_at_a_time() -> None:
+    """F-API-7: progress is heard in order, however long each callback takes."""
+
+    async def main() -> None:
+        heard: list[str] = []
+        gates = [asyncio.Event() for _ in range(3)]
+
+        async def slow(number: int) -> None:
+            heard.append(f"begin {number}")
+            await gates[number].wait()
+            heard.append(f"end {number}")
+
+        callback = OrderedCallback(slow, BackgroundTasks())
+        for number in range(3):
+            callback(number)
+        for gate in reversed(gates):
+            gate.set()
+        await callback.finish(None)
+        assert heard == ["begin 0", "end 0", "begin 1", "end 1", "begin 2", "end 2"]
+        callback(0)
+        await callback.finish(None)
+        assert heard[-1] == "end 0"
+
+    run(main())
+
+
+def test_a_callback_that_is_too_slow_misses_the_oldest_calls(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """F-API-20: memory is bounded; the log says so, once."""
+    monkeypatch.setattr("mcpclient.client.events.callbacks._MOST_WAITING", 3)
+
+    async def main() -> None:
+        heard: list[int] = []
+
+        async def slow(number: int) -> None:
+            await asyncio.sleep(1)
+            heard.append(number)
+
+        callback = OrderedCallback(slow, BackgroundTasks())
+        for number in range(8):
+            callback(number)
+        await callback.finish(None)
+        assert heard == [0, 5, 6, 7]
+
+    run(main())
+    assert caplog.text.count("misses the oldest calls") == 1
+
+
+def test_a_function_that_is_a_coroutine_at_times() -> None:
+    """F-API-20: any awaitable counts, and plain calls wait for the ones before."""
+
+    async def main() -> None:
+        heard: list[int] = []
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def mixed(number: int) -> object:
+            heard.append(number)
+            return future if number == 0 else None
+
+        callback = OrderedCallback(mixed, BackgroundTasks())
+        for number in range(3):
+            callback(number)
+        assert heard == [0]
+        future.set_result(None)
+        await callback.finish(None)
+        assert heard == [0, 1, 2]
+
+    run(main())
+
+
+def test_a_callback_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    """F-API-20: plain or async, an exception is logged and the next call is made."""
+
+    async def main() -> None:
+        heard: list[int] = []
+
+        def plain(number: int) -> None:
+            heard.append(number)
+            raise ValueError("plain trouble")
+
+        async def later(number: int) -> None:
+            heard.append(number)
+            raise ValueError("async trouble")
+
+        tasks = BackgroundTasks()
+        for function in (plain, later):
+            callback = OrderedCallback(function, tasks)
+            callback(1)
+            callback(2)
+            await callback.finish(None)
+        assert heard == [1, 2, 1, 2]
+
+    with caplog.at_level(logging.ERROR, "mcpclient.client"):
+        run(main())
+    assert caplog.text.count("ValueError: plain trouble") == 2
+    assert caplog.text.count("ValueError: async trouble") == 2
+
+
+def test_a_callback_may_call_itself() -> None:
+    """F-API-10: what a coroutine callback sets off is heard after it."""
+
+    async def main() -> None:
+        heard: list[int] = []
+
+        async def function(number: int) -> None:
+            if number < 3:
+                callback(number + 1)
+            heard.append(number)
+
+        callback = OrderedCallback(function, BackgroundTasks())
+        callback(1)
+        await callback.finish(None)
+        assert heard == [1, 2, 3]
+
+    run(main())
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+def test_the_end_of_the_session_ends_the_callback(steps: int) -> None:
+    """F-LIFE-6: also in the turn in which it was called, and with no coroutine left unawaited."""
+
+    async def main() -> None:
+        async def endless(_: int) -> None:
+            await asyncio.Event().wait()
+
+        tasks = BackgroundTasks()
+        callback = OrderedCallback(endless, tasks)
+        callback(1)
+        callback(2)
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        tasks.cancel()
+        await callback.finish(None)
+        await tasks.wait(5)
+        await asyncio.sleep(0)
+        assert len(asyncio.all_tasks()) == 1
+        # Not stuck behind a task that is gone.
+        later = asyncio.Event()
+        again = OrderedCallback(later.set, BackgroundTasks())
+        again()
+        assert later.is_set()
+
+    run(main())
+
+
+def test_a_callback_works_on_after_a_cancelled_call() -> None:
+    """F-API-20: a task cancelled before its first step leaves the callback usable."""
+
+    async def main() -> None:
+        heard: list[int] = []
+
+        async def function(number: int) -> None:
+            heard.append(number)
+
+        tasks = BackgroundTasks()
+        callback = OrderedCallback(function, tasks)
+        callback(1)
+        tasks.cancel()
+        await tasks.wait(5)
+        await asyncio.sleep(0)
+        callback(2)
+        await callback.finish(None)
+        assert heard == [2]
+
+    run(main())
+
+
+def test_a_group_cancels_all_but_the_one_that_asks() -> None:
+    """F-LIFE-5: a callback may close its own client."""
+
+    async def main() -> None:
+        tasks = BackgroundTasks()
+        reached: list[str] = []
+
+        async def waits() -> None:
+            await asyncio.Event().wait()
+
+        async def closes() -> None:
+            tasks.cancel()
+            await tasks.wait(5)
+            reached.append("end")
+
+        other = tasks.start(waits())
+        await tasks.start(closes())
+        assert other.cancelled()
+        assert reached == ["end"]
+        await tasks.wait(0)
+
+    run(main())
+
+
+def test_an_escaped_exception_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """F-API-20: no failure of a background task is lost, and none stops anything else."""
+
+    async def main() -> None:
+        async def fails() -> None:
+            raise ValueError("background trouble")
+
+        tasks = BackgroundTasks()
+        task = tasks.start(fails())
+        await asyncio.wait({task})
+        await asyncio.sleep(0)
+
+    with caplog.at_level(logging.ERROR, "mcpclient.client"):
+        run(main())
+    assert "background trouble" in caplog.text
+
+
+def test_waiting_is_bounded() -> None:
+    """F-LIFE-6: a task that will not end holds nobody up."""
+
+    async def main() -> None:
+        release = asyncio.Event()
+
+        async def stubborn() -> None:
+            while not release.is_set():
+                try:
+                    await release.wait()
+                except asyncio.CancelledError:
+                    continue
+
+        tasks = BackgroundTasks()
+        task = tasks.start(stubborn())
+        await asyncio.sleep(0)
+        tasks.cancel()
+        await tasks.wait(0.01)
+        assert not task.done()
+        release.set()
+        await task
+
+    run(main())
+
+
+def test_cancelling_outside_of_any_loop() -> None:
+    """F-LIFE-5: a client may be dropped when there is no loop any more."""
+    BackgroundTasks().cancel()

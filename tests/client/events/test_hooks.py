@@ -1,0 +1,94 @@
+"""F-SHOW-7: telemetry hooks, with a trace context that passes through unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+import mcpclient
+from mcpclient.client.events.hooks import Hooks
+from mcpclient.transports.inprocess import InProcessTransport, serve_function
+from tests.support.virtual_time import run
+
+
+def answer(method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    if method == "initialize":
+        return {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "serverInfo": {"name": "hooked", "version": "7"},
+        }
+    if params.get("name") == "missing":
+        raise mcpclient.PeerError(-32602, "no such tool")
+    return {"content": [], "isError": params.get("name") == "failing"}
+
+
+def session_with(hooks: Hooks, *tools: str) -> None:
+    async def session() -> None:
+        async with mcpclient.connect(
+            InProcessTransport(serve_function(answer)), hooks=hooks, protocol_version="2025-11-25"
+        ) as client:
+            for tool in tools:
+                await client.call_tool(tool, trace={"span": tool})
+
+    run(session())
+
+
+def test_connecting_and_calling_are_reported() -> None:
+    told: list[dict[str, Any]] = []
+    hooks = Hooks(
+        on_connect=lambda **facts: told.append(facts),
+        on_tool_call=lambda **facts: told.append(facts),
+    )
+    session_with(hooks, "good", "failing")
+    server = "in-process serve"
+    assert told[0] == {
+        "server": server,
+        "transport": "in-process",
+        "server_name": "hooked",
+        "server_version": "7",
+        "tool_count": None,
+    }
+    latencies = [facts.pop("latency_ms") for facts in told[1:]]
+    assert all(latency >= 0 for latency in latencies)
+    assert told[1:] == [
+        {"server": server, "tool": "good", "is_error": False, "trace": {"span": "good"}},
+        {"server": server, "tool": "failing", "is_error": True, "trace": {"span": "failing"}},
+    ]
+
+
+def test_a_failing_call_is_reported_and_raised() -> None:
+    told: list[dict[str, Any]] = []
+    with pytest.raises(mcpclient.PeerError) as raised:
+        session_with(Hooks(on_error=lambda **facts: told.append(facts)), "missing")
+    assert told == [
+        {
+            "server": "in-process serve",
+            "phase": "request",
+            "error": raised.value,
+            "trace": {"span": "missing"},
+        }
+    ]
+
+
+def test_failing_to_connect_is_reported_and_raised() -> None:
+    told: list[dict[str, Any]] = []
+
+    async def connect() -> None:
+        await mcpclient.connect(
+            ["/no/such/command"], hooks=Hooks(on_error=lambda **facts: told.append(facts))
+        )
+
+    with pytest.raises(mcpclient.CommandNotFound) as raised:
+        run(connect())
+    assert [(facts["phase"], facts["error"]) for facts in told] == [("connect", raised.value)]
+
+
+def test_a_hook_that_fails_is_logged_and_harms_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(**facts: Any) -> None:
+        raise ValueError("telemetry is down")
+
+    session_with(Hooks(on_connect=broken, on_tool_call=broken), "good")
+    assert caplog.text.count("ValueError: telemetry is down") == 2

@@ -1,0 +1,494 @@
+"""Connecting: which era, in which order, over which transport, and what is left when it fails."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from mcpclient.client.client import Client
+from mcpclient.client.link import connection
+from mcpclient.errors import (
+    CallTimeout,
+    ClientClosed,
+    CommandNotFound,
+    ConnectionLost,
+    HttpError,
+    McpError,
+    PeerError,
+    ProcessExited,
+    SessionExpired,
+)
+from mcpclient.net.process.server_process import StopLadder
+from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
+from tests.support.http_server import Answer, Handler, HttpServer, Request
+from tests.support.mcp_http import StreamableEndpoint
+from tests.support.mcp_server import McpServer
+from tests.support.virtual_time import run
+
+STDIO = [
+    sys.executable,
+    "-S",
+    "-E",
+    str(Path(__file__).parent.parent.parent / "servers" / "mcp_stdio.py"),
+]
+QUICK = StopLadder(close_input=0.3, terminate=0.3)
+
+
+@pytest.fixture(autouse=True)
+def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "_eras", {})
+
+
+def client_of(server: McpServer, **options: Any) -> Client:
+    """Return a client of an in-process server, not yet connected."""
+
+    async def serve(end: ServerEnd) -> None:
+        async for message in end:
+            server.receive(message, end.send)
+
+    return Client(InProcessTransport(serve), **options)
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def stall(request: Request, answer: Answer) -> None:
+    await answer.stall()
+
+
+# Over HTTP
+
+
+@asynccontextmanager
+async def http(routes: Mapping[str, Handler]) -> AsyncIterator[HttpServer]:
+    async with HttpServer(routes) as server:
+        yield server
+        await asyncio.sleep(50)
+        assert server.open_connections == 0
+
+
+def methods(server: HttpServer) -> list[str]:
+    """What arrived: the JSON-RPC methods, and the HTTP method where there is none."""
+    return [
+        request.message.get("method", "answer") if request.body else request.method
+        for request in server.requests
+    ]
+
+
+def test_the_verdict_is_remembered_for_the_next_connection() -> None:
+    """F-LIFE-3"""
+
+    async def main() -> None:
+        async with http(StreamableEndpoint(McpServer()).routes) as server:
+            for _ in range(2):
+                async with Client(str(server.url())):
+                    pass
+            assert methods(server).count("server/discover") == 1
+            assert methods(server).count("initialize") == 2
+
+    run(main())
+
+
+def test_a_pinned_version_is_no_verdict() -> None:
+    """F-LIFE-3: the next client is to have the newest version again."""
+
+    async def main() -> None:
+        async with http(StreamableEndpoint(McpServer("both")).routes) as server:
+            async with Client(str(server.url()), protocol_version="2025-06-18") as client:
+                assert client.protocol_version == "2025-06-18"
+            async with Client(str(server.url())) as client:
+                assert client.protocol_version == "2026-07-28"
+
+    run(main())
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "_REMEMBERED_ERAS", 3)
+
+    async def main() -> None:
+        for _ in range(5):
+            async with client_of(McpServer()):
+                assert len(connection._eras) <= 3
+
+    run(main())
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13, 21, 34, 55])
+def test_cancelling_a_connect_leaves_nothing(turns: int) -> None:
+    """F-LIFE-5: at whichever turn of the loop; the guard of the suite looks for what is left."""
+    routes = StreamableEndpoint(McpServer(), session="s", listens=True).routes
+
+    async def main() -> None:
+        async with http(routes) as server:
+            client = Client(str(server.url()))
+            connecting = asyncio.ensure_future(client.connect())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            connecting.cancel()
+            await asyncio.wait({connecting})
+            assert connecting.cancelled() or client.is_connected
+            await client.close()
+
+    run(main())
+
+
+def test_closing_while_it_connects_ends_that() -> None:
+    """F-LIFE-5: in any order."""
+
+    async def main() -> None:
+        async with http({"POST /mcp": stall, "GET /mcp": stall}) as server:
+            client = Client(str(server.url()))
+            connecting = asyncio.ensure_future(client.connect())
+            await asyncio.sleep(1)
+            await client.close()
+            with pytest.raises(ClientClosed):
+                await connecting
+            assert now() == 1
+            assert not client.is_connected
+
+    run(main())
+
+
+def test_connecting_at_once_from_many_tasks_is_one_connection() -> None:
+    """F-LIFE-5"""
+    server = McpServer()
+
+    async def main() -> None:
+        client = client_of(server)
+        await asyncio.gather(*(client.connect() for _ in range(10)))
+        await client.connect()
+        assert server.received_methods().count("initialize") == 1
+        await client.close()
+
+    run(main())
+
+
+def test_a_client_can_connect_again_after_a_failure_and_after_closing() -> None:
+    """F-LIFE-5"""
+    server = McpServer()
+    server.answers["initialize"] = {"error": {"code": -32603, "message": "not today"}}
+
+    async def main() -> None:
+        client = client_of(server)
+        with pytest.raises(PeerError, match="not today"):
+            await client.connect()
+        server.answers.clear()
+        for _ in range(2):
+            await client.connect()
+            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
+            await client.close()
+        with pytest.raises(ClientClosed):
+            await client.ping()
+
+    run(main())
+
+
+# Expired sessions
+
+
+def expiring() -> tuple[StreamableEndpoint, McpServer]:
+    server = McpServer()
+    return StreamableEndpoint(server, session="one"), server
+
+
+def test_an_expired_session_is_renewed_once_for_all_calls() -> None:
+    """F-HTTP-6, pain 3: and each call is repeated once."""
+    service, server = expiring()
+
+    async def main() -> None:
+        async with http(service.routes) as web, Client(str(web.url())) as client:
+            service.session = "two"
+            web.requests.clear()
+            calls = (client.call_tool("echo", {"text": str(number)}) for number in range(20))
+            results = await asyncio.gather(*calls)
+            assert [result.text for result in results] == [str(number) for number in range(20)]
+            assert methods(web).count("initialize") == 1
+            assert methods(web).count("tools/call") == 40
+            assert len(server.messages("tools/call")) == 20
+
+    run(main())
+
+
+def test_a_session_that_expires_at_once_again_is_an_error() -> None:
+    """F-HTTP-6: repeated once, not for ever."""
+    service, _ = expiring()
+
+    async def refuse_calls(request: Request, answer: Answer) -> None:
+        if request.message.get("method") == "tools/call":
+            answer.full(404)
+        else:
+            await service.post(request, answer)
+
+    async def main() -> None:
+        routes = {**service.routes, "POST /mcp": refuse_calls}
+        async with http(routes) as web, Client(str(web.url())) as client:
+            with pytest.raises(SessionExpired):
+                await client.call_tool("echo", {"text": "x"})
+            assert methods(web).count("tools/call") == 2
+            assert methods(web).count("initialize") == 2
+            await client.ping()
+
+    run(main())
+
+
+def test_a_renewal_that_fails_fails_for_all_that_share_it() -> None:
+    """F-HTTP-6: twenty calls do not try twenty times."""
+    service, _ = expiring()
+
+    async def refuse(request: Request, answer: Answer) -> None:
+        if request.message["method"] == "initialize":
+            answer.full(503)
+        else:
+            await service.post(request, answer)
+
+    async def main() -> None:
+        async with http(service.routes) as web, Client(str(web.url())) as client:
+            service.session = "two"
+            web.routes["POST /mcp"] = refuse
+            web.requests.clear()
+            calls = (client.call_tool("echo", {"text": "x"}) for _ in range(20))
+            errors = await asyncio.gather(*calls, return_exceptions=True)
+            assert all(isinstance(error, HttpError) for error in errors)
+            assert methods(web).count("initialize") == 1
+            web.routes["POST /mcp"] = service.post
+            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
+
+    run(main())
+
+
+def test_a_session_of_an_unknown_version_can_be_renewed_too() -> None:
+    """F-HTTP-6, F-LIFE-1"""
+    service = StreamableEndpoint(McpServer(version="2099-01-01"), session="one")
+
+    async def main() -> None:
+        async with http(service.routes) as web, Client(str(web.url())) as client:
+            service.session = "two"
+            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
+
+    run(main())
+
+
+def test_the_channel_of_a_renewed_session_is_opened_again() -> None:
+    """F-HTTP-6, F-HTTP-4"""
+    service = StreamableEndpoint(McpServer(), session="one", listens=True)
+
+    async def main() -> None:
+        async with http(service.routes) as web, Client(str(web.url())) as client:
+            service.session = "two"
+            await client.ping()
+            await asyncio.sleep(1)
+            assert [get.headers["mcp-session-id"] for get in web.requests_of("GET")] == [
+                "one",
+                "two",
+            ]
+
+    run(main())
+
+
+# stdio
+
+
+def spawn(*arguments: str, **options: Any) -> Client:
+    return Client([*STDIO, *arguments], stderr="discard", stop_ladder=QUICK, **options)
+
+
+def on_stdio(work: Callable[[Client], Awaitable[None]], *arguments: str, **options: Any) -> None:
+    async def main() -> None:
+        async with spawn(*arguments, **options) as client:
+            await work(client)
+
+    asyncio.run(main())
+
+
+async def use(client: Client) -> None:
+    assert (await client.call_tool("echo", {"text": "x"})).text == "x"
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "starts"),
+    [((), 1), (("--on-probe", "exit"), 2), (("--era", "both"), 1), (("--era", "stateless"), 1)],
+    ids=["rejects the probe", "exits on the probe", "both eras", "stateless"],
+)
+def test_a_server_process_is_connected_to_in_its_era(
+    behaviour: tuple[str, ...], starts: int, tmp_path: Path
+) -> None:
+    """F-LIFE-3, pain 21: a second process is started only if the first has exited."""
+    log = tmp_path / "log"
+    on_stdio(use, *behaviour, "--log", str(log))
+    lines = log.read_text().split("\n")
+    assert lines.count("start") == starts
+    assert lines.count("server/discover") == 1
+
+
+def test_the_verdict_on_a_server_process_is_remembered(tmp_path: Path) -> None:
+    """F-LIFE-3: a reconnect does not probe again, so nothing exits either."""
+    log = tmp_path / "log"
+    for _ in range(2):
+        on_stdio(use, "--on-probe", "exit", "--log", str(log))
+    lines = log.read_text().split("\n")
+    assert lines.count("start") == 3
+    assert lines.count("server/discover") == 1
+
+
+def test_a_server_process_that_always_exits_is_started_twice_at_most(tmp_path: Path) -> None:
+    """F-STD-7, pain 10, pain 21"""
+    log = tmp_path / "log"
+    program = f"open({str(log)!r}, 'a').write('start '); raise SystemExit('bad flag: --x')"
+    command = [sys.executable, "-S", "-E", "-c", program]
+
+    async def main() -> None:
+        with pytest.raises(ProcessExited) as caught:
+            await Client(command, stderr="discard")
+        assert caught.value.exit_code == 1
+        assert "bad flag: --x" in str(caught.value)
+
+    asyncio.run(main())
+    assert log.read_text().split() == ["start", "start"]
+
+
+def test_a_command_that_is_not_there_is_named() -> None:
+    """F-STD-7"""
+    with pytest.raises(CommandNotFound, match="no-such-server"):
+        asyncio.run(Client(["no-such-server"]).connect())
+
+
+def test_a_client_reconnects_to_a_server_process_that_died() -> None:
+    """F-LIFE-5, F-LIFE-7, pain 14: when told to."""
+
+    async def work(client: Client) -> None:
+        closed: list[McpError | None] = []
+        with pytest.raises(ProcessExited):
+            await client.call_tool("die", {"code": 3, "stderr": "bye"})
+        assert not client.is_connected
+        with pytest.raises(ProcessExited, match="bye"):
+            await client.ping()
+        await client.connect()
+        await use(client)
+        assert closed == []
+
+    on_stdio(work)
+
+
+# Keep-alive
+
+
+def test_pings_keep_a_session_alive_and_notice_its_end() -> None:
+    """F-LIFE-8"""
+    server = McpServer()
+    closed: list[McpError | None] = []
+
+    async def main() -> None:
+        async with client_of(server, keep_alive=10, on_close=closed.append) as client:
+            await asyncio.sleep(35)
+            assert len(server.messages("ping")) == 3
+            server.answers["ping"] = {"error": {"code": -32601, "message": "what?"}}
+            await asyncio.sleep(20)
+            assert client.is_connected
+            server.receive = lambda message, send: None  # type: ignore[method-assign]
+            await asyncio.sleep(20)
+            assert not client.is_connected
+            assert isinstance(closed[0], CallTimeout)
+        assert len(closed) == 1
+
+    run(main())
+
+
+def test_the_stateless_era_has_no_ping() -> None:
+    """F-LIFE-8"""
+    server = McpServer("stateless")
+
+    async def main() -> None:
+        async with client_of(server, keep_alive=10):
+            await asyncio.sleep(100)
+            assert server.received_methods() == ["server/discover"]
+
+    run(main())
+
+
+def test_closing_ends_the_pings() -> None:
+    """F-LIFE-8: no timer outlives the connection."""
+    server = McpServer()
+
+    async def main() -> None:
+        async with client_of(server, keep_alive=10):
+            pass
+        await asyncio.sleep(100)
+        assert server.messages("ping") == []
+
+    run(main())
+
+
+# Events
+
+
+def test_closing_is_told_once_and_an_async_callback_is_waited_for() -> None:
+    """F-API-20"""
+    closed: list[McpError | None] = []
+
+    async def on_close(error: McpError | None) -> None:
+        await asyncio.sleep(1)
+        closed.append(error)
+
+    async def main() -> None:
+        client = await client_of(McpServer(), on_close=on_close)
+        await client.close()
+        assert closed == [None]
+        await client.close()
+        assert closed == [None]
+
+    run(main())
+
+
+# What is declared, and who else follows the connection
+
+
+def test_what_outlasts_a_connection_restores_it() -> None:
+    """F-API-14: but not what the caller has closed."""
+    server = McpServer()
+
+    async def main() -> None:
+        client = await client_of(server)
+        inner = client._connection
+        await inner.restore()
+        assert server.received_methods().count("initialize") == 1
+        inner.session.connection_lost(ConnectionLost("gone"))
+        await inner.restore()
+        assert server.received_methods().count("initialize") == 2
+        await client.close()
+        with pytest.raises(ClientClosed):
+            await inner.restore()
+
+    run(main())
+
+
+def test_a_token_is_sent_with_everything_and_let_go_of_at_the_end() -> None:
+    """F-HTTP-1"""
+    service = StreamableEndpoint(McpServer(), session="s", listens=True)
+
+    async def main() -> None:
+        async with http(service.routes) as server:
+            async with Client(str(server.url()), auth="secret"):
+                pass
+            for request in server.requests:
+                assert request.headers["authorization"] == "Bearer secret"
+
+    run(main())
+
+
+def test_a_connection_that_is_still_being_made_can_be_dropped() -> None:
+    """F-LIFE-5: the guard of the test suite looks for what is left."""
+    loop = asyncio.new_event_loop()
+    client = spawn("--on-probe", "ignore")
+    connecting = loop.create_task(client.connect())
+    loop.run_until_complete(asyncio.sleep(0.05))
+    asyncio.run(client.close())
+    connecting.cancel()
+    loop.run_until_complete(asyncio.wait({connecting}))
+    loop.close()

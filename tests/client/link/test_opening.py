@@ -1,0 +1,315 @@
+"""Opening a session: which era, in which order, over which transport, and within which limit."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient.client.client import Client
+from mcpclient.client.link import connection
+from mcpclient.errors import (
+    CallTimeout,
+    ConnectFailed,
+    ConnectionLost,
+    HttpError,
+    McpError,
+    ProtocolViolation,
+    UsageError,
+)
+from tests.client.link.test_connection import client_of, http, methods, now, on_stdio, stall, use
+from tests.support.http_server import Answer, Handler, Request, answer_with, in_turn
+from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
+from tests.support.mcp_server import McpServer
+from tests.support.virtual_time import run
+
+
+@pytest.fixture(autouse=True)
+def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "_eras", {})
+
+
+def test_the_order_of_the_handshake() -> None:
+    """F-LIFE-1, F-LIFE-4: the GET is accepted before ``initialized`` goes out."""
+    service = StreamableEndpoint(McpServer(), session="s", listens=True)
+
+    async def slow_get(request: Request, answer: Answer) -> None:
+        await asyncio.sleep(0.5)
+        await service.get(request, answer)
+
+    async def main() -> None:
+        async with http({**service.routes, "GET /mcp": slow_get}) as server:
+            async with Client(str(server.url()), protocol_version="2025-11-25") as client:
+                assert now() == 0.5
+                await client.call_tool("echo", {"text": "x"})
+                assert client.protocol_version == "2025-11-25"
+            assert methods(server) == [
+                "initialize",
+                "GET",
+                "notifications/initialized",
+                "tools/call",
+                "DELETE",
+            ]
+            opening, *rest = server.requests
+            assert "mcp-protocol-version" not in opening.headers
+            for request in rest:
+                assert request.headers["mcp-protocol-version"] == "2025-11-25"
+                assert request.headers["mcp-session-id"] == "s"
+
+    run(main())
+
+
+@pytest.mark.parametrize(("wait", "seconds"), [(0, 0), (1, 1), (2.5, 2.5)])
+def test_a_get_that_is_not_answered_holds_up_the_handshake_for_a_moment(
+    wait: float, seconds: float
+) -> None:
+    """F-LIFE-4"""
+    routes = {**StreamableEndpoint(McpServer()).routes, "GET /mcp": stall}
+
+    async def main() -> None:
+        async with http(routes) as server:
+            options: dict[str, Any] = {"protocol_version": "2025-11-25", "listen_wait": wait}
+            async with Client(str(server.url()), **options) as client:
+                assert now() == seconds
+                await client.ping()
+
+    run(main())
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_the_version_the_server_answers_is_obeyed(version: str) -> None:
+    """F-LIFE-1"""
+
+    async def main() -> None:
+        async with http(StreamableEndpoint(McpServer(version=version)).routes) as server:
+            async with Client(str(server.url())) as client:
+                assert client.protocol_version == version
+                await client.ping()
+            probe, opening, *rest = server.requests
+            assert probe.message["method"] == "server/discover"
+            assert opening.message["params"]["protocolVersion"] == "2025-11-25"
+            for request in rest:
+                assert request.headers["mcp-protocol-version"] == version
+
+    run(main())
+
+
+def test_an_unknown_version_is_accepted_with_a_warning_unless_that_is_unwanted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """F-LIFE-1"""
+
+    async def main() -> None:
+        async with client_of(McpServer(version="2099-01-01")) as client:
+            assert client.protocol_version == "2099-01-01"
+        assert "2099-01-01" in caplog.text
+        with pytest.raises(ProtocolViolation):
+            await client_of(McpServer(version="2099-01-01"), strict_version=True)
+
+    run(main())
+
+
+def test_a_stateless_server_is_found_and_gets_no_handshake() -> None:
+    """F-LIFE-2, F-LIFE-3"""
+
+    async def main() -> None:
+        async with http(StreamableEndpoint(McpServer("both")).routes) as server:
+            async with Client(str(server.url())) as client:
+                assert client.protocol_version == "2026-07-28"
+                await client.call_tool("echo", {"text": "x"})
+            assert methods(server) == ["server/discover", "tools/call"]
+            for request in server.requests:
+                meta = request.message["params"]["_meta"]
+                assert meta["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
+                assert "io.modelcontextprotocol/clientInfo" in meta
+
+    run(main())
+
+
+def test_one_url_is_enough_for_a_legacy_server() -> None:
+    """F-HTTP-10, F-HTTP-11, pain 49"""
+
+    async def main() -> None:
+        service = LegacyEndpoint(McpServer(version="2024-11-05"))
+        async with http(service.routes) as server, Client(str(server.url())) as client:
+            assert client.transport_name == "sse"
+            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
+
+    run(main())
+
+
+def test_a_legacy_transport_is_not_probed() -> None:
+    """F-HTTP-11"""
+
+    async def main() -> None:
+        async with http(LegacyEndpoint(McpServer()).routes) as server:
+            async with Client(str(server.url()), transport="sse"):
+                pass
+            assert methods(server) == ["GET", "initialize", "notifications/initialized"]
+
+    run(main())
+
+
+@pytest.mark.parametrize("status", [400, 404, 405])
+def test_when_nothing_works_both_attempts_are_shown(status: int) -> None:
+    """F-HTTP-11, pain 49"""
+    routes = {"POST /mcp": answer_with(status), "GET /mcp": answer_with(410)}
+
+    async def main() -> None:
+        async with http(routes) as server:
+            with pytest.raises(ConnectFailed) as caught:
+                await Client(str(server.url()))
+            first, second = caught.value.attempts
+            assert isinstance(first, HttpError) and first.status == status
+            assert isinstance(second, HttpError) and second.status == 410
+            assert str(status) in str(caught.value) and "410" in str(caught.value)
+            assert ("is the path of the URL right?" in str(caught.value)) is (status == 404)
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("handler", "error_type"),
+    [
+        (answer_with(401, {"WWW-Authenticate": "Bearer"}), McpError),
+        (answer_with(403), HttpError),
+        (answer_with(429), HttpError),
+        (answer_with(500, {}, b"<html>"), HttpError),
+        (answer_with(302, {"Location": "/login"}), HttpError),
+        (answer_with(200, {"Content-Type": "text/html"}, b"<html>"), ProtocolViolation),
+        (answer_with(202), ConnectionLost),
+    ],
+)
+def test_other_answers_are_errors_without_a_detour(
+    handler: Handler, error_type: type[McpError]
+) -> None:
+    """F-HTTP-7, F-HTTP-11, pain 5"""
+
+    async def main() -> None:
+        async with http({"POST /mcp": handler}) as server:
+            with pytest.raises(error_type):
+                await Client(str(server.url()))
+            assert server.requests_of("GET") == []
+
+    run(main())
+
+
+def test_connecting_has_a_limit() -> None:
+    """F-LIFE-6, F-HTTP-13"""
+
+    async def main() -> None:
+        async with http({"POST /mcp": stall, "GET /mcp": stall}) as server:
+            with pytest.raises(CallTimeout):
+                await Client(str(server.url()), connect_timeout=8)
+            assert now() <= 8.01
+
+    run(main())
+
+
+def test_a_legacy_stream_that_never_names_its_endpoint_has_the_same_limit() -> None:
+    """F-LIFE-6"""
+
+    async def main() -> None:
+        async with http({"GET /mcp": stall}) as server:
+            with pytest.raises(CallTimeout):
+                await Client(str(server.url()), transport="sse", connect_timeout=8)
+            assert now() == 8
+
+    run(main())
+
+
+def test_connecting_without_a_limit_waits() -> None:
+    """F-LIFE-6"""
+    service = StreamableEndpoint(McpServer())
+
+    async def slow(request: Request, answer: Answer) -> None:
+        await asyncio.sleep(3000)
+        await service.post(request, answer)
+
+    async def main() -> None:
+        async with http({**service.routes, "POST /mcp": in_turn(slow, service.post)}) as server:
+            options: dict[str, Any] = {"connect_timeout": None, "protocol_version": "2025-11-25"}
+            async with Client(str(server.url()), **options):
+                assert now() == 3000
+
+    run(main())
+
+
+def test_what_is_declared_is_what_was_given() -> None:
+    """F-API-10, F-API-13, F-API-16"""
+    server = McpServer("both")
+    options: dict[str, Any] = {"tasks": True, "extensions": {"vendor/x": {"a": 1}}, "roots": []}
+
+    async def main() -> None:
+        for version in ("2025-11-25", "2026-07-28"):
+            async with client_of(server, protocol_version=version, **options) as client:
+                await client.list_tools()
+
+    run(main())
+    (opening,) = server.messages("initialize")
+    assert opening["params"]["capabilities"]["roots"]
+    meta = server.messages("tools/list")[1]["params"]["_meta"]
+    capabilities = meta["io.modelcontextprotocol/clientCapabilities"]
+    assert capabilities["extensions"]["vendor/x"] == {"a": 1}
+    assert "io.modelcontextprotocol/tasks" in capabilities["extensions"]
+
+
+def test_an_unknown_pin_is_a_mistake_of_the_caller() -> None:
+    """F-LIFE-3"""
+    with pytest.raises(UsageError):
+        run(client_of(McpServer(), protocol_version="2020-01-01").connect())
+
+
+def test_limits_hold_after_a_respawn() -> None:
+    """F-API-7, pain 1: the timer of the first process is not that of the second."""
+
+    async def work(client: Client) -> None:
+        with pytest.raises(CallTimeout):
+            await asyncio.wait_for(client.call_tool("never", timeout=0.05), 20)
+        await use(client)
+
+    on_stdio(work, "--on-probe", "exit")
+
+
+def test_a_server_process_that_ignores_the_probe_is_given_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-LIFE-3, pain 21"""
+    monkeypatch.setattr("mcpclient.protocol.negotiate.PROBE_TIMEOUTS", (0.05, 0.05))
+    log = tmp_path / "log"
+    on_stdio(use, "--on-probe", "ignore", "--log", str(log))
+    assert log.read_text().split("\n").count("start") == 1
+
+
+async def answers_the_probe_only(request: Request, answer: Answer) -> None:
+    if request.body and request.message["method"] == "server/discover":
+        error = {"code": -32601, "message": "Method not found"}
+        answer.json({"jsonrpc": "2.0", "id": request.message["id"], "error": error})
+    else:
+        await answer.stall()
+
+
+@pytest.mark.parametrize(
+    ("handler", "options", "step"),
+    [
+        (stall, {}, "initialize"),  # after a probe that has taken its share of the time
+        (answers_the_probe_only, {}, "initialize"),
+        (stall, {"transport": "sse"}, "connect"),
+    ],
+)
+def test_the_limit_that_was_reached_is_that_of_connecting(
+    handler: Handler, options: dict[str, Any], step: str
+) -> None:
+    """F-API-20, F-HTTP-13: it is named as the caller knows it, and not what was left of it."""
+
+    async def main() -> None:
+        async with http({"/mcp": handler}) as server:
+            with pytest.raises(CallTimeout) as caught:
+                await Client(str(server.url()), timeout=60, **options)
+            error = caught.value
+            assert (error.method, error.seconds, error.limit) == (step, 60, "connect")
+            assert str(error) == f"{step}: not connected within 60 s (connect_timeout)"
+
+    run(main())

@@ -1,0 +1,22 @@
+"""The way to one server: F-LIFE-3 and F-AUTH-13."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpclient.client.answers.handlers import Handlers
+from mcpclient.client.link.options import DEFAULT, Events, Options, Timeouts
+from mcpclient.client.link.route import refuse_auth
+from mcpclient.errors import UsageError
+
+
+def options(auth: str | None) -> Options:
+    timeouts = Timeouts.of(DEFAULT, DEFAULT, DEFAULT, 5.0, {})
+    return Options(timeouts, {}, Handlers(), Events(), auth=auth)
+
+
+def test_credentials_that_cannot_be_shown_are_refused() -> None:
+    """F-AUTH-13: nobody is to believe they were sent; without any there is nothing to refuse."""
+    refuse_auth(options(None), "a command")
+    with pytest.raises(UsageError, match="auth needs an HTTP or WebSocket URL, not a command"):
+        refuse_auth(options("token"), "a command")

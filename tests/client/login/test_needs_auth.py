@@ -1,0 +1,88 @@
+"""Remembering which servers need a human."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+
+import pytest
+
+from mcpclient.client.login.needs_auth import NeedsAuthMemory
+from mcpclient.net.login.storage import MemoryStore
+
+
+class CountingStore(MemoryStore):
+    def __init__(self) -> None:
+        super().__init__()
+        self.loads = 0
+        self.saves = 0
+
+    async def load(self, key: str) -> Mapping[str, object] | None:
+        self.loads += 1
+        return await super().load(key)
+
+    async def save(self, key: str, record: Mapping[str, object] | None) -> None:
+        self.saves += 1
+        await super().save(key, record)
+
+
+URLS = [f"https://{number}.example/mcp" for number in range(20)]
+
+
+def test_many_servers_are_looked_up_by_one_read() -> None:
+    """F-AUTH-11"""
+
+    async def main() -> None:
+        store = CountingStore()
+        memory = NeedsAuthMemory(store)
+        await asyncio.gather(*(memory.mark(url) for url in URLS[:10]))
+        store.loads = 0
+        assert await memory.remembered(URLS) == set(URLS[:10])
+        assert store.loads == 1
+
+    asyncio.run(main())
+
+
+def test_it_lasts_for_15_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-11"""
+
+    async def main() -> None:
+        memory = NeedsAuthMemory(MemoryStore())
+        await memory.mark(URLS[0])
+        now = time.time()
+        for seconds, expected in ((14 * 60, {URLS[0]}), (15 * 60 + 1, set())):
+            monkeypatch.setattr(time, "time", lambda seconds=seconds: now + seconds)
+            assert await memory.remembered(URLS) == expected
+
+    asyncio.run(main())
+
+
+def test_it_is_forgotten_when_asked_to() -> None:
+    """F-AUTH-11: and nothing is written where nothing changes."""
+
+    async def main() -> None:
+        store = CountingStore()
+        memory = NeedsAuthMemory(store)
+        await memory.clear(URLS[0])
+        assert store.saves == 0
+        await memory.mark(URLS[0])
+        await memory.mark(URLS[1])
+        await memory.clear(URLS[0])
+        assert await memory.remembered(URLS) == {URLS[1]}
+
+    asyncio.run(main())
+
+
+def test_a_key_in_a_url_is_not_stored() -> None:
+    """F-AUTH-12"""
+
+    async def main() -> None:
+        store = MemoryStore()
+        memory = NeedsAuthMemory(store)
+        url = "https://a.example/mcp?key=SECRET"
+        await memory.mark(url)
+        assert await memory.remembered([url]) == {url}
+        assert "SECRET" not in str(await store.load("needs-auth"))
+
+    asyncio.run(main())

@@ -1,0 +1,583 @@
+"""The shell of authorization, between a real client and a server that wants tokens."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, Callable
+
+import pytest
+
+from mcpclient.auth.effects import (
+    Ask,
+    Authorize,
+    Callback,
+    Flow,
+    ShowDeviceCode,
+    Wait,
+    ask,
+    authorize,
+    exclusive,
+    load,
+    save,
+    wait,
+)
+from mcpclient.client.authentication import BearerToken, OAuth
+from mcpclient.client.client import Client
+from mcpclient.client.login.runner import FlowRunner, settled
+from mcpclient.errors import (
+    AuthError,
+    AuthorizationDenied,
+    AuthorizationRequired,
+    CallTimeout,
+    HttpError,
+    InsufficientScope,
+    UsageError,
+)
+from mcpclient.net.guarded_fetch import GuardedFetcher
+from mcpclient.net.login.storage import MemoryStore
+from tests.support.http_server import Answer, HttpServer, Request
+from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
+from tests.support.mcp_server import McpServer
+from tests.support.protected import Protected, User
+
+Events = partial(defaultdict[str, asyncio.Event], asyncio.Event)
+"""Events by name, each made when it is first used, in the event loop."""
+
+Scene = Callable[["Client", Protected, User], Awaitable[None]]
+
+
+def play(scene: Scene, *, user: Any = None, client: Any = None, **options: Any) -> Protected:
+    """Run a scene with a client that logs in to a protected server; return the server."""
+    is_stateless = (client or {}).get("protocol_version") == "2026-07-28"
+    session = None if is_stateless else "s"
+    endpoint = StreamableEndpoint(McpServer("both"), session=session, listens=True)
+    protected = Protected(endpoint.routes, **options)
+
+    async def main() -> None:
+        async with HttpServer(protected.routes) as server:
+            person = User(protected, user)
+            auth = OAuth(local_development=True, provider=person)
+            made = Client(str(server.url()), auth=auth, **(client or {}))
+            try:
+                await scene(made, protected, person)
+            finally:
+                await made.close()
+
+    asyncio.run(asyncio.wait_for(main(), 10_000))
+    return protected
+
+
+async def echo(client: Client, text: str = "hi") -> str:
+    return (await client.call_tool("echo", {"text": text})).text
+
+
+def test_a_user_is_led_through_a_login_once() -> None:
+    """F-AUTH-5: one login; every later request carries its token."""
+
+    async def scene(client: Client, server: Protected, user: User) -> None:
+        await client.connect()
+        assert [await echo(client, str(number)) for number in range(3)] == ["0", "1", "2"]
+
+    server = play(scene)
+    assert (server.counts["authorize"], server.counts["authorization_code"]) == (1, 1)
+    assert server.headers_seen[0] is None
+    assert set(server.headers_seen[1:]) == {"Bearer SECRET-token-1"}
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+def test_every_request_is_authorized_in_both_eras(version: str) -> None:
+    """F-AUTH-5: POST, GET and DELETE alike."""
+
+    async def scene(client: Client, server: Protected, user: User) -> None:
+        await client.connect()
+        assert await echo(client) == "hi"
+
+    server = play(scene, client={"protocol_version": version})
+    assert server.headers_seen.count(None) == 1
+
+
+def test_a_second_client_with_the_same_store_needs_no_user() -> None:
+    """F-AUTH-5: a stored login is used."""
+
+    async def scene(client: Client, server: Protected, user: User) -> None:
+        await client.connect()
+        await client.close()
+        server.headers_seen.clear()
+        await client.connect()
+        assert await echo(client) == "hi"
+
+    server = play(scene)
+    assert server.counts["authorize"] == 1
+    assert None not in server.headers_seen
+
+
+def test_expired_tokens_are_refreshed_once_for_all_calls() -> None:
+    """F-AUTH-5: of many calls that meet the expiry, one refreshes."""
+
+    async def scene(client: Client, server: Protected, user: User) -> None:
+        await client.connect()
+        texts = await asyncio.gather(*(echo(client, str(number)) for number in range(20)))
+        assert texts == [str(number) for number in range(20)]
+
+    server = play(scene, expires_in=0.0001)
+    assert server.counts["refresh_token"] == 1
+    assert server.counts["authorize"] == 1
+
+
+def test_revoked_tokens_are_refreshed_once_for_all_calls() -> None:
+    """F-AUTH-5: many calls meet a 401, one refreshes, all are made again."""
+
+    async def scene(client: Client, server: Protected, user: User) -> None:
+        await client.connect()
+        server.revoke()
+        texts = await asyncio.gather(*(echo(client, str(number)) for number in range(20)))
+        assert texts == [str(number) for number in range(20)]
+
+    server = play(scene)
+    assert server.counts["refresh_token"] == 1
+    assert server.counts["authorize"] == 1
+
+
+def test_a_refused_refresh_leads_to_a_login() -> None:
+    """F-AUTH-5: what was rejected once is not tried again."""
+
+    async def scene(client: Client, server: Protected, user: User) -> None:
+        await client.connect()
+        server.revoke()
+        server.refresh_tokens.clear()
+        assert await echo(client) == "hi"
+        assert await echo(client) == "hi"
+
+    server = play(scene)
+    assert (server.counts["refresh_token"], server.counts["authorize"]) == (1, 2)
+
+
+def test_a_403_for_want_of_scope_is_answered_with_more() -> None:
+    """F-AUTH-4: step-up, and the same call again."""
+
+    async def scene(client: Client, server: Protected, user: User) -> None:
+        await client.connect()
+        assert await echo(client) == "hi"
+        assert "scope=tools%3Acall" in user.asked[1].url
+
+    server = play(scene, scopes={"tools/call": "tools:call"})
+    assert server.counts["authorize"] == 2
+
+
+def test_a_scope_that_never_suffices_is_an_error_of_its_own() -> None:
+    """F-AUTH-4: bounded, and distinct; what the server said is the cause."""
+
+    async def scene(client: Client, server: Protected, user: User) -> None:
+        await client.connect()
+        server._scopes = {"tools/call": "more"}
+        await echo(client)
+        for token in server.tokens:
+            server.tokens[token] = ""
+        with pytest.raises(InsufficientScope) as caught:
+            await echo(client)
+        assert isinstance(caught.value.__cause__, HttpError)
+        assert caught.value.__cause__.status == 403
+
+    assert play(scene).counts["authorize"] == 2
+
+
+def test_the_time_of_the_user_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-8: neither as the connect timeout nor as a call's."""
+
+    async def slowly(request: Authorize) -> Callback:
+        loop = asyncio.get_running_loop()
+        later = loop.time() + 1000 - time.monotonic()
+        monkeypatch.setattr(loop, "time", lambda: time.monotonic() + later)
+        await asyncio.sleep(0.001)  # every timer that is due goes off
+        return await User(servers[0]).yes(request)
+
+    servers: list[Protected] = []
+
+    async def scene(client: Client, server: Protected, user: User) -> None:
+        servers.append(server)
+        await client.connect()
+        server.revoke()
+        server.refresh_tokens.clear()
+        assert await client.call_tool("echo", {"text": "hi"}, timeout=30, max_timeout=30)
+        with pytest.raises(CallTimeout):
+            await client.call_tool("never", {}, timeout=0.01)
+
+    server = play(scene, user=slowly, client={"connect_timeout": 30})
+    assert server.counts["authorize"] == 2
+
+
+def test_cancelling_a_call_gives_up_its_own_waiting_only() -> None:
+    """F-AUTH-8: the login goes on for the others, who share it."""
+    events = Events()
+
+    async def when_told(request: Authorize) -> Callback:
+        events["asked"].set()
+        await events["go_on"].wait()
+        return await User(servers[0]).yes(request)
+
+    servers: list[Protected] = []
+
+    async def scene(client: Client, server: Protected, user: User) -> None:
+        servers.append(server)
+        events["go_on"].set()
+        await client.connect()
+        events["go_on"].clear()
+        events["asked"].clear()
+        server.revoke()
+        server.refresh_tokens.clear()
+        first = asyncio.ensure_future(echo(client, "first"))
+        second = asyncio.ensure_future(echo(client, "second"))
+        await events["asked"].wait()
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        events["go_on"].set()
+        assert await second == "second"
+        assert len(user.asked) == 2
+
+    play(scene, user=when_told)
+
+
+def test_closing_gives_up_a_login() -> None:
+    """F-AUTH-8: nothing is left running, and the call learns why."""
+
+    async def never(request: Authorize) -> Callback:
+        events["started"].set()
+        await asyncio.get_running_loop().create_future()
+        raise AssertionError("not reached")
+
+    events = Events()
+
+    async def scene(client: Client, server: Protected, user: User) -> None:
+        connecting = asyncio.ensure_future(client.connect())
+        await events["started"].wait()
+        await client.close()
+        with pytest.raises(UsageError):
+            await connecting
+
+    play(scene, user=never)
+
+
+def test_cancelling_connect_gives_up_the_login() -> None:
+    """F-AUTH-8"""
+
+    async def stall(request: Authorize) -> Callback:
+        events["started"].set()
+        try:
+            await asyncio.get_running_loop().create_future()
+            raise AssertionError("not reached")
+        finally:
+            events["ended"].set()
+
+    events = Events()
+
+    async def scene(client: Client, server: Protected, user: User) -> None:
+        connecting = asyncio.ensure_future(client.connect())
+        await events["started"].wait()
+        connecting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await connecting
+        assert events["ended"].is_set()
+
+    play(scene, user=stall)
+
+
+def test_nobody_is_asked_again_for_a_while() -> None:
+    """F-AUTH-11: after a login that did not come about; an error says where to go instead."""
+
+    async def nobody(request: Authorize) -> None:
+        return None
+
+    async def scene(client: Client, server: Protected, user: User) -> None:
+        for _ in range(3):
+            with pytest.raises(AuthorizationRequired):
+                await client.connect()
+        assert len(user.asked) == 1
+
+    play(scene, user=nobody)
+
+
+def test_a_refusal_of_the_user_is_an_error_of_its_own_and_remembered() -> None:
+    """F-AUTH-8, F-AUTH-11"""
+
+    async def no(request: Authorize) -> Callback:
+        return Callback(state=request.state, error="access_denied")
+
+    async def scene(client: Client, server: Protected, user: User) -> None:
+        with pytest.raises(AuthorizationDenied):
+            await client.connect()
+        with pytest.raises(AuthorizationRequired):
+            await client.connect()
+
+    play(scene, user=no)
+
+
+def test_the_error_of_a_provider_is_the_cause_of_a_clear_one() -> None:
+    """F-AUTH-9, F-AUTH-12: its text is not repeated."""
+
+    async def broken(request: Authorize) -> Callback:
+        raise RuntimeError("SECRET")
+
+    async def scene(client: Client, server: Protected, user: User) -> None:
+        with pytest.raises(AuthError, match="Authorize failed with RuntimeError") as caught:
+            await client.connect()
+        assert isinstance(caught.value.__cause__, RuntimeError)
+        assert "SECRET" not in str(caught.value)
+
+    play(scene, user=broken)
+
+
+def test_closing_with_an_expired_login_asks_nobody() -> None:
+    """F-AUTH-8: the session is ended without, if need be."""
+
+    async def scene(client: Client, server: Protected, user: User) -> None:
+        await client.connect()
+        user.asked.clear()
+        server.revoke()
+        await client.close()
+        assert not user.asked
+        assert server.counts["refresh_token"] == 0
+
+    play(scene, client={"protocol_version": "2025-11-25"})
+
+
+def test_a_channel_that_is_refused_asks_nobody() -> None:
+    """F-AUTH-8: a server may want more for GET than for anything it offers."""
+    endpoint = StreamableEndpoint(McpServer(), session="s")
+    protected = Protected(endpoint.routes)
+    routes = protected.routes
+
+    async def refuse(request: Request, answer: Answer) -> None:
+        answer.full(401, {"WWW-Authenticate": "Bearer"})
+
+    routes["GET /mcp"] = refuse
+
+    async def main() -> None:
+        async with HttpServer(routes) as server:
+            user = User(protected)
+            auth = OAuth(local_development=True, provider=user)
+            async with Client(str(server.url()), auth=auth) as client:
+                assert await echo(client) == "hi"
+            assert len(user.asked) == 1
+
+    asyncio.run(main())
+
+
+def test_a_login_over_legacy_sse() -> None:
+    """F-AUTH-5, F-HTTP-10: the stream and the messages."""
+    endpoint = LegacyEndpoint(McpServer())
+    protected = Protected(endpoint.routes)
+
+    async def main() -> None:
+        async with HttpServer(protected.routes) as server:
+            user = User(protected)
+            auth = OAuth(local_development=True, provider=user)
+            async with Client(str(server.url()), auth=auth, transport="sse") as client:
+                assert await echo(client) == "hi"
+                protected.revoke()
+                assert await echo(client) == "hi"
+            assert len(user.asked) == 1
+
+    asyncio.run(main())
+    assert protected.counts["refresh_token"] == 1
+
+
+def test_a_token_from_a_function_is_asked_for_again_after_a_401() -> None:
+    """F-AUTH-13: once; then the refusal is the caller's to see."""
+    endpoint = StreamableEndpoint(McpServer())
+    protected = Protected(endpoint.routes)
+    given: list[str] = []
+
+    async def token() -> str:
+        given.append(f"token-{len(given)}")
+        return given[-1]
+
+    async def main() -> None:
+        async with HttpServer(protected.routes) as server:
+            with pytest.raises(HttpError, match="401"):
+                async with Client(str(server.url()), auth=BearerToken(token)):
+                    pass
+            assert len(protected.headers_seen) == 2
+            protected.tokens[f"token-{len(given)}"] = ""
+            async with Client(
+                str(server.url()), auth=BearerToken(lambda: next(iter(protected.tokens)))
+            ) as client:
+                assert await echo(client) == "hi"
+
+    asyncio.run(main())
+
+
+def test_a_function_that_fails_is_an_error_and_no_endless_wait() -> None:
+    """F-AUTH-13"""
+
+    def token() -> str:
+        raise ValueError("SECRET")
+
+    async def main() -> None:
+        with pytest.raises(AuthError, match="Ask failed with ValueError") as caught:
+            await Client("http://127.0.0.1:9/mcp", auth=BearerToken(token))
+        assert "SECRET" not in str(caught.value)
+
+    asyncio.run(main())
+
+
+# The runner alone
+
+
+@asynccontextmanager
+async def runner(provider: Any = None) -> AsyncIterator[FlowRunner]:
+    made = FlowRunner("https://mcp.example/mcp", provider or MemoryStore(), GuardedFetcher())
+    yield made
+    await made.close()
+
+
+def test_effects_are_performed() -> None:
+    async def function() -> str:
+        return "asked"
+
+    def flow() -> Flow[Any]:
+        yield from save("key", {"a": 1})
+        yield from wait(0)
+        return (yield from load("key")), (yield from ask(function)), (yield from ask(lambda: 5))
+
+    async def main() -> None:
+        async with runner() as made:
+            assert await made.run(flow()) == ({"a": 1}, "asked", 5)
+
+    asyncio.run(main())
+
+
+def test_a_mere_store_leads_no_user() -> None:
+    """F-AUTH-9: where a user is needed, that is said."""
+
+    async def main() -> None:
+        async with runner() as made:
+            with pytest.raises(AuthError, match="needs an AuthProvider"):
+                await made.run(authorize("https://auth.example/a", "state", "http://127.0.0.1/c"))
+
+    asyncio.run(main())
+
+
+def test_a_device_code_goes_to_the_provider() -> None:
+    """F-AUTH-8"""
+    code = ShowDeviceCode("CODE", "https://auth.example/device", None, 60)
+
+    def flow() -> Flow[None]:
+        yield code
+
+    async def main() -> None:
+        user = User(Protected({}))
+        async with runner(user) as made:
+            await made.run(flow())
+        assert user.codes == [code]
+
+    asyncio.run(main())
+
+
+def test_a_passive_flow_obtains_nothing() -> None:
+    def flow() -> Flow[str]:
+        try:
+            yield from exclusive("name", load("key"))
+        except AuthError:
+            return "refused"
+        return "obtained"
+
+    async def main() -> None:
+        async with runner() as made:
+            assert await made.run(flow(), passive=True) == "refused"
+            assert await made.run(flow()) == "obtained"
+
+    asyncio.run(main())
+
+
+def test_clocks_stand_still_for_the_user_and_for_a_lock() -> None:
+    """F-AUTH-8: another process that holds the lock may be asking its user."""
+    events: list[str] = []
+
+    class Clocks:
+        def hold_deadlines(self) -> None:
+            events.append("hold")
+
+        def release_deadlines(self) -> None:
+            events.append("release")
+
+    async def main() -> None:
+        async with runner() as made:
+            made.patience = Clocks()
+            await made.run(exclusive("name", wait(0)))
+
+    asyncio.run(main())
+    assert events == ["hold", "release", "hold", "release"]
+
+
+def test_a_flow_ends_with_its_cancelled_run() -> None:
+    ended: list[bool] = []
+
+    def flow() -> Flow[None]:
+        try:
+            yield Wait(60)
+        finally:
+            ended.append(True)
+
+    async def main() -> None:
+        async with runner() as made:
+            task = asyncio.ensure_future(made.run(flow()))
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(main())
+    assert ended == [True]
+
+
+def test_aborting_is_safe_after_the_loop() -> None:
+    def forever() -> Flow[None]:
+        yield Wait(60)
+
+    async def main() -> FlowRunner:
+        made = FlowRunner("https://mcp.example/mcp", MemoryStore(), GuardedFetcher())
+        asyncio.ensure_future(made.run(exclusive("name", forever())))  # noqa: RUF006
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return made
+
+    asyncio.run(main()).abort()
+
+
+def test_a_flow_that_should_ask_for_nothing() -> None:
+    def nothing() -> Flow[int]:
+        return 5
+        yield Ask(lambda: None)
+
+    assert settled(nothing()) == 5
+    with pytest.raises(AssertionError, match="Ask"):
+        settled(ask(lambda: None))
+
+
+def test_an_exclusive_flow_that_fails_for_nobody_is_only_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    events = Events()
+
+    def failing() -> Flow[None]:
+        yield Ask(events["go_on"].wait)
+        raise AuthError("too late")
+
+    async def main() -> None:
+        async with runner() as made:
+            task = asyncio.ensure_future(made.run(exclusive("name", failing())))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            task.cancel()
+            events["go_on"].set()
+            await asyncio.wait(set(made._tasks))
+
+    with caplog.at_level("DEBUG", "mcpclient.auth"):
+        asyncio.run(main())
+    assert "too late" in caplog.text

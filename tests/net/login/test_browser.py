@@ -1,0 +1,95 @@
+"""Whether there is a browser, and what happens when it is told to open a page."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import webbrowser
+
+import pytest
+
+from mcpclient.net.login import browser
+from mcpclient.net.login.browser import has_browser, open_browser
+
+URL = "https://auth.example/authorize?a=b"
+
+
+@pytest.mark.parametrize(
+    ("environ", "platform", "expected"),
+    [
+        ({}, "linux", False),
+        ({"DISPLAY": ":0"}, "linux", True),
+        ({"WAYLAND_DISPLAY": "wayland-0"}, "linux", True),
+        ({"BROWSER": "firefox"}, "linux", True),
+        ({}, "darwin", True),
+        ({"SSH_CONNECTION": "1 2 3 4"}, "darwin", False),
+        ({"SSH_CONNECTION": "1 2 3 4", "BROWSER": "mine"}, "darwin", True),
+        ({}, "win32", True),
+    ],
+)
+def test_whether_there_is_a_browser(environ: dict[str, str], platform: str, expected: bool) -> None:
+    """F-AUTH-8: none that would take over the terminal, none on somebody else's desk."""
+    assert has_browser(environ, platform) is expected
+
+
+@pytest.fixture(autouse=True)
+def _a_browser_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BROWSER", "something")
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_the_page_is_opened(monkeypatch: pytest.MonkeyPatch, works: bool) -> None:
+    """F-AUTH-8"""
+    opened: list[str] = []
+
+    def opening(url: str) -> bool:
+        opened.append(url)
+        return works
+
+    monkeypatch.setattr(webbrowser, "open", opening)
+    assert asyncio.run(open_browser(URL)) is works
+    assert opened == [URL]
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "javascript:alert(1)", "-remote", ""])
+def test_only_pages_of_the_web_are_opened(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    """F-AUTH-10: a server names the address."""
+    monkeypatch.setattr(webbrowser, "open", lambda _: pytest.fail("opened"))
+    assert not asyncio.run(open_browser(url))
+
+
+def test_a_desktop_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(url: str) -> bool:
+        raise webbrowser.Error("no such browser")
+
+    monkeypatch.setattr(webbrowser, "open", failing)
+    assert not asyncio.run(open_browser(URL))
+
+
+def test_a_browser_that_blocks_is_taken_for_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-8: some come back only when their window is closed."""
+    closed = threading.Event()
+    monkeypatch.setattr(webbrowser, "open", lambda _: closed.wait(30))
+    monkeypatch.setattr(browser, "_LONGEST_START", 0.001)
+    assert asyncio.run(open_browser(URL))
+    closed.set()
+
+
+def test_a_browser_that_comes_back_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed, over = threading.Event(), threading.Event()
+
+    def slow(url: str) -> bool:
+        closed.wait(30)
+        over.set()
+        return False
+
+    monkeypatch.setattr(webbrowser, "open", slow)
+    monkeypatch.setattr(browser, "_LONGEST_START", 0.001)
+
+    async def main() -> bool:
+        opened = await open_browser(URL)
+        closed.set()
+        await asyncio.get_running_loop().run_in_executor(None, over.wait)
+        return opened
+
+    assert asyncio.run(main())

@@ -1,0 +1,195 @@
+"""Credentials in a keychain, with stand-ins for the systems' tools."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient.errors import AuthError, UsageError
+from mcpclient.net.login.keychain import KeychainStore
+
+pytestmark = pytest.mark.needs_posix
+
+# Both note their arguments, so that a test can see whether a secret was among them.
+COMMON = """#!{python}
+import json, os, sys
+folder = {folder!r}
+with open(os.path.join(folder, "arguments"), "a") as file:
+    file.write(json.dumps(sys.argv[1:]) + "\\n")
+items_path = os.path.join(folder, "items")
+items = json.load(open(items_path)) if os.path.exists(items_path) else {{}}
+def keep():
+    with open(items_path, "w") as file:
+        json.dump(items, file)
+if os.path.exists(os.path.join(folder, "refuses")):
+    print("the collection is locked", file=sys.stderr)
+    sys.exit(1)
+"""
+
+SECRET_TOOL = """
+action, *words = sys.argv[1:]
+name = words[-1]
+assert words[-4:-1] == ["service", "mcpclient", "key"], words
+if action == "store":
+    items[name] = sys.stdin.read()
+    keep()
+elif action == "lookup":
+    if name not in items:
+        sys.exit(1)
+    print(items[name], end="")
+elif action == "clear":
+    if items.pop(name, None) is None:
+        sys.exit(1)
+    keep()
+"""
+
+SECURITY = """
+import shlex
+def perform(words):
+    options = dict(zip(words[1::2], words[2::2]))
+    if words[0] == "find-generic-password":
+        if options["-a"] not in items:
+            sys.exit(44)
+        print(items[options["-a"]])
+    elif words[0] == "delete-generic-password":
+        items.pop(options["-a"], None)
+        keep()
+    elif words[0] == "add-generic-password":
+        del words[1]
+        options = dict(zip(words[1::2], words[2::2]))
+        items[options["-a"]] = options["-w"]
+        keep()
+if sys.argv[1] == "-i":
+    for line in sys.stdin:
+        assert len(line) < 4096
+        perform(shlex.split(line))
+else:
+    perform(sys.argv[1:])
+"""
+
+
+@pytest.fixture(params=["linux", "darwin"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A system with a keychain whose tool keeps everything in this folder."""
+    programs = {"linux": ("secret-tool", SECRET_TOOL), "darwin": ("security", SECURITY)}
+    name, body = programs[request.param]
+    tool = tmp_path / "bin" / name
+    tool.parent.mkdir()
+    tool.write_text(COMMON.format(python=sys.executable, folder=str(tmp_path)) + body)
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tool.parent))
+    monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(tmp_path / "credentials.json"))
+    monkeypatch.setattr(sys, "platform", request.param)
+    return tmp_path
+
+
+def run(coroutine: Any) -> Any:
+    return asyncio.run(coroutine)
+
+
+RECORD = {"token": "SECRET", "name": 'a "quoted" \\ nämé'}
+KEY = 'grant OAuth https://mcp.example/"mcp" \\'
+
+
+def test_a_record_is_kept_and_removed(folder: Path) -> None:
+    """F-AUTH-9: in the keychain, and in no argument."""
+    store = KeychainStore()
+    assert run(store.load(KEY)) is None
+    run(store.save(KEY, RECORD))
+    run(store.save("other", {}))
+    assert run(KeychainStore().load(KEY)) == RECORD
+    run(store.save(KEY, {"a": 1}))
+    assert run(store.load(KEY)) == {"a": 1}
+    run(store.save(KEY, None))
+    run(store.save(KEY, None))
+    assert run(store.load(KEY)) is None
+    assert run(store.load("other")) == {}
+    assert "SECRET" not in (folder / "arguments").read_text()
+
+
+def test_a_long_record(folder: Path) -> None:
+    """F-AUTH-9: longer than a line may be that is piped to `security`; nothing is left of it."""
+    record = {"token": "x" * 5_000}
+    store = KeychainStore()
+    run(store.save(KEY, record))
+    assert run(store.load(KEY)) == record
+    run(store.save(KEY, {"short": True}))
+    assert run(store.load(KEY)) == {"short": True}
+    run(store.save(KEY, None))
+    assert json.loads((folder / "items").read_text()) == {}
+
+
+def test_a_keychain_that_refuses(folder: Path) -> None:
+    """F-AUTH-9, F-AUTH-12: says why, and not what."""
+    store = KeychainStore()
+    run(store.save(KEY, RECORD))
+    (folder / "refuses").write_text("")
+    for attempt in (store.load(KEY), store.save(KEY, RECORD)):
+        with pytest.raises(
+            AuthError, match="the keychain refused: the collection is locked"
+        ) as caught:
+            run(attempt)
+        assert "SECRET" not in str(caught.value)
+
+
+def test_a_damaged_item_is_none(folder: Path) -> None:
+    store = KeychainStore()
+    run(store.save(KEY, RECORD))
+    items = json.loads((folder / "items").read_text())
+    damaged = {
+        name: value if "." in value[-9:] and len(value) < 12 else "%"
+        for name, value in items.items()
+    }
+    (folder / "items").write_text(json.dumps(damaged))
+    assert run(store.load(KEY)) is None
+    (folder / "items").write_text(json.dumps({KEY: "abcd.5"}))
+    assert run(store.load(KEY)) is None
+
+
+def test_removing_is_refused_too(folder: Path) -> None:
+    store = KeychainStore()
+    (folder / "refuses").write_text("")
+    with pytest.raises(AuthError, match="refused"):
+        run(store.save(KEY, None))
+
+
+def test_a_tool_that_does_not_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = KeychainStore()
+    for tool in (folder / "bin").iterdir():
+        tool.unlink()
+    with pytest.raises(AuthError, match="did not answer"):
+        run(store.load(KEY))
+
+
+def test_its_locks(folder: Path) -> None:
+    async def main() -> None:
+        async with KeychainStore().lock("name"):
+            pass
+
+    run(main())
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
+def test_a_system_without_a_keychain(
+    platform: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """F-AUTH-9: is told at once."""
+    monkeypatch.setenv("PATH", os.fspath(tmp_path))
+    monkeypatch.setattr(sys, "platform", platform)
+    with pytest.raises(UsageError, match="no keychain that can be used"):
+        KeychainStore()
+
+
+def test_a_write_that_does_not_arrive(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-9: on macOS only reading it back tells; elsewhere the exit code does."""
+    (tool,) = (folder / "bin").iterdir()
+    text = tool.read_text().replace("    keep()", "    sys.exit(3)")
+    tool.write_text(text)
+    with pytest.raises(AuthError, match="refused: exit code 3"):
+        run(KeychainStore().save(KEY, RECORD))

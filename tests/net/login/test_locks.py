@@ -1,0 +1,296 @@
+"""Locks between tasks and between processes, on every kind of system."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import stat
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mcpclient.net.login import locks
+from mcpclient.net.login.locks import FileLock, LockFolder, TaskLocks, make_private_folder
+from tests.support.subprocesses import run_python
+
+
+async def hold(lock: FileLock, events: list[str], name: str) -> None:
+    async with lock:
+        events.append(f"{name} in")
+        await asyncio.sleep(0.01)
+        events.append(f"{name} out")
+
+
+def test_tasks_take_turns(tmp_path: Path) -> None:
+    """F-AUTH-9: whether they share the folder object or not."""
+    events: list[str] = []
+
+    async def main() -> None:
+        one, other = LockFolder(tmp_path), LockFolder(tmp_path)
+        await asyncio.gather(
+            hold(one.lock("name"), events, "a"),
+            hold(one.lock("name"), events, "b"),
+            hold(other.lock("name"), events, "c"),
+        )
+
+    asyncio.run(main())
+    assert sorted(events[::2]) == ["a in", "b in", "c in"]
+    assert [event[:1] for event in events[::2]] == [event[:1] for event in events[1::2]]
+
+
+def test_names_do_not_disturb_each_other(tmp_path: Path) -> None:
+    async def main() -> None:
+        folder = LockFolder(tmp_path)
+        async with folder.lock("one"), folder.lock("another"):
+            pass
+
+    asyncio.run(main())
+
+
+def test_processes_take_turns(tmp_path: Path) -> None:
+    """F-AUTH-9: a lock held here keeps another process out, and is free again afterwards."""
+    code = f"""
+        import asyncio
+        from pathlib import Path
+        from mcpclient.net.login.locks import LockFolder
+
+        async def main():
+            try:
+                async with LockFolder(Path({str(tmp_path)!r})).lock("name"):
+                    print("locked")
+            except asyncio.CancelledError:
+                print("kept out")
+
+        async def hurry():
+            task = asyncio.ensure_future(main())
+            await asyncio.wait({{task}}, timeout=0.1)
+            task.cancel()
+            await asyncio.wait({{task}})
+
+        asyncio.run(hurry())
+        """
+
+    async def main() -> None:
+        async with LockFolder(tmp_path).lock("name"):
+            assert run_python(code).strip() == "kept out"
+        assert run_python(code).strip() == "locked"
+
+    asyncio.run(main())
+
+
+def test_a_wait_can_be_cancelled(tmp_path: Path) -> None:
+    async def main() -> None:
+        folder = LockFolder(tmp_path)
+        async with LockFolder(tmp_path).lock("name"):
+            waiting = asyncio.ensure_future(hold(folder.lock("name"), [], "a"))
+            await asyncio.sleep(0.02)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+        async with folder.lock("name"):
+            pass
+
+    asyncio.run(main())
+
+
+def test_a_lock_keeps_no_file_open_that_it_does_not_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-AUTH-9: another process may hold it while a human logs in, and it is looked at often."""
+    opened: list[int] = []
+
+    def held_by_another(descriptor: int) -> None:
+        opened.append(descriptor)
+        if len(opened) < 4:
+            raise OSError(errno.EAGAIN, "held")
+        for each in opened[:-1]:
+            assert each == descriptor, "a file opened before is still open"
+
+    monkeypatch.setattr(locks, "_lock_descriptor", held_by_another)
+    monkeypatch.setattr(locks, "_FIRST_DELAY", 0)
+
+    async def main() -> None:
+        async with LockFolder(tmp_path).lock("name"):
+            assert len(opened) == 4
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(opened[-1])
+
+    asyncio.run(main())
+
+
+@pytest.mark.needs_posix
+def test_a_folder_is_made_for_the_owner_alone(tmp_path: Path) -> None:
+    """F-AUTH-9: with the folders it lies in; what was there before is left as it is."""
+    tmp_path.chmod(0o755)
+    inner = tmp_path / "outer" / "inner"
+    make_private_folder(inner)
+    make_private_folder(inner)
+    folders = (inner, inner.parent, tmp_path)
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in folders] == [0o700, 0o700, 0o755]
+
+
+def test_a_folder_that_cannot_be_made_still_locks_tasks(tmp_path: Path) -> None:
+    """F-AUTH-9: nobody else could share it."""
+    (tmp_path / "file").write_text("")
+    events: list[str] = []
+
+    async def main() -> None:
+        folder = LockFolder(tmp_path / "file" / "locks")
+        await asyncio.gather(
+            hold(folder.lock("name"), events, "a"), hold(folder.lock("name"), events, "b")
+        )
+
+    asyncio.run(main())
+    assert events == ["a in", "a out", "b in", "b out"]
+
+
+@pytest.mark.needs_posix
+def test_a_forked_child_does_not_go_on_holding_a_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-AUTH-9: a copied descriptor is what a fork leaves in the child."""
+    copies: list[int] = []
+
+    def lock_and_copy(descriptor: int) -> None:
+        lock_descriptor(descriptor)
+        copies.append(os.dup(descriptor))
+
+    lock_descriptor = locks._lock_descriptor
+    monkeypatch.setattr(locks, "_lock_descriptor", lock_and_copy)
+
+    async def main() -> None:
+        for folder in (LockFolder(tmp_path), LockFolder(tmp_path)):
+            await asyncio.wait_for(hold(folder.lock("name"), [], "a"), 10)
+
+    try:
+        asyncio.run(main())
+    finally:
+        for copy in copies:
+            os.close(copy)
+
+
+class Unsupported:
+    """`fcntl` on a file system that knows no locks."""
+
+    LOCK_EX = LOCK_NB = LOCK_UN = 0
+
+    def flock(self, descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "no locks available")
+
+
+class Msvcrt:
+    """`msvcrt`, with `fcntl` underneath."""
+
+    LK_NBLCK, LK_UNLCK = 1, 0
+
+    def __init__(self) -> None:
+        self.held: set[tuple[int, int]] = set()
+
+    def locking(self, descriptor: int, mode: int, count: int) -> None:
+        region = (os.fstat(descriptor).st_ino, count)
+        if mode == self.LK_UNLCK:
+            self.held.discard(region)
+        elif region in self.held:
+            raise OSError(errno.EACCES, "permission denied")
+        else:
+            self.held.add(region)
+
+
+def test_windows_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-9: unlocked explicitly, since closing the file may unlock it only later."""
+    windows = Msvcrt()
+    monkeypatch.setattr(locks, "fcntl", None)
+    monkeypatch.setattr(locks, "msvcrt", windows)
+    test_tasks_take_turns(tmp_path)
+    assert not windows.held
+
+
+@pytest.mark.parametrize("neither", [False, True])
+def test_locks_by_existence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, neither: bool) -> None:
+    """F-AUTH-9: where the system has no locks on files, or the file system has not."""
+    monkeypatch.setattr(locks, "fcntl", None if neither else Unsupported())
+    monkeypatch.setattr(locks, "msvcrt", None)
+    test_tasks_take_turns(tmp_path)
+    assert not list(tmp_path.glob("*.held"))
+
+
+def test_a_lock_by_existence_is_kept_alive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-9: and not taken away while its owner lives."""
+    monkeypatch.setattr(locks, "fcntl", Unsupported())
+    monkeypatch.setattr(locks, "_TOUCH_EVERY", 0.001)
+
+    async def main() -> None:
+        async with LockFolder(tmp_path).lock("name"):
+            (held,) = held_in(tmp_path)
+            for _ in range(2):
+                os.utime(held, (0, 0))
+                while not held.stat().st_mtime:  # noqa: ASYNC110 - a timer of the lock's own
+                    await asyncio.sleep(0)
+
+    asyncio.run(main())
+
+
+def test_a_lock_by_existence_that_was_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-AUTH-9: its owner was killed."""
+    monkeypatch.setattr(locks, "fcntl", Unsupported())
+
+    async def main() -> None:
+        lock = LockFolder(tmp_path).lock("name")
+        held = lock._path.with_suffix(".held")
+        held.write_text("")
+        os.utime(held, (time.time() - 3600,) * 2)
+        async with lock:
+            assert time.time() - held.stat().st_mtime < 60
+
+    asyncio.run(main())
+
+
+def test_a_lock_by_existence_that_cannot_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "fcntl", Unsupported())
+
+    async def main() -> None:
+        lock = LockFolder(tmp_path).lock("name")
+        monkeypatch.setattr(os, "open", refusing_to_create(os.open))
+        async with lock:
+            assert not held_in(tmp_path)
+
+    asyncio.run(main())
+
+
+def held_in(folder: Path) -> list[Path]:
+    return list(folder.glob("*.held"))
+
+
+def refusing_to_create(real: object) -> object:
+    def opening(path: Path, flags: int, mode: int = 0o777) -> int:
+        if flags & os.O_EXCL:
+            raise OSError(errno.EACCES, "permission denied")
+        return real(path, flags, mode)  # type: ignore[operator, no-any-return]
+
+    return opening
+
+
+def test_task_locks_belong_to_their_loop() -> None:
+    """One object may serve several loops, one after the other."""
+    task_locks = TaskLocks()
+
+    async def main() -> None:
+        assert task_locks.lock("a") is task_locks.lock("a")
+        assert task_locks.lock("a") is not task_locks.lock("b")
+        async with task_locks.lock("a"):
+            pass
+
+    for _ in range(2):
+        asyncio.run(main())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has its own")
+def test_this_system_locks_files() -> None:
+    assert vars(locks)["fcntl"] is not None

@@ -1,0 +1,209 @@
+"""The listener a browser comes back to: its own callback and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import urlsplit
+
+import pytest
+
+from mcpclient.auth.effects import Callback
+from mcpclient.errors import AuthError
+from mcpclient.net.login import loopback
+from mcpclient.net.login.loopback import LoopbackListener, is_loopback
+
+
+async def fetch(uri: str, request: bytes) -> bytes:
+    parts = urlsplit(uri)
+    reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+    writer.write(request)
+    try:
+        return await asyncio.wait_for(reader.read(), 5)
+    except ConnectionError:
+        return b""
+    finally:
+        writer.close()
+
+
+def get(target: str, method: str = "GET") -> bytes:
+    return f"{method} {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
+
+
+def status(response: bytes) -> int:
+    return int(response.split(b" ", 2)[1])
+
+
+def test_the_callback_with_the_state_is_taken() -> None:
+    """F-AUTH-8: on 127.0.0.1, on a free port, with a clear page."""
+
+    async def main() -> None:
+        listener = await LoopbackListener.open()
+        parts = urlsplit(listener.redirect_uri)
+        assert (parts.hostname, parts.path) == ("127.0.0.1", "/callback")
+        waiting = asyncio.ensure_future(listener.wait_for("state"))
+        await asyncio.sleep(0)
+        page = await fetch(listener.redirect_uri, get("/callback?code=c&state=state&iss=i"))
+        assert await waiting == Callback("c", "state", "i")
+        assert status(page) == 200
+        assert b"<h1>You are logged in</h1>" in page
+        for header in (b"no-store", b"default-src 'none'", b"no-referrer", b"nosniff"):
+            assert header in page
+        listener.close()
+
+    asyncio.run(main())
+
+
+def test_an_error_is_an_answer_too() -> None:
+    """F-AUTH-8: the page says so, and repeats nothing of what came."""
+
+    async def main() -> None:
+        listener = await LoopbackListener.open()
+        waiting = asyncio.ensure_future(listener.wait_for("s"))
+        await asyncio.sleep(0)
+        target = "/callback?error=access_denied&error_description=%3Cscript%3E&state=s"
+        page = await fetch(listener.redirect_uri, get(target))
+        assert (await waiting).error == "access_denied"
+        assert b"You are not logged in" in page
+        assert b"script" not in page
+        listener.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "expected"),
+    [
+        (get("/"), 404),
+        (get("/favicon.ico"), 404),
+        (get("/callback/x?code=c&state=s"), 404),
+        (get("/callback?code=c&state=s", "POST"), 404),
+        (get("/callback"), 400),
+        (get("/callback?code=c"), 400),
+        (get("/callback?code=c&state=other"), 400),
+        (get("/callback?code=c&state=%C3%A9"), 400),
+        (get("/callback?code=c&code=d&state=s"), 400),
+        (b"\r\n\r\n", 404),
+        (b"\xff\xff\r\n\r\n", 404),
+    ],
+)
+def test_anything_else_is_answered_and_ignored(request_bytes: bytes, expected: int) -> None:
+    """F-AUTH-8: a stray or forged request cannot end the login, nor take its place."""
+
+    async def main() -> None:
+        listener = await LoopbackListener.open()
+        waiting = asyncio.ensure_future(listener.wait_for("s"))
+        await asyncio.sleep(0)
+        assert status(await fetch(listener.redirect_uri, request_bytes)) == expected
+        assert not waiting.done()
+        await fetch(listener.redirect_uri, get("/callback?code=right&state=s"))
+        assert (await waiting).code == "right"
+        listener.close()
+
+    asyncio.run(main())
+
+
+def test_nothing_counts_before_a_login_waits_or_after_it_was_answered() -> None:
+    """F-AUTH-8: one answer."""
+
+    async def main() -> None:
+        listener = await LoopbackListener.open()
+        target = get("/callback?code=c&state=")
+        assert status(await fetch(listener.redirect_uri, target)) == 400
+        waiting = asyncio.ensure_future(listener.wait_for("s"))
+        await asyncio.sleep(0)
+        first = await fetch(listener.redirect_uri, get("/callback?code=1&state=s"))
+        second = await fetch(listener.redirect_uri, get("/callback?code=2&state=s"))
+        assert (status(first), status(second)) == (200, 400)
+        assert (await waiting).code == "1"
+        listener.close()
+
+    asyncio.run(main())
+
+
+def test_what_is_too_long_or_incomplete_gets_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-8: bounded in size."""
+
+    async def main() -> None:
+        listener = await LoopbackListener.open()
+        assert await fetch(listener.redirect_uri, b"GET /" + b"x" * 200_000 + b"\r\n\r\n") == b""
+        listener.close()
+
+    asyncio.run(main())
+
+
+def test_what_never_comes_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-8: bounded in time."""
+    monkeypatch.setattr(loopback, "_HEAD_TIMEOUT", 0.01)
+
+    async def main() -> None:
+        listener = await LoopbackListener.open()
+        assert await fetch(listener.redirect_uri, b"GET /callback") == b""
+        listener.close()
+
+    asyncio.run(main())
+
+
+def test_more_connections_than_any_browser_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loopback, "_MOST_CONNECTIONS", 0)
+
+    async def main() -> None:
+        listener = await LoopbackListener.open()
+        assert await fetch(listener.redirect_uri, get("/callback?code=1&state=s")) == b""
+        listener.close()
+
+    asyncio.run(main())
+
+
+def test_closing_ends_what_still_waits() -> None:
+    """F-AUTH-8: a browser that has opened a connection ahead holds nothing up."""
+
+    async def main() -> None:
+        listener = await LoopbackListener.open()
+        parts = urlsplit(listener.redirect_uri)
+        reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+        waiting = asyncio.ensure_future(listener.wait_for("s"))
+        await asyncio.sleep(0.01)
+        listener.close()
+        listener.close()
+        assert await asyncio.wait_for(reader.read(), 5) == b""
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        writer.close()
+
+    asyncio.run(main())
+
+
+def test_the_callers_own_address() -> None:
+    """F-AUTH-8: a registered redirect URI with its own port and path; taken, it is an error."""
+
+    async def main() -> None:
+        free = await LoopbackListener.open()
+        port = urlsplit(free.redirect_uri).port
+        free.close()
+        uri = f"http://localhost:{port}/back?x=1"
+        listener = await LoopbackListener.open(uri)
+        assert listener.redirect_uri == uri
+        with pytest.raises(AuthError, match=f"nothing can be received at http://localhost:{port}"):
+            await LoopbackListener.open(uri)
+        waiting = asyncio.ensure_future(listener.wait_for("s"))
+        await asyncio.sleep(0)
+        await fetch(f"http://127.0.0.1:{port}", get("/back?x=1&code=c&state=s"))
+        assert (await waiting).code == "c"
+        listener.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("uri", "expected"),
+    [
+        ("http://127.0.0.1/c", True),
+        ("http://localhost:3000/c", True),
+        ("http://[::1]:1/c", True),
+        ("https://localhost/c", False),
+        ("http://app.example/c", False),
+        ("myapp://callback", False),
+    ],
+)
+def test_which_addresses_are_here(uri: str, expected: bool) -> None:
+    assert is_loopback(uri) is expected

@@ -1,0 +1,182 @@
+"""The stop ladder, step by step in virtual time, on a group that only writes down its signals."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import subprocess
+from collections.abc import Callable, Coroutine
+from typing import Any, cast
+
+import pytest
+
+from mcpclient.net.process.groups import ProcessGroup
+from mcpclient.net.process.ladder import Descent, StopLadder
+from tests.support import virtual_time
+
+
+class _Process:
+    pid = 4711
+
+
+class ScriptedGroup(ProcessGroup):
+    """Notes what it is sent and when; its members end at the signals they are told to."""
+
+    def __init__(self, ends_at: str = "") -> None:
+        super().__init__(cast("subprocess.Popen[bytes]", _Process()))
+        self.forget()
+        self.events: list[tuple[float, str]] = []
+        self.ends_at = ends_at
+        self.empty = False
+        self.on_end: Callable[[], None] = lambda: None
+
+    def note(self, event: str) -> None:
+        self.events.append((round(asyncio.get_running_loop().time(), 3), event))
+        if event == self.ends_at:
+            self.empty = True
+            self.on_end()
+
+    def interrupt(self) -> None:
+        self.note("interrupt")
+
+    def close_input(self) -> None:
+        self.note("close input")
+
+    def terminate(self) -> None:
+        self.note("terminate")
+
+    def kill(self) -> None:
+        self.note("kill")
+
+    def is_gone(self) -> bool:
+        return self.empty
+
+
+def leave_soon(descent: Descent) -> None:
+    asyncio.get_running_loop().call_later(0.1, descent.leader_ended)
+
+
+def descend(
+    group: ScriptedGroup,
+    ladder: StopLadder = StopLadder(),  # noqa: B008 - a frozen value
+    *,
+    script: Callable[[Descent], Coroutine[Any, Any, None]] | None = None,
+) -> list[tuple[float, str]]:
+    """Return what happened; "gone" comes last."""
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        over = asyncio.Event()
+
+        def gone() -> None:
+            group.note("gone")
+            over.set()
+
+        descent = Descent(loop, ladder, group, group.close_input, gone)
+        group.on_end = lambda: leave_soon(descent)
+        if script is None:
+            descent.begin()
+            descent.begin()
+        else:
+            await script(descent)
+        await over.wait()
+
+    virtual_time.run(main())
+    return group.events
+
+
+def test_a_server_that_ignores_everything_takes_the_whole_ladder(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """F-STD-3 F-LIFE-6: 0.5 s, 2.5 s, then SIGKILL, and an end even if that does not work."""
+    caplog.set_level(logging.WARNING)
+    assert descend(ScriptedGroup()) == [
+        (0.0, "close input"),
+        (0.5, "terminate"),
+        (3.0, "kill"),
+        (4.0, "gone"),
+    ]
+    assert "4711" in caplog.text
+
+
+def test_a_server_that_ends_with_its_input_is_not_signalled() -> None:
+    """F-STD-3: each wait ends as soon as nothing is left."""
+    assert descend(ScriptedGroup("close input")) == [(0.0, "close input"), (0.1, "gone")]
+
+
+def test_the_waits_are_configurable_and_sigint_may_come_first() -> None:
+    """F-STD-3"""
+    ladder = StopLadder(interrupt=1.0, close_input=2.0, terminate=3.0, kill=4.0)
+    assert descend(ScriptedGroup("kill"), ladder) == [
+        (0.0, "interrupt"),
+        (1.0, "close input"),
+        (3.0, "terminate"),
+        (6.0, "kill"),
+        (6.1, "gone"),
+    ]
+
+
+def test_what_a_leader_leaves_behind_is_terminated_and_then_killed() -> None:
+    """F-STD-2"""
+    group = ScriptedGroup()
+
+    async def script(descent: Descent) -> None:
+        await asyncio.sleep(7)
+        descent.leader_ended()
+        descent.begin()  # a stop on the way starts nothing anew
+        await asyncio.sleep(2.6)
+        group.empty = True
+
+    events = descend(group, script=script)
+    assert events[:-1] == [(7.0, "terminate"), (9.5, "kill")]
+    assert 9.6 <= events[-1][0] <= 9.75 and events[-1][1] == "gone"
+
+
+def test_a_leader_that_ends_on_the_way_cuts_the_waits_short() -> None:
+    """F-STD-2 F-STD-3"""
+    group = ScriptedGroup()
+
+    async def script(descent: Descent) -> None:
+        descent.begin()
+        await asyncio.sleep(0.2)
+        descent.leader_ended()
+        await asyncio.sleep(1)
+        group.empty = True
+
+    events = descend(group, script=script)
+    assert events[:-1] == [(0.0, "close input"), (0.2, "terminate")]
+    assert 1.2 <= events[-1][0] <= 1.31
+
+
+def test_a_leader_that_ends_after_sigterm_gives_the_others_their_time() -> None:
+    """F-STD-3"""
+    group = ScriptedGroup()
+
+    async def script(descent: Descent) -> None:
+        descent.begin()
+        await asyncio.sleep(1)
+        descent.leader_ended()
+
+    assert descend(group, script=script) == [
+        (0.0, "close input"),
+        (0.5, "terminate"),
+        (3.0, "kill"),
+        (4.0, "gone"),
+    ]
+
+
+def test_after_cancel_nothing_happens_any_more() -> None:
+    """F-LIFE-5"""
+    group = ScriptedGroup()
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        descent = Descent(loop, StopLadder(), group, group.close_input, lambda: group.note("gone"))
+        descent.begin()
+        descent.cancel()
+        descent.leader_ended()
+        descent.begin()
+        await asyncio.sleep(10)
+
+    virtual_time.run(main())
+    assert group.events == [(0.0, "close input")]

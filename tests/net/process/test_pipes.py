@@ -1,0 +1,333 @@
+"""The two ways to move a pipe's bytes, by the loop and by threads, held to the same promises."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable
+from typing import IO, NamedTuple
+
+import pytest
+
+from mcpclient.net.process.pipes import (
+    HIGH_WATER,
+    PipeReader,
+    PipeWriter,
+    Reader,
+    Writer,
+)
+from mcpclient.net.process.threads import ThreadedReader, ThreadedWriter
+from tests.net.process_helpers import until
+
+pytestmark = pytest.mark.needs_posix
+
+
+class Pipe(NamedTuple):
+    reading: IO[bytes]
+    writing: IO[bytes]
+
+    @classmethod
+    def open(cls) -> Pipe:
+        reading, writing = os.pipe()
+        return cls(open(reading, "rb", buffering=0), open(writing, "wb", buffering=0))
+
+
+class Ends:
+    """What a reader or a writer reported."""
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.ended = 0
+        self.broken = 0
+        self.changes: list[bool] = []
+
+    def received(self, data: bytes) -> None:
+        self.data += data
+
+    def end(self) -> None:
+        self.ended += 1
+
+    def breaks(self) -> None:
+        self.broken += 1
+
+
+Readers = pytest.mark.parametrize("make", [PipeReader, ThreadedReader])
+Writers = pytest.mark.parametrize("make", [PipeWriter, ThreadedWriter])
+
+
+def use_reader(
+    make: type[Reader], use: Callable[[Reader, Pipe, Ends], object]
+) -> tuple[Pipe, Ends]:
+    """Run ``use`` (a coroutine function) with a reader in a loop, and return what is left."""
+    pipe, ends = Pipe.open(), Ends()
+
+    async def main() -> None:
+        reader = make(asyncio.get_running_loop(), pipe.reading, ends.received, ends.end)
+        await use(reader, pipe, ends)  # type: ignore[misc]
+        reader.close()
+        pipe.writing.close()  # lets a thread's read return
+        await until(lambda: pipe.reading.closed, "the reader gives the pipe back")
+
+    asyncio.run(main())
+    return pipe, ends
+
+
+@Readers
+def test_a_reader_pushes_what_comes_and_says_once_that_it_ended(make: type[Reader]) -> None:
+    """F-STD-5"""
+
+    async def use(reader: Reader, pipe: Pipe, ends: Ends) -> None:
+        pipe.writing.write(b"one")
+        await until(lambda: ends.data == b"one", "the first chunk")
+        pipe.writing.write(b"two" * 10_000)
+        pipe.writing.close()
+        await until(lambda: ends.ended == 1, "the end")
+        reader.sweep()
+
+    _, ends = use_reader(make, use)
+    assert ends.data == b"one" + b"two" * 10_000 and ends.ended == 1
+
+
+@Readers
+def test_a_sweep_pushes_what_is_there(make: type[Reader]) -> None:
+    """F-LIFE-7: nothing that was written is lost."""
+
+    async def use(reader: Reader, pipe: Pipe, ends: Ends) -> None:
+        pipe.writing.write(b"a" * 60_000)
+        pipe.writing.close()
+        while not ends.ended:
+            reader.sweep()  # never lets the loop run, yet gets everything
+        assert ends.data == b"a" * 60_000
+
+    use_reader(make, use)
+
+
+@Readers
+def test_a_closed_reader_calls_nobody(make: type[Reader]) -> None:
+    """F-LIFE-5"""
+
+    async def use(reader: Reader, pipe: Pipe, ends: Ends) -> None:
+        reader.close()
+        reader.close()
+        reader.sweep()
+        if not pipe.reading.closed:
+            pipe.writing.write(b"late")
+        pipe.writing.close()
+        await until(lambda: pipe.reading.closed, "the reader gives the pipe back")
+        await asyncio.sleep(0)
+
+    _, ends = use_reader(make, use)
+    assert ends.data == b"" and ends.ended == 0
+
+
+@Readers
+def test_a_reader_may_be_closed_from_its_own_callback(make: type[Reader]) -> None:
+    """F-LIFE-5"""
+    readers: list[Reader] = []
+
+    class Closing(Ends):
+        def received(self, data: bytes) -> None:
+            super().received(data)
+            readers[0].close()
+
+    pipe, ends = Pipe.open(), Closing()
+
+    async def main() -> None:
+        readers.append(make(asyncio.get_running_loop(), pipe.reading, ends.received, ends.end))
+        pipe.writing.write(b"x")
+        await until(lambda: ends.data == b"x", "the chunk")
+        pipe.writing.close()
+        await until(lambda: pipe.reading.closed, "the reader gives the pipe back")
+
+    asyncio.run(main())
+    assert ends.ended == 0
+
+
+@Readers
+def test_a_reader_survives_its_loop(make: type[Reader]) -> None:
+    """F-LIFE-5: closing it afterwards neither fails nor warns."""
+    pipe, ends = Pipe.open(), Ends()
+
+    async def main() -> Reader:
+        return make(asyncio.get_running_loop(), pipe.reading, ends.received, ends.end)
+
+    reader = asyncio.run(main())
+    pipe.writing.write(b"late")
+    reader.close()
+    pipe.writing.close()
+    for thread in threading.enumerate():
+        if thread.name == "mcpclient-read":
+            thread.join(5)
+    assert pipe.reading.closed and ends.data == b""
+
+
+def test_a_read_that_fails_is_the_end() -> None:
+    """F-LIFE-7: here, a descriptor that cannot be read at all."""
+    reading, writing = os.pipe()
+    ends = Ends()
+
+    async def main() -> None:
+        PipeReader(asyncio.get_running_loop(), pipe, ends.received, ends.end).sweep()
+
+    with open(reading, "rb", buffering=0), open(writing, "wb", buffering=0) as pipe:
+        asyncio.run(main())
+    assert ends.ended == 1
+
+
+def test_a_threads_reader_does_not_run_far_ahead_of_the_loop() -> None:
+    """F-STD-4: a flood is held back in the pipe, not in memory."""
+    pipe, ends = Pipe.open(), Ends()
+    total = 4 << 20
+
+    def flood() -> None:
+        with pipe.writing:
+            for _ in range(total >> 16):
+                pipe.writing.write(b"f" * 65536)
+
+    async def main() -> None:
+        ThreadedReader(asyncio.get_running_loop(), pipe.reading, ends.received, ends.end)
+        writer = threading.Thread(target=flood)
+        writer.start()
+        writer.join(0.05)  # blocks the loop meanwhile
+        assert writer.is_alive()
+        await until(lambda: ends.ended == 1, "the end")
+        writer.join()
+
+    asyncio.run(main())
+    assert len(ends.data) == total
+
+
+# Writers.
+
+
+def writer_of(make: type[Writer], pipe: Pipe, ends: Ends) -> Writer:
+    loop = asyncio.get_running_loop()
+    return make(loop, pipe.writing, ends.changes.append, ends.breaks)
+
+
+async def read_all(pipe: Pipe) -> bytes:
+    with pipe.reading:
+        return await asyncio.get_running_loop().run_in_executor(None, _read_to_end, pipe.reading)
+
+
+def _read_to_end(file: IO[bytes]) -> bytes:
+    return b"".join(iter(lambda: os.read(file.fileno(), 65536), b""))
+
+
+@Writers
+def test_a_writer_sends_in_order_and_closes_after_the_last_byte(make: type[Writer]) -> None:
+    """F-STD-5"""
+    chunks = [b"a", b"", b"b" * 300_000, b"c", b"d" * 100_000, b"e"]
+
+    async def main() -> None:
+        pipe, ends = Pipe.open(), Ends()
+        writer = writer_of(make, pipe, ends)
+        for chunk in chunks:
+            writer.write(chunk)
+        writer.finish()
+        writer.finish()
+        writer.write(b"ignored")
+        assert await read_all(pipe) == b"".join(chunks)
+        await until(lambda: pipe.writing.closed, "the writer gives the pipe back")
+        assert ends.changes == [True, False] and not ends.broken
+
+    asyncio.run(main())
+
+
+@Writers
+def test_a_writer_pauses_above_the_high_water_mark(make: type[Writer]) -> None:
+    """F-STD-5"""
+
+    async def main() -> None:
+        pipe, ends = Pipe.open(), Ends()
+        writer = writer_of(make, pipe, ends)
+        writer.write(b"x" * HIGH_WATER)
+        assert ends.changes == []
+        writer.write(b"y" * 2 * HIGH_WATER)
+        writer.write(b"z" * 2 * HIGH_WATER)
+        assert ends.changes == [True]
+        reading = asyncio.ensure_future(read_all(pipe))
+        await until(lambda: ends.changes == [True, False], "the buffer to empty")
+        writer.finish()
+        assert len(await reading) == 5 * HIGH_WATER
+        await until(lambda: pipe.writing.closed, "the writer gives the pipe back")
+
+    asyncio.run(main())
+
+
+@Writers
+def test_a_pipe_nobody_reads_any_more_is_broken_once(make: type[Writer]) -> None:
+    """F-STD-5"""
+
+    async def main() -> None:
+        pipe, ends = Pipe.open(), Ends()
+        writer = writer_of(make, pipe, ends)
+        writer.write(b"x" * 3 * HIGH_WATER)  # does not fit, so some of it waits
+        pipe.reading.close()
+        await until(lambda: ends.broken == 1, "the news")
+        writer.write(b"y")
+        writer.close()
+        assert pipe.writing.closed
+
+        other = Pipe.open()
+        other.reading.close()
+        writer = writer_of(make, other, ends)
+        writer.write(b"x")
+        await until(lambda: ends.broken == 2, "the news about the other")
+
+    asyncio.run(main())
+
+
+@Writers
+def test_a_closed_writer_drops_what_waits(make: type[Writer]) -> None:
+    """F-LIFE-6: no reader is needed to get rid of it."""
+
+    async def main() -> None:
+        pipe, ends = Pipe.open(), Ends()
+        writer = writer_of(make, pipe, ends)
+        writer.write(b"x" * 3 * HIGH_WATER)
+        writer.close()
+        writer.close()
+        pipe.reading.close()
+        await until(lambda: pipe.writing.closed, "the writer gives the pipe back")
+        await asyncio.sleep(0)
+        assert not ends.broken
+
+    asyncio.run(main())
+
+
+@Writers
+def test_a_writer_survives_its_loop(make: type[Writer]) -> None:
+    """F-LIFE-5"""
+    pipe, ends = Pipe.open(), Ends()
+
+    async def main() -> Writer:
+        writer = writer_of(make, pipe, ends)
+        writer.write(b"x" * 3 * HIGH_WATER)
+        return writer
+
+    writer = asyncio.run(main())
+    writer.close()
+    pipe.reading.close()
+    for thread in threading.enumerate():
+        if thread.name == "mcpclient-write":
+            thread.join(5)
+    assert pipe.writing.closed and not ends.broken
+
+
+def test_a_writing_thread_ends_with_its_loop() -> None:
+    """F-LIFE-5: even if nobody closes it."""
+    pipe, ends = Pipe.open(), Ends()
+
+    async def main() -> ThreadedWriter:
+        loop = asyncio.get_running_loop()
+        return ThreadedWriter(loop, pipe.writing, ends.changes.append, ends.breaks)
+
+    writer = asyncio.run(main())
+    writer.write(b"late")
+    for thread in threading.enumerate():
+        if thread.name == "mcpclient-write":
+            thread.join(5)
+    assert pipe.writing.closed
+    pipe.reading.close()

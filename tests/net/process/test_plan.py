@@ -1,0 +1,278 @@
+"""The environment of a server and the Windows launch plan: pure, so tested on every platform."""
+
+from __future__ import annotations
+
+import ntpath
+import re
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpclient.errors import CommandNotFound, UsageError
+from mcpclient.net.process.plan import (
+    LaunchPlan,
+    child_environment,
+    tree_kill_command,
+    windows_launch_plan,
+)
+
+PARENT = {
+    "HOME": "/home/ada",
+    "PATH": "/usr/bin",
+    "LANG": "C.UTF-8",
+    "LC_TIME": "de_DE",
+    "SSL_CERT_FILE": "/etc/ca.pem",
+    "https_proxy": "http://proxy:3128",
+    "HTTP_PROXY": "http://ada:secret@proxy:3128",
+    "SHELL": "() { echo hello; }",
+    "PYTHONPATH": "/x",
+    "PYTHONHOME": "/x",
+    "NODE_PATH": "/x",
+    "VIRTUAL_ENV": "/x",
+    "AWS_SECRET_ACCESS_KEY": "secret",
+    "SystemRoot": "C:\\Windows",
+}
+
+
+def test_safe_inherits_an_allow_list_only() -> None:
+    """F-STD-1: no secrets, no interpreter variables, no shell functions, no proxy password."""
+    inherited = child_environment(None, "safe", PARENT, windows=False)
+    assert set(inherited) == {"HOME", "PATH", "LANG", "LC_TIME", "SSL_CERT_FILE", "https_proxy"}
+
+
+def test_safe_on_windows_ignores_the_case_of_names() -> None:
+    """F-STD-1"""
+    parent = {"SystemRoot": "C:\\Windows", "Path": "C:\\bin", "ComSpec": "cmd", "GH_TOKEN": "x"}
+    inherited = child_environment(None, "safe", parent, windows=True)
+    assert inherited == {"SystemRoot": "C:\\Windows", "Path": "C:\\bin", "ComSpec": "cmd"}
+
+
+@pytest.mark.parametrize("name", ["PYTHONPATH", "PYTHONHOME", "NODE_PATH", "VIRTUAL_ENV"])
+def test_interpreter_variables_pass_only_when_named(name: str) -> None:
+    """F-STD-1"""
+    assert name not in child_environment({}, "safe", PARENT, windows=True)
+    assert child_environment({name: "/mine"}, "safe", PARENT, windows=False)[name] == "/mine"
+
+
+def test_all_and_none() -> None:
+    """F-STD-1"""
+    assert child_environment(None, "all", PARENT, windows=False) == PARENT
+    assert child_environment({"A": "1"}, "none", PARENT, windows=False) == {"A": "1"}
+
+
+def test_env_is_laid_over_what_is_inherited() -> None:
+    """F-STD-1"""
+    merged = child_environment({"PATH": "/opt", "KEY": "k"}, "safe", PARENT, windows=False)
+    assert merged["PATH"] == "/opt" and merged["KEY"] == "k" and merged["HOME"] == "/home/ada"
+
+
+def test_on_windows_a_name_in_another_case_is_the_same_variable() -> None:
+    """F-STD-1"""
+    merged = child_environment({"PATH": "C:\\new"}, "all", {"Path": "C:\\old"}, windows=True)
+    assert merged == {"PATH": "C:\\new"}
+    kept = child_environment({"PATH": "/new"}, "all", {"Path": "/old"}, windows=False)
+    assert kept == {"PATH": "/new", "Path": "/old"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("KEY", 5), ("KEY", None), ("KEY", "hush\0"), ("KEY", b"hush"), ("A=B", "x"), ("", "x")],
+)
+def test_a_bad_variable_is_named_and_its_value_is_not_shown(name: str, value: object) -> None:
+    """F-STD-1"""
+    with pytest.raises(UsageError) as raised:
+        child_environment({name: value}, "none", {}, windows=False)  # type: ignore[dict-item]
+    assert name in str(raised.value) and "hush" not in str(raised.value)
+
+
+def test_a_name_with_nul_and_an_unknown_mode_are_refused() -> None:
+    """F-STD-1"""
+    with pytest.raises(UsageError, match="name for an environment variable"):
+        child_environment({"A\0": "x"}, "none", {}, windows=False)
+    with pytest.raises(UsageError, match="env must map names to values, and not be a list"):
+        child_environment(["A=1"], "safe", {}, windows=False)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="inherit_env"):
+        child_environment({}, "some", {}, windows=False)
+
+
+# Windows.
+
+SHELL = "C:\\Windows\\System32\\cmd.exe"
+PREFIX = f'"{SHELL}" /d /e:on /v:off /s /c "'
+WINDOWS = {
+    "Path": 'C:\\Python;"C:\\Program Files\\nodejs";;C:\\Tools',
+    "PATHEXT": ".COM;.EXE;.BAT;.CMD;.PY;.JS",
+    "ComSpec": SHELL,
+}
+FILES = {
+    "c:\\python\\python.exe",
+    "c:\\program files\\nodejs\\node.exe",
+    "c:\\program files\\nodejs\\npx",
+    "c:\\program files\\nodejs\\npx.cmd",
+    "c:\\program files\\nodejs\\npx.ps1",
+    "c:\\tools\\server.py",
+    "c:\\tools\\both.exe",
+    "c:\\tools\\both.bat",
+    "c:\\tools\\node.exe",
+    "c:\\project\\bin\\local.cmd",
+    "c:\\project\\evil.exe",
+    "c:\\tools\\100% sure.bat",
+    "c:\\tools\\version1.2.exe",
+}
+
+
+def plan(*command: str, env: Mapping[str, str] = WINDOWS) -> LaunchPlan:
+    def exists(path: str) -> bool:
+        return ntpath.normpath(path).lower().rstrip(". ") in FILES
+
+    return windows_launch_plan(command, env, exists, "C:\\project")
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("python", "C:\\Python\\python.exe"),
+        ("PYTHON.EXE", "C:\\Python\\PYTHON.EXE"),
+        ("node", "C:\\Program Files\\nodejs\\node.exe"),
+        ("both", "C:\\Tools\\both.exe"),
+        ("version1.2", "C:\\Tools\\version1.2.exe"),
+        ("C:\\Tools\\node", "C:\\Tools\\node.exe"),
+        ("..\\tools\\node.exe", "C:\\project\\..\\tools\\node.exe"),
+    ],
+)
+def test_a_program_is_found_over_path_and_pathext(name: str, path: str) -> None:
+    """F-STD-6"""
+    assert plan(name, "a b").executable == path
+    assert plan(name, "a b").command_line.endswith(' "a b"')
+
+
+def test_a_program_gets_no_window_and_a_group_of_its_own() -> None:
+    """F-STD-6: CREATE_NO_WINDOW and CREATE_NEW_PROCESS_GROUP."""
+    assert plan("node").creation_flags == 0x08000000 | 0x00000200
+
+
+@pytest.mark.parametrize(
+    ("command", "inner"),
+    [
+        (["npx"], '"C:\\Program Files\\nodejs\\npx.cmd"'),
+        (["npx.CMD", "-y"], '"C:\\Program Files\\nodejs\\npx.CMD" "-y"'),
+        (["bin\\local"], '"C:\\project\\bin\\local.cmd"'),
+        (["C:/project/bin/local"], '"C:/project/bin/local.cmd"'),
+        (["both.bat", ""], '"C:\\Tools\\both.bat" ""'),
+        (["both.bat", "a&calc"], '"C:\\Tools\\both.bat" "a&calc"'),
+        (["both.bat", '"&calc&"'], '"C:\\Tools\\both.bat" """&calc&"""'),
+        (["both.bat", "%PATH%"], '"C:\\Tools\\both.bat" "%%cd:~,%PATH%%cd:~,%"'),
+        (["both.bat", "c:\\dir\\"], '"C:\\Tools\\both.bat" "c:\\dir\\\\"'),
+        (["both.bat", '\\"'], '"C:\\Tools\\both.bat" "\\\\"""'),
+        (["both.bat", "^|<>!"], '"C:\\Tools\\both.bat" "^|<>!"'),
+        (["both.bat. ."], '"C:\\Tools\\both.bat. ."'),
+        (["100% sure"], '"C:\\Tools\\100%%cd:~,% sure.bat"'),
+    ],
+)
+def test_a_batch_file_goes_through_the_command_shell(command: list[str], inner: str) -> None:
+    """F-STD-6: every argument quoted, nothing for cmd.exe to interpret."""
+    assert plan(*command) == LaunchPlan(SHELL, f'{PREFIX}{inner}"')
+
+
+def test_the_command_shell_is_found_without_comspec() -> None:
+    """F-STD-6"""
+    env = {"PATH": "C:\\Tools", "SYSTEMROOT": "D:\\Win"}
+    assert plan("both.bat", env=env).executable == "D:\\Win\\System32\\cmd.exe"
+    assert plan("both.bat", env={"PATH": "C:\\Tools"}).executable == SHELL
+
+
+@pytest.mark.parametrize("argument", ["a\nb", "a\rb"])
+def test_a_line_break_cannot_be_given_to_a_batch_file(argument: str) -> None:
+    """F-STD-6"""
+    with pytest.raises(UsageError, match="line break"):
+        plan("npx", argument)
+    assert argument in plan("node", argument).command_line
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("nothing", "no such command"),
+        ("evil", "no such command"),  # the current directory is not searched
+        ("C:\\Tools\\nothing", "no such command"),
+        ("server", "no such command"),  # PATHEXT may name .PY, but CreateProcess cannot run it
+        ("server.py", "cannot run this file by itself"),
+        ("C:\\Program Files\\nodejs\\npx.ps1", "cannot run this file by itself"),
+    ],
+)
+def test_not_found_names_the_path_that_was_searched(name: str, reason: str) -> None:
+    """F-STD-6 F-STD-7"""
+    with pytest.raises(CommandNotFound, match=reason) as raised:
+        plan(name)
+    assert raised.value.search_path == WINDOWS["Path"]
+
+
+def test_the_kill_command_takes_the_whole_tree() -> None:
+    """F-STD-6"""
+    assert tree_kill_command(42) == ["taskkill", "/PID", "42", "/T", "/F"]
+
+
+def expanded_by_cmd(line: str) -> str:
+    """What is left of a command line after the expansion of percent signs by cmd.exe.
+
+    A pair of them without a name stays a single one here, as on cmd's command line; any other name
+    than the harmless one would be an injection.
+    """
+    text, rest = "", line
+    while "%" in rest:
+        before, _, rest = rest.partition("%")
+        text += before
+        variable = re.match(r"([^%]+)%", rest)
+        if variable and not rest.startswith("%"):
+            assert variable.group(1) == "cd:~,", f"expands {variable.group(1)!r}"
+            rest = rest[variable.end() :]
+        else:
+            text += "%"
+    return text + rest
+
+
+def split_by_runtime(line: str) -> list[str]:
+    """The arguments the Microsoft C runtime makes of a command line (since 2008)."""
+    arguments: list[str] = []
+    current, quoted, started, position = "", False, False, 0
+    while position < len(line):
+        backslashes = len(line) - position - len(line[position:].lstrip("\\"))
+        if backslashes:
+            position += backslashes
+            if line[position : position + 1] == '"':
+                current += "\\" * (backslashes // 2)
+                assert backslashes % 2 == 0, "cmd.exe would not see this quote as protected"
+            else:
+                current += "\\" * backslashes
+            started = True
+            continue
+        character = line[position]
+        position += 1
+        if character == '"':
+            started = True
+            if quoted and line[position : position + 1] == '"':
+                current += '"'
+                position += 1
+            else:
+                quoted = not quoted
+        elif character == " " and not quoted:
+            if started:
+                arguments.append(current)
+            current, started = "", False
+        else:
+            current += character
+            started = True
+    return [*arguments, current] if started else arguments
+
+
+@settings(max_examples=75, deadline=None)
+@given(st.lists(st.text(alphabet='ab "%^&|<>!\\()cd:~,é', max_size=12), max_size=4))
+def test_no_argument_of_a_batch_file_escapes_or_changes(arguments: list[str]) -> None:
+    """F-STD-6: read as cmd.exe reads it and then as the C runtime does, all arrive as given."""
+    line = plan("both.bat", *arguments).command_line
+    inner = expanded_by_cmd(line[len(PREFIX) : -1])
+    outside = "".join(inner.split('"')[::2])
+    assert not set(outside) - {" "}, "something stands outside the quotes"
+    assert split_by_runtime(inner) == ["C:\\Tools\\both.bat", *arguments]

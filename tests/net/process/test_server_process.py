@@ -1,0 +1,516 @@
+"""Server processes as a transport uses them, with real ones; by the loop and by threads."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import threading
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient.errors import CommandNotFound, ConnectionLost, ProcessExited, UsageError
+from mcpclient.net.process import server_process as process_module
+from mcpclient.net.process.server_process import ServerProcess, StopLadder, spawn
+from tests.net.process_helpers import ECHO, Recorder, is_alive, python, tree, until, wait_until
+
+pytestmark = pytest.mark.needs_posix
+
+IMPATIENT = StopLadder(close_input=0.05, terminate=0.05)
+
+BothPumps = pytest.mark.parametrize("threads", [False, True], ids=["loop", "threads"])
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(main, 20))
+
+
+# Bytes.
+
+
+@BothPumps
+def test_bytes_go_there_and_back(threads: bool) -> None:
+    """F-STD-1 F-LIFE-6: also more than any pipe holds, and stop() may be called again."""
+
+    async def main() -> None:
+        receiver = Recorder()
+        server = await spawn(ECHO, receiver, threads=threads)
+        server.write(b"hello")
+        assert await receiver.size(5) == b"hello"
+        data = os.urandom(1 << 20)
+        server.write(data)
+        assert (await receiver.size(5 + len(data)))[5:] == data
+        assert server.exit_code is None and is_alive(server.pid)
+        await server.stop()
+        await server.stop()
+        assert server.exit_code == 0 and not is_alive(server.pid)
+        assert [end.exit_code for end in receiver.ends] == [0]
+        with pytest.raises(ProcessExited):
+            server.write(b"late")
+        with pytest.raises(ProcessExited):
+            await server.drain()
+
+    run(main())
+
+
+@BothPumps
+def test_a_server_that_does_not_read_stalls_only_its_own_writers(threads: bool) -> None:
+    """F-STD-5"""
+
+    async def main() -> None:
+        deaf_receiver, receiver = Recorder(), Recorder()
+        deaf = await spawn(python("import time; time.sleep(60)"), deaf_receiver, threads=threads)
+        echo = await spawn(ECHO, receiver, threads=threads)
+        await deaf.drain()
+        deaf.write(b"x" * (1 << 20))
+        assert deaf.paused
+        writers = [asyncio.ensure_future(deaf.drain()) for _ in range(2)]
+        cancelled = asyncio.ensure_future(deaf.drain())
+        echo.write(b"fine")
+        assert not echo.paused
+        await echo.drain()
+        assert await receiver.size(4) == b"fine"
+        assert not any(writer.done() for writer in writers)
+        cancelled.cancel()
+        os.kill(deaf.pid, signal.SIGKILL)
+        for writer in writers:
+            with pytest.raises(ProcessExited, match="signal 9"):
+                await writer
+        assert cancelled.cancelled() and not deaf.paused
+        await asyncio.gather(deaf.stop(), echo.stop())
+
+    run(main())
+
+
+@BothPumps
+def test_drain_returns_when_the_server_reads_again(threads: bool) -> None:
+    """F-STD-5"""
+
+    async def main() -> None:
+        receiver = Recorder()
+        source = (
+            "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)\nwhile os.read(0, 65536): pass"
+        )
+        server = await spawn(python(source), receiver, threads=threads)
+        server.write(b"x" * (1 << 20))
+        waiting = asyncio.ensure_future(server.drain())
+        while not waiting.done():
+            os.kill(server.pid, signal.SIGCONT)
+            await asyncio.sleep(0.005)
+        await waiting
+        assert not server.paused
+        await server.stop()
+
+    run(main())
+
+
+# The end.
+
+
+@BothPumps
+def test_a_killed_server_is_reported_with_its_last_words(threads: bool) -> None:
+    """F-LIFE-7: at once, with the signal and what stood on stderr."""
+
+    async def main() -> None:
+        receiver = Recorder()
+        command = [*ECHO, "--say", "about to work"]
+        server = await spawn(command, receiver, stderr="discard", threads=threads)
+        server.write(b"x")
+        await receiver.size(1)
+        os.kill(server.pid, signal.SIGKILL)
+        error = await receiver.end()
+        assert error.exit_code == -signal.SIGKILL and error.command == command
+        assert error.stderr == "about to work\n" == server.stderr_tail
+        await server.stop()
+
+    run(main())
+
+
+def test_all_that_delays_the_report_of_an_end_stays_below_a_second() -> None:
+    """F-LIFE-7: the waits are bounds, reached only if somebody else holds the pipes."""
+    assert process_module._EXIT_GRACE + process_module._PIPE_GRACE < 1
+
+
+@BothPumps
+def test_everything_written_before_the_exit_arrives(threads: bool) -> None:
+    """F-LIFE-7 F-STD-7: all of stdout, then the last 4 KiB of stderr and the exit code."""
+    source = (
+        "import os\nfor fd, size in ((2, 30_000), (1, 60_000)): os.write(fd, b'e' * size)\n"
+        "os.write(2, b'usage: server FILE'); os._exit(2)"
+    )
+
+    async def main() -> None:
+        receiver = Recorder()
+        server = await spawn(python(source), receiver, stderr="discard", threads=threads)
+        error = await receiver.end()
+        assert len(receiver.data) == 60_000
+        assert error.exit_code == 2
+        assert len(error.stderr) == 4096 and error.stderr.endswith("usage: server FILE")
+        assert len(server.stderr_tail) == 30_000 + len("usage: server FILE")
+        await server.stop()
+        assert len(receiver.ends) == 1
+
+    run(main())
+
+
+def test_a_server_that_closes_its_output_and_lives_on_has_ended() -> None:
+    """F-LIFE-7: reported within 1 s without an exit code; stop() still stops it."""
+
+    async def main() -> None:
+        receiver = Recorder()
+        command = python("import os, time; os.close(1); time.sleep(60)")
+        server = await spawn(command, receiver, ladder=IMPATIENT)
+        error = await receiver.end()
+        assert error.exit_code is None and is_alive(server.pid)
+        await server.stop()
+        assert not is_alive(server.pid) and len(receiver.ends) == 1
+
+    run(main())
+
+
+@BothPumps
+def test_a_server_that_closes_its_input_has_ended(threads: bool) -> None:
+    """F-LIFE-7: once something is written that it can never read."""
+    source = "import os, time; os.close(0); os.write(1, b'closed'); time.sleep(60)"
+
+    async def main() -> None:
+        receiver = Recorder()
+        server = await spawn(python(source), receiver, ladder=IMPATIENT, threads=threads)
+        await receiver.size(6)
+        server.write(b"request")
+        assert (await receiver.end()).exit_code is None
+        await server.stop()
+
+    run(main())
+
+
+def test_a_slow_exit_after_the_output_still_brings_its_code() -> None:
+    """F-LIFE-7"""
+
+    async def main() -> None:
+        receiver = Recorder()
+        server = await spawn(python("import os; os.close(1); os.read(0, 1); os._exit(7)"), receiver)
+        await until(lambda: not server._output_open, "the output is closed")
+        server.write(b"x")
+        assert (await receiver.end()).exit_code == 7
+        await server.stop()
+
+    run(main())
+
+
+@BothPumps
+def test_an_escaped_grandchild_that_holds_the_pipes_delays_nothing(threads: bool) -> None:
+    """F-LIFE-7 F-LIFE-6: it left the group, so it cannot be found; but its pipes are let go."""
+
+    async def main() -> None:
+        receiver = Recorder()
+        server = await spawn(tree("--orphan", "--escape"), receiver, threads=threads)
+        escaped = int((await receiver.lines(1))[0].split()[0])
+        server.write(b"x")
+        error = await receiver.end()
+        assert error.exit_code == 3
+        await server.stop()
+        assert is_alive(escaped)
+        os.kill(escaped, signal.SIGKILL)
+        await until(lambda: not is_alive(escaped), "the escaped process is gone")
+
+    run(main())
+
+
+# Stopping.
+
+
+@BothPumps
+def test_the_whole_tree_goes(threads: bool) -> None:
+    """F-STD-2 F-STD-3: three processes that ignore SIGINT, SIGTERM and the end of their input."""
+
+    async def main() -> None:
+        receiver = Recorder()
+        ladder = StopLadder(interrupt=0.05, close_input=0.05, terminate=0.05)
+        server = await spawn(tree("--stubborn"), receiver, ladder=ladder, threads=threads)
+        pids = [server.pid, *map(int, (await receiver.lines(1))[0].split())]
+        assert len(set(pids)) == 3 and all(map(is_alive, pids))
+        await server.stop()
+        assert not any(map(is_alive, pids))
+        assert len(receiver.ends) == 1
+
+    run(main())
+
+
+def test_what_a_server_leaves_behind_when_it_exits_goes_without_a_stop() -> None:
+    """F-STD-2"""
+
+    async def main() -> None:
+        receiver = Recorder()
+        server = await spawn(tree("--orphan", "--stubborn"), receiver, ladder=IMPATIENT)
+        orphan = int((await receiver.lines(1))[0].split()[0])
+        server.write(b"x")
+        assert (await receiver.end()).exit_code == 3
+        await until(lambda: not is_alive(orphan), "the orphan is gone")
+        await server.stop()
+
+    run(main())
+
+
+def test_concurrent_stops_share_one_descent_from_any_task() -> None:
+    """F-LIFE-5 F-LIFE-6 (pain 2)"""
+
+    async def main() -> None:
+        server = await asyncio.ensure_future(spawn(tree(), Recorder()))
+        await asyncio.gather(*[asyncio.ensure_future(server.stop()) for _ in range(3)])
+        assert not is_alive(server.pid)
+
+    run(main())
+
+
+def test_writing_to_a_server_that_is_being_stopped_is_refused() -> None:
+    """F-LIFE-6"""
+
+    async def main() -> None:
+        receiver = Recorder()
+        server = await spawn(tree("--stubborn"), receiver, ladder=IMPATIENT)
+        await receiver.lines(1)
+        stopping = asyncio.ensure_future(server.stop())
+        await asyncio.sleep(0)
+        with pytest.raises(ConnectionLost, match="being stopped"):
+            server.write(b"x")
+        with pytest.raises(ConnectionLost, match="being stopped"):
+            await server.drain()
+        await stopping
+
+    run(main())
+
+
+@BothPumps
+def test_a_cancelled_stop_kills_at_once_and_frees_the_other_callers(threads: bool) -> None:
+    """F-STD-2 F-LIFE-6"""
+
+    async def main() -> None:
+        receiver = Recorder()
+        endless = StopLadder(close_input=60)
+        server = await spawn(tree("--stubborn"), receiver, ladder=endless, threads=threads)
+        pids = [server.pid, *map(int, (await receiver.lines(1))[0].split())]
+        server.write(b"x" * (1 << 20))
+        writing = asyncio.ensure_future(server.drain())
+        one, other = (asyncio.ensure_future(server.stop()) for _ in range(2))
+        await asyncio.sleep(0)
+        one.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await one
+        await other
+        with pytest.raises(ConnectionLost):
+            await writing
+        await until(lambda: not any(map(is_alive, pids)), "all are gone")
+        assert not receiver.ends, "after an abort the receiver hears nothing"
+        await server.stop()
+
+    run(main())
+
+
+def test_a_server_that_cannot_be_killed_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-LIFE-6: stop() is bounded even then."""
+
+    async def main() -> None:
+        receiver = Recorder()
+        server = await spawn(
+            python("import time; time.sleep(60)"),
+            receiver,
+            ladder=StopLadder(close_input=0.01, terminate=0.01, kill=0.01),
+        )
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "killpg", lambda *_: None)
+            await server.stop()
+        assert [end.exit_code for end in receiver.ends] == [None]
+        os.kill(server.pid, signal.SIGKILL)
+        await until(lambda: not is_alive(server.pid), "the process is gone")
+
+    run(main())
+
+
+# Letting go.
+
+
+@BothPumps
+def test_abort_from_the_loop_and_from_another_thread(threads: bool) -> None:
+    """F-LIFE-5"""
+
+    async def main() -> None:
+        for elsewhere in (False, True):
+            receiver = Recorder()
+            server = await spawn(tree("--stubborn"), receiver, threads=threads)
+            pids = [server.pid, *map(int, (await receiver.lines(1))[0].split())]
+            stopping = asyncio.ensure_future(server.stop()) if elsewhere else None
+            if elsewhere:
+                thread = threading.Thread(target=server.abort)
+                thread.start()
+                thread.join()
+            else:
+                server.abort()
+                server.abort()
+            if stopping:
+                await stopping
+            await until(lambda pids=pids: not any(map(is_alive, pids)), "gone")  # type: ignore[misc]
+            with pytest.raises(ConnectionLost):
+                server.write(b"x")
+
+    run(main())
+
+
+@BothPumps
+def test_a_receiver_may_abort_while_it_is_being_called(threads: bool) -> None:
+    """F-LIFE-5"""
+
+    class Aborting(Recorder):
+        server: ServerProcess
+
+        def output_received(self, data: bytes) -> None:
+            super().output_received(data)
+            self.server.abort()
+
+    async def main() -> None:
+        receiver = Aborting()
+        receiver.server = await spawn(ECHO, receiver, threads=threads)
+        receiver.server.write(b"x")
+        assert await receiver.size(1) == b"x"
+        await receiver.server.stop()
+        await until(lambda: not is_alive(receiver.server.pid), "the process is gone")
+        assert not receiver.ends
+
+    run(main())
+
+
+@BothPumps
+def test_abort_from_a_finalizer_after_the_loop_is_closed(threads: bool) -> None:
+    """F-LIFE-5: no exception, no warning, no descriptor left (the fixtures of this suite look)."""
+
+    class Owner:
+        server: ServerProcess
+
+        def __del__(self) -> None:
+            self.server.abort()
+
+    async def main(owner: Owner) -> list[int]:
+        receiver = Recorder()
+        owner.server = await spawn(tree("--stubborn"), receiver, threads=threads)
+        owner.server.write(b"x" * (1 << 20))
+        return [owner.server.pid, *map(int, (await receiver.lines(1))[0].split())]
+
+    owner = Owner()
+    pids = asyncio.run(main(owner))
+    assert all(map(is_alive, pids))
+    del owner
+    gc.collect()
+    wait_until(lambda: not any(map(is_alive, pids)), "all are gone")
+
+
+def test_a_loop_outside_the_main_thread_will_do() -> None:
+    """F-LIFE-5: as the blocking twin uses it."""
+    outcome: list[bytes] = []
+
+    async def main() -> None:
+        receiver = Recorder()
+        server = await spawn(ECHO, receiver)
+        server.write(b"hello")
+        outcome.append(await receiver.size(5))
+        await server.stop()
+
+    thread = threading.Thread(target=lambda: run(main()))
+    thread.start()
+    thread.join(20)
+    assert outcome == [b"hello"]
+
+
+# Starting.
+
+
+def test_the_environment_and_the_directory_are_as_asked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """F-STD-1 (pain 29)"""
+    monkeypatch.setenv("PYTHONPATH", "/leak")
+    monkeypatch.setenv("API_TOKEN", "leak")
+    folder = tmp_path.resolve()
+    source = "import os; print(*sorted(os.environ), os.getcwd(), os.environ['KEY'])"
+
+    async def main() -> None:
+        receiver = Recorder()
+        server = await spawn(python(source), receiver, env={"KEY": "value"}, cwd=tmp_path)
+        *names, directory, value = (await receiver.lines(1))[0].split()
+        assert "PATH" in names and not {"PYTHONPATH", "API_TOKEN"} & set(names)
+        assert (directory, value) == (str(folder), "value")
+        await server.stop()
+
+    run(main())
+
+
+def test_what_cannot_start_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-STD-7 F-STD-2"""
+
+    async def main() -> None:
+        with pytest.raises(CommandNotFound, match="PATH searched: /nowhere"):
+            await spawn(["server"], Recorder(), env={"PATH": "/nowhere"})
+        with pytest.raises(UsageError):
+            await spawn(ECHO, Recorder(), stderr="sideways")
+
+        def failing(*arguments: object) -> None:
+            raise MemoryError
+
+        for part in ("ExitWatch", "PipeReader"):
+            with monkeypatch.context() as patch:
+                patch.setattr(process_module, part, failing)
+                with pytest.raises(MemoryError):
+                    await spawn(ECHO, Recorder())
+
+    run(main())
+
+
+# stderr.
+
+
+@BothPumps
+@pytest.mark.parametrize("stderr", ["inherit", "discard", "lines"])
+def test_megabytes_of_stderr_deadlock_nothing(
+    threads: bool, stderr: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """F-STD-4"""
+    lines: list[str] = []
+    source = (
+        "import os\nfor _ in range(64): os.write(2, b'%s\\n' % (b'n' * 32767))\n"
+        "os.write(1, os.read(0, 1)); os.read(0, 1)"
+    )
+
+    async def main() -> None:
+        receiver = Recorder()
+        target: Any = lines.append if stderr == "lines" else stderr
+        server = await spawn(python(source), receiver, stderr=target, threads=threads)
+        server.write(b"x")
+        assert await receiver.size(1) == b"x"
+        await server.stop()
+        assert len(server.stderr_tail) == 64 * 1024
+
+    run(main())
+    assert len(capsys.readouterr().err) == (2 << 20 if stderr == "inherit" else 0)
+    assert lines == (["n" * 32767] * 64 if stderr == "lines" else [])
+
+
+def test_a_receiver_that_fails_holds_nothing_up(caplog: pytest.LogCaptureFixture) -> None:
+    """F-LIFE-6: its exception goes to the loop's handler, and stop() still returns."""
+    reported: list[str] = []
+
+    class Failing(Recorder):
+        def process_ended(self, error: ProcessExited) -> None:
+            raise LookupError("receiver")
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: reported.append(repr(context["exception"])))
+        server = await spawn(ECHO, Failing())
+        await server.stop()
+        assert not is_alive(server.pid)
+
+    run(main())
+    assert reported == ["LookupError('receiver')"]

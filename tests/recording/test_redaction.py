@@ -1,0 +1,320 @@
+"""F-AUTH-12, F-SHOW-6, F-SHOW-8: what is shown or stored holds no secret."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from mcpclient.recording import redaction
+from mcpclient.recording.redaction import Redactor
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("Authorization", "Bearer s3cret", "Bearer redacted-1"),
+        ("authorization", "s3cret", "redacted-1"),
+        ("Proxy-Authorization", "Basic /w==", "Basic redacted-1"),
+        ("Cookie", "a=s3cret; b=other", "a=redacted-1; b=redacted-2"),
+        ("Cookie", "s3cret", "redacted-1"),
+        ("Set-Cookie", "a=s3cret; Path=/; Secure", "a=redacted-1; Path=/; Secure"),
+        ("Mcp-Session-Id", "s3cret", "redacted-1"),
+        ("DPoP", "s3cret", "redacted-1"),
+        ("X-Api-Key", "s3cret", "redacted-1"),
+        ("Ocp-Apim-Subscription-Key", "s3cret", "redacted-1"),
+        ("X-Auth-Token", "s3cret", "redacted-1"),
+        ("Location", "https://u:p@h/x?code=s3cret", "https://h/x?code=redacted-1"),
+        ("Referer", "https://h/x?token=s3cret", "https://h/x?token=redacted-1"),
+        ("X-Request-Id", "17", "17"),
+        ("WWW-Authenticate", 'Bearer error="invalid_token"', 'Bearer error="invalid_token"'),
+    ],
+)
+def test_headers(name: str, value: str, shown: str) -> None:
+    assert Redactor().headers([(name, value), ("Accept", "x")]) == [[name, shown], ["Accept", "x"]]
+
+
+def test_a_client_may_call_its_key_what_it_likes() -> None:
+    """F-AUTH-12: of a request, only headers that are known keep their value."""
+    sent = [("X-Mine", "s3cret"), ("Mcp-Method", "ping"), ("Mcp-Param-Token", "t"), ("Host", "h")]
+    assert Redactor().headers(sent, sent=True) == [
+        ["X-Mine", "redacted-1"],
+        ["Mcp-Method", "ping"],
+        ["Mcp-Param-Token", "redacted-2"],
+        ["Host", "h"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://user:pass@host/mcp", "https://host/mcp"),
+        ("https://host/mcp?key=1&b", "https://host/mcp?key=redacted-1&b"),
+        ("/token?grant_type=x&a=b%20c#t=1", "/token?grant_type=x&a=redacted-1#t=redacted-2"),
+        ("https://host/mcp", "https://host/mcp"),
+        ("", ""),
+    ],
+)
+def test_urls_keep_what_oauth_says_and_lose_the_rest(url: str, shown: str) -> None:
+    assert Redactor().url(url) == shown
+
+
+def test_the_same_secret_has_the_same_name_everywhere() -> None:
+    """F-SHOW-8: so it can be seen where a token came from, and where it went."""
+    redactor = Redactor()
+    assert redactor.message({"access_token": "a b/é", "expires_in": 5}) == {
+        "access_token": "redacted-1",
+        "expires_in": 5,
+    }
+    assert redactor.headers([("Authorization", "Bearer a b/é")]) == [
+        ["Authorization", "Bearer redacted-1"]
+    ]
+    assert redactor.form("token=a+b%2F%C3%A9&token_type_hint=x") == (
+        "token=redacted-1&token_type_hint=x"
+    )
+    assert redactor.name_of("a b/é") == "redacted-1"
+    assert repr(redactor) == "<Redactor of 1 secrets>"
+
+
+def test_names_are_names_already() -> None:
+    """F-SHOW-8: what was redacted once is not changed by another redactor."""
+    assert Redactor().message({"password": "redacted-7"}) == {"password": "redacted-7"}
+    assert Redactor().name_of("") == ""
+
+
+def test_strings_under_secret_names_are_replaced_at_any_depth() -> None:
+    message = {
+        "params": {
+            "_meta": {"progressToken": "p1"},
+            "arguments": {"password": "x", "list": [{"apiKey": "y", "n": 1}], "query": "z"},
+            "maxTokens": 100,
+            "cookies": ["c", 1],
+        }
+    }
+    assert Redactor().message(message) == {
+        "params": {
+            "_meta": {"progressToken": "p1"},
+            "arguments": {
+                "password": "redacted-1",
+                "list": [{"apiKey": "redacted-2", "n": 1}],
+                "query": "z",
+            },
+            "maxTokens": 100,
+            "cookies": ["redacted-3", 1],
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"properties": {"password": {"type": "string"}}, "required": ["password"]},
+        {"token_endpoint": "https://as/token", "authorization_servers": ["https://as"]},
+        {"token_type": "Bearer", "code": -32601, "input_tokens": 12},
+        [None, 1, "text"],
+    ],
+)
+def test_what_only_sounds_like_a_secret_stays(value: Any) -> None:
+    """A tool's parameter may be called password; that is no secret."""
+    assert Redactor().message(value) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('{"access_token": "s3cret", "a" : "b"}', '{"access_token": "redacted-1", "a" : "b"}'),
+        ('data:{"token":"s\\"3"}', 'data:{"token":"redacted-1"}'),
+        ('{"token": "\\x"}', '{"token": "redacted-1"}'),
+        ("see https://h/?a=1&api_key=s3&b=2.", "see https://h/?a=1&api_key=redacted-1&b=2."),
+        ("/messages?sessionId=s3cret", "/messages?sessionId=redacted-1"),
+        ("token=s3cret", "token=s3cret"),
+        ("nothing", "nothing"),
+    ],
+)
+def test_text_is_searched_for_json_and_queries(text: str, shown: str) -> None:
+    """F-SHOW-8: also where JSON is not compact, is cut off, or stands in an event stream."""
+    assert Redactor().text(text) == shown
+
+
+def test_a_secret_seen_once_is_found_in_any_text() -> None:
+    """F-AUTH-12: a careless server repeats what it was sent."""
+    redactor = Redactor()
+    redactor.headers([("Authorization", "Bearer long-s3cret"), ("DPoP", "long-s3cret-too")])
+    redactor.name_of("short")
+    assert redactor.message({"error": ["long-s3cret-too, long-s3cret, short"]}) == {
+        "error": ["redacted-2, redacted-1, short"]
+    }
+
+
+@pytest.mark.parametrize("password", ["very s3cret", "very+s3cret"])
+def test_the_password_in_basic_credentials_is_known_too(password: str) -> None:
+    """F-AUTH-12: plain, and as RFC 6749 (section 2.3.1) has a client secret written."""
+    redactor = Redactor()
+    value = base64.b64encode(f"id:{password}".encode()).decode()
+    (header,) = redactor.headers([("Authorization", f"Basic {value}")])
+    assert value not in header[1]
+    assert "s3cret" not in redactor.text("client secret very s3cret is wrong")
+
+
+def test_basic_credentials_without_a_password() -> None:
+    redactor = Redactor()
+    value = base64.b64encode(b"nothing else").decode()
+    assert redactor.headers([("Authorization", f"Basic {value}")])[0][1] == "Basic redacted-1"
+
+
+def test_a_whole_record() -> None:
+    """F-SHOW-8"""
+    headers = [["Content-Type", "application/x-www-form-urlencoded"], ["X-Mine", "s3cret"]]
+    request = {
+        "time": 1,
+        "http": {"method": "POST", "target": "/t?k=v", "headers": headers},
+        "text": "grant_type=x&code=s3cret",
+    }
+    redactor = Redactor()
+    assert redactor.record(request) == {
+        "time": 1,
+        "http": {
+            "method": "POST",
+            "target": "/t?k=redacted-1",
+            "headers": [headers[0], ["X-Mine", "redacted-2"]],
+        },
+        "text": "grant_type=x&code=redacted-2",
+    }
+    response = {
+        "http": {"status": 200, "headers": [["X-Mine", "s"]]},
+        "message": {"id_token": "t"},
+        "end": "lost ?token=abc",
+    }
+    assert redactor.record(response) == {
+        "http": {"status": 200, "headers": [["X-Mine", "s"]]},
+        "message": {"id_token": "redacted-3"},
+        "end": "lost ?token=redacted-4",
+    }
+    page = {"http": {"status": 404, "headers": [["Content-Type", "text/html"]]}, "text": "<a b=c>"}
+    assert redactor.record(page) == page, "it is no form"
+    event = {"event": {"event": "endpoint", "data": "/m?session_id=abc"}, "text": "token"}
+    assert redactor.record(event) == {
+        "event": {"event": "endpoint", "data": "/m?session_id=redacted-4"},
+        "text": "token",
+    }
+    assert json.dumps(request).count("s3cret") == 2, "the record given is not changed"
+
+
+def nested(depth: int, innermost: Any) -> Any:
+    """Objects and lists in turn around a value."""
+    for level in range(depth):
+        innermost = [innermost] if level % 2 else {"a": innermost}
+    return innermost
+
+
+def test_a_known_secret_is_no_name_of_a_member_either() -> None:
+    """F-AUTH-12: as where a server counts by key who has called."""
+    redactor = Redactor()
+    redactor.name_of("long-s3cret")
+    counts = {"calls": {"long-s3cret": 2, "https://h/?token=other": 1}, 3: None}
+    assert redactor.message(counts) == {
+        "calls": {"redacted-1": 2, "https://h/?token=redacted-2": 1},
+        3: None,
+    }
+
+
+def test_any_depth_is_searched() -> None:
+    """F-SHOW-6, F-AUTH-12"""
+    shown = Redactor().message(nested(20_000, {"password": "s3cret"}))
+    for level in reversed(range(20_000)):
+        shown = shown[0] if level % 2 else shown["a"]
+    assert shown == {"password": "redacted-1"}
+
+
+def test_what_contains_itself_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redaction, "_DEEPEST", 1000)
+    loop: list[Any] = []
+    loop.append(loop)
+    with pytest.raises(ValueError, match="contains itself"):
+        Redactor().message(loop)
+
+
+def test_a_tuple_is_a_list() -> None:
+    """F-AUTH-12: a caller may give one, and JSON knows no other."""
+    message = {"tokens": ("s3cret", 1), "list": ({"password": "other"},)}
+    assert Redactor().message(message) == {
+        "tokens": ["redacted-1", 1],
+        "list": [{"password": "redacted-2"}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('{"access_token": "s3c', '{"access_token": "redacted-1'),
+        ('{"access_token": "s3c\\', '{"access_token": "redacted-1'),
+        ('{"tokens": ["s3", "cret"]}', '{"tokens": ["redacted-1", "redacted-2"]}'),
+        ('["{\\"token\\": \\"s3\\"}"]', '["{\\"token\\": \\"redacted-1\\"}"]'),
+        ('"{\\"token\\":\\"s3\\"}"', '"{\\"token\\":\\"redacted-1\\"}"'),
+        ('["ü","{\\"token\\":\\"s3\\"}"]', '["ü", "{\\"token\\":\\"redacted-1\\"}"]'),
+        ('{"n":NaN,"a":1,"a":[ 2 ]}', '{"n":NaN,"a":1,"a":[ 2 ]}'),
+        ("access_token=s3&scope=x", "access_token=redacted-1&scope=x"),
+        ("a://u:s3%20@h and b://h:1/p@", "a://u:redacted-1@h and b://h:1/p@"),
+    ],
+)
+def test_text_that_hides_more(text: str, shown: str) -> None:
+    """F-AUTH-12: cut off, in lists, in JSON in JSON, in a form; and where there is no secret,
+    nothing is changed.
+    """
+    assert Redactor().text(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'it is k3y/ü "it"',
+        "GET /?q=k3y%2F%C3%BC+%22it%22",
+        "GET /?q=k3y/%C3%BC%20%22it%22",
+        'he said: k3y/ü \\"it\\".',
+        '{"a": "k3y/\\u00fc \\"it\\""}',
+    ],
+)
+def test_a_secret_is_known_however_it_is_spelled(text: str) -> None:
+    """F-AUTH-12: in a URL as it was sent or otherwise, in a form, in JSON."""
+    redactor = Redactor()
+    assert redactor.url("/?q=k3y/%C3%BC%20%22it%22") == "/?q=redacted-1"
+    assert "k3y" not in redactor.text(text)
+
+
+def test_a_secret_that_is_no_text() -> None:
+    """F-WIRE-7, F-AUTH-12: half of a character, which JSON can hold and UTF-8 cannot."""
+    redactor = Redactor()
+    assert redactor.message({"token": "long-s3cret-\ud800"}) == {"token": "redacted-1"}
+    assert redactor.text("it was long-s3cret-\ud800.") == "it was redacted-1."
+
+
+def test_a_key_given_as_a_user_without_a_password() -> None:
+    """F-AUTH-12"""
+    redactor = Redactor()
+    value = base64.b64encode(b"long-s3cret:").decode()
+    redactor.headers([("Authorization", f"Basic  {value}")])
+    assert "s3cret" not in redactor.text("no user long-s3cret here")
+
+
+@pytest.mark.parametrize("name", ["Mcp-Auth", "Sec-Mine", "Tracer", "Contents", "X-Accept"])
+def test_what_only_sounds_like_a_known_header_is_a_secret(name: str) -> None:
+    """F-AUTH-12"""
+    assert Redactor().headers([(name, "s3cret")], sent=True) == [[name, "redacted-1"]]
+
+
+def test_every_part_of_a_record() -> None:
+    """F-AUTH-12: a cookie in quotes, the server's words for a status, bytes that are no UTF-8."""
+    redactor = Redactor()
+    redactor.headers([("Set-Cookie", 'a="long-s3cret"; Path=/')])
+    record = {
+        "http": {"status": 401, "reason": "no long-s3cret", "headers": []},
+        "base64": base64.b64encode(b"\xff long-s3cret").decode(),
+        "target": "mine?token=other",
+    }
+    assert redactor.record(record) == {
+        "http": {"status": 401, "reason": "no redacted-1", "headers": []},
+        "base64": base64.b64encode(b"\xff redacted-1").decode(),
+        "target": "mine?token=redacted-2",
+    }
