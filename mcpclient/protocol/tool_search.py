@@ -1,0 +1,95 @@
+"""Finding the tools that fit a few words, when there are too many to show them all.
+
+Ranked by the words of a tool's name, title, description and parameters. Nothing is learned or kept:
+the same query over the same tools gives the same order.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from .types import Tool
+
+__all__ = ["search_tools"]
+
+AnyTool = TypeVar("AnyTool", bound=Tool)
+
+# How much a word counts, by where it stands.
+_NAME, _TITLE, _PARAMETER, _DESCRIPTION = 6.0, 4.0, 2.0, 1.0
+# What the beginning of a longer word is worth: "issue" in "issues".
+_PREFIX_SHARE = 0.6
+# Shorter beginnings fit too many words.
+_SHORTEST_PREFIX = 3
+# Longer texts are not read to the end: a description may have any length.
+_READ = 4000
+
+_WORD = re.compile(r"[^\W_]+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def search_tools(query: str, tools: Iterable[AnyTool], *, limit: int = 5) -> list[AnyTool]:
+    """Return at most ``limit`` tools that have words of ``query``, the best first.
+
+    A word of the query counts the more, the fewer tools have it; a word in a name counts more than
+    one in a description. Tools of equal rank stay in their order. A name given in full comes first.
+    Empty when no word fits.
+    """
+    candidates = list(tools)
+    asked = set(_words(query))
+    weights = [_weights_of(tool) for tool in candidates]
+    rarity = _rarity(asked, weights)
+    wanted = query.strip().lower()
+    scores = [
+        math.inf if tool.name.lower() == wanted else _score(rarity, weight)
+        for tool, weight in zip(candidates, weights)
+    ]
+    order = sorted(range(len(candidates)), key=lambda index: -scores[index])
+    return [candidates[index] for index in order if scores[index] > 0][: max(limit, 0)]
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", text[:_READ]))]
+
+
+def _weights_of(tool: Tool) -> dict[str, float]:
+    """Every word of a tool with the weight of the best place it stands in."""
+    schema = tool.input_schema
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    parameters = list(properties.items()) if isinstance(properties, dict) else []
+    texts = [
+        str(value.get("description", "")) for _, value in parameters if isinstance(value, dict)
+    ]
+    places = [
+        (_DESCRIPTION, [tool.description or "", *texts]),
+        (_PARAMETER, [str(name) for name, _ in parameters]),
+        (_TITLE, [tool.title or ""]),
+        (_NAME, [tool.name]),
+    ]
+    return {word: weight for weight, found in places for word in _words(" ".join(found))}
+
+
+def _rarity(asked: Iterable[str], weights: Sequence[dict[str, float]]) -> dict[str, float]:
+    having = Counter(word for weight in weights for word in asked if _weight(word, weight))
+    return {word: math.log(1 + len(weights) / count) for word, count in having.items()}
+
+
+def _score(rarity: dict[str, float], weights: dict[str, float]) -> float:
+    return sum(rare * _weight(word, weights) for word, rare in rarity.items())
+
+
+def _weight(word: str, weights: dict[str, float]) -> float:
+    """What a word of the query is worth for a tool: as it is, else as the beginning of another."""
+    exact = weights.get(word, 0.0)
+    if exact or len(word) < _SHORTEST_PREFIX:
+        return exact
+    related = [weight for other, weight in weights.items() if _begins(word, other)]
+    return _PREFIX_SHARE * max(related, default=0.0)
+
+
+def _begins(word: str, other: str) -> bool:
+    shorter, longer = sorted((word, other), key=len)
+    return len(shorter) >= _SHORTEST_PREFIX and longer.startswith(shorter)
