@@ -1,4 +1,4 @@
-"""Every exception of the library: F-WIRE-2, F-LIFE-7, F-HTTP-7 and F-AUTH-12 (pains 5 and 10)."""
+"""Every exception of the library: F-WIRE-2, F-LIFE-7, F-HTTP-7 and F-AUTH-12."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def ask_user(request: object) -> dict[str, Any]:
 
 @pytest.mark.parametrize("after", [(), (1, 4, 16, 40)], ids=["once", "twice"])
 def test_with_a_server_process(after: tuple[int, ...]) -> None:
-    """F-STD-2, F-LIFE-5, pain 4: while connecting, calling, answering, listening, closing."""
+    """F-STD-2, F-LIFE-5: while connecting, calling, answering, listening, closing."""
 
     async def work() -> None:
         client = Client(

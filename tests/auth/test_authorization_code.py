@@ -93,7 +93,7 @@ def test_out_and_back() -> None:
 
 
 def test_no_resource_where_none_is_wanted() -> None:
-    """F-AUTH-3: pain 24."""
+    """F-AUTH-3: the resource parameter."""
     world, fake = scene()
     world.run(obtain(request(fake, resource=None), OAuth()))
     assert "resource" not in fake.authorizations[0]
@@ -286,7 +286,7 @@ def test_a_pending_record_survives_json_and_shows_nothing() -> None:
     ],
 )
 def test_a_pasted_callback_is_read(text: str) -> None:
-    """F-AUTH-8: pain 26: the whole address or its query."""
+    """F-AUTH-8: the whole address or its query."""
     assert parse_callback(text) == Callback(code="c", state="s", iss="https://i")
     assert parse_callback("?error=access_denied&state=s&error_description=no+way") == Callback(
         state="s", error="access_denied", error_description="no way"

@@ -162,7 +162,7 @@ def test_scope_omitted_when_undefined() -> None:
 
 
 def test_scope_step_up() -> None:
-    """F-AUTH-4: pain 27: one more authorization with the union, and one retry."""
+    """F-AUTH-4: one more authorization with the union, and one retry."""
     world = World()
     issuer = AuthorizationServerFake(world)
     server = ResourceServerFake(
@@ -183,7 +183,7 @@ def test_scope_step_up() -> None:
 
 
 def test_scope_retry_limit() -> None:
-    """F-AUTH-4: pain 27: a scope that never suffices ends in an error of its own."""
+    """F-AUTH-4: a scope that never suffices ends in an error of its own."""
     world = World()
     issuer = AuthorizationServerFake(world)
     server = ResourceServerFake(world, [issuer], challenge='scope="mcp:basic"')
@@ -222,7 +222,7 @@ def test_token_endpoint_auth(method: str) -> None:
 
 
 def test_pre_registration() -> None:
-    """F-AUTH-2: pain 23: given a client_id, no registration is tried."""
+    """F-AUTH-2: given a client_id, no registration is tried."""
     world = World()
     issuer = AuthorizationServerFake(
         world,

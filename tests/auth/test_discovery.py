@@ -107,7 +107,7 @@ def test_metadata_of_another_resource_is_refused() -> None:
 
 
 def test_a_page_is_no_metadata() -> None:
-    """F-AUTH-1: pain 22: a web application answers every path with 200 and HTML."""
+    """F-AUTH-1: a web application answers every path with 200 and HTML."""
     world, _ = scene(metadata_url="https://auth.example/.well-known/openid-configuration")
     page = Response(200, [("Content-Type", "text/html")], b"<!doctype html>")
     world.on("GET", "https://auth.example/.well-known/oauth-authorization-server", page)
@@ -116,7 +116,7 @@ def test_a_page_is_no_metadata() -> None:
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 410])
 def test_any_4xx_tries_the_next_place(status: int) -> None:
-    """F-AUTH-1: pain 22."""
+    """F-AUTH-1: lenient discovery."""
     world, _ = scene()
     world.on("GET", PRM, world.handlers["GET", f"{PRM}/mcp"])
     world.on("GET", f"{PRM}/mcp", Response(status, [], b""))
@@ -219,7 +219,7 @@ def test_another_issuer_than_the_users_is_refused() -> None:
 
 
 def test_an_issuer_the_user_vouches_for_may_differ_from_the_metadata() -> None:
-    """F-AUTH-1: pain 22: servers whose metadata names another issuer, trusted explicitly."""
+    """F-AUTH-1: servers whose metadata names another issuer, trusted explicitly."""
     world, issuer = scene()
     issuer.document["issuer"] = "https://auth.example/real"
     with pytest.raises(AuthError, match="name it as issuer="):
@@ -269,7 +269,7 @@ def test_without_resource_metadata_a_configured_issuer_is_asked() -> None:
 
 
 def test_endpoints_the_user_names_need_no_metadata() -> None:
-    """F-AUTH-1: pain 22: explicit endpoints, used as they are."""
+    """F-AUTH-1: explicit endpoints, used as they are."""
     world = World()
     endpoints = Endpoints(
         "https://login.example/token",

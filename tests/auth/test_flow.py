@@ -107,7 +107,7 @@ def test_a_token_is_refreshed_a_minute_early() -> None:
 
 
 def test_a_new_process_needs_no_browser() -> None:
-    """F-AUTH-5: pain 7: an expired access token, a valid refresh token, nobody at the screen."""
+    """F-AUTH-5: an expired access token, a valid refresh token, nobody at the screen."""
     scene = Scene()
     scene.call()
     scene.world.time += 10_000
@@ -117,7 +117,7 @@ def test_a_new_process_needs_no_browser() -> None:
 
 
 def test_one_refresh_for_everyone() -> None:
-    """F-AUTH-5: pain 25: who waited for the lock takes over what the first one got."""
+    """F-AUTH-5: who waited for the lock takes over what the first one got."""
     scene = Scene()
     scene.call()
     other = scene.process()
@@ -400,7 +400,7 @@ def test_a_step_up_of_another_task_is_adopted() -> None:
 
 
 def test_scopes_granted_unasked_survive_a_step_up() -> None:
-    """F-AUTH-4: pain 27: what the server granted by default is not lost."""
+    """F-AUTH-4: what the server granted by default is not lost."""
     scene = Scene()
     scene.issuer.token_fields["scope"] = "default"
     scene.call()

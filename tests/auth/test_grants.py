@@ -64,7 +64,7 @@ def test_a_grant_is_obtained() -> None:
 
 
 def test_a_refresh_sends_the_resource_as_it_was() -> None:
-    """F-AUTH-3: pain 24: also omitted on refresh where it was omitted before."""
+    """F-AUTH-3: also omitted on refresh where it was omitted before."""
     world = World()
     world.on("POST", TOKEN, json_response({"access_token": "t", "refresh_token": "r1"}))
     for resource in ("api://x", None):

@@ -33,7 +33,7 @@ FOUND = Discovery(SERVER, RESOURCE)
 
 
 def test_the_resource_is_byte_exact_overridden_or_omitted() -> None:
-    """F-AUTH-3: pain 24: as the metadata has it, as the user says, or not at all."""
+    """F-AUTH-3: as the metadata has it, as the user says, or not at all."""
     assert resource_for(OAuth(), FOUND) == "https://mcp.example/MCP"
     assert resource_for(OAuth(resource="api://app"), FOUND) == "api://app"
     assert resource_for(OAuth(resource=""), FOUND) is None

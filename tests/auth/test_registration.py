@@ -216,7 +216,7 @@ def test_who_is_known_is_not_registered() -> None:
 
 
 def test_without_any_way_the_user_is_told() -> None:
-    """F-AUTH-2: pain 23: not every server registers clients."""
+    """F-AUTH-2: not every server registers clients."""
     world = World()
     fake = AuthorizationServerFake(world, metadata={"registration_endpoint": None})
     with pytest.raises(RegistrationRequired) as caught:

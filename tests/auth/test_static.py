@@ -34,7 +34,7 @@ def test_a_token_cannot_become_another_header(token: str) -> None:
 
 
 def test_another_token_is_tried_once() -> None:
-    """F-AUTH-13: pain 12: a function may have a newer one after a 401."""
+    """F-AUTH-13: a function may have a newer one after a 401."""
     world = World()
     tokens = iter(["old", "new", "new", "newer"])
     authorization = StaticAuthorization(URL, BearerToken(lambda: next(tokens)))

@@ -194,7 +194,7 @@ def test_the_log_level_is_the_sessions_or_travels_with_every_request() -> None:
 
 
 def test_all_pages_are_listed_and_a_repeated_cursor_is_an_error() -> None:
-    """F-API-9, pain 33"""
+    """F-API-9: pages, complete and finite."""
 
     async def work(client: Client) -> None:
         assert len(await client.list_tools()) == 5
@@ -225,7 +225,7 @@ def test_a_tool_that_fails_is_a_result_or_an_exception() -> None:
 
 
 def test_a_hundred_calls_at_once_answered_in_any_order() -> None:
-    """F-LIFE-9, pain 39"""
+    """F-LIFE-9: many calls at once."""
 
     async def work(client: Client) -> None:
         calls = (client.call_tool("hold", {"text": str(n), "of": 100}) for n in range(100))
@@ -249,7 +249,7 @@ def test_progress_comes_in_order_and_before_the_result() -> None:
 
 
 def test_a_call_that_times_out_is_cancelled_and_its_late_answer_ignored() -> None:
-    """F-API-7, F-API-8, pain 35"""
+    """F-API-7, F-API-8: the server is told of cancelled calls."""
 
     async def work(client: Client) -> None:
         with pytest.raises(CallTimeout):
@@ -265,7 +265,7 @@ def test_a_call_that_times_out_is_cancelled_and_its_late_answer_ignored() -> Non
 
 
 def test_a_call_whose_task_is_cancelled_is_cancelled() -> None:
-    """F-API-8, pain 35"""
+    """F-API-8: the server is told of cancelled calls."""
 
     async def work(client: Client) -> None:
         calling = asyncio.ensure_future(client.call_tool("never"))
@@ -280,7 +280,7 @@ def test_a_call_whose_task_is_cancelled_is_cancelled() -> None:
 
 
 def test_a_handler_may_call_the_same_client() -> None:
-    """F-API-10, pain 34: without holding up anybody."""
+    """F-API-10: without holding up anybody."""
 
     async def roots() -> list[str]:
         await asyncio.sleep(5)
@@ -300,7 +300,7 @@ def test_a_handler_may_call_the_same_client() -> None:
 
 
 def test_a_callback_may_call_the_same_client() -> None:
-    """F-API-20, pain 34"""
+    """F-API-20: a handler may call the client."""
     heard: list[str] = []
     clients: list[Client] = []
 
@@ -318,7 +318,7 @@ def test_a_callback_may_call_the_same_client() -> None:
 
 
 def test_unknown_things_are_kept() -> None:
-    """F-WIRE-8, pain 16"""
+    """F-WIRE-8: unknown things are kept."""
     server = McpServer()
     content = [{"type": "vendor/hologram", "data": [1]}, {"type": "text", "text": "x", "y": 2}]
     result = {"content": content, "vendorField": {"z": 3}, "_meta": {"k": 1}}
@@ -350,7 +350,7 @@ def test_any_request_and_any_notification_can_be_sent() -> None:
 
 
 def test_headers_of_single_calls_never_mix() -> None:
-    """F-HTTP-1, pain 12"""
+    """F-HTTP-1: headers chosen per request."""
 
     async def main() -> None:
         service = StreamableEndpoint(McpServer())
@@ -388,7 +388,7 @@ def test_one_call_and_one_list_without_ceremony() -> None:
 
 
 def test_one_task_connects_and_another_closes() -> None:
-    """F-LIFE-5, pain 2"""
+    """F-LIFE-5: opened in one task, closed in another."""
 
     async def main() -> None:
         client = stdio()
@@ -401,7 +401,7 @@ def test_one_task_connects_and_another_closes() -> None:
 
 
 def test_clients_close_in_any_order() -> None:
-    """F-LIFE-5, pain 2"""
+    """F-LIFE-5: opened in one task, closed in another."""
 
     async def main() -> None:
         clients = [await Client(transport_to(McpServer())) for _ in range(5)]
@@ -433,7 +433,7 @@ class LoopThread:
 
 
 def test_calls_from_other_threads_and_loops() -> None:
-    """F-LIFE-5, pain 9: eight threads with loops of their own; another still closes it."""
+    """F-LIFE-5: eight threads with loops of their own; another still closes it."""
     with LoopThread() as home:
         client: Client = home.run(stdio().connect())
         texts: list[str] = []
@@ -466,7 +466,7 @@ def test_errors_cross_loops_unchanged() -> None:
 
 
 def test_the_loop_may_end_before_the_client_is_closed() -> None:
-    """F-LIFE-5, pain 2: nothing is left, and nothing raises."""
+    """F-LIFE-5: nothing is left, and nothing raises."""
     client = stdio()
     asyncio.run(client.connect())
     assert not client.is_connected
@@ -477,7 +477,7 @@ def test_the_loop_may_end_before_the_client_is_closed() -> None:
 
 
 def test_a_client_can_connect_again_in_another_loop() -> None:
-    """F-LIFE-5, pain 9: also when the first loop ended without a close."""
+    """F-LIFE-5: also when the first loop ended without a close."""
     client = stdio()
 
     async def use() -> None:
@@ -496,7 +496,7 @@ def test_a_client_can_connect_again_in_another_loop() -> None:
 
 
 def test_an_http_client_can_outlive_its_loop_as_well() -> None:
-    """F-LIFE-5, pain 2: its sockets are closed without it."""
+    """F-LIFE-5: its sockets are closed without it."""
     service = StreamableEndpoint(McpServer(), json=False, session="s", listens=True)
     with LoopThread() as home:
         server = HttpServer(service.routes)
@@ -519,7 +519,7 @@ def test_a_loop_that_stands_still_is_not_waited_for() -> None:
 
 @pytest.mark.parametrize("state", ["closed", "standing", "running"])
 def test_a_client_that_is_dropped_leaves_nothing(state: str) -> None:
-    """F-LIFE-5, pain 2, pain 4: the guard of the test suite looks for what is left."""
+    """F-LIFE-5: the guard of the test suite looks for what is left."""
     loop = asyncio.new_event_loop()
     client: Client | None = loop.run_until_complete(stdio().connect())
     assert client is not None
@@ -542,7 +542,7 @@ def test_a_client_that_is_dropped_leaves_nothing(state: str) -> None:
 
 
 def test_a_client_whose_server_died_leaves_nothing_when_it_is_dropped() -> None:
-    """F-LIFE-5, pain 4: what was lost was never closed."""
+    """F-LIFE-5: what was lost was never closed."""
 
     async def main() -> None:
         client = await stdio()
@@ -577,7 +577,7 @@ def test_an_exception_in_the_block_closes_the_client() -> None:
 
 
 def test_a_client_used_up_in_its_own_callback() -> None:
-    """F-LIFE-5, pain 34: closing from within a callback does not wait for itself."""
+    """F-LIFE-5: closing from within a callback does not wait for itself."""
     clients: list[Client] = []
 
     async def on_notification(method: str, params: Mapping[str, Any]) -> None:

@@ -122,7 +122,7 @@ class TransportContract:
         ids=["empty", "separators", "controls", "unicode", "quotes", "bom"],
     )
     def test_every_text_arrives_unchanged(self, text: str) -> None:
-        """F-WIRE-3, pain 18"""
+        """F-WIRE-3: U+2028, U+2029 and U+0085 inside messages."""
 
         async def work(transport: Transport, inbox: Inbox) -> None:
             await post(transport, call(1, "echo", text=text))
@@ -218,7 +218,7 @@ class TransportContract:
         self.run_with(work)
 
     def test_one_task_opens_and_another_closes(self) -> None:
-        """F-LIFE-5, pain 2"""
+        """F-LIFE-5: opened in one task, closed in another."""
 
         async def main() -> None:
             async with self.connection() as transport:

@@ -211,7 +211,7 @@ def test_a_flood_of_pings_by_a_server_that_never_reads() -> None:
 
 @pytest.mark.parametrize("size", [30_000_000])
 def test_a_line_without_an_end(size: int) -> None:
-    """F-WIRE-3, pain 19: it is thrown away as it comes; the call it answers fails at its end."""
+    """F-WIRE-3: it is thrown away as it comes; the call it answers fails at its end."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         mcp = McpServer()

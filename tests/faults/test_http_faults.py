@@ -173,7 +173,7 @@ FAULTS: dict[str, tuple[Handler, type[McpError]]] = {
 def test_a_fault_fails_its_call_and_nothing_else(
     fault: tuple[Handler, type[McpError]], version: str
 ) -> None:
-    """F-HTTP-3, F-HTTP-7, F-HTTP-8, F-WIRE-5, F-WIRE-7, F-LIFE-7, pain 1, pain 5, pain 41.
+    """F-HTTP-3, F-HTTP-7, F-HTTP-8, F-WIRE-5, F-WIRE-7, F-LIFE-7: no call hangs when a server dies.
 
     The call fails with an error of the one tree, within its limit; a call at the same time and the
     next one work; closing is quick; and nothing is left.
@@ -293,7 +293,7 @@ def test_an_odd_answer_is_an_answer(answer: bytes) -> None:
 
 
 def test_a_connection_that_was_closed_while_idle_is_not_used() -> None:
-    """F-WIRE-5, pain 14: though the client's loop had no turn in which to hear of it."""
+    """F-WIRE-5: though the client's loop had no turn in which to hear of it."""
     service = StreamableEndpoint(McpServer())
 
     async def main() -> None:
@@ -308,7 +308,7 @@ def test_a_connection_that_was_closed_while_idle_is_not_used() -> None:
 
 
 def test_a_dead_server_that_comes_back_is_used_again() -> None:
-    """F-WIRE-5, F-HTTP-6, pain 3: over fresh connections, and in a fresh session."""
+    """F-WIRE-5, F-HTTP-6: over fresh connections, and in a fresh session."""
     service = StreamableEndpoint(McpServer(), session="one")
 
     async def main() -> None:
@@ -326,7 +326,7 @@ def test_a_dead_server_that_comes_back_is_used_again() -> None:
 
 
 def test_a_hundred_slow_calls_take_the_time_of_one() -> None:
-    """F-LIFE-9, pain 39"""
+    """F-LIFE-9: many calls at once."""
     service = StreamableEndpoint(McpServer())
 
     async def slow(request: Request, answer: Answer) -> None:
@@ -350,7 +350,7 @@ def test_a_hundred_slow_calls_take_the_time_of_one() -> None:
 
 
 def test_a_lost_answer_of_a_tool_is_never_asked_for_twice() -> None:
-    """F-WIRE-5, F-API-19, pain 14: a call that may have run is not repeated, a list is."""
+    """F-WIRE-5, F-API-19: a call that may have run is not repeated, a list is."""
     service = StreamableEndpoint(McpServer())
     seen: list[str] = []
 

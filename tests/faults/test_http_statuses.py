@@ -100,7 +100,7 @@ def test_opening(version: str, status: int) -> None:
 
 @pytest.mark.parametrize("status", STATUSES)
 def test_a_call(status: int) -> None:
-    """F-HTTP-6, F-HTTP-7, pain 5: the call fails, and is not made again; but for 404, by which the
+    """F-HTTP-6, F-HTTP-7: the call fails, and is not made again; but for 404, by which the
     server says that it has forgotten the session, and has not run anything.
     """
 

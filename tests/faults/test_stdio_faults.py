@@ -138,7 +138,7 @@ def test_a_last_line_without_its_end_counts(workplace: Path) -> None:
 
 @pytest.mark.needs_posix
 def test_a_server_that_leaves_a_child_with_its_output(workplace: Path) -> None:
-    """F-LIFE-7, F-STD-2, pain 4: the end is reported although the output stays open."""
+    """F-LIFE-7, F-STD-2: the end is reported although the output stays open."""
 
     def act(wire: ProcessWire, message: Json) -> None:
         wire.exit(5, keep=True)
@@ -203,7 +203,7 @@ def test_half_a_line_and_then_nothing(workplace: Path) -> None:
 
 
 def test_a_server_that_dies_of_a_call_says_why() -> None:
-    """F-LIFE-7, pain 10: the end of a long stderr, and the exit code."""
+    """F-LIFE-7: the end of a long stderr, and the exit code."""
 
     async def work(client: Client) -> None:
         closed: list[McpError | None] = []
@@ -242,7 +242,7 @@ RUBBISH = {
 
 @pytest.mark.parametrize("rubbish", list(RUBBISH.values()), ids=list(RUBBISH))
 def test_rubbish_fails_at_most_the_call_it_answers(rubbish: bytes) -> None:
-    """F-WIRE-3, F-WIRE-7, pain 16, pain 17: the answer that follows is late or counts."""
+    """F-WIRE-3, F-WIRE-7: the answer that follows is late or counts."""
 
     async def work(client: Client) -> None:
         beside = asyncio.ensure_future(client.call_tool("hold", {"text": "beside"}))

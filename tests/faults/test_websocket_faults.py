@@ -193,7 +193,7 @@ LARGE: dict[str, Frames] = {
 
 @pytest.mark.parametrize("frames", list(LARGE.values()), ids=list(LARGE))
 def test_what_is_too_large_is_not_waited_for(frames: Frames) -> None:
-    """F-WIRE-6, pain 19"""
+    """F-WIRE-6: large messages."""
 
     async def work(client: Client) -> None:
         with pytest.raises(MessageTooLarge) as caught:

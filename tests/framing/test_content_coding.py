@@ -1,4 +1,4 @@
-"""Compressed bodies: F-WIRE-5 (and pain 43)."""
+"""Compressed bodies: F-WIRE-5."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def test_large_bodies_come_whole() -> None:
 
 
 def test_everything_advertised_is_decodable() -> None:
-    """F-WIRE-5: Accept-Encoding names nothing that would be refused (pain 43)."""
+    """F-WIRE-5: Accept-Encoding names nothing that would be refused (compressed bodies)."""
     for coding in ACCEPT_ENCODING.split(", "):
         assert ContentDecoder(coding, None).fault is None
 

@@ -1,4 +1,4 @@
-"""Lines of JSON from bytes in any chunking: F-WIRE-3 (and pains 17, 18 and 19)."""
+"""Lines of JSON from bytes in any chunking: F-WIRE-3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Server-sent events: F-WIRE-4 (and pains 18, 19 and 37)."""
+"""Server-sent events: F-WIRE-4."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON text and messages: F-WIRE-7 (and pain 17)."""
+"""JSON text and messages: F-WIRE-7."""
 
 from __future__ import annotations
 

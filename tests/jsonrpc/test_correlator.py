@@ -1,4 +1,4 @@
-"""Requests in flight: F-WIRE-1, F-LIFE-9 and F-API-7 (and pains 13 and 50)."""
+"""Requests in flight: F-WIRE-1, F-LIFE-9 and F-API-7."""
 
 from __future__ import annotations
 

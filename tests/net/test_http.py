@@ -351,7 +351,7 @@ def compressed(text: bytes, coding: str) -> bytes:
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
 def test_compressed_bodies_are_decoded(coding: str) -> None:
-    """F-WIRE-5, pain 43"""
+    """F-WIRE-5: compressed bodies."""
 
     async def work(server: HttpServer, client: HttpClient) -> None:
         assert (await fetch(client, server.url())).body == b"hello" * 1000
@@ -364,7 +364,7 @@ def test_compressed_bodies_are_decoded(coding: str) -> None:
     "body", [compressed(b"hello" * 1000, "gzip")[:-9], b"this is not gzip"], ids=["cut", "wrong"]
 )
 def test_a_broken_coding_fails_its_request_only(body: bytes) -> None:
-    """F-WIRE-5, pain 43"""
+    """F-WIRE-5: compressed bodies."""
 
     async def work(server: HttpServer, client: HttpClient) -> None:
         assert isinstance((await fetch(client, server.url())).error, ProtocolViolation)
@@ -489,7 +489,7 @@ def test_a_connection_lost_while_its_answer_is_decoded(length: int) -> None:
 
 
 def test_cookies_go_back_to_their_origin_beside_those_of_the_caller() -> None:
-    """F-HTTP-14, pain 51"""
+    """F-HTTP-14: cookies of load balancers."""
 
     async def work(server: HttpServer, client: HttpClient) -> None:
         await fetch(client, server.url())
@@ -512,7 +512,7 @@ def test_cookies_go_back_to_their_origin_beside_those_of_the_caller() -> None:
 
 @pytest.mark.parametrize("status", [307, 308])
 def test_redirects_on_the_same_origin_keep_method_body_and_headers(status: int) -> None:
-    """F-HTTP-8, pain 38"""
+    """F-HTTP-8: redirects never carry credentials elsewhere."""
 
     async def work(server: HttpServer, client: HttpClient) -> None:
         headers = (("Authorization", "Bearer t"),)
@@ -544,7 +544,7 @@ def test_redirects_on_the_same_origin_keep_method_body_and_headers(status: int) 
     ],
 )
 def test_other_redirects_are_the_answer(status: int, location: str | None) -> None:
-    """F-HTTP-8, pain 38: nobody else is told anything."""
+    """F-HTTP-8: nobody else is told anything."""
 
     async def work(server: HttpServer, client: HttpClient) -> None:
         sink = await fetch(client, server.url(), "POST", b"body")
@@ -704,7 +704,7 @@ def test_closing_ends_everything_and_is_silent() -> None:
 
 
 def test_sockets_are_closed_even_when_the_loop_is_gone() -> None:
-    """F-LIFE-5, pain 2: the guard of the test suite looks for what is left."""
+    """F-LIFE-5: the guard of the test suite looks for what is left."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = parse_url(f"http://127.0.0.1:{listening.getsockname()[1]}/")
 

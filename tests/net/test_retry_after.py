@@ -1,4 +1,4 @@
-"""What other machines date: F-HTTP-7 (Retry-After, pain 42)."""
+"""What other machines date: F-HTTP-7 (Retry-After)."""
 
 from __future__ import annotations
 

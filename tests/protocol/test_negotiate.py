@@ -1,4 +1,4 @@
-"""Which era a server speaks, as a table of servers: F-LIFE-1 to F-LIFE-4, F-HTTP-11 (pains 21, 49).
+"""Which era a server speaks, as a table of servers: F-LIFE-1 to F-LIFE-4, F-HTTP-11.
 
 Every case is a conversation: what the client does, and what comes of it. The client must do exactly
 that, and end with the version, or with the exception, that the last entry names.
@@ -371,7 +371,7 @@ def test_a_pinned_transport_is_not_left() -> None:
     [refused(404), ProtocolViolation("no endpoint event"), CallTimeout("connect", 3.0), NO_METHOD],
 )
 def test_both_attempts_are_shown(second: McpError) -> None:
-    """F-HTTP-11: the final error says what each way gave (pain 49)."""
+    """F-HTTP-11: the final error says what each way gave (both attempts are shown)."""
     with pytest.raises(ConnectFailed) as caught:
         converse(plan(may_switch=True), [*SWITCHED[:2], ("switch", second)])
     assert [str(error) for error in caught.value.attempts] == [str(SWITCHED[1][1]), str(second)]

@@ -1,4 +1,4 @@
-"""The protocol's objects: F-WIRE-8, F-API-2 to F-API-5 and F-API-17 (and pains 15, 16 and 48)."""
+"""The protocol's objects: F-WIRE-8, F-API-2 to F-API-5 and F-API-17."""
 
 from __future__ import annotations
 

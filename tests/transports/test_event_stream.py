@@ -1,4 +1,4 @@
-"""Server-sent events that carry messages: F-HTTP-4 and F-HTTP-5 (and pains 36 and 37)."""
+"""Server-sent events that carry messages: F-HTTP-4 and F-HTTP-5."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Headers of the caller's, and errors made of HTTP answers: F-HTTP-6, F-HTTP-7 (pains 5 and 12)."""
+"""Headers of the caller's, and errors made of HTTP answers: F-HTTP-6, F-HTTP-7."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ from tests.transports.test_streamable_http import (
 
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 405, 429, 500, 502, 503])
 def test_an_error_status_with_html_is_an_error_with_all_its_facts(status: int) -> None:
-    """F-HTTP-7, pain 5"""
+    """F-HTTP-7: HTTP errors are told apart."""
     headers = {"Content-Type": "text/html", "WWW-Authenticate": "Bearer", "Retry-After": "7"}
     error = failing(answer_with(status, headers, HTML))
     assert type(error) is HttpError
@@ -70,7 +70,7 @@ def test_a_json_rpc_error_under_an_error_status_is_the_peers() -> None:
 
 @pytest.mark.parametrize("length", [70_000, 10_000_000])
 def test_the_body_of_an_error_is_bounded(length: int) -> None:
-    """F-HTTP-7, pain 5"""
+    """F-HTTP-7: HTTP errors are told apart."""
     error = failing(answer_with(500, {}, b"x" * length))
     assert isinstance(error, HttpError)
     assert error.body == b"x" * 65536
@@ -120,14 +120,14 @@ def test_what_is_no_message_says_so_and_shows_its_beginning(body: bytes) -> None
     ids=["half", "not utf-8", "empty batch", "no messages", "nested"],
 )
 def test_a_broken_message_fails_the_call_it_answers(body: bytes) -> None:
-    """F-WIRE-7, pain 16"""
+    """F-WIRE-7: unknown things are kept."""
     answer = answer_with(200, {"Content-Type": "application/json"}, body)
     assert isinstance(failing(answer), ProtocolViolation)
 
 
 @pytest.mark.parametrize("status", [200, 202, 204])
 def test_no_body_is_no_response(status: int) -> None:
-    """F-HTTP-3, pain 1"""
+    """F-HTTP-3: calls never hang when a server dies."""
     headers = {"Content-Length": "0"} if status != 204 else {}
     error = failing(answer_with(status, headers))
     assert isinstance(error, ConnectionLost)
@@ -193,7 +193,7 @@ def test_a_batch_in_a_body_is_taken_apart() -> None:
 
 @pytest.mark.parametrize("kind", ["application/json", "text/plain", "APPLICATION/JSON; charset=x"])
 def test_a_message_counts_whatever_its_content_type_says(kind: str) -> None:
-    """F-HTTP-3, pain 16: also with a byte order mark, and an id that became a string."""
+    """F-HTTP-3: also with a byte order mark, and an id that became a string."""
     body = b'\xef\xbb\xbf\r\n{"jsonrpc": "2.0", "id": "1", "result": {}}'
 
     async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
@@ -233,7 +233,7 @@ def test_an_event_stream_is_handled_while_it_comes() -> None:
 def test_a_stream_that_ends_without_the_answer_fails_its_call(
     ending: Callable[[Answer], None],
 ) -> None:
-    """F-HTTP-3, F-LIFE-7, pain 1: within a second, whichever way it ends."""
+    """F-HTTP-3, F-LIFE-7: within a second, whichever way it ends."""
     times: list[float] = []
 
     async def stream(request: Request, answer: Answer) -> None:

@@ -102,7 +102,7 @@ def test_the_endpoint_is_resolved_against_the_stream(endpoint: str) -> None:
     ["https://127.0.0.1/messages", "http://evil.example/messages", "//evil.example/m", "ftp://x/y"],
 )
 def test_an_endpoint_of_another_origin_is_refused(endpoint: str) -> None:
-    """F-HTTP-10, pain 38: credentials would go there."""
+    """F-HTTP-10: credentials would go there."""
     error = failure_to_open(LegacyEndpoint(McpServer(), endpoint).get)
     assert isinstance(error, ProtocolViolation)
 
@@ -192,7 +192,7 @@ def test_closing_ends_an_opening() -> None:
 def test_the_end_of_the_stream_is_the_end_of_the_connection(
     ending: Callable[[Answer], None], words: str
 ) -> None:
-    """F-LIFE-7, pain 1: once, and at once."""
+    """F-LIFE-7: once, and at once."""
     service = LegacyEndpoint(McpServer())
 
     async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
@@ -209,7 +209,7 @@ def test_the_end_of_the_stream_is_the_end_of_the_connection(
 
 
 def test_odd_events_cost_only_themselves() -> None:
-    """F-WIRE-7, pain 16, pain 19"""
+    """F-WIRE-7: unknown things are kept, and large messages."""
     service = LegacyEndpoint(McpServer())
 
     async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
@@ -233,7 +233,7 @@ def test_odd_events_cost_only_themselves() -> None:
 
 
 def test_headers_are_sent_with_everything() -> None:
-    """F-HTTP-1, pain 12"""
+    """F-HTTP-1: headers chosen per request."""
     asked = 0
 
     async def provide() -> dict[str, str]:
@@ -256,7 +256,7 @@ def test_headers_are_sent_with_everything() -> None:
 
 
 def test_a_refused_message_fails_its_call_only() -> None:
-    """F-HTTP-7, pain 5"""
+    """F-HTTP-7: HTTP errors are told apart."""
     service = LegacyEndpoint(McpServer())
     refuse = answer_with(503, {"Retry-After": "3"}, b"busy" * 30_000)
 
@@ -373,7 +373,7 @@ def test_a_notification_nobody_takes_is_reported() -> None:
 
 
 def test_it_can_be_dropped_when_its_loop_is_gone() -> None:
-    """F-LIFE-5, pain 2"""
+    """F-LIFE-5: opened in one task, closed in another."""
 
     async def main() -> tuple[HttpServer, LegacySseTransport]:
         server = await HttpServer(routes()).__aenter__()

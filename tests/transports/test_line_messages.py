@@ -1,4 +1,4 @@
-"""Messages as lines: F-WIRE-3, F-WIRE-7 and F-STD-5 (and pains 17, 18 and 19)."""
+"""Messages as lines: F-WIRE-3, F-WIRE-7 and F-STD-5."""
 
 from __future__ import annotations
 

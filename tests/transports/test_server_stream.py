@@ -102,7 +102,7 @@ def follow(
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 406])
 def test_a_refusal_ends_it_at_once(status: int) -> None:
-    """F-HTTP-4, pain 36"""
+    """F-HTTP-4: one GET where no stream is offered."""
     server = Server((status, {}, [b"no", b"!"]))
     error, _, time = follow(server)
     assert isinstance(error, HttpError)
@@ -110,7 +110,7 @@ def test_a_refusal_ends_it_at_once(status: int) -> None:
 
 
 def test_a_body_that_is_no_event_stream_is_a_refusal() -> None:
-    """F-HTTP-4, pain 36"""
+    """F-HTTP-4: one GET where no stream is offered."""
     server = Server((200, {"content-type": "text/html"}, [b"<html>" * 20_000, b"more"]))
     error, inbox, _ = follow(server)
     assert isinstance(error, HttpError)
@@ -150,7 +150,7 @@ def test_progress_resets_the_count() -> None:
 
 
 def test_retry_is_honoured() -> None:
-    """F-HTTP-4, pain 37"""
+    """F-HTTP-4: resumed streams, each event once."""
     server = Server((200, EVENTS, [event(NOTE, id="1", retry=300)]), (404, {}, []))
     follow(server)
     assert server.asked == [(0, ""), (0.3, "1")]
@@ -180,7 +180,7 @@ def test_the_answer_ends_it() -> None:
 
 
 def test_resuming_waits_as_the_server_asked() -> None:
-    """F-HTTP-5, pain 37"""
+    """F-HTTP-5: resumed streams, each event once."""
     server = Server((200, EVENTS, [event(ANSWER)]))
 
     async def main() -> float:
@@ -218,7 +218,7 @@ def test_a_server_that_is_gone_is_known_within_a_second(failure: McpError) -> No
 
 
 def test_a_server_that_wants_to_be_left_alone_is_even_when_it_seems_gone() -> None:
-    """F-LIFE-7, pain 37"""
+    """F-LIFE-7: resumed streams, each event once."""
     error, times = resume(Server(UNANSWERED), event(NOTE, id="a", retry=3000))
     assert error is REFUSED
     assert times == [3, 6, 6]

@@ -75,7 +75,7 @@ DIRT = {
 
 @pytest.mark.parametrize("dirt", list(DIRT.values()), ids=list(DIRT))
 def test_dirt_on_stdout_costs_no_call(dirt: bytes) -> None:
-    """F-WIRE-3, F-WIRE-7, pain 17: before the first answer, and before a later one."""
+    """F-WIRE-3, F-WIRE-7: before the first answer, and before a later one."""
 
     async def work(transport: StdioTransport, inbox: Inbox) -> None:
         await post(transport, call(1, "echo", text="first"))
@@ -89,7 +89,7 @@ def test_dirt_on_stdout_costs_no_call(dirt: bytes) -> None:
 
 
 def test_each_banner_line_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
-    """F-WIRE-3, pain 17"""
+    """F-WIRE-3: noise on stdout."""
 
     async def work(transport: StdioTransport, inbox: Inbox) -> None:
         await post(transport, call(1, "echo", text="x"))
@@ -140,7 +140,7 @@ def test_half_a_message_is_no_answer() -> None:
 
 
 def test_a_line_over_the_limit_fails_its_call_and_the_next_one_works() -> None:
-    """F-WIRE-3, pain 19"""
+    """F-WIRE-3: large messages."""
 
     async def work(transport: StdioTransport, inbox: Inbox) -> None:
         await post(transport, call(1, "echo", text="x" * 20_000))
@@ -157,7 +157,7 @@ def test_a_line_over_the_limit_fails_its_call_and_the_next_one_works() -> None:
 
 
 def test_a_server_that_dies_says_why() -> None:
-    """F-LIFE-7, pain 1, pain 10: within a second, with its exit code and last words."""
+    """F-LIFE-7: within a second, with its exit code and last words."""
 
     async def work(transport: StdioTransport, inbox: Inbox) -> None:
         await post(transport, call(1, "never"))
@@ -182,7 +182,7 @@ def test_a_server_that_dies_says_why() -> None:
 
 @pytest.mark.needs_posix
 def test_a_server_that_is_killed_is_lost_at_once() -> None:
-    """F-LIFE-7, pain 1"""
+    """F-LIFE-7: calls never hang when a server dies."""
 
     async def work(transport: StdioTransport, inbox: Inbox) -> None:
         await post(transport, call(1, "echo", text="x"))
@@ -342,7 +342,7 @@ def test_messages_sent_while_it_closes_are_refused_or_dropped() -> None:
 
 
 def test_abort_when_the_loop_is_gone_leaves_no_process() -> None:
-    """F-LIFE-5, pain 2, pain 4"""
+    """F-LIFE-5: opened in one task, closed in another, and no orphan processes."""
 
     async def main() -> StdioTransport:
         transport = StdioTransport(SERVER, stderr="discard")

@@ -127,7 +127,7 @@ def test_headers_of_the_stateless_era_are_sent() -> None:
 
 
 def test_headers_of_the_caller_come_from_three_places() -> None:
-    """F-HTTP-1, pain 12"""
+    """F-HTTP-1: headers chosen per request."""
 
     async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
         outgoing = call(1, "echo", text="x")
@@ -146,7 +146,7 @@ def test_headers_of_the_caller_come_from_three_places() -> None:
 
 @pytest.mark.parametrize("is_async", [False, True])
 def test_a_provider_is_asked_for_every_request(is_async: bool) -> None:
-    """F-HTTP-1, pain 12: POST, GET and DELETE."""
+    """F-HTTP-1: POST, GET and DELETE."""
     asked = 0
 
     def provide() -> dict[str, str]:
@@ -172,7 +172,7 @@ def test_a_provider_is_asked_for_every_request(is_async: bool) -> None:
 
 
 def test_parallel_calls_with_tokens_of_their_own_never_mix() -> None:
-    """F-HTTP-1, pain 12"""
+    """F-HTTP-1: headers chosen per request."""
 
     async def whoami(request: Request, answer: Answer) -> None:
         answer.json(result(request, request.headers["authorization"]))
@@ -233,7 +233,7 @@ def broken_stream(*events: tuple[str, str], retry: int | None = None) -> Handler
 
 
 def test_a_broken_stream_is_resumed_and_each_event_comes_once() -> None:
-    """F-HTTP-5, pain 37"""
+    """F-HTTP-5: resumed streams, each event once."""
     call_id = 1
 
     async def resumed(request: Request, answer: Answer) -> None:
@@ -360,7 +360,7 @@ def test_a_session_is_echoed_and_ended() -> None:
 
 
 def test_a_session_that_is_gone_is_told_apart_and_another_can_begin() -> None:
-    """F-HTTP-6, pain 3"""
+    """F-HTTP-6: a restarted server is recovered."""
     service = StreamableEndpoint(McpServer(), session="one")
 
     async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
@@ -428,7 +428,7 @@ async def _stall(request: Request, answer: Answer) -> None:
 def test_ending_a_session_is_quiet_and_bounded(
     farewell: Handler, seconds: float, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """F-HTTP-2, F-LIFE-6, pain 41"""
+    """F-HTTP-2, F-LIFE-6: closing quietly and in time."""
 
     async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
         await post(transport, initialize())
@@ -448,7 +448,7 @@ def test_ending_a_session_is_quiet_and_bounded(
 
 
 def test_a_server_that_is_gone_needs_no_farewell() -> None:
-    """F-LIFE-6, pain 41"""
+    """F-LIFE-6: closing quietly and in time."""
 
     async def main() -> None:
         async with HttpServer(endpoint(session="s")) as server:
@@ -474,7 +474,7 @@ def test_a_server_that_is_gone_needs_no_farewell() -> None:
 def test_a_channel_that_is_not_offered_is_asked_for_once(
     refusal: Handler, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """F-HTTP-4, pain 36"""
+    """F-HTTP-4: one GET where no stream is offered."""
     caplog.set_level(logging.INFO)
 
     async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
@@ -500,7 +500,7 @@ def test_the_wait_for_the_channel_is_bounded(wait: float) -> None:
 
 
 def test_a_channel_that_breaks_is_opened_again_where_it_stopped() -> None:
-    """F-HTTP-4, pain 37"""
+    """F-HTTP-4: resumed streams, each event once."""
 
     async def second(request: Request, answer: Answer) -> None:
         answer.stream()
@@ -587,7 +587,7 @@ def test_a_second_channel_replaces_the_first() -> None:
 
 
 def test_a_redirect_to_another_origin_is_an_error_and_tells_nobody_anything() -> None:
-    """F-HTTP-8, pain 38"""
+    """F-HTTP-8: redirects never carry credentials elsewhere."""
 
     async def main() -> None:
         async with HttpServer({"POST /mcp": fine}) as other:
@@ -764,7 +764,7 @@ def test_a_header_that_cannot_be_sent_fails_its_call_only() -> None:
 
 
 def test_it_can_be_dropped_when_its_loop_is_gone() -> None:
-    """F-LIFE-5, pain 2"""
+    """F-LIFE-5: opened in one task, closed in another."""
 
     async def main(server: HttpServer) -> StreamableHttpTransport:
         transport = StreamableHttpTransport(server.url("/mcp?key=secret"))

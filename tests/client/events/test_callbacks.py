@@ -1,4 +1,4 @@
-"""The caller's callbacks: F-API-7 and F-API-20 (and pains 34 and 50)."""
+"""The caller's callbacks: F-API-7 and F-API-20."""
 
 from __future__ import annotations
 

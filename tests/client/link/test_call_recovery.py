@@ -53,7 +53,7 @@ async def echo(client: Client, **options: Any) -> str:
 
 
 def test_a_call_is_one_request() -> None:
-    """F-API-19, pain 40"""
+    """F-API-19: one request per call."""
 
     async def work(client: Client, server: HttpServer) -> None:
         for _ in range(3):
@@ -69,7 +69,7 @@ def test_a_call_is_one_request() -> None:
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_busy_server_is_an_error_unless_repeating_was_asked_for(status: int) -> None:
-    """F-HTTP-7, pain 42"""
+    """F-HTTP-7: 429 and 503 are retried on request."""
 
     async def work(client: Client, server: HttpServer) -> None:
         with pytest.raises(HttpError) as caught:
@@ -84,7 +84,7 @@ def test_a_busy_server_is_an_error_unless_repeating_was_asked_for(status: int) -
 def test_a_busy_server_is_asked_again_when_it_says(
     headers: Mapping[str, str], seconds: float
 ) -> None:
-    """F-HTTP-7, pain 42"""
+    """F-HTTP-7: 429 and 503 are retried on request."""
 
     async def work(client: Client, server: HttpServer) -> None:
         began = now()
@@ -103,7 +103,7 @@ def test_a_busy_server_is_asked_again_when_it_says(
 def test_a_busy_server_is_asked_within_the_limit_of_the_call(
     limits: dict[str, Any], tries: int
 ) -> None:
-    """F-HTTP-7, pain 42: a wait beyond it is no use."""
+    """F-HTTP-7: a wait beyond it is no use."""
 
     async def work(client: Client, server: HttpServer) -> None:
         if tries == 31:

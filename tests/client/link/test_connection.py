@@ -199,7 +199,7 @@ def expiring() -> tuple[StreamableEndpoint, McpServer]:
 
 
 def test_an_expired_session_is_renewed_once_for_all_calls() -> None:
-    """F-HTTP-6, pain 3: and each call is repeated once."""
+    """F-HTTP-6: and each call is repeated once."""
     service, server = expiring()
 
     async def main() -> None:
@@ -319,7 +319,7 @@ async def use(client: Client) -> None:
 def test_a_server_process_is_connected_to_in_its_era(
     behaviour: tuple[str, ...], starts: int, tmp_path: Path
 ) -> None:
-    """F-LIFE-3, pain 21: a second process is started only if the first has exited."""
+    """F-LIFE-3: a second process is started only if the first has exited."""
     log = tmp_path / "log"
     on_stdio(use, *behaviour, "--log", str(log))
     lines = log.read_text().split("\n")
@@ -338,7 +338,7 @@ def test_the_verdict_on_a_server_process_is_remembered(tmp_path: Path) -> None:
 
 
 def test_a_server_process_that_always_exits_is_started_twice_at_most(tmp_path: Path) -> None:
-    """F-STD-7, pain 10, pain 21"""
+    """F-STD-7: the error says why."""
     log = tmp_path / "log"
     program = f"open({str(log)!r}, 'a').write('start '); raise SystemExit('bad flag: --x')"
     command = [sys.executable, "-S", "-E", "-c", program]
@@ -360,7 +360,7 @@ def test_a_command_that_is_not_there_is_named() -> None:
 
 
 def test_a_client_reconnects_to_a_server_process_that_died() -> None:
-    """F-LIFE-5, F-LIFE-7, pain 14: when told to."""
+    """F-LIFE-5, F-LIFE-7: when told to."""
 
     async def work(client: Client) -> None:
         closed: list[McpError | None] = []

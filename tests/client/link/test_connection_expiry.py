@@ -34,7 +34,7 @@ def methods(server: HttpServer) -> list[str]:
 
 
 def test_a_server_that_forgets_while_it_waits_for_an_answer() -> None:
-    """F-HTTP-6, F-LIFE-7, pain 3, pain 14: the call that asked ends at once and is not made again,
+    """F-HTTP-6, F-LIFE-7: the call that asked ends at once and is not made again,
     one on an open stream is answered, and the next ones open one session between them.
     """
     mcp = McpServer()

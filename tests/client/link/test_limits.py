@@ -16,7 +16,7 @@ from tests.support.virtual_time import run
 
 
 def test_time_spent_on_a_human_counts_in_no_limit() -> None:
-    """F-API-7, pain 13"""
+    """F-API-7: idle and total limits, and no clock while a human is asked."""
 
     async def work(bench: Bench) -> None:
         call = bench.call(CallOptions(timeout=5, max_timeout=8))

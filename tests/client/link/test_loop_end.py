@@ -77,7 +77,7 @@ def test_what_is_forgotten_is_not_heard(where: str) -> None:
 
 
 def test_a_client_ends_with_its_loop() -> None:
-    """F-LIFE-5, F-STD-2, pain 4: not with the program; what cancelling begins is ended, too."""
+    """F-LIFE-5, F-STD-2: not with the program; what cancelling begins is ended, too."""
     endpoint = LegacyEndpoint(McpServer())
     clients: list[Client] = []
     calls: list[asyncio.Future[object]] = []

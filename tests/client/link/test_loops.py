@@ -166,7 +166,7 @@ def test_what_keeps_a_client_connected_stops_when_it_is_closed() -> None:
 
 
 def test_closing_from_another_thread_ends_each_call_with_client_closed() -> None:
-    """F-LIFE-5, pain 9: those made at home, and those made in a third loop."""
+    """F-LIFE-5: those made at home, and those made in a third loop."""
     server = McpServer()
     with home_loop() as home:
         client = home.run(inside(server).connect())
@@ -188,7 +188,7 @@ def test_closing_from_another_thread_ends_each_call_with_client_closed() -> None
 
 
 def test_cancelling_in_another_loop_cancels_the_call() -> None:
-    """F-API-8, pain 9: the server is told."""
+    """F-API-8: the server is told."""
     server = McpServer()
     with home_loop() as home:
         client = home.run(inside(server).connect())
@@ -223,7 +223,7 @@ def test_a_loop_that_ends_cancels_its_call_elsewhere() -> None:
 
 @pytest.mark.parametrize("way", ["end", "stop"])
 def test_the_home_loop_ends_while_another_waits(way: str) -> None:
-    """F-LIFE-7, pain 9: no hang, and no cancellation that nobody asked for."""
+    """F-LIFE-7: no hang, and no cancellation that nobody asked for."""
     server = McpServer()
     home = Home(stay, close=way == "end")
     client = home.run(inside(server).connect())
@@ -282,7 +282,7 @@ def test_what_cannot_begin_elsewhere_leaves_nothing() -> None:
 
 
 def test_connecting_from_two_threads_at_once_is_one_connection() -> None:
-    """F-LIFE-5, pain 9: the client lives in one of the two loops."""
+    """F-LIFE-5: the client lives in one of the two loops."""
     servers = [McpServer() for _ in range(20)]
     together = threading.Barrier(2)
 
@@ -313,7 +313,7 @@ def test_connecting_from_two_threads_at_once_is_one_connection() -> None:
 
 
 def test_connecting_again_from_elsewhere_happens_at_home() -> None:
-    """F-LIFE-5, pain 9: after a loss, the loop that has the client keeps it."""
+    """F-LIFE-5: after a loss, the loop that has the client keeps it."""
     with home_loop() as home:
         client = home.run(stdio().connect())
         with pytest.raises(ConnectionLost):
@@ -325,7 +325,7 @@ def test_connecting_again_from_elsewhere_happens_at_home() -> None:
 
 
 def test_a_closed_client_may_move_to_another_loop() -> None:
-    """F-LIFE-5, pain 9: even while the first still runs."""
+    """F-LIFE-5: even while the first still runs."""
     server = McpServer()
     with home_loop() as home:
         client = home.run(inside(server).connect())
@@ -340,7 +340,7 @@ def test_a_closed_client_may_move_to_another_loop() -> None:
 
 
 def test_a_client_is_taken_over_from_a_loop_that_has_stopped() -> None:
-    """F-LIFE-5, pain 9: a loop that stands still, and is not closed, helps nobody."""
+    """F-LIFE-5: a loop that stands still, and is not closed, helps nobody."""
     loop = asyncio.new_event_loop()
     client = loop.run_until_complete(stdio().connect())
 
@@ -382,7 +382,7 @@ def in_a_fork(work: Callable[[], None]) -> int:
 @pytest.mark.needs_posix
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_fork_cannot_use_the_client_nor_disturb_it() -> None:
-    """F-STD-2, pain 9: closing it there, or dropping it, is nothing to the parent."""
+    """F-STD-2: closing it there, or dropping it, is nothing to the parent."""
 
     def misuse(clients: list[Client]) -> None:
         for client in clients:

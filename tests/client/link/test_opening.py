@@ -129,7 +129,7 @@ def test_a_stateless_server_is_found_and_gets_no_handshake() -> None:
 
 
 def test_one_url_is_enough_for_a_legacy_server() -> None:
-    """F-HTTP-10, F-HTTP-11, pain 49"""
+    """F-HTTP-10, F-HTTP-11: both attempts are shown."""
 
     async def main() -> None:
         service = LegacyEndpoint(McpServer(version="2024-11-05"))
@@ -154,7 +154,7 @@ def test_a_legacy_transport_is_not_probed() -> None:
 
 @pytest.mark.parametrize("status", [400, 404, 405])
 def test_when_nothing_works_both_attempts_are_shown(status: int) -> None:
-    """F-HTTP-11, pain 49"""
+    """F-HTTP-11: both attempts are shown."""
     routes = {"POST /mcp": answer_with(status), "GET /mcp": answer_with(410)}
 
     async def main() -> None:
@@ -185,7 +185,7 @@ def test_when_nothing_works_both_attempts_are_shown(status: int) -> None:
 def test_other_answers_are_errors_without_a_detour(
     handler: Handler, error_type: type[McpError]
 ) -> None:
-    """F-HTTP-7, F-HTTP-11, pain 5"""
+    """F-HTTP-7, F-HTTP-11: HTTP errors are told apart."""
 
     async def main() -> None:
         async with http({"POST /mcp": handler}) as server:
@@ -263,7 +263,7 @@ def test_an_unknown_pin_is_a_mistake_of_the_caller() -> None:
 
 
 def test_limits_hold_after_a_respawn() -> None:
-    """F-API-7, pain 1: the timer of the first process is not that of the second."""
+    """F-API-7: the timer of the first process is not that of the second."""
 
     async def work(client: Client) -> None:
         with pytest.raises(CallTimeout):
@@ -276,7 +276,7 @@ def test_limits_hold_after_a_respawn() -> None:
 def test_a_server_process_that_ignores_the_probe_is_given_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F-LIFE-3, pain 21"""
+    """F-LIFE-3: servers that reject, ignore or die of the probe."""
     monkeypatch.setattr("mcpclient.protocol.negotiate.PROBE_TIMEOUTS", (0.05, 0.05))
     log = tmp_path / "log"
     on_stdio(use, "--on-probe", "ignore", "--log", str(log))

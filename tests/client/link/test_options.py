@@ -1,4 +1,4 @@
-"""Defaults and limits: F-API-7 (and pain 13)."""
+"""Defaults and limits: F-API-7."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists that come in pages: F-API-9 (and pain 33)."""
+"""Lists that come in pages: F-API-9."""
 
 from __future__ import annotations
 

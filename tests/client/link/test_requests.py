@@ -150,7 +150,7 @@ def test_progress_arrives_in_order_and_before_the_result() -> None:
 
 
 def test_another_event_loop_may_ask() -> None:
-    """F-LIFE-5, pain 9: the work is done where the client lives."""
+    """F-LIFE-5: the work is done where the client lives."""
     outcome: list[Any] = []
 
     async def work(client: mcpclient.Client) -> None:

@@ -158,7 +158,7 @@ def test_an_id_that_became_a_string_still_matches() -> None:
 def test_an_answer_nobody_waits_for_is_ignored(
     request_id: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """F-WIRE-1, pain 16: with a debug log, and nothing above."""
+    """F-WIRE-1: with a debug log, and nothing above."""
     caplog.set_level(logging.INFO)
 
     async def work(bench: Bench) -> None:
@@ -290,7 +290,7 @@ def test_a_failed_request_fails_its_call_and_a_failed_notification_is_reported()
 
 
 def test_silence_times_out_and_the_server_is_told() -> None:
-    """F-API-7, F-API-8, pain 35"""
+    """F-API-7, F-API-8: the server is told of cancelled calls."""
 
     async def work(bench: Bench) -> None:
         with pytest.raises(CallTimeout) as caught:
@@ -307,7 +307,7 @@ def test_silence_times_out_and_the_server_is_told() -> None:
 
 
 def test_progress_moves_the_idle_limit_and_not_the_total_one() -> None:
-    """F-API-7, pain 13"""
+    """F-API-7: idle and total limits, and no clock while a human is asked."""
 
     async def work(bench: Bench) -> None:
         seen: list[Any] = []
@@ -329,7 +329,7 @@ def test_progress_moves_the_idle_limit_and_not_the_total_one() -> None:
 
 
 def test_progress_is_delivered_in_order_and_before_the_result() -> None:
-    """F-API-7, pain 50: to an async callback, too."""
+    """F-API-7: to an async callback, too."""
 
     async def work(bench: Bench) -> None:
         seen: list[Any] = []
@@ -352,7 +352,7 @@ def test_progress_is_delivered_in_order_and_before_the_result() -> None:
 
 @pytest.mark.parametrize("token", [1, 99, "abc", None, [1], {"a": 1}])
 def test_late_and_unknown_progress_is_ignored(token: Any) -> None:
-    """F-API-7, pain 50"""
+    """F-API-7: late and unknown progress is ignored."""
 
     async def work(bench: Bench) -> None:
         call = bench.call()
@@ -367,7 +367,7 @@ def test_late_and_unknown_progress_is_ignored(token: Any) -> None:
 
 
 def test_limits_still_hold_after_the_transport_was_replaced() -> None:
-    """F-LIFE-3, pain 1: the server did not survive the probe, and its successor is silent."""
+    """F-LIFE-3: the server did not survive the probe, and its successor is silent."""
 
     async def work(bench: Bench) -> None:
         probe = bench.call(CallOptions(timeout=5))
@@ -401,7 +401,7 @@ def test_limits_still_hold_after_the_transport_was_replaced() -> None:
 def test_a_cancelled_call_is_cancelled_as_its_era_wants_it(
     era: EraRules, outcome: Abandoned, told: bool
 ) -> None:
-    """F-API-8, F-HTTP-9, pain 35"""
+    """F-API-8, F-HTTP-9: the server is told of cancelled calls."""
 
     async def work(bench: Bench) -> None:
         bench.wire.outcome = outcome
@@ -544,7 +544,7 @@ def test_a_notification_waits_for_a_send_that_takes_time() -> None:
 
 @pytest.mark.parametrize("params", [None, {}, {"vendor": [1]}])
 def test_unknown_notifications_are_handed_on(params: Any) -> None:
-    """F-WIRE-8, pain 16: with params null where a server writes out every field."""
+    """F-WIRE-8: with params null where a server writes out every field."""
 
     async def work(bench: Bench) -> None:
         bench.session.message_received({"method": "vendor/x", "params": params, "extra": 1})
@@ -653,7 +653,7 @@ def test_requests_of_the_server_are_not_answered_in_the_stateless_era() -> None:
 
 
 def test_the_end_of_the_connection_fails_every_call_with_the_reason() -> None:
-    """F-LIFE-7, pain 1, pain 10: each with an exception of its own."""
+    """F-LIFE-7: each with an exception of its own."""
 
     async def work(bench: Bench) -> None:
         calls = [bench.call() for _ in range(50)]
@@ -716,7 +716,7 @@ def test_nothing_is_delivered_after_the_end() -> None:
 
 
 def test_closing_is_bounded_and_ends_in_force() -> None:
-    """F-LIFE-6, pain 41"""
+    """F-LIFE-6: closing quietly and in time."""
 
     async def work(bench: Bench) -> None:
         bench.wire.on_close = lambda: asyncio.sleep(1000)

@@ -257,7 +257,7 @@ def test_what_a_server_leaves_behind_when_it_exits_goes_without_a_stop() -> None
 
 
 def test_concurrent_stops_share_one_descent_from_any_task() -> None:
-    """F-LIFE-5 F-LIFE-6 (pain 2)"""
+    """F-LIFE-5 F-LIFE-6: opened in one task, closed in another."""
 
     async def main() -> None:
         server = await asyncio.ensure_future(spawn(tree(), Recorder()))
@@ -430,7 +430,7 @@ def test_a_loop_outside_the_main_thread_will_do() -> None:
 def test_the_environment_and_the_directory_are_as_asked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """F-STD-1 (pain 29)"""
+    """F-STD-1: the environment of a server."""
     monkeypatch.setenv("PYTHONPATH", "/leak")
     monkeypatch.setenv("API_TOKEN", "leak")
     folder = tmp_path.resolve()

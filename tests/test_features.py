@@ -1,0 +1,67 @@
+"""The table of promises and the tests that prove them are held together, both ways."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+TABLE = TESTS / "FEATURES.md"
+
+# "F-LIFE-1 to F-LIFE-4" cites the rows between, too.
+CITATION = re.compile(r"\bF-([A-Z]+)-(\d+)(?: to F-\1-(\d+))?")
+ROW = re.compile(r"\| ([A-Z]+-\d+) \| (.+) \| (.+) \|")
+
+
+def rows() -> dict[str, str]:
+    """The state of each promise, by id."""
+    found = [
+        match.groups()
+        for match in map(ROW.fullmatch, TABLE.read_text("utf-8").split("\n"))
+        if match
+    ]
+    return {name: state for name, _, state in found}
+
+
+def cited(text: str) -> Iterator[str]:
+    """The ids that a text cites, those within a range included."""
+    for family, first, last in CITATION.findall(text):
+        for number in range(int(first), int(last or first) + 1):
+            yield f"{family}-{number}"
+
+
+def citations() -> dict[str, set[str]]:
+    """The files that cite each id."""
+    sources = [*TESTS.rglob("*.py"), *(TESTS.parent / "conformance").rglob("*.py")]
+    found: dict[str, set[str]] = {}
+    for path in sources:
+        if path != Path(__file__) and ".peers" not in path.parts:
+            for name in cited(path.read_text("utf-8")):
+                found.setdefault(name, set()).add(path.name)
+    return found
+
+
+def test_the_table_has_every_family() -> None:
+    families = {name.partition("-")[0] for name in rows()}
+    expected = "WIRE LIFE STD HTTP WS MEM EXT API AUTH MANY TOOL SHOW PACK CONF"
+    assert families == set(expected.split())
+
+
+def test_a_promise_that_is_done_is_cited_by_a_test() -> None:
+    proven = citations()
+    assert not [name for name, state in rows().items() if state == "done" and name not in proven]
+
+
+def test_an_id_that_is_cited_is_a_promise() -> None:
+    promised = rows()
+    assert not {name: files for name, files in citations().items() if name not in promised}
+
+
+def test_a_promise_that_is_not_done_says_what_is_missing() -> None:
+    for name, state in rows().items():
+        assert state == "done" or state.startswith("missing: "), name
+
+
+def test_ranges_are_read() -> None:
+    assert list(cited("F-LIFE-1 to F-LIFE-3, F-API-7")) == ["LIFE-1", "LIFE-2", "LIFE-3", "API-7"]
