@@ -20,6 +20,7 @@ The floors of the house, from the ground up. A module imports only from lower fl
 - ``net/``        the only place that touches sockets, processes, files, the browser and the clock
 - ``transports/`` outgoing messages go in, incoming messages come out
 - ``client/``     one server: connecting, calling, closing
+- ``config/``     configuration files into servers: read, judged, approved, written back
 - ``cli/``        the command line, one file per command
 """
 
@@ -58,6 +59,16 @@ if TYPE_CHECKING:
     from .client.client import list_tools as list_tools
     from .client.events.hooks import Hooks as Hooks
     from .client.listen import Subscription as Subscription
+    from .config.approvals import Approvals as Approvals
+    from .config.config import Config as Config
+    from .config.config import Source as Source
+    from .config.policy.policy import Policy as Policy
+    from .config.policy.policy import Verdict as Verdict
+    from .config.policy.rules import CommandRule as CommandRule
+    from .config.policy.rules import NameRule as NameRule
+    from .config.policy.rules import UrlRule as UrlRule
+    from .config.problem import Problem as Problem
+    from .config.server import ServerConfig as ServerConfig
     from .errors import AuthError as AuthError
     from .errors import AuthorizationDenied as AuthorizationDenied
     from .errors import AuthorizationRequired as AuthorizationRequired
@@ -147,6 +158,7 @@ __version__ = "0.1.0"
 _EXPORTS = {
     "Abandoned": ".transports.base",
     "ApiKey": ".client.authentication",
+    "Approvals": ".config.approvals",
     "AudioContent": ".protocol.types",
     "AuthError": ".errors",
     "AuthProvider": ".auth.provider",
@@ -162,7 +174,9 @@ _EXPORTS = {
     "ClientClosed": ".errors",
     "ClientCredentials": ".client.authentication",
     "CommandNotFound": ".errors",
+    "CommandRule": ".config.policy.rules",
     "Completion": ".protocol.types",
+    "Config": ".config.config",
     "ConnectFailed": ".errors",
     "ConnectionLost": ".errors",
     "Content": ".protocol.types",
@@ -194,10 +208,13 @@ _EXPORTS = {
     "McpError": ".errors",
     "MemoryStore": ".net.login.storage",
     "MessageTooLarge": ".errors",
+    "NameRule": ".config.policy.rules",
     "NetworkError": ".errors",
     "NotRecorded": ".errors",
     "OAuth": ".client.authentication",
     "PeerError": ".errors",
+    "Policy": ".config.policy.policy",
+    "Problem": ".config.problem",
     "ProcessExited": ".errors",
     "Progress": ".protocol.types",
     "Prompt": ".protocol.types",
@@ -219,6 +236,7 @@ _EXPORTS = {
     "SamplingMessage": ".protocol.sampling",
     "SamplingModel": ".client.answers.sampling",
     "SamplingRequest": ".protocol.sampling",
+    "ServerConfig": ".config.server",
     "ServerEnd": ".transports.inprocess",
     "ServerError": ".errors",
     "SessionExpired": ".errors",
@@ -227,6 +245,7 @@ _EXPORTS = {
     "Skill": ".protocol.skills",
     "SkillFile": ".protocol.skills",
     "SkillVerificationError": ".errors",
+    "Source": ".config.config",
     "SsrfError": ".errors",
     "StdioTransport": ".transports.stdio",
     "StopLadder": ".net.process.server_process",
@@ -245,10 +264,11 @@ _EXPORTS = {
     "Transport": ".transports.base",
     "TwoStepLogin": ".net.login.logins",
     "UrlElicitationRequired": ".errors",
+    "UrlRule": ".config.policy.rules",
     "UsageError": ".errors",
+    "Verdict": ".config.policy.policy",
     "WorkloadIdentity": ".client.authentication",
     "accept_defaults": ".client.answers.elicitation",
-    "serve_function": ".transports.inprocess",
     "call": ".client.client",
     "connect": ".client.client",
     "deliver_text": ".transports.base",
@@ -257,6 +277,7 @@ _EXPORTS = {
     "log_in": ".client.authentication",
     "log_out": ".client.authentication",
     "parse_callback": ".auth.authorization_code",
+    "serve_function": ".transports.inprocess",
 }
 
 __all__ = sorted({*_EXPORTS, "__version__"})  # noqa: PLE0605 - a list, computed

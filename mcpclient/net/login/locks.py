@@ -27,7 +27,15 @@ try:
 except ImportError:  # everything else
     msvcrt = None  # type: ignore[assignment]
 
-__all__ = ["FileLock", "LockFolder", "TaskLocks", "make_private_folder"]
+__all__ = [
+    "HELD_BY_ANOTHER",
+    "FileLock",
+    "LockFolder",
+    "TaskLocks",
+    "lock_descriptor",
+    "make_private_folder",
+    "unlock_descriptor",
+]
 
 # How long to wait between two looks at a lock that another process holds: soon at first, since most
 # are held for milliseconds, and seldom later, since the others wait for a human.
@@ -38,7 +46,7 @@ _LONGEST_DELAY = 0.25
 _TOUCH_EVERY = 5.0
 _LEFT_BEHIND_AFTER = 30.0
 
-_HELD_BY_ANOTHER = {errno.EAGAIN, errno.EACCES, errno.EDEADLK}
+HELD_BY_ANOTHER = {errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 
 
 def make_private_folder(folder: Path) -> None:
@@ -115,12 +123,12 @@ class FileLock:
         except OSError:
             return True  # there is no other process that could share this folder
         try:
-            _lock_descriptor(descriptor)
+            lock_descriptor(descriptor)
         except OSError as error:
             os.close(descriptor)
             # Some network file systems know no locks on files.
-            return error.errno not in _HELD_BY_ANOTHER and self._try_to_create()
-        self._release = lambda: _unlock_descriptor(descriptor)
+            return error.errno not in HELD_BY_ANOTHER and self._try_to_create()
+        self._release = lambda: unlock_descriptor(descriptor)
         return True
 
     def _try_to_create(self) -> bool:
@@ -157,7 +165,7 @@ class _Touching:
             self._path.unlink()
 
 
-def _lock_descriptor(descriptor: int) -> None:
+def lock_descriptor(descriptor: int) -> None:
     """Lock without waiting; OSError when that fails, for whatever reason."""
     if fcntl is not None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -167,7 +175,8 @@ def _lock_descriptor(descriptor: int) -> None:
         raise OSError(errno.ENOSYS, "no locks on files")
 
 
-def _unlock_descriptor(descriptor: int) -> None:
+def unlock_descriptor(descriptor: int) -> None:
+    """Unlock and close."""
     # Closing is not enough: a forked child may hold the same descriptor open, and with it the lock;
     # and Windows unlocks what was closed only at some later time.
     with suppress(OSError):

@@ -109,7 +109,7 @@ def test_a_lock_keeps_no_file_open_that_it_does_not_hold(
         for each in opened[:-1]:
             assert each == descriptor, "a file opened before is still open"
 
-    monkeypatch.setattr(locks, "_lock_descriptor", held_by_another)
+    monkeypatch.setattr(locks, "lock_descriptor", held_by_another)
     monkeypatch.setattr(locks, "_FIRST_DELAY", 0)
 
     async def main() -> None:
@@ -158,8 +158,8 @@ def test_a_forked_child_does_not_go_on_holding_a_lock(
         lock_descriptor(descriptor)
         copies.append(os.dup(descriptor))
 
-    lock_descriptor = locks._lock_descriptor
-    monkeypatch.setattr(locks, "_lock_descriptor", lock_and_copy)
+    lock_descriptor = locks.lock_descriptor
+    monkeypatch.setattr(locks, "lock_descriptor", lock_and_copy)
 
     async def main() -> None:
         for folder in (LockFolder(tmp_path), LockFolder(tmp_path)):

@@ -1,0 +1,292 @@
+"""The three kinds of rules, and how each is written.
+
+As text: ``name:github``, ``command:npx -y @corp/*``, ``url:https://*.corp.com/*``. As the settings
+of Claude Code have them: ``{"serverName": …}``, ``{"serverCommand": […]}``, ``{"serverUrl": …}``.
+
+A rule in an allow list matches strictly: what it does not say is not meant. The same rule in a deny
+list matches generously: another spelling of what it says is meant as well.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Union
+
+from ...errors import UsageError
+from .commands import Word, commands_inside, spellings
+from .urls import CanonicalUrl, ascii_host, canonical_host, decoded_path
+
+__all__ = ["CommandRule", "NameRule", "Rule", "UrlRule", "read_rule"]
+
+# Flags that change nothing about what is run.
+_CONSENT = {"--yes": "-y", "--quiet": "-q", "--silent": "-q"}
+# Ways out of what a wildcard is to stand for: the folder above, and another package's name.
+_ESCAPE = re.compile(r"(?:^|[/\\=])\.\.(?:[/\\]|$)|@(?:npm|file|git|github|https?|link)[:+]|^git\+")
+
+_URL_RULE = re.compile(
+    r"(?P<scheme>[A-Za-z*][A-Za-z0-9+.*-]*)://(?P<host>\[[0-9A-Fa-f:.]+\]|[^/:?#@\[\]]*)"
+    r"(?::(?P<port>[0-9]{1,5}|\*))?(?P<path>/[^?#]*)?"
+)
+
+
+@dataclass(frozen=True)
+class NameRule:
+    """Servers by the name they are configured under; ``*`` stands for any characters.
+
+    In a deny list upper and lower case are the same.
+    """
+
+    pattern: str
+
+    def __post_init__(self) -> None:
+        if not self.pattern.strip():
+            raise UsageError("a rule about names needs a name")
+
+    def __str__(self) -> str:
+        return f"name:{self.pattern}"
+
+    def matches(self, name: str, *, generous: bool) -> bool:
+        """Whether the rule is about a server of this name."""
+        if generous:
+            return _matches(self.pattern.casefold(), name.casefold())
+        return _matches(self.pattern, name)
+
+
+@dataclass(frozen=True)
+class CommandRule:
+    """Servers by their command, element by element.
+
+    ``*`` inside an element stands for any characters in it; an element that is ``*`` stands for
+    exactly one element, one that is ``**`` for any number. With ``exact`` nothing is a wildcard.
+
+    In a deny list the rest of the command does not matter, further elements may stand between those
+    of the rule, and a program is known by every path and link that leads to it.
+    """
+
+    elements: tuple[str, ...]
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.elements or not all(isinstance(each, str) for each in self.elements):
+            raise UsageError("a rule about commands needs a command, a list of texts")
+        if not self.elements[0]:
+            raise UsageError("a rule about commands begins with the name of a program")
+
+    def __str__(self) -> str:
+        words = (
+            each if re.fullmatch(r"[\w@%+=:,./*-]+", each) else shlex.quote(each)
+            for each in self.elements
+        )
+        return "command:" + " ".join(words)
+
+    def allows(self, command: Sequence[str], links: Callable[[str], Sequence[str]]) -> bool:
+        """Whether this whole command, exactly as it is, is one that the rule means."""
+        if self.exact:
+            return tuple(command) == self.elements
+        if not _matches_all(self.elements, tuple(command)):
+            return False
+        # Below a folder that is allowed, a link must not lead out of it.
+        program = self.elements[0]
+        if "*" not in program.strip("*") or "/" not in command[0].replace("\\", "/"):
+            return True
+        return all(_matches(program, path) for path in links(command[0])[-1:])
+
+    def denies(self, command: Sequence[str], links: Callable[[str], Sequence[str]]) -> bool:
+        """Whether running this command may start something that the rule means."""
+        return any(self._denies(inner, links) for inner in commands_inside(command))
+
+    def _denies(self, command: tuple[Word, ...], links: Callable[[str], Sequence[str]]) -> bool:
+        if self.exact:
+            return len(command) == len(self.elements) and all(
+                _denied(_CONSENT.get(mine, mine), _CONSENT.get(other or "", other), index, links)
+                for index, (mine, other) in enumerate(zip(self.elements, command))
+            )
+        program, *rest = self.elements
+        if not _denied(program, command[0], 0, links):
+            return False
+        dropped = {"*", "**", *_CONSENT, *_CONSENT.values()}
+        others = iter(command[1:])
+        return all(
+            any(_denied(mine, other, 1, links) for other in others)
+            for mine in rest
+            if mine not in dropped
+        )
+
+
+@dataclass(frozen=True)
+class UrlRule:
+    """Servers by the parts of their URL.
+
+    ``scheme`` may hold ``*``. ``host``: ``*`` is any host, ``*.corp.com`` any name below it, and a
+    ``*`` elsewhere stays within its label. ``port``: None is the scheme's usual one (in a deny
+    list any), ``"*"`` is any. ``path``: None is any; a ``*`` stays within its segment, but a final
+    ``/*`` is everything below.
+    """
+
+    scheme: str
+    host: str
+    port: int | str | None = None
+    path: str | None = None
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port is None else f":{self.port}"
+        return f"url:{self.scheme}://{host}{port}{self.path or ''}"
+
+    def matches(self, url: CanonicalUrl, *, generous: bool) -> bool:
+        """Whether the rule is about a server at this URL."""
+        return (
+            _matches(self.scheme, url.scheme)
+            and self._matches_host(url.host)
+            and self._matches_port(url, generous)
+            and self._matches_path(decoded_path(url.path) or "/", generous)
+        )
+
+    def _matches_host(self, host: str) -> bool:
+        if self.host == "*":
+            return True
+        if ":" in host or ":" in self.host:
+            return host == self.host
+        labels, others = self.host.split("."), host.split(".")
+        if labels[0] == "*" and len(others) > len(labels):
+            others = others[len(others) - len(labels) :]
+        return len(labels) == len(others) and all(map(_matches, labels, others))
+
+    def _matches_port(self, url: CanonicalUrl, generous: bool) -> bool:
+        if self.port is None:
+            return generous or url.has_usual_port
+        return self.port in ("*", url.port)
+
+    def _matches_path(self, path: str, generous: bool) -> bool:
+        if self.path is None:
+            return True
+        mine = self.path
+        if generous:
+            mine, path = mine.casefold(), path.casefold()
+        if mine.endswith("/*"):
+            above = mine[:-2]
+            segments = path.split("/")
+            depth = above.count("/") + 1
+            below = len(segments) > depth or (generous and len(segments) == depth)
+            return below and _matches_segments(above, "/".join(segments[:depth]))
+        return _matches_segments(mine, path)
+
+
+Rule = Union[NameRule, CommandRule, UrlRule]
+
+
+def read_rule(rule: Rule | str | Mapping[str, Any]) -> Rule:
+    """Return what a rule says, however it is written. Raises `UsageError` for what is no rule."""
+    if isinstance(rule, (NameRule, CommandRule, UrlRule)):
+        return rule
+    if isinstance(rule, str):
+        kind, _, text = rule.partition(":")
+        reader = _KINDS.get(kind)
+        if reader is None:
+            raise UsageError(f"a rule begins with name:, command: or url:, not {rule!r}")
+        return reader(text.strip())
+    if isinstance(rule, Mapping) and len(rule) == 1:
+        ((key, value),) = rule.items()
+        if key == "serverName" and isinstance(value, str) and re.fullmatch(r"[\w-]+", value):
+            return NameRule(value)
+        if key == "serverCommand" and isinstance(value, (list, tuple)):
+            return CommandRule(tuple(value), exact=True)
+        if key == "serverUrl" and isinstance(value, str):
+            return _url_rule(value)
+    raise UsageError(
+        "a rule is a text, or has exactly one of serverName (letters, digits, _ and -), "
+        f"serverCommand (a list of texts) and serverUrl: {rule!r}"
+    )
+
+
+def _command_rule(text: str) -> CommandRule:
+    try:
+        return CommandRule(tuple(shlex.split(text)))
+    except ValueError as error:
+        raise UsageError(f"not a command: {text!r}: {error}") from None
+
+
+def _url_rule(text: str) -> UrlRule:
+    match = _URL_RULE.fullmatch(text)
+    if match is None or not match["host"] or "\\" in text or re.search(r"[\s\x00-\x20]", text):
+        raise UsageError(f"a rule about URLs is like https://*.corp.com/*, not {text!r}")
+    host = match["host"].strip("[]")
+    host = ascii_host(host.rstrip(".")) if "*" in host else canonical_host(host)
+    port = match["port"]
+    if port not in (None, "*") and not 0 < int(port) < 65536:
+        raise UsageError(f"there is no port {port}: {text!r}")
+    path = match["path"]
+    return UrlRule(
+        match["scheme"].lower(),
+        host,
+        int(port) if port not in (None, "*") else port,
+        path and decoded_path(path),
+    )
+
+
+_KINDS: dict[str, Callable[[str], Rule]] = {
+    "name": NameRule,
+    "command": _command_rule,
+    "url": _url_rule,
+}
+
+
+def _matches(pattern: str, text: str) -> bool:
+    """Whether a text is what a pattern says, in which only ``*`` is special; in linear steps."""
+    first, *rest = pattern.split("*")
+    if not rest:
+        return pattern == text
+    *middle, last = rest
+    if not text.startswith(first) or not text.endswith(last) or len(text) < len(first) + len(last):
+        return False
+    position, end = len(first), len(text) - len(last)
+    for part in middle:
+        position = text.find(part, position, end)
+        if position < 0:
+            return False
+        position += len(part)
+    return True
+
+
+def _matches_segments(pattern: str, path: str) -> bool:
+    mine, others = pattern.split("/"), path.split("/")
+    return len(mine) == len(others) and all(map(_matches, mine, others))
+
+
+def _matches_all(elements: tuple[str, ...], command: tuple[str, ...]) -> bool:
+    """Whether a command is what the elements say, one by one and to the end."""
+    reached = {0}  # how many of the elements so far may be used up
+    for word in command:
+        reached = _skipping(elements, reached)
+        reached = {
+            index if elements[index] == "**" else index + 1
+            for index in reached
+            if index < len(elements) and _allowed(elements[index], word)
+        }
+    return len(elements) in _skipping(elements, reached)
+
+
+def _skipping(elements: tuple[str, ...], reached: set[int]) -> set[int]:
+    found = set(reached)
+    for index in range(len(elements)):
+        if index in found and elements[index] == "**":
+            found.add(index + 1)
+    return found
+
+
+def _allowed(element: str, word: str) -> bool:
+    if element in ("*", "**", word):
+        return True
+    return _matches(element, word) and not _ESCAPE.search(word)
+
+
+def _denied(element: str, word: Word, index: int, links: Callable[[str], Sequence[str]]) -> bool:
+    """Whether an element of a rule in a deny list means a word of a command."""
+    if word is None:
+        return True
+    mine = spellings(element, is_program=True, links=links) if index == 0 else {element.casefold()}
+    others = spellings(word, is_program=index == 0, links=links)
+    return any(_matches(pattern, other) for pattern in mine for other in others)

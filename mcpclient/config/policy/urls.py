@@ -1,0 +1,131 @@
+"""One spelling for each URL of a server, so that what is judged is what is connected to.
+
+Source: RFC 3986, section 6.2 (normalization); RFC 5890 for names beyond ASCII.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, replace
+from ipaddress import IPv6Address
+from urllib.parse import urlsplit
+
+from ...auth.special_addresses import parse_canonical_ipv4
+from ...errors import UsageError
+from ...framing.uri import parse_url
+
+__all__ = ["CanonicalUrl", "ascii_host", "canonical_host", "canonical_url", "decoded_path"]
+
+_DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+_ENCODED_DOT = re.compile("%2e", re.IGNORECASE)
+_ENCODED_OCTET = re.compile("%([0-9A-Fa-f]{2})")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_NUMERIC_LABEL = re.compile("[0-9]+|0[xX][0-9a-fA-F]*", re.ASCII)
+# What different parsers read differently: space, line, paragraph, control and format characters.
+_REFUSED_CATEGORIES = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Cs"})
+
+
+@dataclass(frozen=True)
+class CanonicalUrl:
+    """A URL in the one spelling that is judged and connected to.
+
+    ``userinfo`` is as written, without the ``@``; ``port`` is never None; ``query`` has no ``?``.
+    """
+
+    scheme: str
+    userinfo: str
+    host: str
+    port: int
+    path: str
+    query: str
+
+    @property
+    def has_usual_port(self) -> bool:
+        """Whether the port is that of the scheme, so that it need not be written."""
+        return self.port == _DEFAULT_PORTS.get(self.scheme)
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.has_usual_port or not host else f":{self.port}"
+        user = f"{self.userinfo}@" if self.userinfo else ""
+        query = f"?{self.query}" if self.query else ""
+        return f"{self.scheme}://{user}{host}{port}{self.path}{query}"
+
+    def __repr__(self) -> str:
+        return f"CanonicalUrl({replace(self, userinfo='', query='')!s})"
+
+
+def canonical_url(text: str) -> CanonicalUrl:
+    """Return a server's URL in its one spelling; the fragment is dropped.
+
+    Raises `UsageError`, without credentials or query, for what is not the URL of a server, and for
+    white space, control characters and backslashes, which parsers disagree on.
+    """
+    text = text.strip()
+    if "\\" in text or any(unicodedata.category(each) in _REFUSED_CATEGORIES for each in text):
+        raise UsageError("the URL holds white space, a control character or a backslash")
+    url = parse_url(text)
+    parts = urlsplit(text)
+    if url.scheme == "unix":
+        return CanonicalUrl("unix", "", "", 0, _without_dots(parts.path), "")
+    host = canonical_host(url.host)
+    userinfo = parts.netloc.rpartition("@")[0]
+    return CanonicalUrl(
+        url.scheme, userinfo, host, url.port, _without_dots(parts.path), parts.query
+    )
+
+
+def canonical_host(host: str) -> str:
+    """Return a host in lower case, ASCII, without a trailing dot, an address in its usual form.
+
+    Raises `UsageError` for what is neither a name nor an address.
+    """
+    host = ascii_host(host)
+    if ":" in host:
+        try:
+            return IPv6Address(host).compressed
+        except ValueError:
+            raise UsageError("the URL's host is not an IPv6 address") from None
+    host = host[:-1] if host.endswith(".") else host
+    if not host or "%" in host or "" in host.split("."):
+        raise UsageError("the URL's host is not a name")
+    if _NUMERIC_LABEL.fullmatch(host.rpartition(".")[2]):
+        number = parse_canonical_ipv4(host)
+        if number is None:
+            raise UsageError("the URL's host is not an IPv4 address")
+        return ".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0))
+    return host
+
+
+def ascii_host(host: str) -> str:
+    """Return a host, or some labels of one, in lower case and ASCII. Raises `UsageError`."""
+    try:
+        return (host if host.isascii() else host.encode("idna").decode("ascii")).lower()
+    except ValueError:
+        raise UsageError("the URL's host is not a name") from None
+
+
+def decoded_path(path: str) -> str:
+    """Return a path in which only what has a meaning is still percent-encoded."""
+
+    def decode(match: re.Match[str]) -> str:
+        character = chr(int(match.group(1), 16))
+        return character if character in _UNRESERVED else match.group().upper()
+
+    return _ENCODED_OCTET.sub(decode, path)
+
+
+def _without_dots(path: str) -> str:
+    """Remove ``.`` and ``..``, in whatever spelling (RFC 3986, section 5.2.4)."""
+    segments = path.split("/")
+    kept: list[str] = []
+    for segment in segments[1:]:
+        plain = _ENCODED_DOT.sub(".", segment)
+        if plain == "..":
+            del kept[-1:]
+        elif plain != ".":
+            kept.append(segment)
+    if kept != segments[1:] and _ENCODED_DOT.sub(".", segments[-1]) in (".", ".."):
+        kept.append("")  # a folder stays one
+    return "".join(f"/{segment}" for segment in kept)

@@ -1,0 +1,42 @@
+"""What is wrong with a configuration, as values that name the place and the cure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Literal
+
+__all__ = ["Problem", "did_you_mean"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong in a configuration.
+
+    ``severity``: with an ``"error"`` the server (or the file) is left out; with a ``"warning"`` it
+    is used all the same. ``file`` is the path as it was found; ``line`` counts from 1. ``server``
+    and ``field`` are None where the problem is the file's. ``hint`` says what to do; it may be
+    empty. The texts never hold the value of a variable, nor of a header.
+    """
+
+    severity: Literal["error", "warning"]
+    message: str
+    file: str
+    line: int | None = None
+    server: str | None = None
+    field: str | None = None
+    hint: str = ""
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        named = ".".join(part for part in (self.server, self.field) if part)
+        text = f"{place}: {self.severity}: {named + ': ' if named else ''}{self.message}"
+        return f"{text} ({self.hint})" if self.hint else text
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return "did you mean …?" for a word that is near to a known one, otherwise ""."""
+    spelled = {name.lower(): name for name in known}
+    near = get_close_matches(word[:80].lower(), spelled, n=1, cutoff=0.7)
+    return f"did you mean {spelled[near[0]]!r}?" if near else ""

@@ -1,0 +1,71 @@
+"""One server of a configuration: how to reach it, and whether that is allowed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ..client.link.targets import Target
+
+__all__ = ["ServerConfig", "State"]
+
+State = Literal["ready", "disabled", "needs_approval", "denied"]
+"""Whether a server may be connected, and if not, why not."""
+
+
+@dataclass(frozen=True)
+class ServerConfig:
+    """One server, ready for ``mcpclient.connect(server.target, **server.options)``.
+
+    - ``name``: the name it is configured under. ``scope``: ``"plugin"``, ``"user"``, ``"project"``,
+      ``"local"``, ``"enterprise"``, ``"file"`` for a file that the caller named, or ``"program"``
+      for a server that was made in code. ``source``: the path of its file, or "".
+    - ``target``: a URL, or a command as a list. ``options``: keyword arguments of `connect`. While
+      ``state`` is not ``"ready"``, both are as written in the file, without the values of
+      variables: nothing that is not allowed learns a secret.
+    - ``state``: ``"ready"``, ``"disabled"``, ``"needs_approval"`` or ``"denied"``; ``reason`` says
+      why in words. Only a ready server may be connected.
+    - ``enabled``: what the file says. ``include``, ``exclude``: patterns of tool names; without
+      ``include`` every tool is in, and what is excluded is out. ``trusted``: the server's
+      annotations may be believed. ``lazy``: connect at the first call only.
+    - ``raw``: the entry as the file has it. ``written``: the target before variables were put in.
+
+    Neither `repr` nor comparison of the fields that may hold secrets shows them.
+    """
+
+    name: str
+    scope: str = "program"
+    source: str = ""
+    target: Target = field(default="", repr=False)
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    enabled: bool = True
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    trusted: bool = False
+    lazy: bool = False
+    state: State = "ready"
+    reason: str = ""
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    written: Target | None = field(default=None, repr=False, hash=False)
+
+    def fingerprint(self) -> str:
+        """Return a digest of the entry as written, 64 hexadecimal digits.
+
+        Neither white space nor the order of keys matters; everything else does. A server made in
+        code is known by its target and its options.
+        """
+        content: object = self.raw or [_plain(self.target), _plain(self.options)]
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=repr)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _plain(value: object) -> object:
+    """Return a value as JSON can carry it; a mapping or sequence of any kind as a plain one."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value

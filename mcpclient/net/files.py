@@ -1,0 +1,155 @@
+"""Files that people and other programs write: read without waiting, replaced as a whole.
+
+What is read may be anything: a pipe that nobody writes to, a device without an end, a link to
+itself. Only regular files up to a limit are read. A change is made under a lock, so that no process
+undoes the change of another, and a crash or a full disk leaves the old file.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from .login.locks import HELD_BY_ANOTHER, lock_descriptor, make_private_folder, unlock_descriptor
+
+__all__ = ["change_file", "read_file", "state_folder"]
+
+# How long a change waits for another process, in seconds, and between two looks.
+_LOCK_LIMIT = 10.0
+_LOCK_DELAY = 0.01
+
+# Without waiting for a writer of a pipe, without becoming the owner of a terminal.
+_READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_READ_FLAGS |= getattr(os, "O_BINARY", 0)
+
+
+def state_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """Return where this library remembers what it has learned for this user."""
+    if platform == "win32":
+        base = Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        home = environ.get("HOME")
+        base = Path(environ.get("XDG_STATE_HOME") or Path(home or Path.home()) / ".local" / "state")
+    return base / "mcpclient"
+
+
+def read_file(path: str | os.PathLike[str], *, limit: int, private: bool = False) -> bytes:
+    """Return the content of a regular file of at most ``limit`` bytes; never waits.
+
+    Raises `OSError` when there is none, it is something else, it is larger, or it may not be read;
+    with ``private`` also when other users may change it.
+    """
+    try:
+        descriptor = os.open(path, _READ_FLAGS)
+    except ValueError:  # a path that no file has
+        raise OSError(errno.EINVAL, "not the path of a file") from None
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            is_folder = stat.S_ISDIR(status.st_mode)
+            raise OSError(errno.EINVAL, "a folder" if is_folder else "not a regular file")
+        if private:
+            _check_private(status)
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise OSError(errno.EFBIG, f"larger than {limit} bytes")
+    return content
+
+
+def _check_private(status: os.stat_result) -> None:
+    if os.name != "posix":
+        return  # a folder in the user's profile is private on Windows
+    if status.st_uid not in (os.geteuid(), 0):
+        raise OSError(errno.EPERM, "it belongs to another user")
+    if status.st_mode & 0o022:
+        raise OSError(errno.EPERM, "other users may change it")
+
+
+def change_file(
+    path: str | os.PathLike[str],
+    edit: Callable[[bytes | None], bytes],
+    *,
+    limit: int,
+    private: bool = False,
+) -> None:
+    """Replace a file by what ``edit`` makes of its content; None stands for a missing file.
+
+    The file keeps its permissions, and a link stays one; a ``private`` file has mode 0600, in a
+    folder of mode 0700. Raises `OSError` when it cannot be read, written or locked within ten
+    seconds, and what ``edit`` raises; the file is then as before.
+    """
+    real = Path(os.path.realpath(path))
+    with _locked(real):
+        try:
+            content: bytes | None = read_file(real, limit=limit)
+            mode = stat.S_IMODE(real.stat().st_mode)
+        except FileNotFoundError:
+            content, mode = None, 0o666 & ~_umask()
+        changed = edit(content)
+        if changed != content:
+            _replace(real, changed, 0o600 if private else mode)
+
+
+def _replace(path: Path, content: bytes, mode: int) -> None:
+    make_private_folder(path.parent)
+    # mkstemp makes a file that only its owner may read.
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        if os.name == "posix":
+            os.chmod(name, mode)
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Keep out other processes that change the same file; the lock stands in the state folder."""
+    digest = hashlib.sha256(os.fsencode(path)).hexdigest()[:32]
+    lock = state_folder(os.environ) / "locks" / f"file-{digest}.lock"
+    try:
+        make_private_folder(lock.parent)
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:  # no other process could share this folder
+        yield
+        return
+    deadline = time.monotonic() + _LOCK_LIMIT
+    while not _try_to_lock(descriptor):
+        if time.monotonic() > deadline:
+            os.close(descriptor)
+            raise OSError(errno.ETIMEDOUT, f"another process is changing it (lock {lock})")
+        time.sleep(_LOCK_DELAY)
+    try:
+        yield
+    finally:
+        unlock_descriptor(descriptor)
+
+
+def _try_to_lock(descriptor: int) -> bool:
+    try:
+        lock_descriptor(descriptor)
+    except OSError as error:
+        return error.errno not in HELD_BY_ANOTHER  # some file systems know no locks
+    return True
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
