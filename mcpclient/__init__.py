@@ -280,16 +280,15 @@ _EXPORTS = {
     "serve_function": ".transports.inprocess",
 }
 
-__all__ = sorted({*_EXPORTS, "__version__"})  # noqa: PLE0605 - a list, computed
+if not TYPE_CHECKING:  # a type checker reads the imports above, and knows a wrong name by them
+    __all__ = sorted({*_EXPORTS, "__version__"})  # noqa: PLE0605 - a list, computed
 
+    def __getattr__(name: str) -> object:
+        if name not in _EXPORTS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value: object = getattr(import_module(_EXPORTS[name], __name__), name)
+        globals()[name] = value
+        return value
 
-def __getattr__(name: str) -> object:
-    if name not in _EXPORTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(_EXPORTS[name], __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -100,7 +100,7 @@ def _comb() -> list[_Affine]:
             tooth if index == 0 else _to_affine(_add((*comb[index], 1), tooth))
             for index in range(len(comb))
         ]
-        multiple: _Jacobian = (*tooth, 1)
+        multiple: _Jacobian = (tooth[0], tooth[1], 1)
         for _ in range(_SPACING):
             multiple = _double(multiple)
         tooth = _to_affine(multiple)

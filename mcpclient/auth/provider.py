@@ -27,6 +27,7 @@ class CredentialStore(Protocol):
 
         A store that serves one process only has to keep out that process's tasks.
         """
+        ...
 
 
 class AuthProvider(CredentialStore, Protocol):
@@ -34,6 +35,7 @@ class AuthProvider(CredentialStore, Protocol):
 
     async def open_redirect(self, configured: str | None, registered: tuple[str, ...]) -> str:
         """The redirect URI that leads back here (see `effects.OpenRedirect`)."""
+        ...
 
     async def authorize(self, request: Authorize) -> Callback | None:
         """Lead the user to ``request.url`` and return what came back.

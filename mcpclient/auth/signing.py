@@ -29,6 +29,7 @@ class Signer(Protocol):
     @property
     def algorithm(self) -> str:
         """The JWS name of what `sign` does (RFC 7518 section 3.1)."""
+        ...
 
     @property
     def key_id(self) -> str | None:
@@ -36,6 +37,7 @@ class Signer(Protocol):
 
     def sign(self, message: bytes) -> bytes:
         """The signature of ``message`` in the form JWS wants (for ECDSA: r and s, not DER)."""
+        ...
 
 
 class Es256Key:

@@ -25,8 +25,6 @@ ACTIONS = ("accept", "decline", "cancel")
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
-_NO_STRING: str | None = None
-
 
 class ElicitationRequest(WireObject):
     """What the server asks of the user.
@@ -42,9 +40,9 @@ class ElicitationRequest(WireObject):
 
     message = Field("message", (str,), "", "What is asked and why, for the user.")
     mode = Field("mode", (str,), "form", '``"form"`` or ``"url"``.')
-    url = Field("url", (str,), _NO_STRING, "Where the user should go (URL mode).")
-    elicitation_id = Field(
-        "elicitationId", (str,), _NO_STRING, "The name of a visit (URL mode until 2025-11-25)."
+    url: Field[str | None] = Field("url", (str,), None, "Where the user should go (URL mode).")
+    elicitation_id: Field[str | None] = Field(
+        "elicitationId", (str,), None, "The name of a visit (URL mode until 2025-11-25)."
     )
 
     @property

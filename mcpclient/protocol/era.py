@@ -67,12 +67,16 @@ class EraRules(Protocol):
         self, request_id: RequestId, method: str, params: Params | None, log_level: str | None
     ) -> Outgoing:
         """Return a request as this era sends it."""
+        ...
 
     def notification(self, method: str, params: Params | None) -> Outgoing:
         """Return a notification as this era sends it."""
+        ...
 
     def answer(self, message: Message) -> Outgoing:
         """Return the answer to a request of the server's."""
+        ...
 
     def cancellation(self, request_id: RequestId, reason: str) -> Outgoing:
         """Return the message that cancels a request."""
+        ...

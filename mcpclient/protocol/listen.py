@@ -70,7 +70,10 @@ class ResourceUpdated(ListenEvent):
         uri = self.raw.get("uri")
         return uri if isinstance(uri, str) else ""
 
-    subject = uri
+    @property
+    def subject(self) -> str:
+        """Which resource, as two updates of one are alike."""
+        return self.uri
 
 
 class TaskChanged(ListenEvent):

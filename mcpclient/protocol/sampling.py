@@ -47,10 +47,6 @@ _BLOCK_FIELDS = {
     "tool_result": ("toolUseId",),
 }
 
-_NO_STRING: str | None = None
-_NO_NUMBER: float | None = None
-_NO_OBJECT: dict[str, Any] | None = None
-
 
 class SamplingMessage(WireObject):
     """One message of the conversation: of the ``user`` or the ``assistant``."""
@@ -84,10 +80,12 @@ class SamplingRequest(WireObject):
         self.server = server
 
     messages = WireObjectList("messages", SamplingMessage, "The conversation, oldest first.")
-    system_prompt = Field("systemPrompt", (str,), _NO_STRING)
-    temperature = Field("temperature", (int, float), _NO_NUMBER)
+    system_prompt: Field[str | None] = Field("systemPrompt", (str,), None)
+    temperature: Field[float | None] = Field("temperature", (int, float), None)
     include_context = Field("includeContext", (str,), "none", "Deprecated; may be ignored.")
-    metadata = Field("metadata", (dict,), _NO_OBJECT, "For one provider or another.")
+    metadata: Field[dict[str, Any] | None] = Field(
+        "metadata", (dict,), None, "For one provider or another."
+    )
     tools = WireObjectList("tools", Tool, "Tools the model may ask for; the server runs them.")
 
     @property

@@ -39,7 +39,6 @@ _IMMEDIATE_RESPONSE = "io.modelcontextprotocol/model-immediate-response"
 _OVER = frozenset({"completed", "failed", "cancelled"})
 
 _STRING = (str,)
-_NO_STRING: str | None = None
 
 
 class Task(WireObject):
@@ -53,9 +52,11 @@ class Task(WireObject):
     __slots__ = ("tool",)
     id = Field("taskId", _STRING, "", "Names the task; empty when the server answered at once.")
     status = Field("status", _STRING, "")
-    status_message = Field("statusMessage", _STRING, _NO_STRING)
-    created_at = Field("createdAt", _STRING, _NO_STRING, "ISO 8601, by the server's clock.")
-    last_updated_at = Field("lastUpdatedAt", _STRING, _NO_STRING, "ISO 8601.")
+    status_message: Field[str | None] = Field("statusMessage", _STRING, None)
+    created_at: Field[str | None] = Field(
+        "createdAt", _STRING, None, "ISO 8601, by the server's clock."
+    )
+    last_updated_at: Field[str | None] = Field("lastUpdatedAt", _STRING, None, "ISO 8601.")
 
     def __init__(self, raw: Mapping[str, Any], tool: str = "") -> None:
         super().__init__(raw)

@@ -42,9 +42,6 @@ __all__ = [
 _STRING = (str,)
 _OBJECT = (dict,)
 _NUMBER = (int, float)
-_NO_STRING: str | None = None
-_NO_OBJECT: dict[str, Any] | None = None
-_NO_NUMBER: float | None = None
 
 
 def _decoded(data: str) -> bytes:
@@ -66,7 +63,7 @@ class Implementation(WireObject):
     __slots__ = ()
     name = Field("name", _STRING, "")
     version = Field("version", _STRING, "")
-    title = Field("title", _STRING, _NO_STRING)
+    title: Field[str | None] = Field("title", _STRING, None)
 
 
 class Tool(WireObject):
@@ -74,10 +71,12 @@ class Tool(WireObject):
 
     __slots__ = ()
     name = Field("name", _STRING, "")
-    title = Field("title", _STRING, _NO_STRING)
-    description = Field("description", _STRING, _NO_STRING)
+    title: Field[str | None] = Field("title", _STRING, None)
+    description: Field[str | None] = Field("description", _STRING, None)
     output_schema = Field[Any]("outputSchema", (dict, bool), None, "JSON Schema, exactly as sent.")
-    annotations = Field("annotations", _OBJECT, _NO_OBJECT, "Hints, not to be trusted.")
+    annotations: Field[dict[str, Any] | None] = Field(
+        "annotations", _OBJECT, None, "Hints, not to be trusted."
+    )
 
     @property
     def input_schema(self) -> Any:
@@ -92,11 +91,13 @@ class Resource(WireObject):
     __slots__ = ()
     uri = Field("uri", _STRING, "")
     name = Field("name", _STRING, "")
-    title = Field("title", _STRING, _NO_STRING)
-    description = Field("description", _STRING, _NO_STRING)
-    mime_type = Field("mimeType", _STRING, _NO_STRING)
-    size = Field("size", _NUMBER, _NO_NUMBER, "Size in bytes, where the server says it.")
-    annotations = Field("annotations", _OBJECT, _NO_OBJECT)
+    title: Field[str | None] = Field("title", _STRING, None)
+    description: Field[str | None] = Field("description", _STRING, None)
+    mime_type: Field[str | None] = Field("mimeType", _STRING, None)
+    size: Field[float | None] = Field(
+        "size", _NUMBER, None, "Size in bytes, where the server says it."
+    )
+    annotations: Field[dict[str, Any] | None] = Field("annotations", _OBJECT, None)
 
 
 class ResourceTemplate(WireObject):
@@ -105,10 +106,10 @@ class ResourceTemplate(WireObject):
     __slots__ = ()
     uri_template = Field("uriTemplate", _STRING, "")
     name = Field("name", _STRING, "")
-    title = Field("title", _STRING, _NO_STRING)
-    description = Field("description", _STRING, _NO_STRING)
-    mime_type = Field("mimeType", _STRING, _NO_STRING)
-    annotations = Field("annotations", _OBJECT, _NO_OBJECT)
+    title: Field[str | None] = Field("title", _STRING, None)
+    description: Field[str | None] = Field("description", _STRING, None)
+    mime_type: Field[str | None] = Field("mimeType", _STRING, None)
+    annotations: Field[dict[str, Any] | None] = Field("annotations", _OBJECT, None)
 
 
 class ResourceContents(WireObject):
@@ -116,9 +117,9 @@ class ResourceContents(WireObject):
 
     __slots__ = ()
     uri = Field("uri", _STRING, "")
-    mime_type = Field("mimeType", _STRING, _NO_STRING)
-    text = Field("text", _STRING, _NO_STRING)
-    blob = Field("blob", _STRING, _NO_STRING)
+    mime_type: Field[str | None] = Field("mimeType", _STRING, None)
+    text: Field[str | None] = Field("text", _STRING, None)
+    blob: Field[str | None] = Field("blob", _STRING, None)
 
     @property
     def data(self) -> bytes:
@@ -133,7 +134,7 @@ class Content(WireObject):
 
     __slots__ = ()
     type = Field("type", _STRING, "")
-    annotations = Field("annotations", _OBJECT, _NO_OBJECT)
+    annotations: Field[dict[str, Any] | None] = Field("annotations", _OBJECT, None)
 
 
 class TextContent(Content):
@@ -174,9 +175,9 @@ class ResourceLink(Content):
     __slots__ = ()
     uri = Field("uri", _STRING, "")
     name = Field("name", _STRING, "")
-    title = Field("title", _STRING, _NO_STRING)
-    description = Field("description", _STRING, _NO_STRING)
-    mime_type = Field("mimeType", _STRING, _NO_STRING)
+    title: Field[str | None] = Field("title", _STRING, None)
+    description: Field[str | None] = Field("description", _STRING, None)
+    mime_type: Field[str | None] = Field("mimeType", _STRING, None)
 
 
 class EmbeddedResource(Content):
@@ -288,8 +289,8 @@ class PromptArgument(WireObject):
 
     __slots__ = ()
     name = Field("name", _STRING, "")
-    title = Field("title", _STRING, _NO_STRING)
-    description = Field("description", _STRING, _NO_STRING)
+    title: Field[str | None] = Field("title", _STRING, None)
+    description: Field[str | None] = Field("description", _STRING, None)
     required = Field("required", (bool,), False)
 
 
@@ -298,8 +299,8 @@ class Prompt(WireObject):
 
     __slots__ = ()
     name = Field("name", _STRING, "")
-    title = Field("title", _STRING, _NO_STRING)
-    description = Field("description", _STRING, _NO_STRING)
+    title: Field[str | None] = Field("title", _STRING, None)
+    description: Field[str | None] = Field("description", _STRING, None)
     arguments = WireObjectList("arguments", PromptArgument)
 
 
@@ -320,7 +321,7 @@ class GetPromptResult(WireObject):
     """A prompt with its arguments filled in."""
 
     __slots__ = ()
-    description = Field("description", _STRING, _NO_STRING)
+    description: Field[str | None] = Field("description", _STRING, None)
     messages = WireObjectList("messages", PromptMessage)
 
     @property
@@ -350,7 +351,9 @@ class Completion(WireObject):
     """Suggestions for the value of an argument."""
 
     __slots__ = ()
-    total = Field("total", _NUMBER, _NO_NUMBER, "How many there are, where the server says it.")
+    total: Field[float | None] = Field(
+        "total", _NUMBER, None, "How many there are, where the server says it."
+    )
     has_more = Field("hasMore", (bool,), False)
 
     @property
@@ -365,8 +368,8 @@ class Progress(WireObject):
 
     __slots__ = ()
     progress = Field("progress", _NUMBER, 0.0)
-    total = Field("total", _NUMBER, _NO_NUMBER)
-    message = Field("message", _STRING, _NO_STRING)
+    total: Field[float | None] = Field("total", _NUMBER, None)
+    message: Field[str | None] = Field("message", _STRING, None)
 
 
 class LogMessage(WireObject):
@@ -374,7 +377,7 @@ class LogMessage(WireObject):
 
     __slots__ = ()
     level = Field("level", _STRING, "info")
-    logger = Field("logger", _STRING, _NO_STRING)
+    logger: Field[str | None] = Field("logger", _STRING, None)
 
     @property
     def data(self) -> Any:

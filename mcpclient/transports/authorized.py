@@ -36,12 +36,14 @@ class RequestAuthorization(Protocol):
 
     async def headers(self) -> Mapping[str, str]:
         """The headers to send with the request, asked for before every repetition."""
+        ...
 
     def note(self, head: ResponseHead) -> None:
         """Take note of an answer that is no refusal."""
 
     async def recover(self, head: ResponseHead) -> bool:
         """Whether to send the request again after a 401 or 403, having done what that takes."""
+        ...
 
 
 class PausableClocks(Protocol):
@@ -64,6 +66,7 @@ class Authorizer(Protocol):
 
     def request(self, method: str, url: str, *, passive: bool = False) -> RequestAuthorization:
         """The authorization of a request. For a ``passive`` one nothing new is obtained."""
+        ...
 
     async def close(self) -> None:
         """Give up whatever authorization is being obtained. Idempotent."""

@@ -20,8 +20,9 @@ class Connection(Protocol):
     @property
     def paused(self) -> bool:
         """Whether the server does not keep up with what is written."""
+        ...
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes, /) -> None:
         """Write, unless the connection has ended."""
 
     def abort(self) -> None:

@@ -38,16 +38,19 @@ class PostOwner(Protocol):
     @property
     def description(self) -> str:
         """What the transport connects to, for messages."""
+        ...
 
     @property
     def receiver(self) -> Receiver:
         """Where messages go."""
+        ...
 
     def begin_session(self, head: ResponseHead) -> None:
         """Take the session id from the answer that opens a session."""
 
     def has_ended(self, session_id: str | None) -> bool:
         """Whether the server is known to have forgotten a session."""
+        ...
 
     def expire(self, session_id: str | None, error: SessionExpired, *, by_call: bool) -> None:
         """Take note of a 404: the server has forgotten a session."""

@@ -43,6 +43,7 @@ class Answerer(Protocol):
     @property
     def settings(self) -> dict[str, Any]:
         """The settings to declare the capability with."""
+        ...
 
     async def answer(self, params: Mapping[str, Any], server: str) -> Mapping[str, Any]:
         """Return the result; ``server`` says who asks.
@@ -50,6 +51,7 @@ class Answerer(Protocol):
         Raises `ProtocolViolation` for a request that breaks the rules, and `HandlerFailed` when
         there is no answer that can be sent.
         """
+        ...
 
 
 class Handlers:

@@ -135,6 +135,7 @@ class Authentication(Protocol):
 
     def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
         """Return what requests to ``server_url``, an http or https URL, are to carry."""
+        ...
 
 
 @dataclass(frozen=True)

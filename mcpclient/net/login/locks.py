@@ -15,7 +15,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Callable
+from typing import Any, Callable
 from weakref import WeakKeyDictionary
 
 try:
@@ -23,9 +23,11 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 try:
-    import msvcrt
+    import msvcrt as _msvcrt
 except ImportError:  # everything else
-    msvcrt = None  # type: ignore[assignment]
+    msvcrt: Any = None
+else:
+    msvcrt = _msvcrt
 
 __all__ = [
     "HELD_BY_ANOTHER",

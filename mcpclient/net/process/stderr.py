@@ -149,9 +149,10 @@ class _StreamSink:
         if self._take is None:
             try:
                 self._stream.write("")
-                self._take = _TextSink(self._stream.write)
+                take: Callable[[bytes], object] = _TextSink(self._stream.write)
             except TypeError:
-                self._take = self._stream.write
+                take = self._stream.write
+            self._take = take
         self._take(data)
         if hasattr(self._stream, "flush"):
             self._stream.flush()
