@@ -11,6 +11,7 @@ from ..client.link.options import Authentication
 from ..client.link.targets import Target
 from ..errors import UsageError
 from ..net.process.server_process import StderrTarget
+from ..net.recorder import open_trace
 
 __all__ = [
     "add_options",
@@ -129,8 +130,7 @@ def check_trace(path: str | None) -> None:
     """Raise `UsageError` for a trace that cannot be written."""
     if path is not None:
         try:
-            with open(path, "a", encoding="utf-8"):
-                pass
+            open_trace(path).close()
         except OSError as error:
             raise UsageError(f"cannot write the trace {path!r}: {error}") from None
 

@@ -8,13 +8,13 @@ that come anyway, and subscribes to the resources it was given.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
 from ..errors import ClientClosed, ConnectionLost, McpError, PeerError, UsageError
+from ..framing.logs import logger_for
 from ..protocol.era_stateless import StatelessEra
 from ..protocol.listen import (
     Backlog,
@@ -34,7 +34,7 @@ from .link.session import CallOptions
 
 __all__ = ["Listening", "Subscription"]
 
-logger = logging.getLogger("mcpclient.client")
+logger = logger_for("mcpclient.client")
 
 # A stream that has lasted for so many seconds worked: what broke it is a new failure.
 _STEADY = 60.0

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import ProtocolViolation, SkillVerificationError, UsageError
 from ..protocol.extensions import SKILLS, extensions_of
-from ..protocol.skills import LoadedSkill, Skill, listed_file, load_skill, verify_file
+from ..protocol.skills import LoadedSkill, Skill, check_listed, load_skill, verify_file
 from ..protocol.types import ReadResourceResult, Resource
 from .link.options import DEFAULT, Seconds
 from .link.requests import Requests
@@ -82,8 +82,7 @@ class Skills(Requests):
         entry = skill.skill if isinstance(skill, LoadedSkill) else skill
         entry.check_entry()
         uri = entry.resolve(path)
-        if not entry.is_dynamic:
-            listed_file(entry, uri)
+        check_listed(entry, uri)
         contents = await self._read_file(uri, timeout, meta)
         verify_file(entry, uri, contents.data)
         return contents

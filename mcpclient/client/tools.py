@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from ..errors import ToolError
+from ..framing.logs import logger_for
 from ..protocol.era_stateless import StatelessEra
 from ..protocol.types import CallToolResult, Tool
 from .link.options import DEFAULT, Seconds
@@ -16,7 +16,7 @@ from .tasks import Tasks
 
 __all__ = ["Tools"]
 
-logger = logging.getLogger("mcpclient.client")
+logger = logger_for("mcpclient.client")
 
 
 class Tools(Tasks):

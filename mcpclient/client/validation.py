@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import McpError, ProtocolViolation, UsageError
+from ..framing.logs import logger_for
 from ..protocol.types import CallToolResult, Tool
 from .events.observer import Observer
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MODES", "OutputSchemas", "compile_schema"]
 
-logger = logging.getLogger("mcpclient.client")
+logger = logger_for("mcpclient.client")
 
 MODES = ("warn", "strict", "off")
 

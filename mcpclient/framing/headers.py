@@ -16,8 +16,13 @@ TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 """The grammar of methods and field names (RFC 9110, section 5.6.2)."""
 
 _WHITESPACE = " \t"
-_SECRET = frozenset(
-    ("authorization", "proxy-authorization", "cookie", "set-cookie", "mcp-session-id")
+# What a repr shows the values of. Any other may hold a secret: a key has many names.
+_PUBLIC = frozenset(
+    (
+        *("accept", "accept-ranges", "age", "allow", "cache-control", "connection"),
+        *("content-encoding", "content-length", "content-type", "date", "host", "keep-alive"),
+        *("mcp-protocol-version", "retry-after", "server", "transfer-encoding", "upgrade", "vary"),
+    )
 )
 
 # One pass over a whole block: every match is one whole line, so that equal counts of matches and
@@ -38,7 +43,8 @@ class Headers(Mapping[str, str]):
     cannot be joined; its value is the first one. `get_all` gives the values apart.
 
     Two of them are equal when they have the same values for the same names. Against another
-    mapping the joined values are compared. It cannot be changed. Its repr hides secrets.
+    mapping the joined values are compared. It cannot be changed. Its repr has all names, but values
+    only where they are known to hold no secret.
     """
 
     __slots__ = ("_values",)
@@ -83,7 +89,8 @@ class Headers(Mapping[str, str]):
     __hash__ = None  # type: ignore[assignment]  # equal to dicts, which have none
 
     def __repr__(self) -> str:
-        shown = [(name, "[hidden]" if name in _SECRET else value) for name, value in self.pairs()]
+        pairs = self.pairs()
+        shown = [(name, value if name in _PUBLIC else "[hidden]") for name, value in pairs]
         return f"Headers({shown!r})"
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import os
+import stat
 import time
 from collections.abc import Mapping
-from typing import Any, Callable, Union
+from contextlib import suppress
+from typing import Any, Callable, TextIO, Union
 
 from .. import __version__
 from ..errors import UsageError
 from ..framing.http1 import ResponseHead
+from ..framing.logs import logger_for
 from ..recording.recorded_errors import error_facts
 from ..recording.redaction import Redactor
 from ..recording.transcript import (
@@ -23,9 +25,9 @@ from ..recording.transcript import (
     write_line,
 )
 
-__all__ = ["HttpChannel", "Recorder", "TraceTarget", "read_recording"]
+__all__ = ["HttpChannel", "Recorder", "TraceTarget", "open_trace", "read_recording"]
 
-logger = logging.getLogger("mcpclient.trace")
+logger = logger_for("mcpclient.trace")
 
 TraceTarget = Union[str, "os.PathLike[str]", Callable[[str], Any]]
 """A file to append to, or a function that takes a transcript line by line, line ends included."""
@@ -92,10 +94,27 @@ class Recorder:
 def _appending_to(path: str | os.PathLike[str]) -> Callable[[str], Any]:
     # Opened for each line: so nothing is left open, or unwritten, however the program ends.
     def write(line: str) -> None:
-        with open(path, "a", encoding="utf-8", newline="\n") as file:
+        with open_trace(path) as file:
             file.write(line)
 
     return write
+
+
+def open_trace(path: str | os.PathLike[str]) -> TextIO:
+    """Open a file to append a transcript to. Only its owner may read it (mode 0600). Raises OSError.
+
+    A transcript is what was said: not every secret in it can be known for one.
+    """
+    return open(path, "a", encoding="utf-8", newline="\n", opener=_open_privately)
+
+
+def _open_privately(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags, 0o600)
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode) and mode & 0o077 and os.name != "nt":
+        with suppress(OSError):  # it belongs to somebody else, who decides
+            os.chmod(path, 0o600)
+    return descriptor
 
 
 def read_recording(path: str | os.PathLike[str]) -> list[Transcript]:

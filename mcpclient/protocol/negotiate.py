@@ -9,7 +9,6 @@ HTTP pages, revision 2026-07-28; the lifecycle pages of the earlier revisions.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Union
@@ -25,6 +24,7 @@ from ..errors import (
     ServerError,
     UsageError,
 )
+from ..framing.logs import logger_for
 from ..jsonrpc.messages import ErrorCode
 from .era import ClientIdentity, EraRules, Params
 from .era_handshake import HandshakeEra
@@ -58,7 +58,7 @@ __all__ = [
 PROBE_TIMEOUTS = (1.0, 4.0)
 PATIENT_PROBE_TIMEOUT = 15.0
 
-logger = logging.getLogger("mcpclient.negotiate")
+logger = logger_for("mcpclient.negotiate")
 
 
 class Ask(NamedTuple):

@@ -11,6 +11,7 @@ import hashlib
 import posixpath
 import re
 from typing import Any
+from urllib.parse import unquote
 
 from ..errors import SkillVerificationError
 from ..formats.front_matter import (
@@ -21,10 +22,24 @@ from ..formats.front_matter import (
 )
 from .wire_object import Field, WireObject
 
-__all__ = ["LoadedSkill", "Skill", "SkillFile", "listed_file", "load_skill", "verify_file"]
+__all__ = [
+    "LoadedSkill",
+    "Skill",
+    "SkillFile",
+    "check_listed",
+    "listed_file",
+    "load_skill",
+    "verify_file",
+]
 
 _MAIN_FILE = "/SKILL.md"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+# A segment of a path that some system takes for more than the name of a file: an empty one, one of
+# dots (Windows drops trailing spaces and dots), one with a separator or a control character in it,
+# and one that begins with a drive.
+_NO_FILE_NAME = re.compile(r"[. ]*|.*[/\\\x00-\x1f\x7f].*|[A-Za-z]:.*", re.DOTALL)
+# A name that is encoded more often is meant to hide something.
+_MOST_ENCODINGS = 8
 
 
 class SkillFile(WireObject):
@@ -83,12 +98,21 @@ class Skill(WireObject):
         A URI is returned as it is. Raises `SkillVerificationError` for a path that leads out of
         the skill.
         """
-        if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", reference):
+        if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", reference):  # one letter is a drive
             return reference
-        path = posixpath.normpath(reference)
-        if path.partition("/")[0] in ("", ".", ".."):
+        uri = f"{self.root}/{posixpath.normpath(reference)}"
+        if not self.contains(uri):
             raise SkillVerificationError(self.uri, "unlisted", f"it has no file {reference!r}")
-        return f"{self.root}/{path}"
+        return uri
+
+    def contains(self, uri: str) -> bool:
+        """Whether a URI names something within its directory, for any reader of the URI.
+
+        So a file may be stored under what follows `root`: no segment leads out of it, neither as
+        it is nor decoded.
+        """
+        directory = f"{self.root}/"
+        return uri.startswith(directory) and _are_file_names(uri[len(directory) :])
 
     def check_entry(self) -> None:
         """Raise `SkillVerificationError` when the entry breaks a rule: it must not be used."""
@@ -119,9 +143,8 @@ def verify_file(skill: Skill, uri: str, data: bytes) -> None:
 
     Of a dynamic skill no content can be verified, only that the file lies within it.
     """
+    check_listed(skill, uri)
     if skill.is_dynamic:
-        if not uri.startswith(f"{skill.root}/"):
-            raise SkillVerificationError(uri, "unlisted", "it lies outside of the skill")
         return
     listed = listed_file(skill, uri)
     if len(data) != listed.size:
@@ -130,6 +153,17 @@ def verify_file(skill: Skill, uri: str, data: bytes) -> None:
     digest = "sha256:" + hashlib.sha256(data).hexdigest()
     if digest != listed.digest:
         raise SkillVerificationError(uri, "digest", f"it is {digest}, not {listed.digest}")
+
+
+def check_listed(skill: Skill, uri: str) -> None:
+    """Raise `SkillVerificationError` for a URI that is no file of the skill, before it is read.
+
+    A dynamic skill lists no files; what lies within it may be one.
+    """
+    if not skill.is_dynamic:
+        listed_file(skill, uri)
+    elif not skill.contains(uri):
+        raise SkillVerificationError(uri, "unlisted", "it lies outside of the skill")
 
 
 def listed_file(skill: Skill, uri: str) -> SkillFile:
@@ -173,6 +207,8 @@ def _fault_of(skill: Skill) -> str | None:
         return "its front matter has no name or no description"
     if skill.root.rpartition("/")[2] != skill.name:
         return f"its directory is not called {skill.name!r}, as the skill is"
+    if not _are_file_names(skill.root.partition(":")[2].lstrip("/")):
+        return "its uri has a segment that is not the name of a file"
     if skill.is_dynamic:
         return None
     listed = skill.raw.get("resources")
@@ -186,7 +222,7 @@ def _fault_of(skill: Skill) -> str | None:
 def _fault_in_files(skill: Skill) -> str | None:
     seen = set()
     for file in skill.files:
-        if not file.uri.startswith(f"{skill.root}/"):
+        if not skill.contains(file.uri):
             return f"{file.uri!r} lies outside of its directory"
         if file.uri in seen:
             return f"it lists {file.uri} twice"
@@ -194,3 +230,16 @@ def _fault_in_files(skill: Skill) -> str | None:
             return f"it gives no digest or no size of {file.uri}"
         seen.add(file.uri)
     return None if skill.uri in seen else "it does not list its SKILL.md"
+
+
+def _are_file_names(path: str) -> bool:
+    """Whether each segment is the name of a file or a folder, however often it is decoded."""
+    separators = path.count("/")
+    for _ in range(_MOST_ENCODINGS):
+        # A separator that was encoded is none to those who split before they decode.
+        if path.count("/") != separators or any(map(_NO_FILE_NAME.fullmatch, path.split("/"))):
+            return False
+        encoded, path = path, unquote(path)
+        if path == encoded:
+            return True
+    return False

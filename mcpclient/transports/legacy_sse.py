@@ -7,7 +7,6 @@ the URL for the POSTs. It must have the same origin, or credentials would be sen
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable
 
 from ..errors import (
@@ -20,6 +19,7 @@ from ..errors import (
 )
 from ..framing.content_coding import ACCEPT_ENCODING
 from ..framing.http1 import ResponseHead
+from ..framing.logs import logger_for
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
 from ..framing.sse import EventDecoder, OversizedEvent
 from ..framing.uri import Url, resolve_url
@@ -38,7 +38,7 @@ __all__ = ["LegacySseTransport"]
 # Nobody waits for a notification or an answer, so no caller's timeout would end its POST.
 _NOTIFICATION_TIMEOUT = 30.0
 
-logger = logging.getLogger("mcpclient.transport")
+logger = logger_for("mcpclient.transport")
 
 
 class LegacySseTransport(Transport):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 from ..errors import ConnectionLost, MessageTooLarge
+from ..framing.logs import logger_for
 from ..framing.ndjson import Line, LineFramer, OversizedLine
 from ..jsonrpc.codec import MalformedMessage, decode, find_response_id
 from ..jsonrpc.messages import RequestId
@@ -14,7 +14,7 @@ from .base import Receiver, deliver_text
 
 __all__ = ["LineReader", "LineWriter"]
 
-logger = logging.getLogger("mcpclient.transport")
+logger = logger_for("mcpclient.transport")
 
 # How many messages may wait for a server that does not read; then only requests are still taken.
 _MOST_WAITING = 10_000

@@ -7,7 +7,6 @@ eras is written in each `Outgoing`; this transport only obeys it.
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 from collections.abc import Awaitable, Coroutine, Mapping
 from contextlib import suppress
@@ -16,6 +15,7 @@ from typing import Any
 from ..errors import HttpError, McpError, SessionExpired
 from ..framing.content_coding import ACCEPT_ENCODING
 from ..framing.http1 import ResponseHead
+from ..framing.logs import logger_for
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
 from ..framing.uri import Url
 from ..jsonrpc.messages import RequestId
@@ -45,7 +45,7 @@ _FAREWELL_TIMEOUT = 2.0
 # A session id is visible ASCII (Streamable HTTP, "Session Management").
 _SESSION_ID = re.compile(r"[\x21-\x7e]+")
 
-logger = logging.getLogger("mcpclient.transport")
+logger = logger_for("mcpclient.transport")
 
 
 class StreamableHttpTransport(Transport):

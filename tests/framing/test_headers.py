@@ -69,10 +69,16 @@ def test_equality() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "MCP-Session-Id"]
+    "name",
+    [
+        *("Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "MCP-Session-Id"),
+        *("X-Api-Key", "X-Goog-Api-Key", "CF-Access-Client-Secret", "Private-Token", "DPoP"),
+        *("X-Amz-Security-Token", "Mcp-Param-Password", "Location", "WWW-Authenticate", "X-Any"),
+    ],
 )
 def test_repr_hides_secrets(name: str) -> None:
-    headers = Headers([(name, "hunter2"), ("X-Plain", "shown"), (name, "hunter3")])
+    """F-AUTH-12: any value may be one, but for those of a short list of names."""
+    headers = Headers([(name, "hunter2"), ("Content-Type", "shown"), (name, "hunter3")])
     assert "hunter" not in repr(headers)
     assert name.lower() in repr(headers)
     assert "shown" in repr(headers)

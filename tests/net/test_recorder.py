@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcpclient import __version__
+from mcpclient.cli.target import check_trace
 from mcpclient.errors import ConnectionLost, UsageError
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.http1 import ResponseHead
@@ -234,3 +236,16 @@ def test_a_message_of_any_depth_is_written(caplog: pytest.LogCaptureFixture) -> 
     assert record["text"].startswith('{"id":1,"result":[[[[')
     assert '{"password":"redacted-1"}' in record["text"]
     assert not caplog.text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no such modes")
+def test_a_trace_is_for_its_owner_only(tmp_path: Path) -> None:
+    """F-AUTH-12: also one that others could read before, and the one that `--trace` tries out."""
+    new, old, tried = tmp_path / "new", tmp_path / "old", tmp_path / "tried"
+    old.write_text("")
+    old.chmod(0o644)
+    for path in (new, old):
+        Recorder(path).stderr_line("x")
+    check_trace(str(tried))
+    assert [path.stat().st_mode & 0o777 for path in (new, old, tried)] == [0o600] * 3
+    assert len(old.read_text().splitlines()) == 1

@@ -144,3 +144,39 @@ def test_relative_references() -> None:
     for path in ("../x", "..", "/etc/passwd", "//host/x", "a/../../x", "."):
         with refused("unlisted", "no file"):
             skill().resolve(path)
+
+
+OUTSIDE = [
+    *("../x.md", "a/../../x.md", "%2e%2e/x.md", "%2E./x.md", ".%252e/x.md", "a/%2e%2e%2f%2e%2e/x"),
+    *("..\\x.md", "a\\..\\x.md", "..%5cx.md", "a\0b", "a%00b", "a%0ab", "a%2fb", "a//b", "/etc"),
+    *(".. /x", "... /x", ".%20/x", "C:x.md", "c%3ax", "a/", "", "%" + 9 * "25" + "41"),
+]
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_nothing_leads_out_of_the_folder(path: str) -> None:
+    """F-API-16: however it is written, so that a skill can be stored under these names."""
+    uri = f"{ROOT}/{path}"
+    listed = [*skill().raw["resources"], file_entry(uri, b"")]
+    with refused("entry", "outside of its directory"):
+        skill(resources=listed).check_entry()
+    with refused("unlisted", "outside of the skill"):
+        verify_file(skill(resources="dynamic"), uri, b"")
+    if path not in ("a//b", "a/", "../x.md"):  # which a relative path may be read without
+        with refused("unlisted", "has no file"):
+            skill().resolve(path)
+
+
+@pytest.mark.parametrize("path", ["a.md", "ref/b c.md", "..a/.b", "a%20b/%C3%A9.md", "100%.md"])
+def test_ordinary_names_are_within(path: str) -> None:
+    """F-API-16"""
+    assert skill().contains(f"{ROOT}/{path}")
+
+
+@pytest.mark.parametrize("folder", ["a/../pdf", "a/%2e%2e/pdf", "..\\pdf", ".."])
+def test_a_skill_in_a_folder_that_is_none(folder: str) -> None:
+    """F-API-16"""
+    uri = f"skill://acme/{folder}/SKILL.md"
+    name = folder.rpartition("/")[2]
+    with refused("entry", "segment"):
+        skill(uri=uri, frontmatter={"name": name, "description": "x"}).check_entry()

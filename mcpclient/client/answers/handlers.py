@@ -6,12 +6,11 @@ requests inside a result in the stateless one.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from ...errors import HandlerFailed, McpError, PeerError, ProtocolViolation, UsageError
-from ...framing.escaping import escape
+from ...framing.logs import logger_for
 from ...jsonrpc.messages import ErrorCode
 from ..events.observer import Observer
 from .elicitation import ElicitationAnswerer, ElicitationOption
@@ -20,7 +19,7 @@ from .sampling import SamplingAnswerer, SamplingOption
 
 __all__ = ["TAKES_ITS_TIME", "Answerer", "Handlers", "NotOffered", "error_answer"]
 
-logger = logging.getLogger("mcpclient.client")
+logger = logger_for("mcpclient.client")
 
 TAKES_ITS_TIME = frozenset({ElicitationAnswerer.method, SamplingAnswerer.method})
 """What a human is asked, or asked to approve. The server cannot go on before, so no call of this
@@ -125,8 +124,7 @@ class Handlers:
 
 
 def _log(failure: HandlerFailed) -> None:
-    # It may quote what the server asked.
-    logger.error("%s", escape(str(failure)), exc_info=failure.__cause__)
+    logger.error("%s", failure, exc_info=failure.__cause__)
 
 
 def error_answer(error: McpError) -> tuple[int, str, Any]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 from collections import deque
 from collections.abc import Coroutine
 from typing import Any, Callable
 
+from ...framing.logs import logger_for
+
 __all__ = ["BackgroundTasks", "OrderedCallback"]
 
-logger = logging.getLogger("mcpclient.client")
+logger = logger_for("mcpclient.client")
 
 _MOST_WAITING = 10_000
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...errors import McpError, SessionExpired
-from ...framing.escaping import escape
+from ...framing.logs import logger_for
 from ...protocol.types import LogMessage
 from ..link.options import Events
 from .callbacks import BackgroundTasks, OrderedCallback
@@ -15,7 +15,7 @@ from .observer import Observer
 
 __all__ = ["EventCallbacks"]
 
-server_logger = logging.getLogger("mcpclient.server")
+server_logger = logger_for("mcpclient.server")
 
 _LOG_LEVELS = {
     "debug": logging.DEBUG,
@@ -62,7 +62,7 @@ class EventCallbacks:
         level = _LOG_LEVELS.get(message.level, logging.INFO)
         if server_logger.isEnabledFor(level):
             logger_name = f" {message.logger}" if message.logger else ""
-            said = escape(f"{logger_name}: {message.data}")
+            said = f"{logger_name}: {message.data}"
             server_logger.log(level, "%s%s", self._server, said)
         if self._log is not None:
             self._log(message)

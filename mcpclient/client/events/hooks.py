@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Callable
 
+from ...framing.logs import logger_for
+
 __all__ = ["Hooks"]
 
-logger = logging.getLogger("mcpclient.client")
+logger = logger_for("mcpclient.client")
 
 
 @dataclass(frozen=True)

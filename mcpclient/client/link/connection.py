@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import threading
 
 from ...errors import CallTimeout, ClientClosed, McpError, SessionExpired, UsageError
+from ...framing.logs import logger_for
 from ...protocol.era import EraRules
 from ...protocol.era_handshake import HandshakeEra
 from ...protocol.negotiate import Agreement
@@ -24,7 +24,7 @@ from .session import CallOptions, Session
 
 __all__ = ["Connection"]
 
-logger = logging.getLogger("mcpclient.client")
+logger = logger_for("mcpclient.client")
 
 _settling = threading.Lock()
 

@@ -7,7 +7,6 @@ and closed from any task, and a call costs one future.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Callable
@@ -20,7 +19,7 @@ from ...errors import (
     ProtocolViolation,
     SessionExpired,
 )
-from ...framing.escaping import escape
+from ...framing.logs import logger_for
 from ...jsonrpc.correlator import Correlator
 from ...jsonrpc.messages import ErrorCode, Message, RequestId
 from ...net.futures import disregard
@@ -37,7 +36,7 @@ from .results import peer_error, result_of
 
 __all__ = ["CallOptions", "Session"]
 
-logger = logging.getLogger("mcpclient.session")
+logger = logger_for("mcpclient.session")
 
 # How long closing waits for a message on its way, such as the cancellation of the last call.
 _DEPARTURE_TIMEOUT = 1.0
@@ -325,8 +324,7 @@ class Session:
             self._correlator.fail(request_id, error)
 
     def _report(self, error: McpError) -> None:
-        # It may quote the server.
-        logger.warning("%s: %s", self.transport.description, escape(str(error)))
+        logger.warning("%s: %s", self.transport.description, error)
         self._on_error(error)
 
     def channel_lost(self, error: McpError) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -39,6 +38,7 @@ from ...auth.static import StaticAuthorization, StaticRequest
 from ...auth.url_guard import without_query
 from ...errors import AuthError, AuthorizationRequired, McpError
 from ...framing.http1 import ResponseHead
+from ...framing.logs import logger_for
 from ...net.guarded_fetch import GuardedFetcher
 from ...transports.authorized import PausableClocks
 from .needs_auth import NeedsAuthMemory
@@ -47,7 +47,7 @@ __all__ = ["FlowRunner", "OAuthAuthorizer", "StaticAuthorizer", "settled"]
 
 T = TypeVar("T")
 
-logger = logging.getLogger("mcpclient.auth")
+logger = logger_for("mcpclient.auth")
 
 
 class FlowRunner:

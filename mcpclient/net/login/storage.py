@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import stat
 import sys
@@ -22,6 +21,7 @@ from typing import Any
 
 from ...auth.effects import StoredItem
 from ...errors import AuthError
+from ...framing.logs import logger_for
 from .locks import LockFolder, TaskLocks, make_private_folder
 
 __all__ = ["FileStore", "MemoryStore", "credentials_path"]
@@ -29,7 +29,7 @@ __all__ = ["FileStore", "MemoryStore", "credentials_path"]
 # More than ten thousand servers' tokens: what is longer was not written by this module.
 _LARGEST_FILE = 64 * 1024 * 1024
 
-logger = logging.getLogger("mcpclient.auth")
+logger = logger_for("mcpclient.auth")
 
 
 def credentials_path(environ: Mapping[str, str], platform: str = sys.platform) -> Path:

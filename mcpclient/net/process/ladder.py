@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ...framing.logs import logger_for
 from .groups import ProcessGroup
 
 __all__ = ["Descent", "StopLadder"]
 
-_logger = logging.getLogger("mcpclient.process")
+_logger = logger_for("mcpclient.process")
 
 # Between two looks whether the rest of a group is gone: soon at first, then less eagerly.
 _FIRST_LOOK = 0.005

@@ -10,10 +10,12 @@ from collections.abc import Callable
 from typing import Any, Protocol, Union
 
 from ...errors import UsageError
+from ...framing.escaping import escape_line
+from ...framing.logs import logger_for
 
 __all__ = ["StderrCopy", "StderrTarget", "StderrTee", "WritableStream"]
 
-_logger = logging.getLogger("mcpclient.process")
+_logger = logger_for("mcpclient.process")
 
 _KEPT = 64 * 1024
 _LONGEST_LINE = 64 * 1024
@@ -97,7 +99,7 @@ def _sink(target: StderrTarget) -> Callable[[bytes], None]:
         return _TextSink(_write_to_host)
     if isinstance(target, logging.Logger):
         logger = target
-        return _LineSink(lambda line: logger.info("%s", line))
+        return _LineSink(lambda line: logger.info("%s", escape_line(line)))
     if hasattr(target, "write"):
         return _StreamSink(target)
     if callable(target):

@@ -121,9 +121,8 @@ def test_what_is_logged_is_harmless_for_a_terminal(caplog: pytest.LogCaptureFixt
         callbacks.notification("notifications/message", said)
 
     run(main())
-    first, second = caplog.messages[0].split("\n")
-    assert first == r"the server d\x1b[1mb: 10 %\x0d\x1b[2Jslow"
-    assert second == r"and \u202eeht"
+    said = r"the server d\x1b[1mb: 10 %\x0d\x1b[2Jslow\nand \u202eeht"  # on one line
+    assert caplog.messages == [said]
     assert logs[0].data == "10 %\r\x1b[2Jslow\nand \u202eeht"
 
 

@@ -1,0 +1,41 @@
+"""The loggers of the package: what a record quotes cannot forge another line, or hide."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from .escaping import escape_line
+
+__all__ = ["logger_for"]
+
+
+def logger_for(name: str) -> logging.Logger:
+    """Return the logger of this name; texts and exceptions in its records are escaped.
+
+    They may quote a server. A level or a handler is set on it as on any other.
+    """
+    logger = logging.getLogger(name)
+    logger.addFilter(_escape_arguments)
+    return logger
+
+
+def _escape_arguments(record: logging.LogRecord) -> bool:
+    if isinstance(record.args, tuple):
+        record.args = tuple(map(_harmless, record.args))
+    return True
+
+
+def _harmless(argument: Any) -> Any:
+    if isinstance(argument, (str, BaseException)):
+        return _Harmless(escape_line(str(argument)))
+    return argument
+
+
+class _Harmless(str):
+    """A text that is escaped already, so ``%r`` only adds the quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"'{self}'"
