@@ -101,7 +101,7 @@ def _appending_to(path: str | os.PathLike[str]) -> Callable[[str], Any]:
 
 
 def open_trace(path: str | os.PathLike[str]) -> TextIO:
-    """Open a file to append a transcript to. Only its owner may read it (mode 0600). Raises OSError.
+    """Open a file to append a transcript to, for its owner only (mode 0600). Raises OSError.
 
     A transcript is what was said: not every secret in it can be known for one.
     """
