@@ -9,7 +9,7 @@ python := $(VENV)/bin/python
 stamp := $(VENV)/.installed-by-$(subst /,-,$(PYTHON))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-all conformance conformance-websocket capture bench soak fuzz
+.PHONY: help demo test check test-all dist conformance conformance-websocket capture bench soak fuzz
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-22s %s\n", $$1, $$2 }'
@@ -33,6 +33,9 @@ test-all: ## run the tests on every supported Python of this machine
 		echo "== Python $$version"; \
 		$(MAKE) --no-print-directory test PYTHON="$$interpreter" VENV=".venv-$$version" </dev/null; \
 	done
+
+dist: ## wheel, source archive, single-file mcpclient.pyz, digests and parts list, in dist/
+	$(PYTHON) -m tests.tooling.distribution
 
 # Needs nothing but Python, so that it runs, as far as it can, on a machine that has nothing else.
 conformance: ## transcripts, reference servers, the official suite (STRICT=1: what cannot run fails)
