@@ -192,7 +192,7 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
                 verify=verify,
                 proxy=proxy,
                 unix_socket=unix_socket,
-                recorder=None if trace is None else Recorder(trace),
+                recorder=Recorder(trace),
                 environ=os.environ,
             ),
             ping_interval=ping_interval,
@@ -330,6 +330,15 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
     @property
     def _is_stateless(self) -> bool:
         return isinstance(self._connection.era, StatelessEra)
+
+    def trace_to(self, target: TraceTarget) -> Callable[[], None]:
+        """Write a transcript of everything sent and received from now on, as ``trace`` does.
+
+        Returns a function that ends it. Nothing else changes: not what is sent, and not what other
+        transcripts say. What the server process writes to its stderr is among it only where a
+        transcript was written from the start.
+        """
+        return self._connection.trace_to(target)
 
     async def set_log_level(self, level: str) -> None:
         """Ask for log messages of this level and above: ``debug``, ``info``, … ``emergency``.

@@ -101,9 +101,10 @@ class GuardedFetcher:
             exchange.close()
 
     def _begin_record(self, message: bytes) -> HttpChannel | None:
-        if self._options.recorder is None:
+        recorder = self._options.recorder
+        if recorder is None or not recorder.is_on:
             return None
-        channel = self._options.recorder.http_channel()
+        channel = recorder.http_channel()
         channel.sent(message)
         return channel
 

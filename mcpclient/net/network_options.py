@@ -31,7 +31,7 @@ class NetworkOptions:
     - ``verify``: False accepts any certificate.
     - ``unix_socket``: connect to this socket instead of the URL's host and port.
     - ``proxies``: which proxy each URL is reached through.
-    - ``recorder``: writes down what is sent and received.
+    - ``recorder``: writes down what is sent and received, while it is on.
     """
 
     ca_file: Path | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Callable, TextIO, Union
 
@@ -13,6 +13,7 @@ from .. import __version__
 from ..errors import UsageError
 from ..framing.http1 import ResponseHead
 from ..framing.logs import logger_for
+from ..jsonrpc.messages import Message
 from ..recording.recorded_errors import error_facts
 from ..recording.redaction import Redactor
 from ..recording.transcript import (
@@ -36,36 +37,71 @@ TraceTarget = Union[str, "os.PathLike[str]", Callable[[str], Any]]
 class Recorder:
     """Writes down what one client sends and receives, secrets replaced.
 
-    What cannot be written is lost, which is logged once and harms nothing else.
+    It writes to any number of targets, which may come and go while the client is at work; without
+    one it does nothing. What cannot be written is lost, which is logged once and harms nothing
+    else.
     """
 
-    def __init__(self, target: TraceTarget) -> None:
-        self._write = target if callable(target) else _appending_to(target)
+    def __init__(self, target: TraceTarget | None = None) -> None:
+        self._targets: list[Callable[[str], Any]] = []
         self._redactor = Redactor()
+        self._header: dict[str, Any] | None = None
         self._began = time.monotonic()
         self._channels = 0
         self._complained = False
+        if target is not None:
+            self._targets.append(_writing_to(target))
+
+    @property
+    def is_on(self) -> bool:
+        """Whether there is anybody to write for."""
+        return bool(self._targets)
+
+    def add(self, target: TraceTarget, recalled: Sequence[Message] = ()) -> Callable[[], None]:
+        """Write for one more target, from now on; the header of a connection comes first.
+
+        ``recalled``: the request and the answer that opened the connection, from memory. Returns a
+        function that ends it; to call it twice does no harm.
+        """
+        write = _writing_to(target)
+        if self._header is not None:
+            self._put(self._header, [write])
+        for direction, message in zip(("sent", "received"), recalled):
+            now = round(time.monotonic() - self._began, 6)
+            facts = {"channel": "recalled", "message": message}
+            self._put({"time": now, "direction": direction, **facts}, [write])
+        self._targets.append(write)
+
+        def end() -> None:
+            if write in self._targets:
+                self._targets.remove(write)
+
+        return end
 
     def begin(self, transport: str, target: str) -> None:
         """Write the header of a connection."""
         self._began = time.monotonic()
-        self._put(
-            {
-                "transcript": TRANSCRIPT_VERSION,
-                "transport": transport,
-                "target": target,
-                "recorded": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                "by": f"mcpclient {__version__}",
-            }
-        )
+        self._header = {
+            "transcript": TRANSCRIPT_VERSION,
+            "transport": transport,
+            "target": target,
+            "recorded": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "by": f"mcpclient {__version__}",
+        }
+        self._put(self._header, self._targets)
 
     def record(self, direction: str, channel: str, facts: Mapping[str, Any]) -> None:
         """Write one record."""
+        if not self._targets:
+            return
         now = round(time.monotonic() - self._began, 6)
-        self._put({"time": now, "direction": direction, "channel": channel, **facts})
+        record = {"time": now, "direction": direction, "channel": channel, **facts}
+        self._put(record, self._targets)
 
     def note_failure(self, channel: str, error: BaseException, **facts: Any) -> None:
         """Write a note of a failure."""
+        if not self._targets:
+            return
         self.record("note", channel, {**facts, "error": error_facts(error, self._redactor)})
 
     def stderr_line(self, line: str) -> None:
@@ -82,22 +118,38 @@ class Recorder:
         self._channels += 1
         return HttpChannel(self, f"http-{self._channels}")
 
-    def _put(self, value: Mapping[str, Any]) -> None:
+    def _put(self, value: Mapping[str, Any], targets: Iterable[Callable[[str], Any]]) -> None:
         try:
-            self._write(write_line(self._redactor.record(value)))
-        except Exception:  # a full disk must not take the connection down
-            if not self._complained:
-                self._complained = True
-                logger.exception("the trace could not be written; this is said only once")
+            line = write_line(self._redactor.record(value)) if targets else ""
+        except Exception:
+            self._complain()
+            return
+        for write in list(targets):
+            try:
+                write(line)
+            except Exception:  # a full disk must not take the connection down
+                self._complain()
+
+    def _complain(self) -> None:
+        if not self._complained:
+            self._complained = True
+            logger.exception("the trace could not be written; this is said only once")
 
 
-def _appending_to(path: str | os.PathLike[str]) -> Callable[[str], Any]:
+def _writing_to(target: TraceTarget) -> Callable[[str], Any]:
     # Opened for each line: so nothing is left open, or unwritten, however the program ends.
-    def write(line: str) -> None:
+    def append(line: str) -> None:
         with open_trace(path) as file:
             file.write(line)
 
-    return write
+    def call(line: str) -> None:
+        function(line)
+
+    if callable(target):
+        function = target
+        return call  # a function of its own, so that one target given twice is two
+    path = target
+    return append
 
 
 def open_trace(path: str | os.PathLike[str]) -> TextIO:

@@ -69,7 +69,10 @@ class _Opening:
         self._parser = ResponseParser()
         self._stream: Stream | None = None
         recorder = dialer.recorder
-        self._channel = None if recorder is None else HttpChannel(recorder, "websocket")
+        if recorder is not None and recorder.is_on:
+            self._channel: HttpChannel | None = HttpChannel(recorder, "websocket")
+        else:
+            self._channel = None
         self._refusal: ResponseHead | None = None
         self._body = b""
         self._timer: asyncio.TimerHandle | None = None

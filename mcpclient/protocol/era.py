@@ -69,6 +69,9 @@ class EraRules(Protocol):
         """Return a request as this era sends it."""
         ...
 
+    def opening_request(self, request_id: RequestId) -> Outgoing:
+        """Return the request that opens a connection, or would, in this era."""
+
     def notification(self, method: str, params: Params | None) -> Outgoing:
         """Return a notification as this era sends it."""
         ...

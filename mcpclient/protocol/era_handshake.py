@@ -49,6 +49,10 @@ class HandshakeEra:
             opens_session=initializes,
         )
 
+    def opening_request(self, request_id: RequestId) -> Outgoing:
+        """Return ``initialize``."""
+        return self.request(request_id, "initialize", self.initialize_params(), None)
+
     def notification(self, method: str, params: Params | None) -> Outgoing:
         """Return a notification."""
         return Outgoing(messages.notification(method, params), headers=self.headers)

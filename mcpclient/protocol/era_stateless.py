@@ -72,6 +72,10 @@ class StatelessEra:
             meta=meta,
         )
 
+    def opening_request(self, request_id: RequestId) -> Outgoing:
+        """Return ``server/discover``."""
+        return self.request(request_id, "server/discover", None, None)
+
     def _meta_with(self, given: Mapping[str, Any], log_level: str | None) -> dict[str, Any]:
         # The revision is this era's to say: a header repeats it.
         meta = {**self._meta, **given, _PREFIX + "protocolVersion": self.version}

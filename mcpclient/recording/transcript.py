@@ -13,7 +13,8 @@ may say more: when it was recorded, by what, how. Every other line is a record::
   wire, such as the reason why a message was rejected.
 - ``channel``: what carried it, one ordered stream of bytes: ``stdio``, ``websocket``, ``socket``,
   ``in-process``, and for HTTP one per request, numbered: ``http-1``, ``http-2`` … ``stderr`` has
-  the lines of a server process as ``text``.
+  the lines of a server process as ``text``. ``recalled`` has the request and the answer that had
+  opened the connection before anything was written down.
 
 What crossed the wire stands in one of these members; the first that says it exactly is used:
 

@@ -10,7 +10,7 @@ from ..net.recorder import Recorder
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned, Receiver, Transport
 
-__all__ = ["RecordingTransport", "recorded"]
+__all__ = ["MessageLog", "RecordingTransport", "recorded"]
 
 # Where the channel is not called what the transport is called.
 _CHANNELS = {"ws": "websocket"}
@@ -24,7 +24,47 @@ def recorded(transport: Transport, recorder: Recorder | None) -> Transport:
     if recorder is None:
         return transport
     recorder.begin(transport.name, transport.description)
-    return transport if transport.records_itself else RecordingTransport(transport, recorder)
+    if transport.records_itself or not recorder.is_on:
+        return transport
+    return RecordingTransport(transport, recorder)
+
+
+class MessageLog:
+    """Writes down the messages of one transport, and what became of them."""
+
+    def __init__(self, transport: Transport, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._ended = False
+        self._channel = _CHANNELS.get(transport.name, transport.name)
+
+    def sent(self, outgoing: Outgoing) -> None:
+        """Write down what goes to the server."""
+        self._recorder.record("sent", self._channel, {"message": outgoing.message})
+
+    def received(self, message: Message) -> None:
+        """Write down what came from the server."""
+        self._recorder.record("received", self._channel, {"message": message})
+
+    def abandoned(self, outgoing: Outgoing) -> None:
+        """Write down that nobody waits for the answer any more."""
+        self._recorder.record("note", self._channel, {"abandoned": outgoing.request_id})
+
+    def failed(self, error: McpError, request_id: RequestId | None) -> None:
+        """Write down a failure: of a request, or of nothing in particular."""
+        answers = {} if request_id is None else {"answers": request_id}
+        self._recorder.note_failure(self._channel, error, **answers)
+
+    def closed(self) -> None:
+        """Write down that the client ends the connection. Of several ends the first counts."""
+        if not self._ended:
+            self._ended = True
+            self._recorder.record("sent", self._channel, {"end": "closed"})
+
+    def lost(self, error: McpError, how: str = "lost") -> None:
+        """Write down that the connection has ended by itself, or was never there."""
+        if not self._ended:
+            self._ended = True
+            self._recorder.note_failure(self._channel, error, end=how)
 
 
 class RecordingTransport(Transport):
@@ -34,10 +74,8 @@ class RecordingTransport(Transport):
 
     def __init__(self, inner: Transport, recorder: Recorder) -> None:
         self._inner = inner
-        self._recorder = recorder
+        self._log = MessageLog(inner, recorder)
         self._receiver: Receiver | None = None
-        self._ended = False
-        self._channel = _CHANNELS.get(inner.name, inner.name)
         self.name = inner.name
         self.carries_headers = inner.carries_headers
 
@@ -52,23 +90,22 @@ class RecordingTransport(Transport):
         try:
             await self._inner.open(self)
         except McpError as error:
-            self._ended = True
-            self._recorder.note_failure(self._channel, error, end="never opened")
+            self._log.lost(error, "never opened")
             raise
 
     def send(self, outgoing: Outgoing) -> Awaitable[None] | None:
         """Write down and send a message."""
-        self._recorder.record("sent", self._channel, {"message": outgoing.message})
+        self._log.sent(outgoing)
         try:
             return self._inner.send(outgoing)
         except McpError as error:
-            self._note(error, outgoing.request_id)
+            self._log.failed(error, outgoing.request_id)
             raise
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
         """Abandon a request."""
         outcome = self._inner.abandon(outgoing)
-        self._recorder.record("note", self._channel, {"abandoned": outgoing.request_id})
+        self._log.abandoned(outgoing)
         return outcome
 
     async def listen(self, headers: Mapping[str, str]) -> None:
@@ -77,9 +114,7 @@ class RecordingTransport(Transport):
 
     async def close(self) -> None:
         """Close the recorded transport."""
-        if not self._ended:
-            self._ended = True
-            self._recorder.record("sent", self._channel, {"end": "closed"})
+        self._log.closed()
         await self._inner.close()
 
     def abort(self) -> None:
@@ -90,22 +125,18 @@ class RecordingTransport(Transport):
 
     def message_received(self, message: Message) -> None:
         """Write down and pass on a message."""
-        self._recorder.record("received", self._channel, {"message": message})
+        self._log.received(message)
         self._above.message_received(message)
 
     def message_rejected(self, error: ProtocolViolation, request_id: RequestId | None) -> None:
         """Write down and pass on what was no message."""
-        self._note(error, request_id)
+        self._log.failed(error, request_id)
         self._above.message_rejected(error, request_id)
 
     def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
         """Write down and pass on a failure."""
-        self._note(error, request_id)
+        self._log.failed(error, request_id)
         self._above.request_failed(request_id, error)
-
-    def _note(self, error: McpError, request_id: RequestId | None) -> None:
-        answers = {} if request_id is None else {"answers": request_id}
-        self._recorder.note_failure(self._channel, error, **answers)
 
     def channel_lost(self, error: McpError) -> None:
         """Pass on that the server cannot be heard; the reason was written down as a failure."""
@@ -113,9 +144,7 @@ class RecordingTransport(Transport):
 
     def connection_lost(self, error: McpError) -> None:
         """Write down and pass on the end."""
-        if not self._ended:
-            self._ended = True
-            self._recorder.note_failure(self._channel, error, end="lost")
+        self._log.lost(error)
         self._above.connection_lost(error)
 
     @property

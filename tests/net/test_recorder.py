@@ -249,3 +249,45 @@ def test_a_trace_is_for_its_owner_only(tmp_path: Path) -> None:
     check_trace(str(tried))
     assert [path.stat().st_mode & 0o777 for path in (new, old, tried)] == [0o600] * 3
     assert len(old.read_text().splitlines()) == 1
+
+
+def test_a_recorder_without_a_target_does_nothing() -> None:
+    """F-SHOW-10: no record is made, and no secret looked for."""
+    recorder = Recorder()
+    recorder.begin("stdio", "server")
+    recorder.record("sent", "stdio", {"message": object()})
+    recorder.note_failure("stdio", ConnectionLost("lost"))
+    assert not recorder.is_on
+
+
+def test_targets_come_and_go() -> None:
+    """F-SHOW-10: each begins with the header, and hears what comes after it."""
+    first = Written()
+    second: list[str] = []
+    recorder = first.recorder
+    recorder.begin("stdio", "server")
+    recorder.stderr_line("one")
+    opening = ({"id": 1, "method": "initialize"}, {"id": 1, "result": {"token": "s3cret"}})
+    end = recorder.add(second.append, recalled=opening)
+    recorder.stderr_line("two")
+    end()
+    recorder.stderr_line("three")
+    assert len(first.lines) == 4
+    header, request, answer, line = map(json.loads, second)
+    assert header == json.loads(first.lines[0])
+    assert (request["direction"], request["channel"]) == ("sent", "recalled")
+    assert answer["message"]["result"] == {"token": "redacted-1"}
+    assert line["text"] == "two"
+
+
+def test_a_target_that_fails_does_not_silence_the_others() -> None:
+    """F-SHOW-10"""
+
+    def fail(line: str) -> None:
+        raise OSError("disk full")
+
+    written = Written()
+    end = written.recorder.add(fail)
+    written.recorder.stderr_line("a line")
+    end()
+    assert [record["text"] for record in written.records] == ["a line"]

@@ -7,6 +7,8 @@ import dataclasses
 import pytest
 
 from mcpclient.protocol.era import ClientIdentity, is_repeatable
+from mcpclient.protocol.era_handshake import HandshakeEra
+from mcpclient.protocol.era_stateless import StatelessEra
 
 
 @pytest.mark.parametrize(
@@ -29,3 +31,13 @@ def test_identity_cannot_be_changed() -> None:
     assert identity.capabilities == {}
     with pytest.raises(dataclasses.FrozenInstanceError):
         identity.info = {}  # type: ignore[misc]
+
+
+def test_each_era_knows_what_opens_a_connection() -> None:
+    """F-SHOW-10: so that a session that is watched from its middle on can be replayed."""
+    identity = ClientIdentity({"name": "n", "version": "1"}, {"roots": {}})
+    handshake = HandshakeEra("2025-11-25", identity).opening_request("a").message
+    assert (handshake["id"], handshake["method"]) == ("a", "initialize")
+    assert handshake["params"]["capabilities"] == {"roots": {}}
+    stateless = StatelessEra("2026-07-28", identity).opening_request("a").message
+    assert (stateless["id"], stateless["method"]) == ("a", "server/discover")

@@ -179,3 +179,14 @@ def test_a_message_that_cannot_be_sent() -> None:
     first, second = taped.records
     assert (first["direction"], second["answers"]) == ("sent", 1)
     assert second["error"] == {"type": "UsageError", "text": "no JSON"}
+
+
+def test_a_recorder_that_is_off_is_not_put_in_between() -> None:
+    """F-SHOW-10: watching a client costs nothing before anybody does."""
+    transport = Scripted()
+    recorder = Recorder()
+    assert recorded(transport, recorder) is transport
+    lines: list[str] = []
+    recorder.add(lines.append)
+    assert [json.loads(line)["target"] for line in lines] == ["wss://host/mcp"]
+    assert isinstance(recorded(transport, recorder), RecordingTransport)

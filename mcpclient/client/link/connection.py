@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from typing import Callable
 
 from ...errors import CallTimeout, ClientClosed, McpError, SessionExpired, UsageError
 from ...framing.logs import logger_for
+from ...jsonrpc.messages import response
+from ...net.recorder import TraceTarget
 from ...protocol.era import EraRules
 from ...protocol.era_handshake import HandshakeEra
 from ...protocol.negotiate import Agreement
 from ...protocol.versions import LATEST_HANDSHAKE, Era, era_of
-from ...transports.recording import recorded
+from ...transports.recording import MessageLog, recorded
 from ..answers.task_receiver import TaskReceiver
 from ..events.callbacks import OrderedCallback
 from ..events.fan_out import EventCallbacks
@@ -31,6 +34,9 @@ _settling = threading.Lock()
 # What is known of servers met before in this process: a reconnection need not probe again.
 _eras: dict[str, Era] = {}
 _REMEMBERED_ERAS = 1000
+
+# The id of an opening that is written down from memory; no request of this client's has it.
+_RECALLED_ID = "opening"
 
 
 class Connection:
@@ -189,6 +195,23 @@ class Connection:
         if self.route.authorizer is not None:
             self.route.authorizer.patience = session.deadlines
         return session
+
+    def trace_to(self, target: TraceTarget) -> Callable[[], None]:
+        """Have everything written down from now on; returns a function that ends it.
+
+        Of a session that is open already, the opening is written as it is remembered, so that what
+        is written can be replayed.
+        """
+        recorder = self.options.network.recorder
+        assert recorder is not None, "every client has one"
+        recorder.learn(self.options.env or {})
+        session, agreement = self._session, self.agreement
+        if not self.is_open or session is None or agreement is None:
+            return recorder.add(target)
+        if session.log is None and not session.transport.records_itself:
+            session.log = MessageLog(session.transport, recorder)
+        request = agreement.era.opening_request(_RECALLED_ID).message
+        return recorder.add(target, recalled=(request, response(_RECALLED_ID, agreement.raw)))
 
     def _agree(self, session: Session, agreement: Agreement) -> None:
         session.era = agreement.era

@@ -26,6 +26,7 @@ from ...net.futures import disregard
 from ...protocol.era import EraRules
 from ...protocol.outgoing import Cancel, Outgoing
 from ...transports.base import Abandoned, Transport
+from ...transports.recording import MessageLog
 from ..answers.handlers import Handlers
 from ..answers.inbound_requests import InboundRequests
 from ..answers.task_receiver import TaskReceiver
@@ -91,6 +92,8 @@ class Session:
         """Why there has to be a handshake before the server is heard again; None: it is heard."""
         self.channel_error: McpError | None = None
         """Why the server's own channel was given up; None: it was not, or there never was one."""
+        self.log: MessageLog | None = None
+        """Where messages are written down, of a transport that was opened without a record."""
         self.tasks = BackgroundTasks()
         # What is being sent without anybody waiting; it may still leave while the session closes.
         self._departures = BackgroundTasks()
@@ -165,7 +168,7 @@ class Session:
             if options.on_sent is not None:
                 options.on_sent(pending.id)
             self.deadlines.watch(pending.deadline)
-            sending = self.transport.send(outgoing)
+            sending = self._send(outgoing)
             if sending is not None:
                 await self._finish_sending(sending, waiter)
             message = await waiter
@@ -179,6 +182,11 @@ class Session:
         if relay is not None:
             await relay.finish(options.timeout)
         return result_of(message)
+
+    def _send(self, outgoing: Outgoing) -> Awaitable[None] | None:
+        if self.log is not None:
+            self.log.sent(outgoing)
+        return self.transport.send(outgoing)
 
     async def _finish_sending(
         self, sending: Awaitable[None], waiter: asyncio.Future[Message]
@@ -200,6 +208,8 @@ class Session:
         """Tell the server, as the era wants it, that nobody waits any more."""
         try:
             outcome = self.transport.abandon(outgoing)
+            if self.log is not None:
+                self.log.abandoned(outgoing)
             if outgoing.cancel is Cancel.NOT_ALLOWED or outcome is Abandoned.NEVER_SENT:
                 return
             if outgoing.cancel is Cancel.CLOSE_STREAM and outcome is Abandoned.STREAM_CLOSED:
@@ -219,13 +229,13 @@ class Session:
             raise self._ended.again()
         rules = era or self.era
         assert rules is not None, "no era has been agreed on"
-        sending = self.transport.send(rules.notification(method, params))
+        sending = self._send(rules.notification(method, params))
         if sending is not None:
             await sending
 
     def _post(self, outgoing: Outgoing) -> None:
         """Send without waiting."""
-        sending = self.transport.send(outgoing)
+        sending = self._send(outgoing)
         if sending is not None:
             self._departures.start(self._post_later(asyncio.ensure_future(sending)))
 
@@ -245,6 +255,8 @@ class Session:
         """Take one message from the server."""
         if self._ended is not None:
             return
+        if self.log is not None:
+            self.log.received(message)
         if "method" in message:
             self._take_call(message)
         elif not self._correlator.settle(message) and not self._is_anonymous_error(message):
@@ -304,7 +316,7 @@ class Session:
 
     async def _send_answer(self, answer: Message) -> None:
         outgoing = self.era.answer(answer) if self.era is not None else Outgoing(answer)
-        sending = self.transport.send(outgoing)
+        sending = self._send(outgoing)
         if sending is not None:
             await sending
 
@@ -313,11 +325,15 @@ class Session:
 
     def message_rejected(self, error: ProtocolViolation, request_id: RequestId | None) -> None:
         """Take note of bytes that are not a message."""
+        if self.log is not None:
+            self.log.failed(error, request_id)
         if request_id is None or not self._correlator.fail(request_id, error):
             self._report(error)
 
     def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
         """Take the failure of one outgoing message."""
+        if self.log is not None:
+            self.log.failed(error, request_id)
         if request_id is None:
             self._report(error)
         else:
@@ -344,6 +360,8 @@ class Session:
     def connection_lost(self, error: McpError) -> None:
         """Take the end of the connection: every call in flight fails with the reason."""
         if self._ended is None:
+            if self.log is not None:
+                self.log.lost(error)
             self._end(error)
             if self.era is not None:  # before, whoever is connecting learns of it
                 self._on_lost(error)
@@ -353,6 +371,7 @@ class Session:
     def revive(self, transport: Transport) -> None:
         """Go on over another transport, after the first has served to find out what is needed."""
         self.transport = transport
+        self.log = None
         self._ended = None
 
     def _end(self, error: McpError) -> None:
@@ -365,6 +384,8 @@ class Session:
     async def close(self, seconds: float) -> None:
         """End the connection within ``seconds``; whatever is left then is aborted. Idempotent."""
         if not isinstance(self._ended, ClientClosed):
+            if self.log is not None:
+                self.log.closed()
             self._end(ClientClosed())
         deadline = self._loop.time() + seconds
         closing = self._loop.create_task(self._close())

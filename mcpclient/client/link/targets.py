@@ -94,6 +94,7 @@ def _to_command(command: list[str], options: Options) -> Route:
         stderr = options.stderr
         if recorder is not None:
             recorder.learn(options.env or {})
+        if recorder is not None and recorder.is_on:
             stderr = StderrCopy(stderr, recorder.stderr_line)
         return StdioTransport(
             command,
