@@ -50,6 +50,7 @@ def members(group: int) -> list[int]:
     [
         ("many", 0, ""),
         ("thread", 0, ""),
+        ("linger", 0, ""),
         ("exit", 7, ""),
         ("raise", 1, "LookupError: on purpose"),
         ("interrupt", -signal.SIGINT, "KeyboardInterrupt"),

@@ -3,13 +3,15 @@
 Arguments: the way, the file for the server's ledger, the port of a server of `tests.soak.server`.
 It tells the ids of its server processes as one line each. On every client a call is in flight and
 a subscription open. Ways: ``return``, ``raise``, ``exit``, ``terminate``,
-``interrupt``, ``thread`` (a loop that still runs in a daemon thread), and ``many`` (loops that are
-closed, stopped and left alone, one after the other, in one process).
+``interrupt``, ``thread`` (a loop that still runs in a daemon thread), ``linger`` (the same, and the
+loop has turns left after the servers were killed), and ``many`` (loops that are closed, stopped and
+left alone, one after the other, in one process).
 """
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import gc
 import os
 import signal
@@ -17,7 +19,21 @@ import sys
 import threading
 from typing import Any
 
-from mcpclient import Client, Subscription
+LINGERING: list[asyncio.AbstractEventLoop] = []
+
+
+def linger() -> None:
+    """Let loops see what happened to their servers, and say which calls they tell of that."""
+    for loop in LINGERING:
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(0.3), loop).result()
+        for _, _, calling in KEPT:
+            if calling.done():
+                print("a call was told of the end", file=sys.stderr)
+
+
+atexit.register(linger)  # what is registered first is called last
+
+from mcpclient import Client, Subscription  # noqa: E402
 
 FILE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "soak", "server.py"))
 PATHS = (
@@ -73,10 +89,11 @@ async def fail(kept: Kept) -> None:
     raise LookupError("on purpose")
 
 
-def leave_a_thread(kept: Kept) -> None:
+def leave_a_thread(kept: Kept) -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True).start()
     asyncio.run_coroutine_threadsafe(use_all(kept), loop).result()
+    return loop
 
 
 def leave_many(kept: Kept) -> None:
@@ -130,6 +147,8 @@ def main(way: str) -> None:
         asyncio.run(die(KEPT, signal.SIGINT))
     elif way == "thread":
         leave_a_thread(KEPT)
+    elif way == "linger":
+        LINGERING.append(leave_a_thread(KEPT))
     elif way == "many":
         leave_many(KEPT)
 

@@ -35,6 +35,8 @@ class ProcessGroup(ABC):
         self.process = process
         #: Set in a forked copy of the program that started the group: it is the parent's.
         self.disowned = False
+        #: Set when the interpreter ends: nobody is told any more what becomes of the group.
+        self.silenced = False
         self._gone = False
         _live.add(self)
 
@@ -172,7 +174,12 @@ def process_group(process: subprocess.Popen[bytes]) -> ProcessGroup:
 
 
 def _kill_all() -> None:
-    for group in list(_live):
+    groups = list(_live)
+    # A loop in a daemon thread runs on while the interpreter ends. It would see the servers die and
+    # report that to calls which nobody awaits any more.
+    for group in groups:
+        group.silenced = True
+    for group in groups:
         group.kill()
         group.close_pipes()
 

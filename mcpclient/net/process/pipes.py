@@ -103,7 +103,7 @@ class PipeReader:
             data = os.read(self._pipe.fileno(), READ_SIZE)
         except (BlockingIOError, InterruptedError):
             return False
-        except OSError:
+        except (OSError, ValueError):  # ValueError: closed meanwhile, by the end of the interpreter
             data = b""
         if data:
             self._received(data)
@@ -166,7 +166,7 @@ class PipeWriter:
             return os.write(self._pipe.fileno(), data)
         except (BlockingIOError, InterruptedError):
             return 0
-        except OSError:
+        except (OSError, ValueError):
             self.close()
             self._broken()
             return 0
@@ -191,7 +191,7 @@ class PipeWriter:
 
 
 def _unwatch(remove: Callable[[int], object], pipe: IO[bytes]) -> None:
-    with suppress(RuntimeError):  # the loop is closed and watches nothing any more
+    with suppress(RuntimeError, ValueError):  # the loop or the pipe is closed: nothing is watched
         remove(pipe.fileno())
     with suppress(OSError):
         pipe.close()

@@ -47,8 +47,8 @@ class ProcessReceiver(Protocol):
     def process_ended(self, error: ProcessExited) -> None:
         """Learn that the server has ended, or has closed its stdout or stdin and lives on.
 
-        Called exactly once, after the last `output_received`, unless `ServerProcess.abort` comes
-        first: then never.
+        Called exactly once, after the last `output_received`, unless `ServerProcess.abort` or the
+        end of the interpreter comes first: then never.
         """
 
 
@@ -267,7 +267,7 @@ class ServerProcess:
             self._error = error
             self._fail_drainers()
             try:
-                if not self._released:
+                if not (self._released or self._group.silenced):
                     self._receiver.process_ended(error)
             finally:
                 self._release_when_over()

@@ -197,6 +197,21 @@ def test_the_exit_hook_kills_what_is_left_and_the_fork_hook_forgets_it() -> None
     assert len(commands) == 1 and group.disowned
 
 
+def test_all_are_silenced_before_the_first_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-LIFE-5: a loop that still runs must not report one end while the others are awaited."""
+    seen: list[list[bool]] = []
+
+    def run(command: Sequence[str]) -> None:
+        seen.append([group.silenced for group in groups])
+
+    groups: list[WindowsTree] = []
+    monkeypatch.setattr(process_groups, "_live", set())
+    for _ in range(2):
+        groups.append(WindowsTree(cast("subprocess.Popen[bytes]", FakeProcess()), run))
+    process_groups._kill_all()
+    assert seen == [[True, True], [True, True]]
+
+
 def test_the_tree_kill_runs_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-STD-6"""
     runs: list[dict[str, object]] = []

@@ -335,6 +335,25 @@ def test_a_server_that_cannot_be_killed_is_given_up(monkeypatch: pytest.MonkeyPa
 
 
 @BothPumps
+def test_the_end_of_the_interpreter_is_told_to_nobody(threads: bool) -> None:
+    """F-LIFE-5: a loop in a daemon thread runs on while the servers are killed."""
+
+    async def main() -> None:
+        receiver = Recorder()
+        server = await spawn(ECHO, receiver, threads=threads)
+        server.write(b"hello")
+        await receiver.size(5)
+        server._group.silenced = True
+        server._group.kill()
+        server._group.close_pipes()
+        await until(lambda: server.exit_code is not None, "it has ended")
+        await server.stop()
+        assert receiver.ends == []
+
+    run(main())
+
+
+@BothPumps
 def test_abort_from_the_loop_and_from_another_thread(threads: bool) -> None:
     """F-LIFE-5"""
 
