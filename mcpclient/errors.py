@@ -40,9 +40,10 @@ from __future__ import annotations
 import copy
 import json
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
+
+from .shown import shown_command, shown_url, shown_words
 
 __all__ = [
     "AuthError",
@@ -358,13 +359,14 @@ class ConnectFailed(NetworkError):
 class CommandNotFound(ConnectFailed):
     """The server's command does not exist, or is not executable.
 
-    Fields: ``command`` (the argument list) and ``search_path`` (the PATH that was searched).
+    Fields: ``command`` (its words, each argument that may be secret as ``…``) and ``search_path``
+    (the PATH that was searched).
     """
 
     def __init__(self, command: Sequence[str], reason: str, search_path: str) -> None:
-        super().__init__(command[0], reason)
-        self.args = (command, reason, search_path)
-        self.command = list(command)
+        self.command = shown_words(command)
+        super().__init__(self.command[0], reason)
+        self.args = (self.command, reason, search_path)
         self.search_path = search_path
 
     def __str__(self) -> str:
@@ -391,20 +393,21 @@ class ConnectionLost(NetworkError):
 class ProcessExited(ConnectionLost):
     """The server process ended.
 
-    Fields: ``command`` (the argument list), ``exit_code`` (negative: the signal that ended it;
-    None: it closed its output but has not ended) and ``stderr`` (the last 4 KiB it wrote there).
+    Fields: ``command`` (its words, each argument that may be secret as ``…``), ``exit_code``
+    (negative: the signal that ended it; None: it closed its output but has not ended) and
+    ``stderr`` (the last 4 KiB it wrote there).
     """
 
     def __init__(self, command: Sequence[str], exit_code: int | None, stderr: str) -> None:
         super().__init__("")
-        self.args = (command, exit_code, stderr)
-        self.command = list(command)
+        self.command = shown_words(command)
+        self.args = (self.command, exit_code, stderr)
         self.exit_code = exit_code
         self.stderr = stderr
         self.reason = self._describe()
 
     def _describe(self) -> str:
-        name = shlex.join(self.command)
+        name = shown_command(self.command)
         if self.exit_code is None:
             text = f"the server closed its output: {name}"
         elif self.exit_code < 0:
@@ -412,7 +415,7 @@ class ProcessExited(ConnectionLost):
         else:
             text = f"the server exited with code {self.exit_code}: {name}"
         tail = self.stderr.strip()
-        return f"{text}\nits last words on stderr:\n{tail}" if tail else text
+        return f"{text}\nlast stderr output:\n{tail}" if tail else text
 
 
 class CallTimeout(NetworkError):
@@ -451,10 +454,10 @@ class AuthorizationRequired(AuthError):
         self.url = url
 
     def __str__(self) -> str:
-        return f"authorization is required at {_without_secrets(self.url)}"
+        return f"authorization is required at {shown_url(self.url)}"
 
     def __repr__(self) -> str:
-        return f"AuthorizationRequired({_without_secrets(self.url)!r})"
+        return f"AuthorizationRequired({shown_url(self.url)!r})"
 
 
 class AuthorizationDenied(AuthError):
@@ -486,10 +489,10 @@ class RegistrationRequired(AuthError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"a client_id for {_without_secrets(self.issuer)} is needed: {self.reason}"
+        return f"a client_id for {shown_url(self.issuer)} is needed: {self.reason}"
 
     def __repr__(self) -> str:
-        return f"RegistrationRequired({_without_secrets(self.issuer)!r}, {self.reason!r})"
+        return f"RegistrationRequired({shown_url(self.issuer)!r}, {self.reason!r})"
 
 
 class TokenRequestFailed(AuthError):
@@ -539,12 +542,7 @@ class SsrfError(AuthError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"refused to follow {_without_secrets(self.url)}: {self.reason}"
+        return f"refused to follow {shown_url(self.url)}: {self.reason}"
 
     def __repr__(self) -> str:
-        return f"SsrfError({_without_secrets(self.url)!r}, {self.reason!r})"
-
-
-def _without_secrets(url: str) -> str:
-    """The URL without userinfo, query and fragment."""
-    return re.sub("//[^/]*@", "//", re.split("[?#]", url, maxsplit=1)[0])
+        return f"SsrfError({shown_url(self.url)!r}, {self.reason!r})"

@@ -123,7 +123,7 @@ EXAMPLES: list[tuple[McpError, str]] = [
     (ConnectionLost("reset"), "reset"),
     (
         ProcessExited(["npx", "a b"], 1, "Traceback\n"),
-        "the server exited with code 1: npx 'a b'\nits last words on stderr:\nTraceback",
+        "the server exited with code 1: npx (1 argument)\nlast stderr output:\nTraceback",
     ),
     (ProcessExited(["npx"], -9, ""), "the server was killed by signal 9: npx"),
     (ProcessExited(["npx"], None, " \n"), "the server closed its output: npx"),

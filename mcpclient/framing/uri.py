@@ -11,6 +11,7 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote, unquote_to_bytes, urljoin, urlsplit
 
 from ..errors import UsageError
+from ..shown import shown_path
 
 __all__ = ["Url", "parse_url", "resolve_url"]
 
@@ -60,8 +61,8 @@ class Url(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The URL as messages show it: without credentials and query, which may be secret."""
-        return f"{self.scheme}://{self.authority}{self.path}"
+        """The URL as messages show it: without credentials, query, and what looks like a key."""
+        return f"{self.scheme}://{self.authority}{shown_path(self.path)}"
 
     def __str__(self) -> str:
         return f"{self.scheme}://{self.authority}{self.target}"

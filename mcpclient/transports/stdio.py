@@ -20,6 +20,7 @@ from ..net.process.server_process import (
     spawn,
 )
 from ..protocol.outgoing import Outgoing
+from ..shown import shown_words
 from .base import Abandoned, Receiver, Transport
 from .line_messages import LineReader, LineWriter
 
@@ -63,7 +64,7 @@ class StdioTransport(Transport):
     @property
     def description(self) -> str:
         """The command's name."""
-        return os.path.basename(self.command[0])
+        return os.path.basename(shown_words(self.command)[0])
 
     @property
     def process_id(self) -> int | None:

@@ -94,5 +94,5 @@ def test_stderr_that_was_shown_is_not_repeated() -> None:
     error = ProcessExited(["server"], 2, "usage: …")
     first = "the server exited with code 2: server"
     assert error_text(error, stderr_was_shown=True) == first
-    assert error_text(error, stderr_was_shown=False).startswith(f"{first}\nits last words")
+    assert error_text(error, stderr_was_shown=False).startswith(f"{first}\nlast stderr output")
     assert error_text(UsageError("a\nb"), stderr_was_shown=True) == "a\nb"

@@ -169,7 +169,7 @@ def test_a_server_that_dies_says_why() -> None:
         assert isinstance(error, ProcessExited)
         assert error.exit_code == 3
         assert error.stderr == "cannot open database\n"
-        assert error.command == transport.command
+        assert error.command == shown_words(transport.command)
         with pytest.raises(ProcessExited) as first:
             transport.send(call(3, "echo", text="x"))
         with pytest.raises(ProcessExited) as second:

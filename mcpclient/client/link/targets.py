@@ -13,6 +13,7 @@ from typing import Any, Union
 
 from ...errors import UsageError
 from ...net.process.stderr import StderrCopy
+from ...shown import shown_command
 from ...transports.base import Transport
 from ...transports.stdio import StdioTransport
 from .options import Options
@@ -67,7 +68,7 @@ def _command_of(text: str | os.PathLike[str]) -> list[str]:
     try:
         return _words_of(path, windows=os.name == "nt")
     except ValueError as error:
-        raise UsageError(f"not a command line: {path!r}: {error}") from None
+        raise UsageError(f"not a command line: {shown_command([path])!r}: {error}") from None
 
 
 def _words_of(text: str, *, windows: bool) -> list[str]:
@@ -107,7 +108,7 @@ def _to_command(command: list[str], options: Options) -> Route:
         )
 
     key = repr((command, os.fspath(options.cwd) if options.cwd is not None else os.getcwd()))
-    return Route(shlex.join(command), key, open_stdio)
+    return Route(shown_command(command), key, open_stdio)
 
 
 def _to_url(text: str, options: Options) -> Route:

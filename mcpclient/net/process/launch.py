@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from ...errors import CommandNotFound, ConnectFailed, UsageError
+from ...shown import shown_words
 from .plan import windows_launch_plan
 
 __all__ = ["find_executable", "launch"]
@@ -26,7 +27,9 @@ def launch(
     _check_command(command)
     directory = os.path.abspath(cwd) if cwd is not None else ""
     if directory and not os.path.isdir(directory):
-        raise ConnectFailed(command[0], f"the working directory {directory!r} does not exist")
+        raise ConnectFailed(
+            shown_words(command)[0], f"the working directory {directory!r} does not exist"
+        )
     arguments: str | list[str] = list(command)
     creation_flags = 0
     if sys.platform == "win32":
@@ -97,4 +100,4 @@ def _explained(error: OSError, command: Sequence[str], env: Mapping[str, str]) -
     }
     if error.errno in reasons:
         return CommandNotFound(command, reasons[error.errno], _search_path(env))
-    return ConnectFailed(command[0], error.strerror or str(error), [error])
+    return ConnectFailed(shown_words(command)[0], error.strerror or str(error), [error])

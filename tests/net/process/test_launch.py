@@ -69,7 +69,7 @@ def test_what_cannot_run_is_named_with_the_reason_and_the_path(
     search_path = f"/nowhere:{folder}/bin"
     with pytest.raises(CommandNotFound, match=reason) as raised:
         launch([name, "argument"], {"PATH": search_path}, folder)
-    assert raised.value.command == [name, "argument"]
+    assert raised.value.command == [name, "…"]  # an argument may be a key
     assert raised.value.search_path == search_path
     assert name in str(raised.value)
     was_searched_for = "/" not in name
