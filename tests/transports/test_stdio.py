@@ -17,6 +17,7 @@ import pytest
 
 from mcpclient.errors import CommandNotFound, ConnectionLost, MessageTooLarge, ProcessExited
 from mcpclient.net.process.server_process import StopLadder
+from mcpclient.shown import shown_words
 from mcpclient.transports.base import Abandoned
 from mcpclient.transports.stdio import StdioTransport
 from tests.contract.transport_contract import ERA, call, post
