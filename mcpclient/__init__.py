@@ -116,6 +116,7 @@ if TYPE_CHECKING:
     from .protocol.listen import ToolsChanged as ToolsChanged
     from .protocol.sampling import SamplingMessage as SamplingMessage
     from .protocol.sampling import SamplingRequest as SamplingRequest
+    from .protocol.schema import SchemaLimits as SchemaLimits
     from .protocol.skills import LoadedSkill as LoadedSkill
     from .protocol.skills import Skill as Skill
     from .protocol.skills import SkillFile as SkillFile
@@ -237,6 +238,7 @@ _EXPORTS = {
     "SamplingMessage": ".protocol.sampling",
     "SamplingModel": ".client.answers.sampling",
     "SamplingRequest": ".protocol.sampling",
+    "SchemaLimits": ".protocol.schema",
     "ServerConfig": ".config.server",
     "ServerEnd": ".transports.inprocess",
     "ServerError": ".errors",

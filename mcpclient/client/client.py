@@ -40,6 +40,7 @@ from .validation import OutputSchemas
 if TYPE_CHECKING:
     import ssl
 
+    from ..protocol.schema import SchemaLimits
     from ..transports.http_messages import HeaderSource
 
 __all__ = ["Client", "call", "connect", "list_tools"]
@@ -107,7 +108,9 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
     - ``extensions``: extensions to declare, each with its settings.
     - ``validate``: what to do when the result of a tool that was listed does not fit its output
       schema: ``"warn"`` (the default) adds to `CallToolResult.warnings`, ``"strict"`` raises
-      `ProtocolViolation`, ``"off"`` does not check.
+      `ProtocolViolation`, ``"off"`` does not check. ``schema_limits``: how much checking one
+      result may cost, a `SchemaLimits`; by default it holds the event loop for 0.2 s at most. A
+      result that takes more is not checked, which is only ever a warning.
     - ``on_notification(method, params)``, ``on_log(message)``, ``on_error(error)`` for failures
       that belong to no call, ``on_close(error)`` when the connection ends, with None after `close`.
     - ``hooks``: telemetry, see `Hooks`. ``trace``: a file to which a transcript of everything sent
@@ -154,6 +157,7 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
         roots: RootsOption | None = None,
         extensions: Mapping[str, Mapping[str, Any]] | None = None,
         validate: str = "warn",
+        schema_limits: SchemaLimits | None = None,
         on_notification: Callable[[str, Mapping[str, Any]], Any] | None = None,
         on_log: Callable[[LogMessage], Any] | None = None,
         on_error: Callable[[McpError], Any] | None = None,
@@ -200,7 +204,7 @@ class Client(Tools, Resources, Prompts, Skills, Listening):
             hooks=hooks or Hooks(),
         )
         self._connection = Connection(route_to(target, options), options)
-        self._outputs = OutputSchemas(validate)
+        self._outputs = OutputSchemas(validate, schema_limits)
         self._connection.observers.append(self._outputs)
         options.handlers.attach(self._connection.route.shown, self._connection.observers)
         self._held: dict[str, Subscription] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from ..protocol.types import CallToolResult, Tool
 from .events.observer import Observer
 
 if TYPE_CHECKING:
-    from ..protocol.schema import Schema
+    from ..protocol.schema import Schema, SchemaLimits
 
 __all__ = ["MODES", "OutputSchemas", "compile_schema"]
 
@@ -24,28 +25,37 @@ MODES = ("warn", "strict", "off")
 _NAMED = 3
 
 
-def compile_schema(schema: object, *, assert_formats: bool = False) -> Schema:
-    """Compile a JSON Schema; see `protocol.schema.compile_schema`.
+def compile_schema(
+    schema: object, *, limits: SchemaLimits | None = None, assert_formats: bool = False
+) -> Schema:
+    """Compile a JSON Schema; see `protocol.schema.compile_schema`. The time is limited as well.
 
     The validator is imported when it is first used. Importing it takes as long as all the rest of a
     client that talks to one server over stdio, and most clients never need it.
     """
     package = import_module("..protocol.schema", __package__)
-    compiled: Schema = package.compile_schema(schema, assert_formats=assert_formats)
+    compiled: Schema = package.compile_schema(
+        schema,
+        limits=limits or package.SchemaLimits(),
+        assert_formats=assert_formats,
+        clock=time.monotonic,
+    )
     return compiled
 
 
 class OutputSchemas(Observer):
     """The output schemas of the tools that the caller has listed.
 
-    ``mode``: ``"warn"``, ``"strict"`` or ``"off"``. It never lists tools by itself, so the result
-    of a tool that the caller has not listed is not checked.
+    ``mode``: ``"warn"``, ``"strict"`` or ``"off"``; ``limits``: how much checking one result may
+    cost. It never lists tools by itself, so the result of a tool that the caller has not listed is
+    not checked.
     """
 
-    def __init__(self, mode: str) -> None:
+    def __init__(self, mode: str, limits: SchemaLimits | None = None) -> None:
         if mode not in MODES:
             raise UsageError(f'validate is "warn", "strict" or "off", not {mode!r}')
         self._mode = mode
+        self._limits = limits
         self._schemas: dict[str, object] = {}
         self._compiled: dict[str, Schema | str] = {}
 
@@ -57,7 +67,7 @@ class OutputSchemas(Observer):
         self._compiled = {
             name: compiled
             for name, compiled in self._compiled.items()
-            if name in known and known[name] == self._schemas[name]
+            if name in known and _is_same(known[name], self._schemas[name])
         }
         self._schemas = known
 
@@ -70,7 +80,8 @@ class OutputSchemas(Observer):
         """Add a warning to a result that does not fit the output schema of its tool.
 
         In strict mode raises `ProtocolViolation` instead. The result of a failed tool is not
-        checked, and a schema that cannot be used is only ever a warning.
+        checked. A schema that cannot be used, and a check over the limits, are only ever a warning,
+        which says that the result was not checked.
         """
         if tool not in self._schemas or result.is_error:
             return
@@ -78,26 +89,41 @@ class OutputSchemas(Observer):
         if isinstance(schema, str):
             result.warnings.append(schema)
             return
-        problem = _problem(schema, result)
+        try:
+            problem = _problem(schema, result)
+        except McpError as error:
+            _warn(result, f"the result of tool {tool!r} was {error}")
+            return
         if problem is None:
             return
         text = f"tool {tool!r} broke its output schema: {problem}"
         if self._mode == "strict":
             raise ProtocolViolation(text)
-        logger.debug("%s", text)
-        result.warnings.append(text)
+        _warn(result, text)
 
     def _schema_of(self, tool: str) -> Schema | str:
         """Return the compiled schema, or text that says why it cannot be used."""
         compiled = self._compiled.get(tool)
         if compiled is None:
             try:
-                compiled = compile_schema(self._schemas[tool])
+                compiled = compile_schema(self._schemas[tool], limits=self._limits)
             except McpError as error:
                 compiled = f"the output schema of tool {tool!r} was not checked: {error}"
                 logger.debug("%s", compiled)
             self._compiled[tool] = compiled
         return compiled
+
+
+def _warn(result: CallToolResult, text: str) -> None:
+    logger.debug("%s", text)
+    result.warnings.append(text)
+
+
+def _is_same(schema: object, other: object) -> bool:
+    try:
+        return schema == other
+    except RecursionError:
+        return False
 
 
 def _problem(schema: Schema, result: CallToolResult) -> str | None:

@@ -9,6 +9,7 @@ import pytest
 
 from mcpclient.client.validation import OutputSchemas, compile_schema
 from mcpclient.errors import ProtocolViolation, ToolError, UsageError
+from mcpclient.protocol.schema import SchemaLimits
 from mcpclient.protocol.types import CallToolResult, Tool
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer, turns
 from tests.support.virtual_time import run
@@ -63,6 +64,58 @@ def test_structured_content_that_does_not_fit(
         checked(schemas("strict", outputSchema=SCHEMA), **raw)
 
 
+@pytest.mark.parametrize("mode", ["warn", "strict"])
+def test_what_takes_too_long_is_not_checked(mode: str) -> None:
+    """F-API-17: it is a warning that says so, in strict mode as well: nobody has done wrong."""
+    made = OutputSchemas(mode, SchemaLimits(validation_steps=100))
+    made.learn([tool(outputSchema={"items": {"type": "integer"}})])
+    (warning,) = checked(made, structuredContent=list(range(1_000)))
+    assert warning == "the result of tool 't' was not checked: it takes too many steps"
+    assert checked(made, structuredContent=[1]) == []
+
+
+@pytest.mark.parametrize("mode", ["warn", "strict"])
+def test_a_schema_that_takes_too_long_is_not_used(mode: str) -> None:
+    """F-API-17: reading it is limited in the same way."""
+    made = OutputSchemas(mode, SchemaLimits(compilation_steps=100))
+    made.learn([tool(outputSchema={"enum": list(range(1_000))})])
+    (warning,) = checked(made, structuredContent=1)
+    assert "was not checked: " in warning and "too many steps" in warning
+
+
+def test_the_limits_are_an_option_of_the_client() -> None:
+    """F-API-17: whoever expects large results gives them more time."""
+
+    async def warnings(**options: Any) -> list[str]:
+        fields = {"inputSchema": {}, "outputSchema": {"items": {"type": "integer"}}}
+        server = ScriptedServer(
+            {
+                "tools/list": {"tools": [{"name": "t", **fields}]},
+                "tools/call": {"structuredContent": list(range(1_000))},
+            },
+            capabilities={"tools": {}},
+        )
+        async with server.client(**options) as client:
+            await client.list_tools()
+            return (await client.call_tool("t")).warnings
+
+    assert run(warnings()) == []
+    (warning,) = run(warnings(schema_limits=SchemaLimits(validation_steps=100)))
+    assert "was not checked" in warning
+
+
+def test_schemas_too_deep_to_compare_are_compiled_again() -> None:
+    """F-WIRE-7: what has passed the JSON parser may still be too deep for `==`."""
+    made = OutputSchemas("warn")
+    for _ in range(2):
+        deep: dict[str, Any] = {}
+        for _ in range(50_000):
+            deep = {"not": deep}
+        made.learn([tool(outputSchema=deep)])
+        (warning,) = checked(made, structuredContent=1)
+        assert "nested over 128 deep" in warning
+
+
 def test_a_long_list_of_problems_is_cut() -> None:
     made = schemas(outputSchema={"items": {"type": "string"}})
     (warning,) = checked(made, structuredContent=[1, 2, 3, 4, 5])
@@ -93,9 +146,9 @@ def test_a_schema_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-API-17: and again only when it has changed."""
     compiled: list[object] = []
 
-    def counting(schema: object) -> Any:
+    def counting(schema: object, **options: Any) -> Any:
         compiled.append(schema)
-        return compile_schema(schema)
+        return compile_schema(schema, **options)
 
     monkeypatch.setattr("mcpclient.client.validation.compile_schema", counting)
     made = schemas(outputSchema=SCHEMA)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Callable, Union
 
-from ...errors import HandlerFailed, ProtocolViolation, UsageError
+from ...errors import HandlerFailed, McpError, ProtocolViolation, UsageError
 from ...protocol.elicitation import (
     ACTIONS,
     ElicitationRequest,
@@ -106,7 +106,10 @@ class ElicitationAnswerer(Observer):
         given = {name: value for name, value in content.items() if value is not None}
         filled_in = with_defaults(request, given)
         problem = content_problem(filled_in)
-        problem = problem or _misfit(request, form.validate(filled_in), filled_in)
+        try:
+            problem = problem or _misfit(request, form.validate(filled_in), filled_in)
+        except McpError as error:
+            raise HandlerFailed(self.method, f"the answer was {error}") from None
         if problem:
             raise HandlerFailed(self.method, f"the answer does not fit the form: {problem}")
         return {"action": "accept", "content": filled_in}

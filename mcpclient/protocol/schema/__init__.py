@@ -17,15 +17,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .bounds import SchemaLimits
+from .bounds import Budget, Clock, SchemaLimits, Stopped
 from .compiler import Compiler
 from .dialects import DIALECTS
-from .evaluation import Failure, Node, Run, Stopped
+from .evaluation import Failure, Node, Run
 from .references import Registry, Resource
 from .uris import join_pointer
-from .violations import SchemaError, Violation
+from .violations import NotChecked, SchemaError, Violation
 
-__all__ = ["DIALECTS", "Schema", "SchemaError", "SchemaLimits", "Violation", "compile_schema"]
+__all__ = [
+    "DIALECTS",
+    "NotChecked",
+    "Schema",
+    "SchemaError",
+    "SchemaLimits",
+    "Violation",
+    "compile_schema",
+]
 
 _DEFAULT_LIMITS = SchemaLimits()
 
@@ -33,30 +41,27 @@ _DEFAULT_LIMITS = SchemaLimits()
 class Schema:
     """A compiled schema; made by `compile_schema`. It may be used as often as one likes."""
 
-    def __init__(self, node: Node, root: Resource, limits: SchemaLimits) -> None:
+    def __init__(self, node: Node, root: Resource, limits: SchemaLimits, clock: Clock) -> None:
         self._node = node
         self._root = root
         self._limits = limits
+        self._clock = clock
 
     def validate(self, value: object) -> list[Violation]:
         """Every way in which the value does not match, up to a limit; empty when it matches.
 
-        A validation that reaches a limit of `SchemaLimits` is given up, and reported as one
-        violation that says so: what could not be checked is never called valid. Raises
-        `UsageError` for a value that JSON cannot carry.
+        Raises `NotChecked` for a validation that reaches a limit of `SchemaLimits`: what could not
+        be checked is called neither valid nor a violation. Raises `UsageError` for a value that
+        JSON cannot carry.
         """
-        run = Run(self._limits, self._root)
+        run = Run(self._limits, self._root, self._clock)
         try:
             failures = self._node.check(value, run, None) or []
         except Stopped as stop:
-            return [_given_up(str(stop))]
+            raise NotChecked(str(stop)) from None
         except RecursionError:
-            return [_given_up("schema and value are nested too deeply")]
+            raise NotChecked("schema and value are nested too deeply") from None
         return [_violation(failure) for failure in failures[: self._limits.violations]]
-
-
-def _given_up(reason: str) -> Violation:
-    return Violation(f"the validation was given up: {reason}", "", "#")
 
 
 def _violation(failure: Failure) -> Violation:
@@ -72,21 +77,26 @@ def compile_schema(
     documents: Mapping[str, object] | None = None,
     limits: SchemaLimits = _DEFAULT_LIMITS,
     assert_formats: bool = False,
+    clock: Clock = None,
 ) -> Schema:
     """Make a schema ready for validating.
 
     ``schema`` is what a JSON parser returns; it must not change afterwards. Its ``$schema`` names
     the dialect, one of `DIALECTS`; 2020-12 without it. ``documents`` are further schemas by their
     URI, for references to find. ``assert_formats`` makes a value that is not of its ``format`` a
-    violation; otherwise, as JSON Schema has it, a format only describes.
+    violation; otherwise, as JSON Schema has it, a format only describes. Without a ``clock``, which
+    returns seconds, the limit on time is not kept, only that on steps.
 
     Raises `SchemaError` for a schema that is malformed, refers to what is not there or in a
     circle, is of another dialect, or is over the limits.
     """
-    registry = Registry(documents or {}, limits)
+    budget = Budget(limits.compilation_steps, limits.seconds, clock)
+    registry = Registry(documents or {}, limits, budget)
     try:
         root = registry.add_document("", schema)
-        node = Compiler(registry, limits, assert_formats).compile(root)
+        node = Compiler(registry, limits, budget, assert_formats).compile(root)
+    except Stopped as stop:
+        raise SchemaError(str(stop), "#") from None
     except RecursionError:
         raise SchemaError("it is nested too deeply", "#") from None
-    return Schema(node, root.resource, limits)
+    return Schema(node, root.resource, limits, clock)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 
-from .evaluation import Check, Evaluated, Failures, Run
+from .evaluation import ENTRIES_PER_STEP, Check, Evaluated, Failures, Run
 from .formats import FORMATS
 from .site import ANY, ARRAY, NUMBER, OBJECT, TEXT, Build, Rule, Site
-from .values import describe, identity, is_multiple
+from .values import describe, division_steps, identity, is_multiple
 
 __all__ = ["ASSERTIONS", "required_with"]
 
@@ -57,7 +57,9 @@ def _const(site: Site) -> Rule:
 
 def _one_of(site: Site, choices: list[object]) -> Rule:
     depth = site.workshop.depth
-    allowed = {identity(choice, depth) for choice in choices}
+    spend = site.workshop.spend
+    spend(len(choices))
+    allowed = {identity(choice, depth, spend) for choice in choices}
     shown = ", ".join([describe(choice) for choice in choices[:10]])
     shown = f"one of {shown}{', …' if len(choices) > 10 else ''}" if len(choices) != 1 else shown
 
@@ -76,6 +78,7 @@ def _multiple_of(site: Site) -> Rule:
 
     def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
         assert isinstance(value, (int, float))
+        run.spend(division_steps(value, divisor))
         if is_multiple(value, divisor):
             return None
         return site.fail(f"{describe(value)} is not a multiple of {describe(divisor)}")
@@ -211,7 +214,7 @@ def required_with(site: Site, dependencies: list[tuple[str, tuple[str, ...]]]) -
         assert isinstance(value, dict)
         for name, required in dependencies:
             if name in value:
-                run.spend(len(required) // 8)
+                run.spend(len(required) // ENTRIES_PER_STEP)
                 for other in required:
                     if other not in value:
                         return site.fail(f"{_missing(other)}, which {describe(name)} needs")

@@ -64,7 +64,7 @@ def _any_of(site: Site) -> Rule:
             if seen is None or dealt_with is None:
                 return None
             matched = True  # all the others count, too: they may deal with further members
-            seen.add(dealt_with)
+            seen.add(dealt_with, run)
         return None if matched else site.fail(_no_alternative(value, reasons))
 
     return Rule(ANY, check)
@@ -91,7 +91,7 @@ def _one_of(site: Site) -> Rule:
         if not matched:
             return site.fail(_no_alternative(value, reasons))
         if seen is not None and kept is not None:
-            seen.add(kept)
+            seen.add(kept, run)
         return None
 
     return Rule(ANY, check)
@@ -129,7 +129,7 @@ def _if(site: Site) -> Rule:
         if found is not None:
             return None if alternative is None else alternative(value, run, seen)
         if seen is not None and dealt_with is not None:
-            seen.add(dealt_with)
+            seen.add(dealt_with, run)
         return None if consequence is None else consequence(value, run, seen)
 
     return Rule(ANY, check)
@@ -149,6 +149,8 @@ def _where_present(children: Sequence[tuple[str, Check]]) -> Check:
                 found = child(value, run, seen)
                 if found is not None:
                     failures = found if failures is None else failures + found
+                    if len(failures) >= run.violations:
+                        break
         return failures
 
     return check

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .assertions import ASSERTIONS
-from .bounds import SchemaLimits
+from .bounds import Budget, SchemaLimits
 from .combinators import COMBINATORS
 from .containers import CONTAINERS, UNEVALUATED
 from .evaluation import (
+    ENTRIES_PER_STEP,
     Check,
     Evaluated,
     Failure,
@@ -18,11 +19,11 @@ from .evaluation import (
     TrackingNode,
     rules_by_type,
 )
-from .patterns import Pattern, PatternError
+from .patterns import Pattern, PatternError, PatternMemory
 from .references import Position, Registry, Resource
 from .site import ANY, Build, Rule, Site, Workshop
 from .uris import split_fragment
-from .values import describe
+from .values import describe, text_steps
 from .violations import SchemaError
 
 __all__ = ["Compiler"]
@@ -32,25 +33,30 @@ _KEYWORDS: Mapping[str, Build] = {**ASSERTIONS, **COMBINATORS, **CONTAINERS, **U
 _ORDER = {keyword: index for index, keyword in enumerate(_KEYWORDS)}
 # The keywords whose entries are all looked at whenever their schema is applied.
 _WALKED = ("properties", "required", "patternProperties", "dependentRequired", "dependencies")
-_ENTRIES_PER_STEP = 8
+# What a subschema takes, and what a reference takes, besides what is in it.
+_STEPS_PER_SUBSCHEMA = 5
 
 
 class Compiler:
     """Compiles every subschema that can be reached from the first one, each once."""
 
-    def __init__(self, registry: Registry, limits: SchemaLimits, assert_formats: bool) -> None:
+    def __init__(
+        self, registry: Registry, limits: SchemaLimits, budget: Budget, assert_formats: bool
+    ) -> None:
         self._registry = registry
-        self._limits = limits
+        self._spend = budget.spend
         self._nodes: dict[Position, Node] = {}
         self._pending: list[Position] = []
         self._patterns: dict[str, Pattern] = {}
         self._pattern_states = limits.pattern_states
+        self._pattern_memory = PatternMemory()
         # The dynamic anchors by name, how many of them the registry had, and for each name in use
         # what a reference to it may arrive at.
         self._anchors: dict[str, list[Position]] = {}
         self._sorted = 0
         self._dynamic: dict[str, dict[Resource, Check]] = {}
         self._workshop = Workshop(
+            self._spend,
             self._child,
             self._refer,
             self._refer_dynamically,
@@ -88,6 +94,7 @@ class Compiler:
             return
         if not isinstance(schema, dict):
             raise SchemaError(f"{describe(schema)} is not a schema", position.location)
+        self._spend(_STEPS_PER_SUBSCHEMA + len(schema) // ENTRIES_PER_STEP)
         dialect = position.resource.dialect
         keywords = [name for name in schema if name in dialect.keywords and name in _ORDER]
         if dialect.legacy and "$ref" in schema:
@@ -99,8 +106,8 @@ class Compiler:
             rule = self._build(site)
             if rule is not None:
                 rules.append(rule)
-            if keyword in _WALKED and isinstance(schema[keyword], (dict, list)):
-                node.cost += len(schema[keyword]) // _ENTRIES_PER_STEP
+            if keyword in _WALKED:
+                node.cost += _walking_steps(schema[keyword])
         node.rules = rules_by_type(rules)
 
     def _build(self, site: Site) -> Rule | None:
@@ -126,7 +133,7 @@ class Compiler:
         choices = self._dynamic_choices(name)
 
         def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
-            run.steps -= len(run.scope) // _ENTRIES_PER_STEP
+            run.steps -= len(run.scope) // ENTRIES_PER_STEP
             for resource in run.scope:
                 if resource in choices:
                     return choices[resource](value, run, seen)
@@ -140,6 +147,7 @@ class Compiler:
         self._sort_dynamic_anchors()
         if name not in self._dynamic:
             self._dynamic[name] = {}
+            self._spend(len(self._anchors[name]))
             for position in self._anchors[name]:
                 self._add_choice(name, position)
         return self._dynamic[name]
@@ -166,8 +174,10 @@ class Compiler:
 
     def _pattern(self, text: str) -> Pattern:
         if text not in self._patterns:
-            pattern = Pattern(text, self._pattern_states)
+            self._spend(min(len(text), self._pattern_states))
+            pattern = Pattern(text, self._pattern_states, self._pattern_memory)
             self._pattern_states -= pattern.size
+            self._spend(pattern.size)
             self._patterns[text] = pattern
         return self._patterns[text]
 
@@ -190,6 +200,15 @@ class Compiler:
                     raise SchemaError("its references lead in a circle", start.location)
                 if following not in finished:
                     path.append(following)
+
+
+def _walking_steps(entries: object) -> int:
+    """How many steps it takes to walk over the entries of a keyword, whose names are compared."""
+    if not isinstance(entries, (dict, list)):
+        return 0
+    return len(entries) // ENTRIES_PER_STEP + text_steps(
+        [name for name in entries if isinstance(name, str)]
+    )
 
 
 def _nothing(position: Position) -> Check:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .evaluation import Check, Evaluated, Failures, Run, place
+from .evaluation import ENTRIES_PER_STEP, Check, Evaluated, Failures, Run, place
 from .patterns import Pattern
 from .site import ARRAY, OBJECT, Build, Rule, Site
 
@@ -76,7 +76,7 @@ def _additional_properties(site: Site) -> Rule:
     def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
         assert isinstance(value, dict)
         failures: Failures = None
-        run.steps -= len(value) // 8
+        run.spend(len(value) // ENTRIES_PER_STEP)
         for name in value:
             if name in names or (patterns and _matches_any(patterns, name, run)):
                 continue
@@ -201,7 +201,7 @@ def _unevaluated_properties(site: Site) -> Rule:
     def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
         assert isinstance(value, dict)
         assert seen is not None
-        run.steps -= len(value) // 8
+        run.spend(len(value) // ENTRIES_PER_STEP)
         failures: Failures = None
         for name in value:
             if name not in seen.properties:
@@ -220,7 +220,7 @@ def _unevaluated_items(site: Site) -> Rule:
     def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
         assert isinstance(value, list)
         assert seen is not None
-        run.steps -= len(value) // 8
+        run.spend(len(value) // ENTRIES_PER_STEP)
         failures: Failures = None
         for index, item in enumerate(value):
             if index not in seen.items:

@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Optional
 
-from .bounds import SchemaLimits
+from .bounds import Budget, Clock, SchemaLimits, Stopped
 from .references import Position, Resource
 from .values import JSON_TYPES, json_type
 
 __all__ = [
+    "ENTRIES_PER_STEP",
     "Check",
     "Evaluated",
     "Failure",
     "Failures",
     "Node",
     "Run",
-    "Stopped",
     "TrackingNode",
     "place",
     "rules_by_type",
@@ -42,6 +42,9 @@ class Failure:
 
 
 Failures = Optional[list[Failure]]
+
+# Of members, items or names that are only passed through, so many take as long as one step.
+ENTRIES_PER_STEP = 8
 
 
 def place(failures: list[Failure], token: str | int) -> list[Failure]:
@@ -63,35 +66,26 @@ class Evaluated:
         self.properties: set[str] = set()
         self.items: set[int] = set()
 
-    def add(self, other: Evaluated) -> None:
+    def add(self, other: Evaluated, run: Run) -> None:
         """Take over what a subschema has dealt with."""
+        run.spend((len(other.properties) + len(other.items)) // ENTRIES_PER_STEP)
         self.properties |= other.properties
         self.items |= other.items
 
 
-class Stopped(Exception):
-    """The validation has reached one of its limits; ``str()`` says which."""
-
-
-class Run:
+class Run(Budget):
     """The state of one validation: what it may still cost, and which resources it is in.
 
     ``scope`` lists the schema resources that were entered, outermost first: ``$dynamicRef`` asks.
     """
 
-    __slots__ = ("depth", "scope", "steps", "violations")
+    __slots__ = ("depth", "scope", "violations")
 
-    def __init__(self, limits: SchemaLimits, root: Resource) -> None:
-        self.steps = limits.validation_steps
+    def __init__(self, limits: SchemaLimits, root: Resource, clock: Clock) -> None:
+        super().__init__(limits.validation_steps, limits.seconds, clock)
         self.depth = limits.validation_depth
         self.violations = limits.violations
         self.scope = [root]
-
-    def spend(self, steps: int) -> None:
-        """Account for work that is about to be done. Raises `Stopped` when it is too much."""
-        self.steps -= steps
-        if self.steps < 0:
-            raise Stopped("it takes too many steps")
 
     def check_limits(self) -> None:
         """Raise `Stopped` when one of the counters has run out."""
@@ -145,7 +139,7 @@ class TrackingNode(Node):
         own = Evaluated()
         failures = super().check(value, run, own)
         if seen is not None and failures is None:
-            seen.add(own)
+            seen.add(own, run)
         return failures
 
 

@@ -32,13 +32,15 @@ from .pattern_syntax import (
     parse_pattern,
 )
 
-__all__ = ["Pattern", "PatternError", "Spend"]
+__all__ = ["Pattern", "PatternError", "PatternMemory", "Spend"]
 
 # Called with a number of steps of work that are about to be taken; raises when there were too many.
 Spend = Callable[[int], None]
 
-# How many automaton states all remembered sets may hold together before they are forgotten.
+# How much the patterns of one schema may remember together, in units of about 50 bytes: the member
+# of a set, or what follows from one; and what a set takes besides its members.
 _MAX_REMEMBERED = 50_000
+_SET = 10
 _STATES_PER_STEP = 2
 _CHARACTERS_PER_STEP = 8
 _CHARACTERS_PER_STATE = 4
@@ -48,20 +50,40 @@ class Pattern:
     """A compiled regular expression in the dialect of ECMA-262.
 
     ``max_states`` bounds the automaton; ``size`` says how many states it has, or would have if the
-    text made as many as texts usually do. Raises `PatternError`.
+    text made as many as texts usually do. ``memory`` is shared with other patterns. Raises
+    `PatternError`.
     """
 
-    def __init__(self, text: str, max_states: int) -> None:
+    def __init__(self, text: str, max_states: int, memory: PatternMemory | None = None) -> None:
         # A long text may also make few states, and still takes its time to be read.
         least = len(text) // _CHARACTERS_PER_STATE
         if least > max_states:
             raise PatternError("the expression is too long")
-        self._automaton = _Automaton(parse_pattern(text), False, max_states)
+        memory = memory or PatternMemory()
+        self._automaton = _Automaton(parse_pattern(text), False, max_states, memory)
         self.size = max(self._automaton.size, least)
 
     def search(self, text: str, spend: Spend) -> bool:
         """Whether the expression matches anywhere in the text."""
         return self._automaton.search(text, spend)
+
+
+class PatternMemory:
+    """What several patterns remember together; when it is too much, all of them forget."""
+
+    def __init__(self) -> None:
+        self._used = 0
+        self._holders: set[_Automaton] = set()
+
+    def take(self, holder: _Automaton, amount: int) -> None:
+        """Account for what an automaton remembers from now on."""
+        self._used += amount
+        self._holders.add(holder)
+        if self._used > _MAX_REMEMBERED:
+            for each in self._holders:
+                each.forget()
+            self._holders.clear()
+            self._used = 0
 
 
 class _State(NamedTuple):
@@ -92,7 +114,10 @@ _FINAL = 0
 
 
 class _Automaton:
-    def __init__(self, expression: Expression, backward: bool, max_states: int) -> None:
+    def __init__(
+        self, expression: Expression, backward: bool, max_states: int, memory: PatternMemory
+    ) -> None:
+        self._memory = memory
         self._backward = backward
         self._max_states = max_states
         self._states = [_State(())]
@@ -101,7 +126,7 @@ class _Automaton:
         # Of the looks, and of what makes a character class more than a look-up.
         self._further_size = 0
         self._entry = self._emit(expression, _FINAL)
-        self._forget()
+        self.forget()
 
     @property
     def size(self) -> int:
@@ -154,7 +179,7 @@ class _Automaton:
     def _emit_look(self, expression: Look, target: int) -> int:
         if id(expression) not in self._conditions:
             rest = self._max_states - self.size
-            automaton = _Automaton(expression.part, not expression.behind, rest)
+            automaton = _Automaton(expression.part, not expression.behind, rest, self._memory)
             self._further_size += automaton.size
             self._condition(id(expression), automaton.places)
         bit, _ = self._conditions[id(expression)]
@@ -242,17 +267,15 @@ class _Automaton:
     def _remember(self, members: frozenset[int], final: bool) -> _States:
         known = self._known.get((members, final))
         if known is not None:
-            self._remembered += 1
+            self._memory.take(self, 1)
         else:
-            self._remembered += 1 + len(members)
             known = self._known[members, final] = _States(members, final)
-        if self._remembered > _MAX_REMEMBERED:
-            self._forget()
+            self._memory.take(self, _SET + len(members))
         return known
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Begin anew with nothing remembered."""
         self._known: dict[tuple[frozenset[int], bool], _States] = {}
-        self._remembered = 0
         self._start = _States(frozenset((self._entry,)), False)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from .bounds import SchemaLimits
+from .bounds import Budget, SchemaLimits
 from .dialects import DRAFT_2020_12, Dialect, dialect_of, subschemas
 from .metaschemas import METASCHEMAS
 from .uris import join_pointer, pointer_tokens, resolve, split_fragment
@@ -24,6 +24,12 @@ _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 _COMPARED_DEPTH = 500
 # Every relative $id repeats the URI it is relative to.
 _MAX_URI_LENGTH = 4096
+# What it takes to find a subschema, and to follow a reference.
+_STEPS_PER_SUBSCHEMA = 2
+_ENTRIES_PER_STEP = 4
+_STEPS_PER_REFERENCE = 5
+_CHARACTERS_PER_STEP = 100
+_TOKEN_PAIRS_PER_STEP = 500
 
 
 class Resource:
@@ -92,10 +98,13 @@ class Registry:
     so far with its name.
     """
 
-    def __init__(self, documents: Mapping[str, object], limits: SchemaLimits) -> None:
+    def __init__(
+        self, documents: Mapping[str, object], limits: SchemaLimits, budget: Budget
+    ) -> None:
         self.dynamic_anchors: list[tuple[str, Position]] = []
         self._documents = documents
         self._limits = limits
+        self._spend = budget.spend
         self._resources: dict[str, Resource] = {}
         self._count = 0
 
@@ -121,6 +130,7 @@ class Registry:
 
     def _absolute(self, reference: str, origin: Position) -> tuple[str, str]:
         """A reference as an absolute URI and a decoded fragment."""
+        self._spend(_STEPS_PER_REFERENCE + len(reference) // _CHARACTERS_PER_STEP)
         relative, fragment = split_fragment(reference)
         uri = resolve(origin.resource.uri, relative) if relative else origin.resource.uri
         if len(uri) > _MAX_URI_LENGTH:
@@ -144,6 +154,7 @@ class Registry:
 
         Where no keyword has put a subschema, the value becomes one by being referred to.
         """
+        self._spend(len(tokens) ** 2 // _TOKEN_PAIRS_PER_STEP)
         value, nearest, behind = root.value, root, 0
         for index, token in enumerate(tokens, 1):
             if isinstance(value, dict) and token in value:
@@ -175,6 +186,7 @@ class Registry:
                 raise SchemaError(fault, position.location)
             schema = position.value
             if isinstance(schema, dict):
+                self._spend(_STEPS_PER_SUBSCHEMA + _entries_of(schema) // _ENTRIES_PER_STEP)
                 self._identify(position, schema)
                 for tokens, value in subschemas(schema, position.resource.dialect):
                     pending.append(position.add_child(tokens, value))
@@ -229,18 +241,26 @@ class Registry:
         resource.root = position
         position.resource = resource
         known = self._resources.setdefault(uri, resource).root
-        if not _same(known, position):
+        if not self._same(known, position):
             fault = f"two different schemas have the $id {describe(uri)}"
             raise SchemaError(fault, position.location)
 
     def _add_anchor(self, name: str, position: Position) -> None:
         known = position.resource.anchors.setdefault(name, position)
-        if not _same(known, position):
+        if not self._same(known, position):
             fault = f"two different schemas have the anchor {describe(name)}"
             raise SchemaError(fault, position.location)
 
+    def _same(self, first: Position, second: Position) -> bool:
+        if first is second:
+            return True
+        one, other = [
+            identity(position.value, _COMPARED_DEPTH, self._spend) for position in (first, second)
+        ]
+        return one == other
 
-def _same(first: Position, second: Position) -> bool:
-    if first is second:
-        return True
-    return identity(first.value, _COMPARED_DEPTH) == identity(second.value, _COMPARED_DEPTH)
+
+def _entries_of(schema: Mapping[str, object]) -> int:
+    """How many places for subschemas there may be in a schema."""
+    containers = [value for value in schema.values() if isinstance(value, (dict, list))]
+    return len(schema) + sum(map(len, containers))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Optional
 
 from .dialects import Dialect
-from .evaluation import Check, Failure
+from .evaluation import ENTRIES_PER_STEP, Check, Failure
 from .patterns import Pattern
 from .references import Position
 from .violations import SchemaError
@@ -31,11 +31,13 @@ class Rule(NamedTuple):
 class Workshop(NamedTuple):
     """The powers of the compiler that keywords use.
 
-    ``child`` compiles a subschema given its origin, the tokens that lead to it, and whether it is
-    applied to the same value; ``refer`` the target of a reference; ``refer_dynamically`` that of
-    a ``$dynamicRef``; ``pattern`` a regular expression.
+    ``spend`` accounts for work before it is done; ``child`` compiles a subschema given its origin,
+    the tokens that lead to it, and whether it is applied to the same value; ``refer`` the target
+    of a reference; ``refer_dynamically`` that of a ``$dynamicRef``; ``pattern`` a regular
+    expression.
     """
 
+    spend: Callable[[int], None]
     child: Callable[[Position, tuple[str, ...], bool], Check]
     refer: Callable[[Position, str], Check]
     refer_dynamically: Callable[[Position, str], Check]
@@ -116,9 +118,11 @@ class Site(NamedTuple):
 
     def names(self, value: object) -> tuple[str, ...]:
         """A value as an array of member names."""
-        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-            raise self.error("is not an array of strings")
-        return tuple(value)
+        if isinstance(value, list):
+            self.workshop.spend(len(value) // ENTRIES_PER_STEP)
+            if all(isinstance(name, str) for name in value):
+                return tuple(value)
+        raise self.error("is not an array of strings")
 
     def pattern(self, text: str) -> Pattern:
         """A regular expression."""

@@ -8,6 +8,8 @@ from urllib.parse import unquote
 
 __all__ = ["join_pointer", "pointer_tokens", "resolve", "split_fragment"]
 
+_LONGEST_NAME = 1000
+
 # RFC 3986, appendix B, without the fragment.
 _PARTS = re.compile(r"(?:([^:/?]+):)?(?://([^/?]*))?([^?]*)(?:\?(.*))?", re.DOTALL)
 
@@ -76,9 +78,17 @@ def split_fragment(uri: str) -> tuple[str, str]:
 
 
 def join_pointer(tokens: Iterable[str | int]) -> str:
-    """The JSON pointer made of these member names and array indexes. Source: RFC 6901."""
-    escaped = [str(token).replace("~", "~0").replace("/", "~1") for token in tokens]
+    """The JSON pointer made of these member names and array indexes. Source: RFC 6901.
+
+    It is for reading: very long names are cut, since every violation would repeat them.
+    """
+    escaped = [_shown(token).replace("~", "~0").replace("/", "~1") for token in tokens]
     return "".join([f"/{token}" for token in escaped])
+
+
+def _shown(token: str | int) -> str:
+    text = str(token)
+    return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
 
 
 def pointer_tokens(pointer: str) -> Sequence[str]:

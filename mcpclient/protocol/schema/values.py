@@ -6,11 +6,19 @@ In JSON a boolean is not a number, 1.0 is the same number as 1, and objects have
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 
 from ...errors import UsageError
 
-__all__ = ["JSON_TYPES", "describe", "identity", "is_multiple", "json_type"]
+__all__ = [
+    "JSON_TYPES",
+    "describe",
+    "division_steps",
+    "identity",
+    "is_multiple",
+    "json_type",
+    "text_steps",
+]
 
 JSON_TYPES: tuple[type, ...] = (dict, list, str, bool, int, float, type(None))
 
@@ -18,6 +26,13 @@ _SHOWN_TEXT = 80
 _SHOWN_BITS = 256
 # Texts that are equal are compared by the whole; up to this length that costs next to nothing.
 _FREE_TEXT = 4096
+# Integers become text, bit by bit; up to so many that costs next to nothing.
+_FREE_BITS = 8192
+# Division takes a time for each pair of digits, which have this many bits.
+_DIGIT_BITS = 30
+_DIGIT_PAIRS_PER_STEP = 500
+# The digits of a float as a whole number, once another float has the same exponent.
+_FLOAT_DIGITS = 72
 
 
 def json_type(value: object) -> type:
@@ -45,6 +60,8 @@ def identity(value: object, depth: int, spend: Callable[[int], None] | None = No
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
+        if spend is not None and value.bit_length() > _FREE_BITS:
+            spend(value.bit_length() // _FREE_BITS)
         return ("number", hex(value))
     if isinstance(value, float):
         # "nan" and "inf" come out of hex() as words, so that even NaN equals itself here.
@@ -52,13 +69,28 @@ def identity(value: object, depth: int, spend: Callable[[int], None] | None = No
     if depth <= 0:
         raise RecursionError
     if spend is not None and isinstance(value, (list, dict)):
-        spend(len(value))
+        names = text_steps(value) if isinstance(value, dict) else 0
+        spend(len(value) + names)
     if isinstance(value, list):
         return ("array", tuple([identity(item, depth - 1, spend) for item in value]))
     if isinstance(value, dict):
         members = [(name, identity(item, depth - 1, spend)) for name, item in value.items()]
         return ("object", frozenset(members))
     raise UsageError(f"a {type(value).__name__} is not a JSON value")
+
+
+def text_steps(names: Iterable[str]) -> int:
+    """How many steps it takes to compare these texts with equal ones."""
+    return sum(map(len, names)) // _FREE_TEXT
+
+
+def division_steps(value: float, divisor: float) -> int:
+    """How many steps `is_multiple` takes: with many digits, their number is multiplied."""
+    return _digits(value) * _digits(divisor) // _DIGIT_PAIRS_PER_STEP
+
+
+def _digits(number: float) -> int:
+    return number.bit_length() // _DIGIT_BITS + 1 if isinstance(number, int) else _FLOAT_DIGITS
 
 
 def is_multiple(value: float, divisor: float) -> bool:

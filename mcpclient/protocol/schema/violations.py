@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...errors import ProtocolViolation
+from ...errors import McpError, ProtocolViolation
 
-__all__ = ["SchemaError", "Violation"]
+__all__ = ["NotChecked", "SchemaError", "Violation"]
 
 
 class SchemaError(ProtocolViolation):
@@ -21,6 +21,20 @@ class SchemaError(ProtocolViolation):
         self.args = (fault, location)
         self.fault = fault
         self.location = location
+
+
+class NotChecked(McpError):
+    """A validation reached one of its limits, so nothing is known of the value.
+
+    Nobody has done wrong, so it is no `ProtocolViolation`. Field: ``reason``.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"not checked: {self.reason}"
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from mcpclient.protocol.schema import Schema, SchemaError, SchemaLimits, compile_schema
+from mcpclient.errors import ProtocolViolation
+from mcpclient.protocol.schema import (
+    NotChecked,
+    Schema,
+    SchemaError,
+    SchemaLimits,
+    compile_schema,
+)
+from mcpclient.protocol.schema.bounds import Budget, Stopped
 
 SMALL = SchemaLimits(validation_steps=2_000)
 
 
 def given_up(schema: Schema, value: object) -> str:
-    (violation,) = schema.validate(value)
-    text = str(violation)
-    assert text.startswith("at the top: the validation was given up: ")
-    return text
+    with pytest.raises(NotChecked) as caught:
+        schema.validate(value)
+    assert not isinstance(caught.value, ProtocolViolation)
+    assert str(caught.value) == f"not checked: {caught.value.reason}"
+    return caught.value.reason
 
 
 def nested(depth: int) -> list[Any]:
@@ -60,6 +71,118 @@ def test_large_values_are_accounted_for(schema: dict[str, Any], value: object) -
         compile_schema(schema, limits=SMALL, assert_formats=True), value
     )
     assert compile_schema({"type": "object"}, limits=SMALL).validate(value) is not None
+
+
+DIGITS = 10**4200  # a JSON parser takes integers of up to 4300 digits
+HUGE = "x" * 1_000_000
+SIZED: list[tuple[dict[str, Any], Any]] = [
+    ({"multipleOf": 10**2000}, DIGITS),
+    ({"multipleOf": 1e-300}, DIGITS),
+    ({"multipleOf": DIGITS}, 1e300),
+    ({"const": DIGITS}, DIGITS),
+    ({"uniqueItems": True}, [DIGITS]),
+    ({"const": HUGE}, HUGE),
+    ({"const": {HUGE: 1}}, {HUGE: 1}),
+    ({"properties": {HUGE: True}}, {HUGE: 1}),
+    ({"required": [HUGE]}, {HUGE: 1}),
+]
+
+
+@pytest.mark.parametrize(("schema", "value"), SIZED, ids=[str(s)[:20] for s, _ in SIZED])
+def test_a_step_costs_by_size(schema: dict[str, Any], value: object) -> None:
+    """F-API-17: a keyword that works on large numbers and texts takes more than one step.
+
+    An array of a thousand such values, checked by a hundred copies of such a keyword, is given up
+    instead of holding the event loop for seconds.
+    """
+    limits = SchemaLimits(validation_steps=200, compilation_steps=10**9)
+    small = {"items": {"allOf": [{"type": ["object", "string", "number", "array"]}] * 2}}
+    assert compile_schema(small, limits=limits).validate([1] * 20) == []
+    many = compile_schema({"items": {"allOf": [schema, schema]}}, limits=limits)
+    assert "too many steps" in given_up(many, [value] * 60)
+
+
+def ticking(seconds: float) -> Callable[[], float]:
+    """Return a clock that goes on by so much whenever somebody looks at it."""
+    times = itertools.count()
+    return lambda: next(times) * seconds
+
+
+def test_the_time_is_limited() -> None:
+    """F-API-17: whatever the schema is made of, and however slow the machine: by a clock."""
+    schema = compile_schema({"items": {"type": "integer"}}, clock=ticking(0.05))
+    assert schema.validate([1] * 100) == []
+    assert given_up(schema, [1] * 10_000) == "it takes longer than 0.2 s"
+    patient = SchemaLimits(seconds=60)
+    schema = compile_schema({"items": {"type": "integer"}}, limits=patient, clock=ticking(0.05))
+    assert schema.validate([1] * 10_000) == []
+
+
+def test_what_cannot_be_interrupted_is_not_begun() -> None:
+    """F-API-17: where the steps ahead would take longer than there is time."""
+    schema = compile_schema({"uniqueItems": True}, clock=lambda: 0.0)
+    assert schema.validate(list(range(1_000))) == []
+    assert given_up(schema, [0] * 300_000) == "it takes longer than 0.2 s"
+
+
+def test_the_clock_is_looked_at_seldom() -> None:
+    """F-API-17: and a validation without a clock has its steps only."""
+    looks = itertools.count()
+    schema = compile_schema({"items": True}, clock=lambda: next(looks) * 0.0)
+    before = next(looks)
+    assert schema.validate([0] * 10_000) == []
+    assert next(looks) - before < 30
+    assert compile_schema({"items": True}).validate([0] * 100_000) == []
+
+
+COSTLY_TO_COMPILE: list[dict[str, Any]] = [
+    {"enum": [[number] for number in range(3_000)]},
+    {"const": [0] * 3_000},
+    {"required": ["a"] * 30_000},
+    {"allOf": [{"properties": {"a": True}}] * 1_000},
+    {"properties": {str(number): {} for number in range(3_000)}},
+    {"pattern": "a" * 3_000},
+    {"allOf": [{"$ref": "#/default" + "/x" * 300}] * 30, "default": {}},
+    {"$defs": {"a": {"$id": "x", "const": [0] * 3_000}, "b": {"$id": "x", "const": [0] * 3_000}}},
+]
+
+
+@pytest.mark.parametrize("schema", COSTLY_TO_COMPILE, ids=[str(s)[:20] for s in COSTLY_TO_COMPILE])
+def test_making_a_schema_ready_is_limited(schema: dict[str, Any]) -> None:
+    """F-API-17: it holds the event loop as much as a validation does."""
+    value: dict[str, Any] = {}
+    for _ in range(300):
+        value = {"x": value}
+    schema = {**schema, "default": value} if "default" in schema else schema
+    with pytest.raises(SchemaError, match="too many steps"):
+        compile_schema(schema, limits=SchemaLimits(compilation_steps=2_000))
+    with pytest.raises(SchemaError, match=r"longer than 0\.2 s"):
+        compile_schema(schema, clock=ticking(0.15))
+
+
+def test_a_step_is_not_spent_twice() -> None:
+    budget = Budget(1_000, 0.2, None)
+    budget.spend(400)
+    budget.spend(600)
+    with pytest.raises(Stopped):
+        budget.spend(1)
+
+
+@pytest.mark.parametrize("keyword", ["dependentSchemas", "allOf", "properties"])
+def test_violations_are_not_collected_without_end(keyword: str) -> None:
+    """F-API-17: the list of what is wrong is copied as it grows, so it must not grow far."""
+    names = [str(number) for number in range(200)]
+    schemas: Any = [False] * 200 if keyword == "allOf" else dict.fromkeys(names, False)
+    run = compile_schema({keyword: schemas}, limits=SchemaLimits(validation_steps=80))
+    assert len(run.validate(dict.fromkeys(names, 1))) == 20
+
+
+def test_long_names_are_cut_in_violations() -> None:
+    """F-API-17: up to twenty violations would each repeat them, and all those around them."""
+    schema = compile_schema({"properties": {HUGE: {"properties": {HUGE: False}}}})
+    (violation,) = schema.validate({HUGE: {HUGE: 1}})
+    assert violation.instance_path == f"/{HUGE[:1000]}…" * 2
+    assert len(violation.schema_path) < 2_100
 
 
 def test_ten_thousand_subschemas_are_fine() -> None:
@@ -148,8 +271,7 @@ def test_the_tests_of_a_character_class_count() -> None:
     limits = SchemaLimits(pattern_states=2_000, validation_steps=10_000)
     pattern = "[" + r"\p{Lu}" * 900 + "]"
     schema = compile_schema({"pattern": pattern}, limits=limits)
-    (violation,) = schema.validate("".join(map(chr, range(0x3000, 0x3200))))
-    assert "too many steps" in violation.message
+    assert "too many steps" in given_up(schema, "".join(map(chr, range(0x3000, 0x3200))))
     with pytest.raises(SchemaError, match="too large"):
         compile_schema({"pattern": pattern + "{3}"}, limits=limits)
 
