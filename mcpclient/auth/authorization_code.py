@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
@@ -27,7 +28,7 @@ from .effects import (
     random_bytes,
     save,
 )
-from .grants import Grant, GrantRequest, prover_from
+from .grants import Grant, GrantRequest, keep_nowhere, prover_from
 from .metadata import AuthorizationServer
 from .options import OAuth
 from .registration import identify_client, registered_redirects
@@ -162,11 +163,17 @@ def obtain(request: GrantRequest, options: OAuth) -> Flow[Grant]:
     yield from _remember(request.server_name, pending)
     callback = yield from authorize(url, pending.state, redirect_uri)
     pending = yield from take_pending(request.server_name, callback.state, options)
-    return (yield from finish(pending, callback, request.server_url, request.policy))
+    return (yield from finish(pending, callback, request.server_url, request.policy, request.keep))
 
 
-def finish(pending: Pending, callback: Callback, server_url: str, policy: UrlPolicy) -> Flow[Grant]:
-    """The grant for the code in ``callback``, whose state chose ``pending``.
+def finish(
+    pending: Pending,
+    callback: Callback,
+    server_url: str,
+    policy: UrlPolicy,
+    keep: Callable[[Grant], Flow[None]] = keep_nowhere,
+) -> Flow[Grant]:
+    """The grant for the code in ``callback``, whose state chose ``pending``, kept by ``keep``.
 
     Raises AuthError when its ``iss`` is not the issuer this authorization was begun with,
     AuthorizationDenied when it reports an error, TokenRequestFailed when the code is refused.
@@ -180,6 +187,7 @@ def finish(pending: Pending, callback: Callback, server_url: str, policy: UrlPol
         resource=pending.resource,
         policy=policy,
         prover=pending.prover,
+        keep=keep,
     )
     form = [
         ("grant_type", "authorization_code"),

@@ -32,6 +32,7 @@ __all__ = [
     "Save",
     "ShowDeviceCode",
     "StoredItem",
+    "Unbroken",
     "Wait",
     "ask",
     "authorize",
@@ -43,6 +44,7 @@ __all__ = [
     "random_bytes",
     "save",
     "show_device_code",
+    "unbroken",
     "wait",
 ]
 
@@ -215,6 +217,20 @@ class Exclusive:
         return f"Exclusive({self.name!r})"
 
 
+@dataclass(frozen=True, repr=False)
+class Unbroken:
+    """Run ``flow`` to its end once it has begun, and answer with its result.
+
+    Whatever becomes of the caller, the shell gives it 5 seconds for that: the server may have
+    replaced a refresh token by then, and what it answers must not be lost.
+    """
+
+    flow: Generator[object, object, object]
+
+    def __repr__(self) -> str:
+        return "Unbroken()"
+
+
 Effect = Union[
     Ask,
     Authorize,
@@ -226,6 +242,7 @@ Effect = Union[
     RandomBytes,
     Save,
     ShowDeviceCode,
+    Unbroken,
     Wait,
 ]
 
@@ -292,3 +309,8 @@ def ask(function: Callable[[], object]) -> Flow[object]:
 def exclusive(name: str, flow: Flow[T]) -> Flow[T]:
     """The result of ``flow``, run under a lock."""
     return cast(T, (yield Exclusive(name, cast("Generator[object, object, object]", flow))))
+
+
+def unbroken(flow: Flow[T]) -> Flow[T]:
+    """The result of ``flow``, which nothing interrupts."""
+    return cast(T, (yield Unbroken(cast("Generator[object, object, object]", flow))))

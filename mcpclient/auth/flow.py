@@ -23,7 +23,7 @@ from .authorization_code import finish, forget_pending, take_pending
 from .challenge import AuthorizationChallenge, read_challenge
 from .discovery import Discovery, discover
 from .dpop import DpopProver, wants_nonce
-from .effects import Callback, Flow, Response, exclusive, load, now, random_bytes, save
+from .effects import Callback, Flow, Response, exclusive, load, now, random_bytes, save, unbroken
 from .grants import Grant, GrantRequest, refresh, store_name
 from .obtaining import (
     bind_credentials,
@@ -203,8 +203,7 @@ class Authorization:
         if not isinstance(self.options, OAuth):
             raise AuthError("only a user's authorization is finished with a code")
         pending = yield from take_pending(self._name, callback.state, self.options)
-        grant = yield from finish(pending, callback, self.server_url, self.policy)
-        yield from self._store(grant)
+        yield from finish(pending, callback, self.server_url, self.policy, self._store)
 
     def _log_out(self) -> Flow[None]:
         yield from self._forget()
@@ -232,9 +231,10 @@ class Authorization:
             resource=resource_for(self.options, discovery),
             policy=self.policy,
             prover=(yield from self._the_prover()) if is_bound else None,
+            keep=self._store,
         )
         try:
-            grant = yield from obtain(request, self.options)
+            yield from obtain(request, self.options)
         except TokenRequestFailed as error:
             if error.error in ("invalid_client", "unauthorized_client"):
                 yield from forget_registration(discovery.server.issuer)
@@ -244,14 +244,13 @@ class Authorization:
                 # The same assertion would be refused again, and must not be tried again.
                 self._refusal = error
             raise
-        yield from self._store(grant)
 
     def _try_refresh(self, grant: Grant) -> Flow[Grant | None]:
         """Refresh and store the grant; None when there is no refresh token that works."""
         if grant.tokens.refresh_token is None:
             return None
         try:
-            renewed = yield from refresh(grant, self.policy)
+            return (yield from unbroken(self._refresh(grant)))
         except TokenRequestFailed as error:
             if error.status in (408, 429) or error.status >= 500:
                 raise
@@ -259,6 +258,9 @@ class Authorization:
                 yield from forget_registration(grant.client.issuer)
             yield from self._forget()
             return None
+
+    def _refresh(self, grant: Grant) -> Flow[Grant]:
+        renewed = yield from refresh(grant, self.policy)
         yield from self._store(renewed)
         return renewed
 

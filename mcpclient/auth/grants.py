@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
@@ -11,7 +11,7 @@ from ..errors import AuthError, UsageError
 from .client_authentication import RegisteredClient, authenticate
 from .discovery import Discovery
 from .dpop import DpopProver, wants_nonce
-from .effects import Flow, Response, StoredItem, now
+from .effects import Flow, Response, StoredItem, now, unbroken
 from .exchanges import post
 from .metadata import parse_object
 from .signing import Es256Key, Signer
@@ -22,6 +22,7 @@ __all__ = [
     "Grant",
     "GrantRequest",
     "TokenEndpoint",
+    "keep_nowhere",
     "prover_from",
     "refresh",
     "request_token",
@@ -43,12 +44,18 @@ class TokenEndpoint:
     policy: UrlPolicy = field(repr=False)
 
 
+def keep_nowhere(grant: Grant) -> Flow[None]:
+    """Keep the grant for the caller only."""
+    yield from ()
+
+
 @dataclass(frozen=True)
 class GrantRequest:
     """What every way of obtaining a grant needs to know.
 
     ``resource`` is the resource indicator to send, None for none. ``prover`` is given when the
-    tokens are to be bound to a key (DPoP).
+    tokens are to be bound to a key (DPoP). ``keep`` stores the grant: nothing comes between the
+    server's answer and that.
     """
 
     server_url: str
@@ -57,6 +64,7 @@ class GrantRequest:
     resource: str | None
     policy: UrlPolicy = field(repr=False)
     prover: DpopProver | None = None
+    keep: Callable[[Grant], Flow[None]] = field(default=keep_nowhere, repr=False)
 
     @property
     def server_name(self) -> str:
@@ -72,7 +80,7 @@ class GrantRequest:
     def obtain(
         self, client: RegisteredClient, form: Sequence[tuple[str, str]], *, name_scopes: bool = True
     ) -> Flow[Grant]:
-        """The grant that one token request with ``form`` yields.
+        """The grant that one token request with ``form`` yields, kept as `keep` does.
 
         ``name_scopes=False`` is for a form with a code, which stands for its scopes already. Raises
         what `request_token` does, and AuthError when the token is not bound to a key as asked.
@@ -82,10 +90,13 @@ class GrantRequest:
             full_form.append(("scope", " ".join(self.scopes)))
         if self.resource is not None:
             full_form.append(("resource", self.resource))
-        fields = yield from request_token(self.endpoint, client, full_form, self.prover)
+        return (yield from unbroken(self._exchange(client, full_form)))
+
+    def _exchange(self, client: RegisteredClient, form: Sequence[tuple[str, str]]) -> Flow[Grant]:
+        fields = yield from request_token(self.endpoint, client, form, self.prover)
         tokens = token_set(fields, (yield from now()), None)
         _check_binding(tokens, self.prover)
-        return Grant(
+        grant = Grant(
             client=client,
             tokens=tokens,
             token_endpoint=self.endpoint.url,
@@ -94,6 +105,8 @@ class GrantRequest:
             resource_metadata_url=self.discovery.resource_metadata_url,
             prover=self.prover,
         )
+        yield from self.keep(grant)
+        return grant
 
 
 @dataclass(frozen=True)

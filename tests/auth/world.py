@@ -26,6 +26,7 @@ from mcpclient.auth.effects import (
     Save,
     ShowDeviceCode,
     StoredItem,
+    Unbroken,
     Wait,
 )
 from mcpclient.auth.flow import Authorization, AuthorizedRequest
@@ -128,6 +129,7 @@ class World:
             RandomBytes: self._random,
             Save: self._save,
             ShowDeviceCode: self.codes.append,
+            Unbroken: lambda effect: self.run(effect.flow),
             Wait: self._wait,
         }
         return performers[type(effect)](effect)  # type: ignore[operator]

@@ -2,7 +2,8 @@
 
 A flow decides and yields effects; this module sends the requests, opens the browser, keeps the
 credentials and tells the time. What only one task may do runs in a task of its own. So a call that
-is cancelled gives up its own waiting, and not the login that others wait for.
+is cancelled gives up its own waiting, and not the login that others wait for. A token request that
+is on its way is finished and its answer stored, even when the login itself is given up.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
+from functools import partial
 from typing import Any, Callable, TypeVar, cast
 
 from ...auth.effects import (
@@ -29,6 +31,7 @@ from ...auth.effects import (
     Response,
     Save,
     ShowDeviceCode,
+    Unbroken,
     Wait,
 )
 from ...auth.flow import Authorization, AuthorizedRequest
@@ -40,12 +43,16 @@ from ...errors import AuthError, AuthorizationRequired, McpError
 from ...framing.http1 import ResponseHead
 from ...framing.logs import logger_for
 from ...net.guarded_fetch import GuardedFetcher
+from ...net.unbroken import await_at_home, run_unbroken
 from ...transports.authorized import PausableClocks
 from .needs_auth import NeedsAuthMemory
 
 __all__ = ["FlowRunner", "OAuthAuthorizer", "StaticAuthorizer", "settled"]
 
 T = TypeVar("T")
+
+Performers = Mapping[type, Callable[[Any], object]]
+"""What performs each kind of effect."""
 
 logger = logger_for("mcpclient.auth")
 
@@ -68,7 +75,7 @@ class FlowRunner:
         self._provider = provider
         self._fetcher = fetcher
         self._tasks: set[asyncio.Task[object]] = set()
-        self._performers: dict[type, Callable[[Any], object]] = {
+        self._performers: Performers = {
             Ask: lambda effect: effect.function(),
             Authorize: self._authorize,
             Exclusive: self._exclusive,
@@ -79,8 +86,11 @@ class FlowRunner:
             RandomBytes: lambda effect: os.urandom(effect.count),
             Save: lambda effect: self._provider.save(effect.key, effect.record),
             ShowDeviceCode: self._show_device_code,
+            Unbroken: self._unbroken,
             Wait: self._wait,
         }
+        # A flow that holds a lock has a task of its own already.
+        self._performers_under_lock = {**self._performers, Exclusive: self._run_alone}
 
     async def run(self, flow: Flow[T], *, passive: bool = False) -> T:
         """Run a flow to its end and return its result.
@@ -89,6 +99,10 @@ class FlowRunner:
         what runs under a lock goes on, for others that wait for it and for later. Raises what the
         flow raises.
         """
+        performers = {**self._performers, Exclusive: _refuse} if passive else self._performers
+        return await self._run(flow, performers)
+
+    async def _run(self, flow: Flow[T], performers: Performers) -> T:
         answer: object = None
         failure: Exception | None = None
         try:
@@ -96,9 +110,7 @@ class FlowRunner:
                 effect = flow.send(answer) if failure is None else flow.throw(failure)
                 answer, failure = None, None
                 try:
-                    if passive and isinstance(effect, Exclusive):
-                        raise AuthError("there are no valid credentials at hand")
-                    answer = await self._perform(effect)
+                    answer = await self._perform(effect, performers)
                 except McpError as error:
                     failure = error
         except StopIteration as stop:
@@ -106,9 +118,9 @@ class FlowRunner:
         finally:
             flow.close()
 
-    async def _perform(self, effect: object) -> object:
+    async def _perform(self, effect: object, performers: Performers) -> object:
         try:
-            answer = self._performers[type(effect)](effect)
+            answer = performers[type(effect)](effect)
             return await answer if inspect.isawaitable(answer) else answer
         except McpError:
             raise
@@ -131,7 +143,19 @@ class FlowRunner:
         async with AsyncExitStack() as stack:
             with self._holding_deadlines():  # whoever has the lock may be waiting for a human
                 await stack.enter_async_context(self._provider.lock(effect.name))
-            return await self.run(cast("Flow[object]", effect.flow))
+            return await self._run(cast("Flow[object]", effect.flow), self._performers_under_lock)
+
+    async def _unbroken(self, effect: Unbroken) -> object:
+        home, provider = asyncio.get_running_loop(), self._provider
+        # A host's own store may know no other event loop than the one it was made in.
+        performers: Performers = {
+            **self._performers,
+            Load: lambda wanted: await_at_home(home, partial(provider.load, wanted.key)),
+            Save: lambda given: await_at_home(
+                home, partial(provider.save, given.key, given.record)
+            ),
+        }
+        return await run_unbroken(self._run(cast("Flow[object]", effect.flow), performers))
 
     def _forget(self, task: asyncio.Task[object]) -> None:
         self._tasks.discard(task)
@@ -180,7 +204,10 @@ class FlowRunner:
             patience.release_deadlines()
 
     async def close(self) -> None:
-        """Give up every login in progress. Idempotent."""
+        """Give up every login in progress; a token request on its way is finished, in 5 s at most.
+
+        Idempotent.
+        """
         self.abort()
         if self._tasks:
             await asyncio.wait(list(self._tasks))
@@ -268,6 +295,10 @@ class _Request:
         if self._passive:
             return False
         return await self._runner.run(self._flows.recover(_response(head)))
+
+
+def _refuse(effect: object) -> object:
+    raise AuthError("there are no valid credentials at hand")
 
 
 def settled(flow: Flow[T]) -> T:

@@ -1,0 +1,129 @@
+"""Work that is brought to its end, whatever becomes of the task and the event loop that began it.
+
+It runs on a thread of its own, with an event loop of its own. No cancellation gets there, not even
+that of all tasks with which `asyncio.run` ends; and the interpreter waits for the thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+import time
+from collections.abc import Awaitable, Coroutine
+from contextlib import suppress
+from typing import Any, Callable, Generic, TypeVar, cast
+
+__all__ = ["GRACE", "await_at_home", "run_unbroken"]
+
+T = TypeVar("T")
+
+GRACE = 5.0
+"""Seconds that work may still take when nobody waits for it any more."""
+
+# How often, in seconds, is looked whether anybody still waits.
+_LOOK_EVERY = 0.1
+
+
+async def run_unbroken(work: Coroutine[Any, Any, T], *, grace: float = GRACE) -> T:
+    """Run ``work`` on a thread of its own and return its result.
+
+    When the caller is cancelled, or its event loop ends, ``work`` has ``grace`` seconds left. The
+    caller's cancelling takes effect after that and not before, so that a lock it holds is held for
+    as long as the work goes on. Raises what ``work`` raises.
+    """
+    apart = _Apart(work, asyncio.get_running_loop(), grace)
+    apart.start()
+    cancelled: asyncio.CancelledError | None = None
+    while not apart.outcome.done():
+        try:
+            await asyncio.wait([apart.outcome])
+        except asyncio.CancelledError as error:
+            cancelled = error
+            apart.give_up()
+    if cancelled is not None:
+        if not apart.outcome.cancelled():
+            apart.outcome.exception()  # nobody is left to hear of it
+        raise cancelled
+    return apart.outcome.result()
+
+
+async def await_at_home(home: asyncio.AbstractEventLoop, function: Callable[[], Awaitable[T]]) -> T:
+    """Await what ``function`` gives in the event loop ``home``; here, when that one has ended.
+
+    For what belongs to a caller, and may know no other loop than the caller's. ``function`` is
+    called twice when ``home`` ends in between.
+    """
+    if home.is_running():
+        attempt = asyncio.run_coroutine_threadsafe(_awaited(function), home)
+        waiting = asyncio.wrap_future(attempt)
+        while not waiting.done() and home.is_running():
+            await asyncio.wait([waiting], timeout=_LOOK_EVERY)
+        if waiting.done() and not waiting.cancelled():
+            return waiting.result()
+    return await function()
+
+
+async def _awaited(function: Callable[[], Awaitable[T]]) -> T:
+    return await function()
+
+
+class _Apart(Generic[T]):
+    """The thread with the work, and its outcome in the loop that waits for it."""
+
+    def __init__(
+        self, work: Coroutine[Any, Any, T], home: asyncio.AbstractEventLoop, grace: float
+    ) -> None:
+        self.outcome: asyncio.Future[T] = home.create_future()
+        self._work = work
+        self._home = home
+        self._grace = grace
+        self._given_up_at: float | None = None
+
+    def start(self) -> None:
+        context = contextvars.copy_context()
+        thread = threading.Thread(target=context.run, args=(self._run,), name="mcpclient unbroken")
+        try:
+            thread.start()
+        except RuntimeError:  # there can be no more threads
+            self._work.close()
+            raise
+
+    def give_up(self) -> None:
+        """Take note that nobody waits any more."""
+        if self._given_up_at is None:
+            self._given_up_at = time.monotonic()
+
+    def _run(self) -> None:
+        loop = asyncio.new_event_loop()
+        result: T | None = None
+        failure: BaseException | None = None
+        try:
+            result = loop.run_until_complete(self._bounded())
+        except BaseException as error:
+            failure = error
+        finally:
+            loop.close()
+        with suppress(RuntimeError):  # the caller's loop is closed
+            self._home.call_soon_threadsafe(self._tell, result, failure)
+
+    def _tell(self, result: T | None, failure: BaseException | None) -> None:
+        if self.outcome.cancelled():
+            return
+        if isinstance(failure, asyncio.CancelledError):
+            self.outcome.cancel()
+        elif failure is not None:
+            self.outcome.set_exception(failure)
+        else:
+            self.outcome.set_result(cast(T, result))
+
+    async def _bounded(self) -> T:
+        task = asyncio.ensure_future(self._work)
+        while not task.done():
+            await asyncio.wait([task], timeout=_LOOK_EVERY)
+            if not self._home.is_running():
+                self.give_up()
+            given_up_at = self._given_up_at
+            if given_up_at is not None and time.monotonic() - given_up_at > self._grace:
+                task.cancel()
+        return task.result()
