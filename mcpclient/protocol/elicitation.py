@@ -6,11 +6,12 @@ SEP-1330 (choices) and SEP-1036 (URL mode).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
 
 from ..errors import ProtocolViolation
+from ..framing.browser_url import browser_host, is_read_alike
 from .wire_object import Field, WireObject
 
 __all__ = [
@@ -23,7 +24,7 @@ __all__ = [
 
 ACTIONS = ("accept", "decline", "cancel")
 
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
 class ElicitationRequest(WireObject):
@@ -71,21 +72,26 @@ class ElicitationRequest(WireObject):
 
     @property
     def host(self) -> str:
-        """The host of the URL, to be shown with emphasis; empty in form mode."""
-        return _split(self.url).hostname or ""
+        """The host that a browser goes to, to be shown with emphasis: in ASCII, and in lower case.
+
+        Empty in form mode, and for a URL that no handler is ever given.
+        """
+        return browser_host(self.url or "")
 
     @property
     def url_warnings(self) -> list[str]:
         """What a user should be warned of before opening the URL, as text."""
         if self.url is None:
             return []
-        parts, host = _split(self.url), self.host
+        url, host = self.url, self.host
+        if not is_read_alike(url):
+            return ["browsers and other programs do not read this URL in the same way"]
         warnings = []
-        if parts.scheme.lower() != "https" and host not in _LOOPBACK:
+        if not url.lower().startswith("https:") and host not in _LOOPBACK:
             warnings.append("the connection would not be encrypted")
-        if "@" in parts.netloc:
+        if "@" in re.split("[/?#]", url, maxsplit=3)[2]:
             warnings.append("what stands before the @ only looks like the name of a host")
-        if not host.isascii() or any(label.startswith("xn--") for label in host.split(".")):
+        if any(label.startswith("xn--") for label in host.split(".")):
             warnings.append("the host has letters that can look like others")
         return warnings
 
@@ -95,25 +101,14 @@ def check_request(request: ElicitationRequest, modes: Mapping[str, object]) -> N
     if request.mode not in modes:
         raise ProtocolViolation(f"elicitation mode {request.mode!r} was not declared")
     if request.mode == "url":
-        _check_url(request.url)
+        if request.url is None or not is_read_alike(request.url):
+            raise ProtocolViolation(
+                "elicitation/create came without an http or https URL that all programs read alike"
+            )
     elif not isinstance(request.schema.get("properties"), dict):
         raise ProtocolViolation("elicitation/create came without a requestedSchema of properties")
     if not isinstance(request.raw.get("message"), str):
         raise ProtocolViolation("elicitation/create came without a message for the user")
-
-
-def _split(url: str | None) -> SplitResult:
-    """The parts of a URL, all of them empty when it is none."""
-    try:
-        return urlsplit(url or "")
-    except ValueError:
-        return urlsplit("")
-
-
-def _check_url(url: str | None) -> None:
-    parts = _split(url)
-    if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
-        raise ProtocolViolation("elicitation/create came without an http or https URL to visit")
 
 
 def with_defaults(request: ElicitationRequest, content: Mapping[str, Any]) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def test_a_url_that_is_none_has_no_host() -> None:
     """F-API-10: reading it raises nothing, in form mode either, where nobody has checked it."""
     request = ElicitationRequest({"mode": "form", "url": "http://["})
     assert request.host == ""
-    assert request.url_warnings == ["the connection would not be encrypted"]
+    assert "not read this URL in the same way" in request.url_warnings[0]
 
 
 def test_loopback_needs_no_encryption() -> None:
@@ -100,10 +100,38 @@ def test_requests_that_break_the_rules(raw: dict[str, Any], reason: str) -> None
 
 
 @pytest.mark.parametrize(
-    "url", [None, "", "javascript:alert(1)", "file:///etc/passwd", "https://", "http://[::1"]
+    "url",
+    [
+        *(None, "", "javascript:alert(1)", "file:///etc/passwd", "https://", "http://[::1"),
+        *("https://evil.example\\@good.example/", "https://evil.example\\.good.example/"),
+        *(
+            "https://evil.example/\x1b[2J",
+            "https://evil.example/\r\nHost: x",
+            "https://e.example/ ",
+        ),
+        *("https://evil.example/\u202egnp.exe", "https://evil.example/\u200b", "https:e.example"),
+        *(
+            "https://e.example:99999/",
+            "https://e.example:8x/",
+            "https:///e.example/",
+            " https://e/",
+        ),
+        *(
+            "https://%65vil.example/",
+            "https://0x7f.1/",
+            "https://2130706433/",
+            "ht\ntp://e.example",
+        ),
+        *(
+            "https://e\u3002example/",
+            "https://e.example\uff0f@good.example/",
+            "https://xn--a.example/",
+        ),
+        *("https://a@b@evil.example/", "https://e.example/\ud800", "https://[::1%25eth0]/"),
+    ],
 )
 def test_a_visit_to_what_is_no_web_page(url: object) -> None:
-    """F-API-10: nothing but http and https ever reaches a handler."""
+    """F-API-10: only what browsers and we read alike ever reaches a handler."""
     with pytest.raises(ProtocolViolation, match="without an http or https URL"):
         check_request(ElicitationRequest({"mode": "url", "url": url}), {"url": None})
 
@@ -137,3 +165,22 @@ def test_what_a_field_cannot_hold(value: object) -> None:
 
 def test_the_name_of_a_field_is_text() -> None:
     assert content_problem({1: "x"}) is not None  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://evil.example\\@good.example/", "evil.example"),
+        ("https://good.example@evil.example/", "evil.example"),
+        ("https://EVIL\t.example\n/", "evil.example"),
+        ("https:/\\evil.example", "evil.example"),
+        ("https://%65vil.example/", "evil.example"),
+        ("https://0x7f.1/", "127.0.0.1"),
+        ("https://\u0430pple.example/", "xn--pple-43d.example"),
+        ("https://[0:0::1]:8/", "[::1]"),
+        ("https://evil.example:99999/", ""),
+    ],
+)
+def test_the_host_is_the_one_a_browser_visits(url: str, host: str) -> None:
+    """F-API-10: as `new URL(url).hostname` has it."""
+    assert ElicitationRequest({"mode": "url", "url": url}).host == host

@@ -1,0 +1,190 @@
+"""Which host a browser goes to for an http or https URL, however odd the URL is.
+
+Browsers do not read URLs as RFC 3986 has them: they remove tabs and line ends, take a backslash for
+a slash, decode percent signs in the host, and know many spellings of one IPv4 address. Whoever is
+shown another host than the one visited is deceived.
+
+Source: the URL Standard (https://url.spec.whatwg.org), "URL parsing" and "Host parsing", and
+UTS #46 for domains that are not ASCII. Of the latter only what is certain is done: where a domain
+could be read in two ways, there is no host.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from ipaddress import IPv6Address
+from urllib.parse import unquote_to_bytes
+
+__all__ = ["browser_host", "is_read_alike"]
+
+_C0_AND_SPACE = "".join(map(chr, range(0x21)))
+_REMOVED = re.compile(r"[\t\n\r]")
+_SPECIAL = re.compile(r"(?i)https?:[/\\]*([^/\\?#]*)")
+_HOST_AND_PORT = re.compile(r"((?:\[[^\]]*\]?|[^:\[])+)(?::([0-9]*))?")
+_HIGHEST_PORT = 65535
+
+# RFC 3986, section 3, without the hosts of its section 3.2.2 that no name server knows.
+_STRICT = re.compile(
+    r"(?i)https?://(?:[^\s/?#@\[\]\\]*@)?(\[[0-9a-f:.]+\]|[^\s/?#@:\[\]\\%]+)(?::[0-9]*)?"
+    r"(?:[/?#][^\s\\]*)?"
+)
+_NOT_IN_A_URL = re.compile(r"[\x00-\x20\x7f\"<>\\^`{|}]")
+
+_FORBIDDEN_IN_DOMAIN = re.compile(r"[\x00-\x20\x7f#/:<>?@\[\\\]^|%]")
+_IPV4_NUMBER = re.compile(r"0[xX]([0-9A-Fa-f]*)|0([0-7]+)|(0|[1-9][0-9]*)")
+_LONGEST_HOST = 1000  # a name has 253 characters at most; nothing is computed of more
+
+# UTS #46: what is left out, and the dots of Chinese and Japanese. NFKC does most of the rest.
+_IGNORED = re.compile("[\u00ad\u034f\u180b-\u180d\u180f\u200b\u2060\u2064\ufe00-\ufe0f\ufeff]")
+_DOTS = str.maketrans({"\u3002": ".", "\uff0e": ".", "\uff61": "."})
+# Characters that NFKC takes for others, in the editions of Unicode that are in use: a dot within,
+# a compatibility ideograph.
+_MAPPED_DIFFERENTLY = re.compile(
+    "[\u2024-\u2026\u2488-\u249b\u33c2\u33c7\u33d8\ufe12\ufe19\ufe30\ufe52\U0001f100\U0002f800-\U0002fa1f]"
+)
+# Beyond Cyrillic, what is an upper case letter depends on the edition, too.
+_LAST_CASED = 0x052F
+# Letters whose reading depends on the edition, or on their neighbours; and fillers.
+_UNCERTAIN = frozenset("\u04c0\u04cf\u0640\u115f\u1160")
+_CERTAIN_CATEGORIES = frozenset({"Ll", "Lo", "Lm", "Nd"})
+
+
+def browser_host(url: str) -> str:
+    """Return the host, as ``new URL(url).hostname`` of JavaScript: in ASCII and in lower case.
+
+    An IPv6 address stands in brackets. Empty when a browser would not take the URL, when it is
+    neither http nor https, and when it is not certain which host it would be.
+    """
+    found = _SPECIAL.match(_REMOVED.sub("", url.strip(_C0_AND_SPACE)))
+    if found is None:
+        return ""
+    parts = _HOST_AND_PORT.fullmatch(found.group(1).rpartition("@")[2])
+    if parts is None or len(parts.group(1)) > _LONGEST_HOST:
+        return ""
+    host, port = parts.groups()
+    digits = (port or "").lstrip("0")
+    if len(digits) > 5 or int(digits or "0") > _HIGHEST_PORT:
+        return ""
+    return _ipv6(host) if host.startswith("[") else _domain(host)
+
+
+def is_read_alike(url: str) -> bool:
+    """Whether browsers, and programs that follow RFC 3986, agree on every part of an http(s) URL.
+
+    Such a URL has no character that is invisible, or that somebody replaces or removes.
+    """
+    strict = _STRICT.fullmatch(url)
+    if strict is None or _NOT_IN_A_URL.search(url) or not url.isprintable():
+        return False
+    named, seen = strict.group(1).lower(), browser_host(url)
+    if not seen:
+        return False
+    if named.startswith("["):  # one address has many spellings, which mean the same to all
+        return True
+    if named.isascii():
+        return seen == named
+    return all(label.isascii() or _is_certain(label) for label in named.split("."))
+
+
+def _domain(text: str) -> str:
+    decoded = unquote_to_bytes(text).decode("utf-8", "replace")
+    domain = _to_ascii(decoded)
+    if not domain or _FORBIDDEN_IN_DOMAIN.search(domain):
+        return ""
+    labels = domain.split(".")
+    if len(labels) > 1 and not labels[-1]:
+        labels.pop()
+    if labels[-1].isdigit() or _IPV4_NUMBER.fullmatch(labels[-1]):
+        return _ipv4(labels)
+    return domain
+
+
+def _ipv4(labels: list[str]) -> str:
+    """Return the address in its usual form; empty when it is none."""
+    numbers = [_number(label) for label in labels]
+    *first, last = numbers
+    if len(numbers) > 4 or any(number > 255 for number in first) or -1 in numbers:
+        return ""
+    if last >= 256 ** (4 - len(first)):
+        return ""
+    address = last + sum(number << (24 - 8 * index) for index, number in enumerate(first))
+    return ".".join(str(address >> shift & 0xFF) for shift in (24, 16, 8, 0))
+
+
+def _number(label: str) -> int:
+    """Return the number that a part of an IPv4 address is; -1 when it is none."""
+    found = _IPV4_NUMBER.fullmatch(label)
+    if found is None:
+        return -1
+    hexadecimal, octal, decimal = found.groups()
+    if hexadecimal is not None:
+        return int(hexadecimal or "0", 16)
+    return int(octal, 8) if octal is not None else int(decimal)
+
+
+def _ipv6(text: str) -> str:
+    if not text.endswith("]") or "%" in text:
+        return ""
+    try:
+        packed = IPv6Address(text[1:-1]).packed
+    except ValueError:
+        return ""
+    groups = ":".join(f"{high << 8 | low:x}" for high, low in zip(packed[::2], packed[1::2]))
+    zeros = sorted(re.findall(r"\b0(?::0)+\b", groups), key=len)
+    if zeros:  # the longest row, and of several the first
+        head, _, tail = groups.partition(zeros[-1])
+        groups = f"{head.rstrip(':')}::{tail.lstrip(':')}"
+    return f"[{groups}]"
+
+
+def _to_ascii(domain: str) -> str:
+    """Return a domain in ASCII (UTS #46, ToASCII, nontransitional); empty where it is uncertain."""
+    if domain.isascii():
+        mapped = domain.lower()
+    else:
+        text = unicodedata.normalize("NFKC", _IGNORED.sub("", domain).translate(_DOTS))
+        if _MAPPED_DIFFERENTLY.search(domain) or any(map(_is_oddly_cased, text)):
+            return ""
+        mapped = unicodedata.normalize("NFKC", text.lower())
+    labels = []
+    for label in mapped.split("."):
+        encoded = _label_to_ascii(label)
+        if encoded is None:
+            return ""
+        labels.append(encoded)
+    return ".".join(labels)
+
+
+def _is_oddly_cased(character: str) -> bool:
+    return character.lower() != character and (
+        ord(character) > _LAST_CASED or character in _UNCERTAIN
+    )
+
+
+def _label_to_ascii(label: str) -> str | None:
+    if label.startswith("xn--"):
+        try:
+            decoded = label[4:].encode("ascii").decode("punycode")
+        except ValueError:
+            return None
+        is_sound = not decoded.isascii() and _is_certain(decoded)
+        return label if is_sound and _label_to_ascii(decoded) == label else None
+    if label.isascii():
+        return label
+    return f"xn--{label.encode('punycode').decode('ascii')}" if _is_certain(label) else None
+
+
+def _is_certain(label: str) -> bool:
+    """Whether a label in Unicode is valid by every edition of UTS #46, and its own mapping."""
+    if label.startswith("xn--") or unicodedata.normalize("NFKC", label).casefold() != label:
+        return False
+    return all(
+        character in "-_0123456789"
+        or (
+            character not in _UNCERTAIN
+            and unicodedata.category(character) in _CERTAIN_CATEGORIES
+            and unicodedata.bidirectional(character) == "L"
+        )
+        for character in label
+    )

@@ -1,0 +1,72 @@
+"""The host that a browser goes to, compared with what Node's ``new URL`` made of the same URLs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpclient.framing.browser_url import browser_host, is_read_alike
+
+# Each URL with its host in Node 20, empty where it is neither http nor https, null where `new URL`
+# throws. Made of odd hosts, ports, separators and users, with characters put in at random.
+CAPTURED: list[tuple[str, str | None]] = json.loads(
+    (Path(__file__).parent / "browser_urls.json").read_text(encoding="utf-8")
+)
+
+
+def test_hosts_are_those_of_a_browser() -> None:
+    """F-API-10: where it is not certain, there is none; never another one."""
+    for url, host in CAPTURED:
+        ours = browser_host(url)
+        assert ours == (host or "") or not ours, url
+        is_plain = url.isascii() and "xn" not in url.lower() and "%" not in url
+        assert ours or not host or not is_plain, url
+
+
+def test_what_is_read_alike_has_the_host_that_everybody_sees() -> None:
+    """F-API-10"""
+    alike = [(url, host) for url, host in CAPTURED if is_read_alike(url)]
+    assert 20 < len(alike) < len(CAPTURED) / 2
+    for url, host in alike:
+        assert host and url.isprintable()
+        assert (urlsplit(url).hostname or "").encode("idna").decode() == host.strip("[]")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com",
+        "https://example.com:8443/connect?state=a%20b&x=%7B#top",
+        "HTTPS://User:pw@Example.COM:/",
+        "http://127.0.0.1:1/",
+        "http://[0::1]/",
+        "https://m\u00fcnchen.example/stra\u00dfe?\u65e5\u672c",
+        "https://\u65e5\u672c\u8a9e.jp/",
+        "https://xn--mnchen-3ya.example/",
+        "https://my_host.example/a;b,c/(d)?e=[f]",
+    ],
+)
+def test_ordinary_urls(url: str) -> None:
+    assert is_read_alike(url)
+
+
+@pytest.mark.parametrize("host", ["a" * 2000, "1." * 3000, "[" + ":" * 3000 + "]", "xn--" * 900])
+def test_a_long_host_costs_nothing(host: str) -> None:
+    assert browser_host(f"https://{host}/") == ""
+    assert browser_host(f"https://a.example:{'0' * 90_000}80/") == "a.example"
+
+
+@settings(max_examples=60)
+@given(
+    st.text(max_size=30), st.sampled_from(["", "https:", "http://", "https://[", "https://xn--"])
+)
+def test_any_text(text: str, start: str) -> None:
+    """Nothing is raised, and a host is ASCII."""
+    host = browser_host(start + text)
+    assert host.isascii() and host == host.lower()
+    assert host or not is_read_alike(start + text)
