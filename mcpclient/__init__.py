@@ -22,6 +22,8 @@ The floors of the house, from the ground up. A module imports only from lower fl
 - ``transports/`` outgoing messages go in, incoming messages come out
 - ``client/``     one server: connecting, calling, closing
 - ``config/``     configuration files into servers: read, judged, approved, written back
+- ``telemetry``   OpenTelemetry spans around calls
+- ``manager/``    many servers
 - ``cli/``        the command line, one file per command
 """
 
@@ -31,6 +33,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from . import telemetry as telemetry
     from .auth.authorization_code import parse_callback as parse_callback
     from .auth.effects import Authorize as Authorize
     from .auth.effects import Callback as Callback
@@ -45,6 +48,10 @@ if TYPE_CHECKING:
     from .client.answers.elicitation import accept_defaults as accept_defaults
     from .client.answers.sampling import Sampling as Sampling
     from .client.answers.sampling import SamplingModel as SamplingModel
+    from .client.around import Around as Around
+    from .client.around import Call as Call
+    from .client.around import ask_unless_read_only as ask_unless_read_only
+    from .client.around import refusal as refusal
     from .client.authentication import ApiKey as ApiKey
     from .client.authentication import BearerToken as BearerToken
     from .client.authentication import ClientCredentials as ClientCredentials
@@ -59,6 +66,8 @@ if TYPE_CHECKING:
     from .client.client import connect as connect
     from .client.client import list_tools as list_tools
     from .client.events.hooks import Hooks as Hooks
+    from .client.link.options import CallOptions as CallOptions
+    from .client.link.options import ClientOptions as ClientOptions
     from .client.listen import Subscription as Subscription
     from .config.approvals import Approvals as Approvals
     from .config.config import Config as Config
@@ -161,6 +170,7 @@ _EXPORTS = {
     "Abandoned": ".transports.base",
     "ApiKey": ".client.authentication",
     "Approvals": ".config.approvals",
+    "Around": ".client.around",
     "AudioContent": ".protocol.types",
     "AuthError": ".errors",
     "AuthProvider": ".auth.provider",
@@ -169,12 +179,15 @@ _EXPORTS = {
     "Authorize": ".auth.effects",
     "BearerToken": ".client.authentication",
     "BrowserLogin": ".net.login.logins",
+    "Call": ".client.around",
+    "CallOptions": ".client.link.options",
     "CallTimeout": ".errors",
     "CallToolResult": ".protocol.types",
     "Callback": ".auth.effects",
     "Client": ".client.client",
     "ClientClosed": ".errors",
     "ClientCredentials": ".client.authentication",
+    "ClientOptions": ".client.link.options",
     "CommandNotFound": ".errors",
     "CommandRule": ".config.policy.rules",
     "Completion": ".protocol.types",
@@ -272,6 +285,7 @@ _EXPORTS = {
     "Verdict": ".config.policy.policy",
     "WorkloadIdentity": ".client.authentication",
     "accept_defaults": ".client.answers.elicitation",
+    "ask_unless_read_only": ".client.around",
     "call": ".client.client",
     "connect": ".client.client",
     "deliver_text": ".transports.base",
@@ -280,7 +294,9 @@ _EXPORTS = {
     "log_in": ".client.authentication",
     "log_out": ".client.authentication",
     "parse_callback": ".auth.authorization_code",
+    "refusal": ".client.around",
     "serve_function": ".transports.inprocess",
+    "telemetry": ".telemetry",
 }
 
 if not TYPE_CHECKING:  # a type checker reads the imports above, and knows a wrong name by them
@@ -289,7 +305,8 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and knows a wro
     def __getattr__(name: str) -> object:
         if name not in _EXPORTS:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value: object = getattr(import_module(_EXPORTS[name], __name__), name)
+        module = import_module(_EXPORTS[name], __name__)
+        value: object = module if _EXPORTS[name] == f".{name}" else getattr(module, name)
         globals()[name] = value
         return value
 

@@ -82,6 +82,7 @@ ONLY_BY_NAME = {"importlib": "only the lazy root imports by name"}
 MAY_IMPORT_BY_NAME = {
     "",
     "client.link.targets",  # client.url_routes: half of the library, for clients of servers afar
+    "telemetry",  # OpenTelemetry's API, where it is installed
     "client.validation",  # protocol.schema: 25 ms that only those pay who meet an output schema
 }
 
@@ -103,6 +104,8 @@ def floor_violations(imports: list[Import]) -> Iterator[str]:
 def third_party_violations(imports: list[Import]) -> Iterator[str]:
     known = standard_library()
     for found in imports:
+        if found.for_types and found.target == "typing_extensions":
+            continue  # type checkers bring it along; nothing imports it at run time
         if not found.internal and found.target.partition(".")[0] not in known:
             yield f"{found}: neither relative nor the standard library"
 
@@ -189,6 +192,7 @@ FAULTY = {
     "no floor": ("helpers", "from .errors import McpError", "helpers has no floor"),
     "outside": ("framing.sse", "from ...other import x", "<outside the package> has no floor"),
     "third party": ("net", "import httpx", "nor the standard library"),
+    "a newer typing": ("net", "from typing_extensions import Unpack", "nor the standard library"),
     "own absolute name": ("net", "from mcpclient.errors import McpError", "neither relative"),
     "function level": ("net", "def f():\n    import json", "inside a function"),
     "method level": (
@@ -234,6 +238,7 @@ SOUND = {
     "its own folder": ("framing.reader", "from .sse import Decoder"),
     "its own package": ("framing", "from .sse import Decoder"),
     "the version": ("client.client", "from .. import __version__"),
+    "a newer typing": ("net", "if TYPE_CHECKING:\n    from typing_extensions import Unpack"),
     "types only": ("client.client", "if typing.TYPE_CHECKING:\n    import ssl"),
     "sockets in net": ("net", "import socket, ssl, subprocess"),
     "randomness": ("framing.sse", "from os import urandom"),

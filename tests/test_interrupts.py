@@ -21,6 +21,7 @@ import pytest
 import mcpclient
 from mcpclient import Client, McpError, StopLadder
 from mcpclient.cli.main import main
+from mcpclient.client.link.options import TransportName
 from tests.soak.lanes import SERVER, free_port
 from tests.support.leaks import Resources, left_behind
 from tests.support.subprocesses import TOP
@@ -192,7 +193,7 @@ async def until_it_serves(url: str) -> None:
     ids=["http", "http session", "legacy sse", "websocket", "socket"],
 )
 def test_over_the_network(
-    url: str, version: str, transport: str | None, after: tuple[int, ...], port: int
+    url: str, version: str, transport: TransportName | None, after: tuple[int, ...], port: int
 ) -> None:
     """F-LIFE-5: in the same moments, over every other transport."""
 

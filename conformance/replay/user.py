@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Callable, Protocol
 
 import mcpclient
+from mcpclient.client.link.options import TransportName
 
 from .visits import authentication
 
@@ -78,7 +79,9 @@ class User:
 
     # Connecting
 
-    async def connect(self, target: Any, transport: str, info: Mapping[str, Any]) -> Outcome:
+    async def connect(
+        self, target: Any, transport: TransportName, info: Mapping[str, Any]
+    ) -> Outcome:
         """Connect; return what is known of the server, or why it failed."""
         self._client = mcpclient.connect(
             target,

@@ -27,10 +27,10 @@ from ..protocol.listen import (
 from .events.observer import Observer
 from .link.call_recovery import CallRecovery
 from .link.connection import Connection
-from .link.options import DEFAULT
 from .link.requests import Requests
 from .link.retries import Retries
-from .link.session import CallOptions
+from .link.session import RequestOptions
+from .link.timeouts import DEFAULT
 
 __all__ = ["Listening", "Subscription"]
 
@@ -298,7 +298,7 @@ class _Feed(Observer):
         await session.request(
             "subscriptions/listen",
             {"notifications": self.wanted.to_wire()},
-            CallOptions(self._connection.options.timeouts.idle, None, on_sent=self._begin),
+            RequestOptions(self._connection.options.timeouts.idle, None, on_sent=self._begin),
         )
         return True
 
@@ -344,7 +344,7 @@ class _Feed(Observer):
             except McpError as error:
                 logger.debug("could not unsubscribe from %s: %s", uri, error)
 
-    def _limits(self) -> CallOptions:
+    def _limits(self) -> RequestOptions:
         return self._connection.options.timeouts.for_call("resources/subscribe", DEFAULT, DEFAULT)
 
     def _acknowledge(self, granted: ListenFilter) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Union
 
 from ..protocol.types import Completion, GetPromptResult, Prompt, ResourceTemplate
-from .link.options import DEFAULT, Seconds
 from .link.requests import Requests
+from .link.timeouts import DEFAULT, Seconds
 
 __all__ = ["Prompts", "Reference"]
 

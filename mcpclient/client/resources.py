@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..protocol.types import ReadResourceResult, Resource, ResourceTemplate
-from .link.options import DEFAULT, Seconds
 from .link.requests import Requests
+from .link.timeouts import DEFAULT, Seconds
 
 __all__ = ["Resources"]
 

@@ -9,8 +9,8 @@ from ..errors import ProtocolViolation, SkillVerificationError, UsageError
 from ..protocol.extensions import SKILLS, extensions_of
 from ..protocol.skills import LoadedSkill, Skill, check_listed, load_skill, verify_file
 from ..protocol.types import ReadResourceResult, Resource
-from .link.options import DEFAULT, Seconds
 from .link.requests import Requests
+from .link.timeouts import DEFAULT, Seconds
 
 __all__ = ["Skills"]
 

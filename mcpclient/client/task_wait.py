@@ -27,7 +27,7 @@ from .events.callbacks import BackgroundTasks, OrderedCallback
 from .link.call_recovery import CallRecovery
 from .link.connection import Connection
 from .link.retries import Retries
-from .link.session import CallOptions
+from .link.session import RequestOptions
 
 __all__ = ["TaskInputs", "TaskWait"]
 
@@ -71,7 +71,7 @@ class TaskWait:
         caller: CallRecovery,
         task: Task,
         inputs: TaskInputs,
-        limits: CallOptions,
+        limits: RequestOptions,
         by_default: bool,
         on_status: Callable[[Task], Any] | None,
     ) -> None:
@@ -194,7 +194,7 @@ class TaskWait:
     def _longest_pause(self) -> float:
         return min(self._polling.delay(self._task), self._time_left)
 
-    def _limits_of_request(self) -> CallOptions:
+    def _limits_of_request(self) -> RequestOptions:
         """Limit a request to what is left of the whole wait, with time for a last look."""
         if self._remaining == math.inf or self._is_answering:
             return self._limits
@@ -230,7 +230,7 @@ class TaskWait:
                 self._job.add_done_callback(lambda job: self._give_back(job, requests))
 
     async def _fetch_result(self) -> Mapping[str, Any]:
-        unlimited = CallOptions(None, None, self._limits.headers)
+        unlimited = RequestOptions(None, None, self._limits.headers)
         return await self._caller.call("tasks/result", {"taskId": self._id}, unlimited)
 
     async def _give_input(self, requests: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Callable
@@ -23,13 +23,15 @@ from ..protocol.tasks import (
     task_support_of,
 )
 from ..protocol.types import CallToolResult, Progress, Tool
+from .around import Around, Call
 from .events.callbacks import BackgroundTasks, OrderedCallback
 from .events.observer import Observer
 from .link.connection import Connection
-from .link.options import DEFAULT, Default, Seconds
-from .link.requests import ProgressHandler, Requests
-from .link.session import CallOptions
+from .link.requests import ProgressHandler
+from .link.session import RequestOptions
+from .link.timeouts import DEFAULT, Default, Seconds
 from .task_wait import TaskInputs, TaskWait
+from .tool_calls import ToolCalls
 from .validation import OutputSchemas
 
 __all__ = ["TaskNews", "Tasks"]
@@ -40,7 +42,7 @@ _REMEMBERED = 1000
 _tokens = itertools.count(1)
 
 
-class Tasks(Requests):
+class Tasks(ToolCalls):
     """Calling tools as tasks, and coming back for the results."""
 
     _outputs: OutputSchemas
@@ -57,13 +59,14 @@ class Tasks(Requests):
         on_progress: ProgressHandler | None = None,
         meta: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
+        around: Sequence[Around] = (),
     ) -> Task:
         """Call a tool and return as soon as the server has made a task of the call.
 
         ``tool``: its name, or the `Tool` from a listing, which says whether it can be called as a
         task. ``ttl``: seconds the server should keep the task (2025-11-25 only; it may decide
         otherwise). ``on_progress`` is called for as long as the task runs. The other options are
-        those of `request`.
+        those of `call_tool`; a hook around the call sees the task as a result without content.
 
         A server with the tasks extension may also answer at once: then the task is over and has no
         ``id``, and `await_task` accepts it all the same. Raises `UsageError` when the server does
@@ -81,16 +84,19 @@ class Tasks(Requests):
             if on_progress is not None:
                 token = self._task_news.relay_progress(on_progress)
                 meta, on_progress = {**(meta or {}), "progressToken": token}, None
-        result = await self.request(
-            "tools/call",
-            params,
-            timeout=timeout,
-            max_timeout=max_timeout,
-            on_progress=on_progress,
-            meta=meta,
-            headers=headers,
-        )
-        return created_task(result, name) or answered_task(result, name)
+
+        async def make(call: Call) -> CallToolResult:
+            """A task in its first state travels through the hooks as if it were a result."""
+            asked = {**params, "name": call.name, "arguments": call.arguments}
+            request = self._request(
+                *("tools/call", asked, timeout, max_timeout, on_progress),
+                *(call.meta, call.headers),
+            )
+            return CallToolResult(await request)
+
+        hooks = (*around, *self._connection.options.around)
+        result = await self._call_through(hooks, make, name, arguments, meta, headers)
+        return created_task(result.raw, name) or answered_task(result.raw, name)
 
     async def get_task(
         self,
@@ -187,7 +193,7 @@ class Tasks(Requests):
         self,
         task: Task,
         on_status: Callable[[Task], Any] | None,
-        limits: CallOptions,
+        limits: RequestOptions,
         by_default: bool,
     ) -> Mapping[str, Any]:
         wait = TaskWait(
@@ -220,7 +226,7 @@ class Tasks(Requests):
         limits = replace(limits, headers=headers or {})
         return await self._at_home(self._finish, task, limits)
 
-    async def _finish(self, task: Task, limits: CallOptions) -> dict[str, Any]:
+    async def _finish(self, task: Task, limits: RequestOptions) -> dict[str, Any]:
         """Wait for a task that the caller does not know of; cancel it if the wait ends early."""
         try:
             return dict(await self._wait_for(task, None, limits, False))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from ..errors import ToolError
 from ..framing.logs import logger_for
 from ..protocol.era_stateless import StatelessEra
 from ..protocol.types import CallToolResult, Tool
-from .link.options import DEFAULT, Seconds
+from .around import Around, Call
 from .link.requests import ProgressHandler
+from .link.timeouts import DEFAULT, Seconds
 from .tasks import Tasks
 
 __all__ = ["Tools"]
@@ -21,6 +21,8 @@ logger = logger_for("mcpclient.client")
 
 class Tools(Tasks):
     """Listing and calling tools."""
+
+    _around: tuple[Around, ...]
 
     async def list_tools(
         self,
@@ -40,6 +42,7 @@ class Tools(Tasks):
             tools = [tool for tool in tools if _learn_headers(era, tool)]
         listed = [Tool(tool) for tool in tools]
         self._outputs.learn(listed)
+        self._known_tools = {tool.name: tool for tool in listed}
         return listed
 
     async def call_tool(
@@ -54,43 +57,57 @@ class Tools(Tasks):
         headers: Mapping[str, str] | None = None,
         raise_on_error: bool = False,
         trace: Any = None,
+        around: Sequence[Around] = (),
     ) -> CallToolResult:
-        """Call a tool with exactly one request. The options are those of `request`.
+        """Call a tool with exactly one request. The options are those of `CallOptions`.
 
         When the tool itself fails, the result has ``is_error``; with ``raise_on_error`` a
         `ToolError` is raised instead. Also raises what `request` does. Structured content is
-        checked as the client's ``validate`` says, if the tool was listed before. ``trace`` is
-        passed to the hooks unchanged.
+        checked as the client's ``validate`` says, if the tool was listed before. ``around``: more
+        functions around this call, outside those of the client; see `Around`. ``trace`` is passed
+        to them and to the hooks unchanged.
         """
+        if around or self._around:
+
+            async def make(call: Call) -> CallToolResult:
+                request = self._request_tool(
+                    *(call.name, call.arguments, timeout, max_timeout, on_progress),
+                    *(call.meta, call.headers),
+                )
+                return self._checked(call.name, await request)
+
+            hooks = (*around, *self._around)
+            result = await self._call_through(hooks, make, name, arguments, meta, headers, trace)
+        else:
+            request = self._request_tool(
+                name, arguments, timeout, max_timeout, on_progress, meta, headers
+            )
+            result = self._checked(name, await request)
+        if raise_on_error and result.is_error:
+            raise ToolError(name, result)
+        return result
+
+    def _request_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None,
+        timeout: Seconds,
+        max_timeout: Seconds,
+        on_progress: ProgressHandler | None,
+        meta: Mapping[str, Any] | None,
+        headers: Mapping[str, str] | None,
+    ) -> Coroutine[Any, Any, dict[str, Any]]:
         params = {"name": name, "arguments": arguments or {}}
         request = self._request(
             "tools/call", params, timeout, max_timeout, on_progress, meta, headers
         )
         if self._connection.options.tasks:
-            request = self._without_task(request, timeout, max_timeout, headers)
-        if self._connection.options.hooks.watches_calls:
-            request = self._reported(name, request, trace)
-        result = CallToolResult(await request)
-        self._outputs.check(name, result)
-        if raise_on_error and result.is_error:
-            raise ToolError(name, result)
-        return result
+            return self._without_task(request, timeout, max_timeout, headers)
+        return request
 
-    async def _reported(
-        self, name: str, request: Coroutine[Any, Any, dict[str, Any]], trace: Any
-    ) -> dict[str, Any]:
-        hooks, server = self._connection.options.hooks, self._connection.route.shown
-        clock = asyncio.get_running_loop().time
-        started = clock()
-        with hooks.reporting(server, "request", trace):
-            result = await request
-        hooks.tool_called(
-            server=server,
-            tool=name,
-            latency_ms=(clock() - started) * 1000,
-            is_error=result.get("isError") is True,
-            trace=trace,
-        )
+    def _checked(self, name: str, raw: dict[str, Any]) -> CallToolResult:
+        result = CallToolResult(raw)
+        self._outputs.check(name, result)
         return result
 
 

@@ -84,6 +84,25 @@ class Tool(WireObject):
         value = self.raw.get("inputSchema")
         return value if isinstance(value, (dict, bool)) else {}
 
+    @property
+    def read_only(self) -> bool:
+        """Whether the annotations say that the tool changes nothing; False where they are silent.
+
+        Like the next two, it is the server's word: believe it only of a server you trust
+        ("Tool annotations" of the specification).
+        """
+        return (self.annotations or {}).get("readOnlyHint") is True
+
+    @property
+    def destructive(self) -> bool:
+        """Whether the tool may destroy something: yes, unless the annotations deny it."""
+        return not self.read_only and (self.annotations or {}).get("destructiveHint") is not False
+
+    @property
+    def idempotent(self) -> bool:
+        """Whether the annotations say that a second call with the same arguments does no more."""
+        return self.read_only or (self.annotations or {}).get("idempotentHint") is True
+
 
 class Resource(WireObject):
     """Something that can be read."""

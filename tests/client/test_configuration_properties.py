@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpclient.client.link.options import DEFAULT, Timeouts
+from mcpclient.client.link.timeouts import DEFAULT, Timeouts
 from mcpclient.errors import UsageError
 from tests.fuzz.targets import configuration
 from tests.support.strategies import clean_texts, hostile_json, texts

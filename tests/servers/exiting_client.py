@@ -34,9 +34,10 @@ def linger() -> None:
 atexit.register(linger)  # what is registered first is called last
 
 from mcpclient import Client, Subscription  # noqa: E402
+from mcpclient.client.link.options import TransportName  # noqa: E402
 
 FILE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "soak", "server.py"))
-PATHS = (
+PATHS: tuple[tuple[str, str, TransportName | None], ...] = (
     ("http://127.0.0.1:{}/json", "2026-07-28", None),
     ("http://127.0.0.1:{}/sse", "2025-11-25", None),
     ("http://127.0.0.1:{}/legacy", "2025-11-25", "sse"),

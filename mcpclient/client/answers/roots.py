@@ -59,7 +59,7 @@ class RootsAnswerer:
 
 def _wire_roots(roots: object) -> list[dict[str, Any]]:
     if isinstance(roots, (str, os.PathLike, Mapping)):
-        roots = [roots]
+        raise UsageError(f"roots are a list: write roots=[{roots!r}]")
     if not isinstance(roots, Iterable):
         raise UsageError(f"roots are a list of paths or URIs, not {roots!r}")
     return [_wire_root(root) for root in roots]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Callable
 
 from ...framing.logs import logger_for
+from ...protocol.types import CallToolResult
+from ..around import Call, Proceed
 
 __all__ = ["Hooks"]
 
@@ -41,9 +44,21 @@ class Hooks:
         """Report a connection."""
         _tell(self.on_connect, facts)
 
-    def tool_called(self, **facts: Any) -> None:
-        """Report an answered tool call."""
+    async def around(self, call: Call, proceed: Proceed) -> CallToolResult:
+        """Report a tool call: an `mcpclient.Around`."""
+        clock = asyncio.get_running_loop().time
+        started = clock()
+        with self.reporting(call.server, "request", call.trace):
+            result = await proceed(call)
+        facts = {
+            "server": call.server,
+            "tool": call.name,
+            "latency_ms": (clock() - started) * 1000,
+            "is_error": result.is_error,
+            "trace": call.trace,
+        }
         _tell(self.on_tool_call, facts)
+        return result
 
     @contextmanager
     def reporting(self, server: str, phase: str, trace: Any = None) -> Iterator[None]:

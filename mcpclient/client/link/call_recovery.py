@@ -30,7 +30,7 @@ from ...protocol.mrtr import (
 )
 from .connection import Connection
 from .response_cache import ClientCache
-from .session import CallOptions
+from .session import RequestOptions
 
 __all__ = ["CallRecovery"]
 
@@ -61,7 +61,7 @@ class CallRecovery:
         self._refresh_tools = refresh_tools
 
     async def call(
-        self, method: str, params: Mapping[str, Any] | None, options: CallOptions
+        self, method: str, params: Mapping[str, Any] | None, options: RequestOptions
     ) -> dict[str, Any]:
         """Return the complete result of a request.
 
@@ -143,7 +143,7 @@ class CallRecovery:
         generation: int,
         method: str,
         params: Mapping[str, Any] | None,
-        options: CallOptions,
+        options: RequestOptions,
     ) -> dict[str, Any]:
         """Remove the cause of an error and repeat the request, or raise the error."""
         try:
@@ -176,7 +176,7 @@ class CallRecovery:
         self,
         method: str,
         params: Mapping[str, Any] | None,
-        options: CallOptions,
+        options: RequestOptions,
         busy: HttpError,
     ) -> dict[str, Any]:
         """Repeat a request the server refused to take, as long as its deadline allows."""

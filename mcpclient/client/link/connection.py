@@ -23,7 +23,7 @@ from ..events.observer import Observer
 from .opening import Opening, plan_for
 from .options import Options
 from .route import Route
-from .session import CallOptions, Session
+from .session import RequestOptions, Session
 
 __all__ = ["Connection"]
 
@@ -45,6 +45,7 @@ class Connection:
     def __init__(self, route: Route, options: Options) -> None:
         self.route = route
         self.options = options
+        self.name = options.name or route.shown
         self.agreement: Agreement | None = None
         self.generation = 0
         self.receiver = TaskReceiver(options.handlers, tasks=options.tasks)
@@ -133,7 +134,7 @@ class Connection:
             self._connecting = session = self._new_session()
             opening = Opening(self.route, self.options, session)
             try:
-                with self.options.hooks.reporting(self.route.shown, "connect"):
+                with self.options.hooks.reporting(self.name, "connect"):
                     agreement = await opening.run(self._remembered_era)
                 if session.ended is not None:
                     raise session.ended.again()
@@ -181,7 +182,7 @@ class Connection:
         return self._lock
 
     def _new_session(self) -> Session:
-        events, callbacks = self.options.events, EventCallbacks(self.route.shown, self.observers)
+        events, callbacks = self.options.events, EventCallbacks(self.name, self.observers)
         session = Session(
             recorded(self.route.open(), self.options.network.recorder),
             self.receiver,
@@ -229,7 +230,7 @@ class Connection:
 
     def _report(self, session: Session, agreement: Agreement) -> None:
         self.options.hooks.connected(
-            server=self.route.shown,
+            server=self.name,
             transport=session.transport.name,
             server_name=agreement.server_info.get("name"),
             server_version=agreement.server_info.get("version"),
@@ -315,7 +316,7 @@ class Connection:
 
     async def _ping(self, session: Session) -> None:
         try:
-            await session.request("ping", None, CallOptions(self.options.keep_alive))
+            await session.request("ping", None, RequestOptions(self.options.keep_alive))
         except CallTimeout as error:
             session.connection_lost(error)
         except SessionExpired as error:

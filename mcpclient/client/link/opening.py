@@ -27,7 +27,7 @@ from ...transports.base import Transport
 from ...transports.recording import recorded
 from .options import Options
 from .route import Route
-from .session import CallOptions, Session
+from .session import RequestOptions, Session
 
 __all__ = ["Opening", "plan_for"]
 
@@ -134,7 +134,7 @@ class Opening:
         if step.timeout is not None:
             # A probe may be ignored; what comes after it needs its share of the time.
             limit = min(step.timeout, limit / 2)
-        options = CallOptions(None if limit == math.inf else limit, None)
+        options = RequestOptions(None if limit == math.inf else limit, None)
         try:
             return await self._session.request(step.method, step.params, options, step.era)
         except CallTimeout:

@@ -1,123 +1,212 @@
-"""How a connection is made and kept: every option, and every default."""
+"""How a connection is made and kept, and how a call is made: every option, with its default."""
 
 from __future__ import annotations
 
-import enum
-import math
+import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable, Protocol, Union
+from typing import TYPE_CHECKING, Any, Callable, Literal, Protocol, TypedDict
 
+from ... import __version__
 from ...errors import McpError, UsageError
 from ...framing.ndjson import DEFAULT_LINE_LIMIT
-from ...net.network_options import NetworkOptions
+from ...net.network_options import ClientCertificate, NetworkOptions
 from ...net.process.server_process import StderrTarget, StopLadder
-from ...protocol.types import LogMessage
+from ...net.proxies import ProxyChoice
+from ...net.recorder import Recorder, TraceTarget
+from ...protocol.extensions import checked_extensions
+from ...protocol.types import LogMessage, Progress
+from ..answers.elicitation import ElicitationOption
 from ..answers.handlers import Handlers
+from ..answers.roots import RootsOption
+from ..answers.sampling import SamplingOption
+from ..around import Around
 from ..events.hooks import Hooks
-from .session import CallOptions
+from .timeouts import DEFAULT, Seconds, Timeouts
 
 if TYPE_CHECKING:
+    import ssl
+
+    from ...protocol.schema import SchemaLimits
     from ...transports.authorized import Credentials
     from ...transports.http_messages import HeaderSource
 
-__all__ = ["DEFAULT", "Authentication", "Default", "Events", "Options", "Seconds", "Timeouts"]
+__all__ = [
+    "Authentication",
+    "CallOptions",
+    "ClientOptions",
+    "Events",
+    "Options",
+    "TransportName",
+    "check_names",
+]
+
+TransportName = Literal["stdio", "http", "sse", "ws", "socket"]
 
 
-class Default(enum.Enum):
-    """Stands for "not given" where None means something else."""
+class ClientOptions(TypedDict, total=False):
+    """The options of `connect`, `Client`, `call` and `list_tools`; all of them may be left out."""
 
-    DEFAULT = "default"
+    # Time
+
+    timeout: Seconds
+    """Seconds a call may go without an answer or progress; None or 0: no limit. Default: 30, or
+    ``MCP_TIMEOUT`` and ``MCP_TOOL_TIMEOUT`` (milliseconds) of the environment."""
+    max_timeout: Seconds
+    """Seconds a call may take in all; None or 0: no limit. Default: 600, or ``timeout`` where that
+    is longer."""
+    connect_timeout: Seconds
+    """Seconds connecting may take; None or 0: no limit. Default: as ``timeout``."""
+    close_timeout: float
+    """Seconds closing may take; 0: drop everything at once. Default: 5."""
+
+    # The protocol
+
+    transport: TransportName | None
+    """The transport, where the target leaves a choice. Default: what the server speaks."""
+    protocol_version: str | None
+    """The one revision to speak. Default: the newest that both sides speak."""
+    strict_version: bool
+    """Refuse a revision this library does not know. Default: False."""
+    extensions: Mapping[str, Mapping[str, Any]] | None
+    """Extensions to declare, each with its settings. Default: none."""
+    client_info: Mapping[str, Any] | None
+    """Name and version told to the server. Default: this library's."""
+    max_message_size: int
+    """How many bytes a message from the server may have. Default: 64 MiB."""
+    listen_wait: float
+    """Seconds to wait for the server's own channel; 0: do not wait. Default: 1."""
+    liveness: float | None
+    """Seconds without data after which that channel counts as dead. Default: never."""
+    keep_alive: float | None
+    """Seconds between pings, handshake era only. Default: no pings."""
+    cache: bool
+    """Use answers again as long as the server allows, stateless era only. Default: True."""
+    tasks: bool
+    """The server may turn calls into tasks, and ask for answers as tasks. Default: False."""
+    retry_busy: bool
+    """Repeat calls refused with 429 or 503, within their time limit. Default: False."""
+    validate: Literal["warn", "strict", "off"]
+    """What to do when the result of a listed tool does not fit its output schema: add to
+    `CallToolResult.warnings`, raise `ProtocolViolation`, or do not check. Default: ``"warn"``."""
+
+    schema_limits: SchemaLimits | None
+    """How much checking one result may cost; a result that takes more is not checked, which is only
+    ever a warning. Default: it holds the event loop for 0.2 s at most."""
+
+    # A server that is reached over a network
+
+    headers: HeaderSource | None
+    """A mapping, or a function without arguments that returns one, plain or async, called for every
+    HTTP request and for the opening request of a WebSocket. Headers that the protocol sets itself,
+    such as ``Accept`` and ``Mcp-Session-Id``, are left out. Default: none."""
+    auth: str | Authentication | None
+    """Who the caller is, for the server's own origin only: a bearer token as a string, or an
+    `OAuth`, `ClientCredentials`, `EnterpriseManaged`, `WorkloadIdentity`, `BearerToken` or
+    `ApiKey`. While a user logs in, the time limits of calls stand still. Default: nobody."""
+    ca_file: str | os.PathLike[str] | None
+    """PEM file of the authorities to trust. Default: ``SSL_CERT_FILE`` of the environment, or the
+    system's."""
+    client_cert: ClientCertificate | None
+    """PEM file with certificate and key, or (certificate, key), or (certificate, key, password).
+    Default: none."""
+    verify: bool
+    """False accepts any certificate. Default: True."""
+    ssl_context: ssl.SSLContext | None
+    """A context of `ssl` instead of the three above. Default: made from them."""
+    proxy: ProxyChoice
+    """URL of an HTTP proxy for everything, credentials included; False: no proxy. Default:
+    ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` of the environment decide."""
+    unix_socket: str | os.PathLike[str] | None
+    """Path of a socket to connect to instead of the URL's host and port. Default: none."""
+    ping_interval: float | None
+    """Seconds between WebSocket pings; None: none. Default: 20."""
+    ping_timeout: float | None
+    """Seconds without data after a WebSocket ping until the connection counts as lost; None: never.
+    Default: 20."""
+
+    # A server process
+
+    env: Mapping[str, str] | None
+    """Variables to add to its environment. Default: none."""
+    inherit_env: Literal["safe", "all", "none"]
+    """What it has of this process's environment: a short list of harmless variables, all, or
+    nothing. Default: ``"safe"``."""
+    cwd: str | os.PathLike[str] | None
+    """The folder it starts in. Default: this process's."""
+    stderr: StderrTarget
+    """Where its stderr goes: ``"inherit"``, ``"discard"``, a function that takes each line, a
+    logger, or a file. Default: ``"inherit"``."""
+    stop_ladder: StopLadder | None
+    """How long it gets to end by itself. Default: `StopLadder()`."""
+
+    # What the server asks: each one given is declared as a capability
+
+    sampling: SamplingOption | None
+    """A function that takes a `SamplingRequest`, a `Sampling`, a `SamplingModel`, or a mapping with
+    its fields. Default: not offered."""
+    elicitation: ElicitationOption | None
+    """A function that takes an `ElicitationRequest` and returns what the user entered, or an
+    `Elicitation`. Default: not offered."""
+    roots: RootsOption | None
+    """A list of paths, ``file://`` URIs or mappings, or a function without arguments that returns
+    one. Default: not offered."""
+
+    # What is told, and what stands around calls
+
+    name: str | None
+    """What the server is called in questions to the user, hooks and logs. Default: its URL or
+    command."""
+    trusted: bool
+    """Whether the server's annotations of tools, such as read-only, may be believed. Default:
+    False."""
+    around: Sequence[Around]
+    """Functions around every tool call, the first outermost; see `Around`. Default: none."""
+    hooks: Hooks | None
+    """Telemetry after the fact, see `Hooks`. Default: none."""
+    trace: TraceTarget | None
+    """A file to which a transcript of everything sent and received is appended, secrets replaced,
+    or a function that takes it line by line; see `Recording`. Default: none."""
+    on_notification: Callable[[str, Mapping[str, Any]], Any] | None
+    """Takes method and params of every notification. Default: nobody."""
+    on_log: Callable[[LogMessage], Any] | None
+    """Takes the server's log messages, which also go to `logging`. Default: nobody."""
+    on_error: Callable[[McpError], Any] | None
+    """Takes failures that belong to no call. Default: nobody."""
+    on_close: Callable[[McpError | None], Any] | None
+    """Takes the reason when the connection ends, None after `close`. Default: nobody."""
 
 
-DEFAULT = Default.DEFAULT
+class CallOptions(TypedDict, total=False):
+    """The options of `Client.call_tool`; all of them may be left out."""
 
-Seconds = Union[float, None, Default]
-"""A limit in seconds; None and 0 mean no limit, `DEFAULT` the library's."""
-
-_IDLE = 30.0
-_TOTAL = 600.0
-
-
-@dataclass(frozen=True)
-class Timeouts:
-    """The limits of calls, in seconds; None: no limit.
-
-    ``idle``: how long a call may go without an answer or progress, ``tool``: the same for tool
-    calls, ``total``: how long it may take in all. ``connect``: for establishing the connection.
-    ``close``: for ending it; 0: drop everything at once. ``usual`` remembers the options of calls
-    that set no limits of their own.
-    """
-
-    idle: float | None
-    total: float | None
-    tool: float | None
-    connect: float | None
-    close: float
-    usual: dict[float | None, CallOptions] = field(default_factory=dict, compare=False, repr=False)
-
-    @classmethod
-    def of(
-        cls,
-        idle: Seconds,
-        total: Seconds,
-        connect: Seconds,
-        close: float,
-        environ: Mapping[str, str],
-    ) -> Timeouts:
-        """Resolve what the caller gave; ``MCP_TIMEOUT`` and ``MCP_TOOL_TIMEOUT`` (ms) are defaults.
-
-        Raises `UsageError` for a limit or a variable that is not a number, or negative, and for a
-        ``close`` of None, since closing always has a limit.
-        """
-        plain = _resolve(idle, _from_environment(environ, "MCP_TIMEOUT", _IDLE))
-        tool = _resolve(idle, _from_environment(environ, "MCP_TOOL_TIMEOUT", plain))
-        longest = max(plain or 0.0, tool or 0.0, _TOTAL)
-        return cls(
-            idle=plain,
-            total=_resolve(total, longest),
-            tool=tool,
-            connect=_resolve(connect, plain),
-            close=_checked(close, "close_timeout"),
-        )
-
-    def for_call(self, method: str, timeout: Seconds, max_timeout: Seconds) -> CallOptions:
-        """Return the limits of one call. Raises `UsageError` for one that makes no sense."""
-        idle = self.tool if method == "tools/call" else self.idle
-        if timeout is not DEFAULT or max_timeout is not DEFAULT:
-            return CallOptions(_resolve(timeout, idle), _resolve(max_timeout, self.total))
-        options = self.usual.get(idle)
-        if options is None:  # made once for all calls that set no limits of their own
-            options = self.usual[idle] = CallOptions(idle, self.total)
-        return options
+    timeout: Seconds
+    """Seconds without an answer or progress; None or 0: no limit. Default: the client's."""
+    max_timeout: Seconds
+    """Seconds in all; None or 0: no limit. Default: the client's."""
+    on_progress: Callable[[Progress], Any] | None
+    """Takes a `Progress` for each step, in order, before the result. Default: nobody."""
+    meta: Mapping[str, Any] | None
+    """Sent as ``_meta``. Default: nothing."""
+    headers: Mapping[str, str] | None
+    """Sent with this request only, over HTTP. Default: none."""
+    raise_on_error: bool
+    """Raise `ToolError` when the tool itself fails. Default: False, the result has ``is_error``."""
+    trace: Any
+    """Passed to hooks and around-hooks unchanged. Default: None."""
+    around: Sequence[Around]
+    """Functions around this call, outside those of the client. Default: none."""
 
 
-def _resolve(given: Seconds, default: float | None) -> float | None:
-    chosen = default if isinstance(given, Default) else given
-    return None if chosen is None else _checked(chosen, "a timeout") or None
-
-
-def _checked(seconds: float, name: str) -> float:
-    try:
-        if seconds >= 0:  # which NaN is not
-            return seconds
-    except TypeError:
-        pass
-    raise UsageError(f"{name} is a number of seconds and not negative: {seconds!r}")
-
-
-def _from_environment(environ: Mapping[str, str], name: str, default: float | None) -> float | None:
-    text = environ.get(name, "").strip()
-    if not text:
-        return default
-    try:
-        milliseconds = float(text)
-    except ValueError:
-        milliseconds = math.nan
-    if not milliseconds >= 0:
-        raise UsageError(f"{name} is a number of milliseconds and not negative: {text!r}")
-    return milliseconds / 1000
+def check_names(given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise `UsageError` for an option that does not exist, with the one that was meant."""
+    known = list(known)
+    for name in given:
+        if name not in known:
+            similar = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {similar[0]!r}?" if similar else ""
+            raise UsageError(f"there is no option {name!r}{hint}")
 
 
 @dataclass
@@ -140,7 +229,9 @@ class Authentication(Protocol):
 
 @dataclass(frozen=True)
 class Options:
-    """Everything about a connection but its target."""
+    """Everything about a connection but its target, checked, and with defaults for what was not
+    given. What the fields mean is said at `ClientOptions`.
+    """
 
     timeouts: Timeouts
     client_info: Mapping[str, Any]
@@ -164,7 +255,48 @@ class Options:
     retry_busy: bool = False
     tasks: bool = False
     cache: bool = True
+    validate: str = "warn"
+    schema_limits: SchemaLimits | None = None
     network: NetworkOptions = field(default_factory=NetworkOptions)
     ping_interval: float | None = 20.0
     ping_timeout: float | None = 20.0
+    name: str | None = None
+    trusted: bool = False
+    around: tuple[Around, ...] = ()
     hooks: Hooks = field(default_factory=Hooks)
+
+    @classmethod
+    def of(cls, given: ClientOptions, environ: Mapping[str, str]) -> Options:
+        """Return the options for what a caller gave. Raises `UsageError`."""
+        check_names(given, ClientOptions.__annotations__)
+        rest: dict[str, Any] = {**given}
+        network = NetworkOptions.of(
+            **{name: rest.pop(name) for name in _NETWORK if name in rest},
+            recorder=Recorder(rest.pop("trace", None)),
+            environ=environ,
+        )
+        timeouts = Timeouts.of(
+            rest.pop("timeout", DEFAULT),
+            rest.pop("max_timeout", DEFAULT),
+            rest.pop("connect_timeout", DEFAULT),
+            rest.pop("close_timeout", 5.0),
+            environ,
+        )
+        return cls(
+            timeouts=timeouts,
+            network=network,
+            client_info=rest.pop("client_info", None)
+            or {"name": "mcpclient", "version": __version__},
+            handlers=Handlers(*(rest.pop(name, None) for name in _ANSWERS)),
+            events=Events(*(rest.pop(name, None) for name in _EVENTS)),
+            extensions=checked_extensions(rest.pop("extensions", None) or {}),
+            stop_ladder=rest.pop("stop_ladder", None) or StopLadder(),
+            hooks=rest.pop("hooks", None) or Hooks(),
+            around=tuple(rest.pop("around", ())),
+            **rest,
+        )
+
+
+_NETWORK = ("ca_file", "client_cert", "ssl_context", "verify", "proxy", "unix_socket")
+_ANSWERS = ("sampling", "elicitation", "roots")
+_EVENTS = ("on_notification", "on_log", "on_error", "on_close")

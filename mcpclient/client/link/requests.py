@@ -12,9 +12,9 @@ from ...protocol.types import Progress
 from .call_recovery import CallRecovery
 from .connection import Connection
 from .loops import run_in
-from .options import DEFAULT, Seconds
 from .paging import all_pages
-from .session import CallOptions
+from .session import RequestOptions
+from .timeouts import DEFAULT, Seconds
 
 __all__ = ["ProgressHandler", "Requests"]
 
@@ -71,7 +71,7 @@ class Requests:
         """Do as `request` does, at the cost of one coroutine less."""
         limits = self._connection.options.timeouts.for_call(method, timeout, max_timeout)
         if on_progress is not None or headers or fresh:
-            limits = CallOptions(
+            limits = RequestOptions(
                 limits.timeout,
                 limits.max_timeout,
                 headers or {},

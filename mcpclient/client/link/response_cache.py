@@ -11,7 +11,7 @@ from ...protocol.caching import CACHEABLE, Key, ResponseCache, key_of
 from ...protocol.era_stateless import StatelessEra
 from ..events.observer import Observer
 from .connection import Connection
-from .session import CallOptions
+from .session import RequestOptions
 
 __all__ = ["ClientCache", "Visit"]
 
@@ -29,7 +29,7 @@ class ClientCache(Observer):
         connection.observers.append(self)
 
     def lookup(
-        self, method: str, params: Mapping[str, Any] | None, options: CallOptions
+        self, method: str, params: Mapping[str, Any] | None, options: RequestOptions
     ) -> Visit | None:
         """Begin a request; None when its result cannot be kept."""
         if method not in CACHEABLE or not isinstance(self._connection.era, StatelessEra):

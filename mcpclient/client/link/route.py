@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Callable
 
@@ -12,7 +13,7 @@ from .options import Options
 if TYPE_CHECKING:
     from ...transports.authorized import Authorizer
 
-__all__ = ["Route", "refuse_auth"]
+__all__ = ["Route", "refuse"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,16 @@ class Route:
     authorizer: Authorizer | None = None
 
 
-def refuse_auth(options: Options, target: str) -> None:
-    """Raise `UsageError` when credentials are given for a server that cannot be shown any."""
-    if options.auth is not None:
-        raise UsageError(f"auth needs an HTTP or WebSocket URL, not {target}")
+def refuse(options: Options, names: Sequence[str], target: str) -> None:
+    """Raise `UsageError` for an option of ``names`` that was given and means nothing there."""
+    for name in names:
+        if getattr(options, name) is not None:
+            raise UsageError(f"{name} needs {_NEEDS[name]}, not {target}")
+
+
+_NEEDS = {
+    "auth": "an HTTP or WebSocket URL",
+    "cwd": "a command",
+    "env": "a command",
+    "headers": "an HTTP or WebSocket URL",
+}

@@ -35,7 +35,7 @@ from .limits import Deadlines
 from .loop_end import LoopEnd
 from .results import peer_error, result_of
 
-__all__ = ["CallOptions", "Session"]
+__all__ = ["RequestOptions", "Session"]
 
 logger = logger_for("mcpclient.session")
 
@@ -49,7 +49,7 @@ _NO_PARAMS: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
-class CallOptions:
+class RequestOptions:
     """How one call is made.
 
     ``timeout``: seconds without an answer or progress (None or 0: no limit). ``max_timeout``:
@@ -132,7 +132,7 @@ class Session:
         self,
         method: str,
         params: Mapping[str, Any] | None,
-        options: CallOptions,
+        options: RequestOptions,
         era: EraRules | None = None,
     ) -> dict[str, Any]:
         """Send a request and return its result.

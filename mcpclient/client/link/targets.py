@@ -17,7 +17,7 @@ from ...shown import shown_command
 from ...transports.base import Transport
 from ...transports.stdio import StdioTransport
 from .options import Options
-from .route import Route, refuse_auth
+from .route import Route, refuse
 
 __all__ = ["Target", "route_to"]
 
@@ -38,7 +38,7 @@ _URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
 def route_to(target: Target, options: Options) -> Route:
     """Return how to reach what ``target`` names. Raises `UsageError` when that is not clear."""
     if isinstance(target, Transport):
-        refuse_auth(options, "a transport of your own")
+        refuse(options, ("auth", "env", "cwd"), "a transport of your own")
         return Route(target.description, None, lambda: target)
     if isinstance(target, Mapping):
         return _configured(target, options)
@@ -87,7 +87,7 @@ def _to_command(command: list[str], options: Options) -> Route:
         raise UsageError("the command is empty")
     if options.transport not in (None, "stdio"):
         raise UsageError(f"transport={options.transport!r} needs a URL, not a command")
-    refuse_auth(options, "a command")
+    refuse(options, ("auth", "headers"), "a command")
 
     recorder = options.network.recorder
 

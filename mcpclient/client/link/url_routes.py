@@ -13,7 +13,7 @@ from ...transports.line_socket import LineSocketTransport
 from ...transports.streamable_http import StreamableHttpTransport
 from ...transports.websocket import WebSocketTransport
 from .options import Options
-from .route import Route, refuse_auth
+from .route import Route, refuse
 
 __all__ = ["route_to_url"]
 
@@ -31,13 +31,14 @@ _TRANSPORTS = {
 def route_to_url(text: str, options: Options) -> Route:
     """Return how to reach the server at a URL. Raises `UsageError`."""
     url = parse_url(text)
+    refuse(options, ("env", "cwd"), "a URL")
     if options.transport == "ws" and url.scheme in ("http", "https"):
         url = url._replace(scheme="ws" + url.scheme[len("http") :])
     if options.transport not in (None, *_TRANSPORTS[url.scheme]):
         raise UsageError(f"transport={options.transport!r} does not fit {url.shown}")
     dialer = Dialer(options.network)
     if url.scheme in ("tcp", "unix"):
-        refuse_auth(options, f"a {url.scheme} socket")
+        refuse(options, ("auth", "headers"), f"a {url.scheme} socket")
         return _to_socket(url, options, dialer)
     credentials = _credentials_for(url, options)
     if url.scheme in ("ws", "wss"):

@@ -35,8 +35,11 @@ def test_uris_and_mappings_stay_what_they_are() -> None:
     assert roots_of([]) == []
 
 
-def test_a_single_root_may_stand_alone() -> None:
-    assert roots_of("file:///srv") == roots_of({"uri": "file:///srv"}) == [{"uri": "file:///srv"}]
+@pytest.mark.parametrize("alone", ["file:///srv", Path("/srv"), {"uri": "file:///srv"}])
+def test_roots_are_a_list(alone: Any) -> None:
+    """F-API-10: one root by itself is more often a mistake, so the message says what to write."""
+    with pytest.raises(UsageError, match=r"roots are a list: write roots=\[.*srv.*\]"):
+        roots_of(alone)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from mcpclient.client.link.limits import Deadlines
-from mcpclient.client.link.session import CallOptions
+from mcpclient.client.link.session import RequestOptions
 from mcpclient.errors import CallTimeout
 from mcpclient.jsonrpc.correlator import Correlator
 from mcpclient.jsonrpc.messages import Message
@@ -19,7 +19,7 @@ def test_time_spent_on_a_human_counts_in_no_limit() -> None:
     """F-API-7: idle and total limits, and no clock while a human is asked."""
 
     async def work(bench: Bench) -> None:
-        call = bench.call(CallOptions(timeout=5, max_timeout=8))
+        call = bench.call(RequestOptions(timeout=5, max_timeout=8))
         await asyncio.sleep(3)
         bench.session.deadlines.hold_deadlines()
         bench.session.deadlines.hold_deadlines()
@@ -42,7 +42,7 @@ def test_each_call_has_limits_of_its_own() -> None:
 
         async def call(seconds: float) -> None:
             with pytest.raises(CallTimeout):
-                await bench.session.request("ping", None, CallOptions(seconds))
+                await bench.session.request("ping", None, RequestOptions(seconds))
             times.append((seconds, now()))
 
         await asyncio.gather(*(call(seconds) for seconds in (9, 3, 6, 1)))
@@ -57,7 +57,7 @@ def test_no_limit_is_no_limit(limit: float | None) -> None:
     """F-API-7"""
 
     async def work(bench: Bench) -> None:
-        call = bench.call(CallOptions(timeout=limit, max_timeout=limit))
+        call = bench.call(RequestOptions(timeout=limit, max_timeout=limit))
         await asyncio.sleep(86_000)
         bench.answer(1, ok=True)
         assert await call == {"ok": True}

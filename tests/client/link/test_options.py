@@ -1,114 +1,108 @@
-"""Defaults and limits: F-API-7."""
+"""Every option, documented where it is declared, and its default."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+import ast
+import inspect
+import re
 from typing import Any
 
 import pytest
 
-from mcpclient.client.answers.handlers import Handlers
-from mcpclient.client.link.options import DEFAULT, Events, Options, Seconds, Timeouts
+import mcpclient
+from mcpclient.client.link import options as module
+from mcpclient.client.link.options import CallOptions, ClientOptions, Options
 from mcpclient.errors import UsageError
 
 
-def timeouts(
-    idle: Seconds = DEFAULT,
-    total: Seconds = DEFAULT,
-    connect: Seconds = DEFAULT,
-    close: float = 5.0,
-    environ: Mapping[str, str] | None = None,
-) -> Timeouts:
-    return Timeouts.of(idle, total, connect, close, environ or {})
+def documented(name: str) -> dict[str, str]:
+    """The text that stands below each field of a class, as an editor shows it."""
+    tree = ast.parse(inspect.getsource(module))
+    body = next(e.body for e in tree.body if isinstance(e, ast.ClassDef) and e.name == name)
+    return {
+        field.target.id: ast.literal_eval(text.value)
+        for field, text in zip(body, body[1:])
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr)
+    }
 
 
-def test_defaults() -> None:
-    """F-API-7: idle 30 s, total 10 min."""
-    assert timeouts() == Timeouts(idle=30.0, total=600.0, tool=30.0, connect=30.0, close=5.0)
-
-
-@pytest.mark.parametrize("nothing", [None, 0, 0.0])
-def test_none_and_zero_disable(nothing: float | None) -> None:
-    """F-API-7: each limit by itself."""
-    assert timeouts(idle=nothing) == Timeouts(None, 600.0, None, None, 5.0)
-    assert timeouts(total=nothing) == Timeouts(30.0, None, 30.0, 30.0, 5.0)
-    assert timeouts(connect=nothing) == Timeouts(30.0, 600.0, 30.0, None, 5.0)
-
-
-def test_what_the_caller_gives() -> None:
-    """F-API-7: goes before the environment; a long idle limit lifts a total that is not given."""
-    given = timeouts(5, 60, 2, 1.0, {"MCP_TIMEOUT": "1000", "MCP_TOOL_TIMEOUT": "2000"})
-    assert given == Timeouts(5, 60, 5, 2, 1.0)
-    assert timeouts(3600).total == 3600
-    assert timeouts(3600, 60).total == 60
-    assert timeouts(3600, None).total is None
+@pytest.mark.parametrize("options", [ClientOptions, CallOptions])
+def test_each_option_says_what_it_means_and_its_default(options: Any) -> None:
+    """F-API-1: beside itself, where an editor finds it."""
+    texts = documented(options.__name__)
+    assert set(texts) == set(options.__annotations__)
+    assert [name for name, text in texts.items() if "Default: " not in " ".join(text.split())] == []
 
 
 @pytest.mark.parametrize(
-    ("environ", "idle", "tool", "total"),
+    ("name", "default"),
     [
-        ({"MCP_TIMEOUT": "1500"}, 1.5, 1.5, 600.0),
-        ({"MCP_TOOL_TIMEOUT": "90000"}, 30.0, 90.0, 600.0),
-        ({"MCP_TIMEOUT": " 2000 ", "MCP_TOOL_TIMEOUT": "0"}, 2.0, None, 600.0),
-        ({"MCP_TOOL_TIMEOUT": "100000000"}, 30.0, 100_000.0, 100_000.0),
-        ({"MCP_TIMEOUT": "0"}, None, None, 600.0),
-        ({"MCP_TIMEOUT": "", "MCP_TOOL_TIMEOUT": "  "}, 30.0, 30.0, 600.0),
+        ("timeout", "idle"),
+        ("max_timeout", "total"),
+        ("close_timeout", "close"),
     ],
 )
-def test_the_environment(
-    environ: dict[str, str], idle: float | None, tool: float | None, total: float | None
-) -> None:
-    """F-API-7: MCP_TIMEOUT and MCP_TOOL_TIMEOUT, in milliseconds."""
-    found = timeouts(environ=environ)
-    assert (found.idle, found.tool, found.total) == (idle, tool, total)
-    assert found.connect == idle
+def test_documented_limits_are_the_limits(name: str, default: str) -> None:
+    """F-API-7"""
+    found = re.search(r"Default: (\d+)", documented("ClientOptions")[name])
+    assert found is not None
+    assert float(found[1]) == getattr(Options.of({}, {}).timeouts, default)
 
 
-@pytest.mark.parametrize("value", ["soon", "1s", "nan", "-5"])
-def test_nonsense_in_the_environment(value: str) -> None:
-    """F-API-7: one plain error, which names the variable, instead of a limit nobody meant."""
-    for name in ("MCP_TIMEOUT", "MCP_TOOL_TIMEOUT"):
-        with pytest.raises(UsageError, match=f"{name} is a number of milliseconds.*'{value}'"):
-            timeouts(environ={name: value})
+def test_documented_defaults_are_the_defaults() -> None:
+    """What the text says is what is used, wherever it is a plain value."""
+    options = Options.of({}, {})
+    for name, text in documented("ClientOptions").items():
+        value = getattr(options, name, None)
+        if isinstance(value, (bool, int, float, str)) and name != "max_message_size":
+            shown = f'``"{value}"``' if isinstance(value, str) else f"{value:g}"
+            shown = str(value) if isinstance(value, bool) else shown
+            assert f"Default: {shown}" in " ".join(text.split()), name
 
 
-@pytest.mark.parametrize("value", [-1, -0.001, math.nan, -math.inf, "5"])
-def test_nonsense_from_the_caller(value: Any) -> None:
-    """F-API-7: negative limits, and what is no number."""
-    for limits in ((value, DEFAULT, DEFAULT), (DEFAULT, value, 1), (DEFAULT, 1, value)):
-        with pytest.raises(UsageError, match="timeout"):
-            timeouts(*limits)
-    with pytest.raises(UsageError, match="timeout"):
-        timeouts().for_call("tools/call", value, DEFAULT)
+def test_the_client_lists_every_option() -> None:
+    """F-API-1: ``help(mcpclient.connect)`` names all of them, and none that does not exist."""
+    listed = set(
+        re.findall(r"``(\w+)``", str(mcpclient.Client.__doc__).partition("are those of")[2])
+    )
+    assert listed == set(ClientOptions.__annotations__)
 
 
-@pytest.mark.parametrize("value", [None, -1, math.nan, "5"])
-def test_closing_has_a_limit(value: Any) -> None:
-    """F-LIFE-6: closing is bounded; 0 leaves it no time at all."""
-    with pytest.raises(UsageError, match="close_timeout is a number of seconds"):
-        timeouts(close=value)
-    assert timeouts(close=0).close == 0
+def test_a_call_takes_the_options_of_a_call() -> None:
+    parameters = set(inspect.signature(mcpclient.Client.call_tool).parameters)
+    assert parameters - {"self", "name", "arguments"} == set(CallOptions.__annotations__)
 
 
-def test_limits_of_one_call() -> None:
-    """F-API-7: tools have an idle limit of their own, and each call may have others."""
-    limits = timeouts(environ={"MCP_TIMEOUT": "1000", "MCP_TOOL_TIMEOUT": "2000"})
+def test_an_option_that_does_not_exist() -> None:
+    """F-API-1: says what was meant, where something similar exists."""
+    with pytest.raises(UsageError, match="there is no option 'timout'; did you mean 'timeout'\\?"):
+        mcpclient.connect("npx server", timout=3)  # type: ignore[call-arg]
+    with pytest.raises(UsageError, match=r"there is no option 'zzz'$"):
+        mcpclient.connect("npx server", zzz=3)  # type: ignore[call-arg]
 
-    def of(method: str, timeout: Seconds, max_timeout: Seconds) -> tuple[Any, Any]:
-        options = limits.for_call(method, timeout, max_timeout)
-        return options.timeout, options.max_timeout
 
-    for _ in range(2):
-        assert of("tools/list", DEFAULT, DEFAULT) == (1.0, 600.0)
-    assert of("tools/call", DEFAULT, DEFAULT) == (2.0, 600.0)
-    assert of("tools/call", 7, 8) == (7, 8)
-    assert of("tools/call", None, 0) == (None, None)
+@pytest.mark.parametrize(
+    ("target", "given", "reason"),
+    [
+        ("npx server", {"headers": {"a": "b"}}, "headers needs an HTTP or WebSocket URL, not a co"),
+        ("npx server", {"auth": "t"}, "auth needs an HTTP or WebSocket URL, not a command"),
+        ("tcp://localhost:1", {"headers": {}}, "headers needs an HTTP or WebSocket URL, not a tcp"),
+        ("http://localhost", {"env": {}}, "env needs a command, not a URL"),
+        ("ws://localhost", {"cwd": "/"}, "cwd needs a command, not a URL"),
+        ("http://localhost", {"roots": "/tmp"}, r"roots are a list: write roots=\['/tmp'\]"),
+        ("npx server", {"validate": "x"}, 'validate is "warn"'),
+    ],
+)
+def test_options_that_would_be_ignored(target: str, given: Any, reason: str) -> None:
+    """F-API-1: an option that means nothing there is an error, not a silence."""
+    with pytest.raises(UsageError, match=reason):
+        mcpclient.connect(target, **given)
 
 
 def test_options_of_a_connection() -> None:
     """F-LIFE-4, F-WIRE-3: the defaults of everything else."""
-    options = Options(timeouts(), {"name": "x"}, Handlers(), Events())
+    options = Options.of({}, {})
     assert options.max_message_size == 64 * 1024 * 1024
     assert options.listen_wait == 1.0
     assert options.inherit_env == "safe"
@@ -123,13 +117,10 @@ def test_options_of_a_connection() -> None:
 
 def test_options_do_not_show_their_secrets() -> None:
     """F-AUTH-12: headers, a token, and variables of the server process."""
-    options = Options(
-        timeouts(),
-        {"name": "x"},
-        Handlers(),
-        Events(),
-        headers={"X-Key": "s3cret"},
-        auth="s3cret",
-        env={"KEY": "s3cret"},
-    )
+    given: ClientOptions = {
+        "headers": {"X-Key": "s3cret"},
+        "auth": "s3cret",
+        "env": {"KEY": "s3cret"},
+    }
+    options = Options.of(given, {})
     assert "s3cret" not in repr(options)

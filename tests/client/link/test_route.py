@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mcpclient.client.answers.handlers import Handlers
-from mcpclient.client.link.options import DEFAULT, Events, Options, Timeouts
-from mcpclient.client.link.route import refuse_auth
+from mcpclient.client.link.options import Events, Options
+from mcpclient.client.link.route import refuse
+from mcpclient.client.link.timeouts import DEFAULT, Timeouts
 from mcpclient.errors import UsageError
 
 
@@ -17,6 +18,6 @@ def options(auth: str | None) -> Options:
 
 def test_credentials_that_cannot_be_shown_are_refused() -> None:
     """F-AUTH-13: nobody is to believe they were sent; without any there is nothing to refuse."""
-    refuse_auth(options(None), "a command")
+    refuse(options(None), ("auth",), "a command")
     with pytest.raises(UsageError, match="auth needs an HTTP or WebSocket URL, not a command"):
-        refuse_auth(options("token"), "a command")
+        refuse(options("token"), ("auth",), "a command")

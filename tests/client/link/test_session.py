@@ -10,7 +10,7 @@ from typing import Any, Callable
 import pytest
 
 from mcpclient.client.answers.handlers import Handlers
-from mcpclient.client.link.session import CallOptions, Session
+from mcpclient.client.link.session import RequestOptions, Session
 from mcpclient.errors import (
     CallTimeout,
     ClientClosed,
@@ -33,7 +33,7 @@ from tests.support.virtual_time import run
 IDENTITY = ClientIdentity({"name": "test", "version": "1"})
 HANDSHAKE = HandshakeEra("2025-11-25", IDENTITY)
 STATELESS = StatelessEra("2026-07-28", IDENTITY)
-PATIENT = CallOptions(timeout=None, max_timeout=None)
+PATIENT = RequestOptions(timeout=None, max_timeout=None)
 
 
 class Wire(Transport):
@@ -91,7 +91,7 @@ class Bench:
         self.session.era = era
 
     def call(
-        self, options: CallOptions = PATIENT, method: str = "tools/call"
+        self, options: RequestOptions = PATIENT, method: str = "tools/call"
     ) -> asyncio.Task[dict[str, Any]]:
         return asyncio.ensure_future(self.session.request(method, {"name": "x"}, options))
 
@@ -294,7 +294,7 @@ def test_silence_times_out_and_the_server_is_told() -> None:
 
     async def work(bench: Bench) -> None:
         with pytest.raises(CallTimeout) as caught:
-            await bench.call(CallOptions(timeout=7, max_timeout=100))
+            await bench.call(RequestOptions(timeout=7, max_timeout=100))
         assert (caught.value.seconds, caught.value.limit, now()) == (7, "idle", 7)
         assert bench.wire.abandoned == [1]
         cancelled = bench.wire.sent[1]
@@ -311,7 +311,7 @@ def test_progress_moves_the_idle_limit_and_not_the_total_one() -> None:
 
     async def work(bench: Bench) -> None:
         seen: list[Any] = []
-        options = CallOptions(timeout=5, max_timeout=12, on_progress=seen.append)
+        options = RequestOptions(timeout=5, max_timeout=12, on_progress=seen.append)
         call = bench.call(options)
         await turn()
         assert bench.wire.sent[0]["params"]["_meta"] == {"progressToken": 1}
@@ -338,7 +338,7 @@ def test_progress_is_delivered_in_order_and_before_the_result() -> None:
             await asyncio.sleep(10 - params["progress"])
             seen.append(params["progress"])
 
-        call = bench.call(CallOptions(on_progress=slowly))
+        call = bench.call(RequestOptions(on_progress=slowly))
         await turn()
         for step in (1, 2, 3):
             params = {"progressToken": "1", "progress": step}
@@ -370,7 +370,7 @@ def test_limits_still_hold_after_the_transport_was_replaced() -> None:
     """F-LIFE-3: the server did not survive the probe, and its successor is silent."""
 
     async def work(bench: Bench) -> None:
-        probe = bench.call(CallOptions(timeout=5))
+        probe = bench.call(RequestOptions(timeout=5))
         await turn()
         bench.session.connection_lost(ConnectionLost("it exited"))
         with pytest.raises(ConnectionLost):
@@ -378,7 +378,7 @@ def test_limits_still_hold_after_the_transport_was_replaced() -> None:
         await asyncio.sleep(1)
         bench.session.revive(bench.wire)
         with pytest.raises(CallTimeout):
-            await asyncio.wait_for(bench.call(CallOptions(timeout=30)), 100)
+            await asyncio.wait_for(bench.call(RequestOptions(timeout=30)), 100)
         assert now() == 31
 
     on_bench(work)
@@ -421,7 +421,7 @@ def test_initialize_is_never_cancelled() -> None:
 
     async def work(bench: Bench) -> None:
         with pytest.raises(CallTimeout):
-            await bench.call(CallOptions(timeout=1), "initialize")
+            await bench.call(RequestOptions(timeout=1), "initialize")
         assert bench.wire.methods() == ["initialize"]
 
     on_bench(work)
@@ -437,7 +437,7 @@ def test_a_server_that_cannot_be_told_does_not_matter() -> None:
 
         bench.wire.on_send = fail
         with pytest.raises(CallTimeout):
-            await bench.call(CallOptions(timeout=1))
+            await bench.call(RequestOptions(timeout=1))
 
     on_bench(work)
 
@@ -452,7 +452,7 @@ def test_telling_the_server_may_take_time_and_fail() -> None:
 
         bench.wire.on_send = lambda message: slowly() if "id" not in message else None
         with pytest.raises(CallTimeout):
-            await bench.call(CallOptions(timeout=1))
+            await bench.call(RequestOptions(timeout=1))
         assert now() == 1
         await asyncio.sleep(51)
         assert [str(error) for error in bench.errors] == ["gone"]
@@ -504,7 +504,7 @@ def test_a_send_that_takes_time_may_succeed_fail_or_be_overtaken() -> None:
             await bench.call()
         bench.wire.on_send = lambda message: slowly() if "id" in message else None
         with pytest.raises(CallTimeout):
-            await bench.call(CallOptions(timeout=5))
+            await bench.call(RequestOptions(timeout=5))
         await asyncio.sleep(20)
         assert finished == [True]
         await bench.session.notify("vendor/note", {})

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from mcpclient.client.answers.handlers import Handlers
-from mcpclient.client.link.options import DEFAULT, Events, Options, Timeouts
+from mcpclient.client.link.options import Events, Options
 from mcpclient.client.link.route import Route
 from mcpclient.client.link.targets import _words_of, route_to
+from mcpclient.client.link.timeouts import DEFAULT, Timeouts
 from mcpclient.errors import UsageError
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.process.ladder import StopLadder

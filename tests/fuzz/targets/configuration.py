@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from mcpclient.client.answers.handlers import Handlers
-from mcpclient.client.link.options import DEFAULT, Events, Options, Timeouts
+from mcpclient.client.link.options import Events, Options
 from mcpclient.client.link.targets import route_to
+from mcpclient.client.link.timeouts import DEFAULT, Timeouts
 from mcpclient.errors import UsageError
 
 from ..inputs import json_lines_of, lines_of

@@ -1,0 +1,124 @@
+"""Around a call: approve or refuse it, change it, measure it.
+
+The one place where something of the caller's stands between a call and the wire. Telemetry,
+approval, pins and limits are all functions of this form, and nothing else wraps calls.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Callable, Protocol
+
+from ..errors import UsageError
+from ..protocol.types import CallToolResult, Tool
+
+__all__ = ["Around", "Call", "Proceed", "ask_unless_read_only", "refusal", "surrounded"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One tool call that is about to be made.
+
+    - ``server``: what the server is called; ``name``: the server's own name of the tool;
+      ``full_name``: the name the caller knows it by, which differs only in a `Manager`.
+    - ``arguments``, ``meta``, ``headers``: what will be sent. To send something else, proceed with
+      ``dataclasses.replace(call, arguments=…)``.
+    - ``tool``: its definition, None when it has not been listed. ``trusted``: whether the server's
+      word for it may be believed, see `read_only`.
+    - ``method``: ``"tools/call"``. ``protocol_version``, ``transport``: of the connection, None
+      before there is one. ``trace``: what the caller gave with the call, unchanged.
+    """
+
+    server: str
+    name: str
+    full_name: str
+    arguments: Mapping[str, Any] = field(repr=False)
+    meta: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    tool: Tool | None = field(default=None, repr=False)
+    trusted: bool = False
+    method: str = "tools/call"
+    protocol_version: str | None = None
+    transport: str | None = None
+    trace: Any = field(default=None, repr=False)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether a trusted server says that the tool changes nothing."""
+        return self.trusted and self.tool is not None and self.tool.read_only
+
+    @property
+    def destructive(self) -> bool:
+        """Whether the tool may destroy something. True unless a trusted server says otherwise."""
+        return not self.trusted or self.tool is None or self.tool.destructive
+
+
+Proceed = Callable[[Call], Awaitable[CallToolResult]]
+"""Makes the call: the next function around it, or at last the request itself."""
+
+
+class Around(Protocol):
+    """A function that stands around every call: ``async def around(call, proceed)``.
+
+    It runs once for each call the user makes, in the caller's task, whatever is repeated below it.
+    It may return what ``await proceed(call)`` returns, or something of its own such as `refusal`;
+    what it raises reaches the caller. Waiting in it, for a user for example, counts in no timeout.
+    """
+
+    def __call__(self, call: Call, proceed: Proceed, /) -> Awaitable[CallToolResult]:
+        """Return the result of ``call``."""
+
+
+def refusal(reason: str) -> CallToolResult:
+    """Return a result for a call that was not made: ``is_error``, with ``reason`` as its text.
+
+    A model that made the call reads the reason as the tool's answer.
+    """
+    return CallToolResult({"content": [{"type": "text", "text": reason}], "isError": True})
+
+
+def surrounded(hooks: Sequence[Around], make: Proceed) -> Proceed:
+    """Return ``make`` with ``hooks`` around it, the first of them outermost."""
+    proceed = make
+    for hook in reversed(hooks):
+        proceed = _one_around(hook, proceed)
+    return proceed
+
+
+def _one_around(hook: Around, proceed: Proceed) -> Proceed:
+    async def run(call: Call) -> CallToolResult:
+        result: Any = hook(call, proceed)
+        if inspect.isawaitable(result):
+            result = await result
+        if not isinstance(result, CallToolResult):
+            raise UsageError(
+                f"the around-hook {hook!r} returned {type(result).__name__}, not a CallToolResult: "
+                "return `await proceed(call)`, or mcpclient.refusal(reason)"
+            )
+        return result
+
+    return run
+
+
+def ask_unless_read_only(ask: Callable[[Call], bool | str | Awaitable[bool | str]]) -> Around:
+    """Return an around-hook that asks before every call of a tool that is not read-only.
+
+    ``ask`` takes the `Call`, may be plain or async, and returns True to allow the call. False, or a
+    reason as text, refuses it: the result is a `refusal`. Tools pass without a question only when
+    they are annotated as read-only by a server that the option ``trusted`` names as one to believe.
+    """
+
+    async def approval(call: Call, proceed: Proceed) -> CallToolResult:
+        if call.read_only:
+            return await proceed(call)
+        answer = ask(call)
+        if inspect.isawaitable(answer):
+            answer = await answer
+        if answer is True:
+            return await proceed(call)
+        reason = answer if isinstance(answer, str) and answer else "the user did not allow it"
+        return refusal(f"{call.full_name} was not called: {reason}")
+
+    return approval

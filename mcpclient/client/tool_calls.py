@@ -1,0 +1,50 @@
+"""A tool call before it becomes a request: what it is, and what stands around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..protocol.types import CallToolResult, Tool
+from .around import Around, Call, Proceed, surrounded
+from .link.requests import Requests
+
+__all__ = ["ToolCalls"]
+
+
+class ToolCalls(Requests):
+    """What `Tools.call_tool` and `Tasks.call_tool_task` have in common."""
+
+    _known_tools: Mapping[str, Tool]
+
+    def _full_name(self, name: str) -> str:
+        """Return the name by which the caller knows a tool of this server."""
+        return name
+
+    async def _call_through(
+        self,
+        hooks: Sequence[Around],
+        make: Proceed,
+        name: str,
+        arguments: Mapping[str, Any] | None,
+        meta: Mapping[str, Any] | None,
+        headers: Mapping[str, str] | None,
+        trace: object = None,
+    ) -> CallToolResult:
+        """Make a call with ``hooks`` around it, the first of them outermost."""
+        connection = self._connection
+        agreement = connection.agreement
+        call = Call(
+            server=connection.name,
+            name=name,
+            full_name=self._full_name(name),
+            arguments=arguments or {},
+            meta=meta or {},
+            headers=headers or {},
+            tool=self._known_tools.get(name),
+            trusted=connection.options.trusted,
+            protocol_version=agreement.era.version if agreement is not None else None,
+            transport=connection.session.transport.name if connection.is_open else None,
+            trace=trace,
+        )
+        return await surrounded(hooks, make)(call)

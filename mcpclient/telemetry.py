@@ -1,0 +1,115 @@
+"""OpenTelemetry spans around tool calls, where its API package is installed.
+
+Source: the semantic conventions for MCP of OpenTelemetry's GenAI group ("Client" spans, and
+"Context propagation" through ``params._meta``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, Protocol
+
+from .client.around import Around, Call, Proceed
+from .errors import CallTimeout, HttpError, PeerError
+from .framing.logs import logger_for
+from .protocol.types import CallToolResult
+
+__all__ = ["opentelemetry"]
+
+logger = logger_for("mcpclient.client")
+
+# What the conventions call the transports; an in-memory one has no name there.
+_NETWORK = {
+    "stdio": {"network.transport": "pipe"},
+    "http": {"network.transport": "tcp", "network.protocol.name": "http"},
+    "sse": {"network.transport": "tcp", "network.protocol.name": "http"},
+    "ws": {"network.transport": "tcp", "network.protocol.name": "websocket"},
+    "socket": {"network.transport": "tcp"},
+}
+
+
+class TracerProvider(Protocol):
+    """What makes tracers: OpenTelemetry's own, or one of the same form."""
+
+    def get_tracer(self, instrumenting_module_name: str, /) -> Any:
+        """Return a tracer."""
+
+
+def opentelemetry(tracer_provider: TracerProvider | None = None) -> Around:
+    """Return an around-hook that makes a client span of each tool call.
+
+    The span is the current one while the call is made, and its context travels to the server in
+    ``_meta`` (``traceparent``, and what else the global propagator writes), so that the server's
+    spans become its children. Put the hook first, to have other hooks inside of the span.
+    Arguments and results are not recorded.
+
+    ``tracer_provider``: by default the global one. Without the package ``opentelemetry-api`` the
+    hook passes calls on as they are, and a warning is logged.
+    """
+    try:
+        trace = import_module("opentelemetry.trace")
+        propagate = import_module("opentelemetry.propagate")
+    except ImportError:
+        logger.warning("opentelemetry-api is not installed: tool calls have no spans")
+        return _pass_on
+    tracer = (tracer_provider or trace).get_tracer("mcpclient")
+
+    async def around(call: Call, proceed: Proceed) -> CallToolResult:
+        with tracer.start_as_current_span(
+            f"{call.method} {call.name}",
+            kind=trace.SpanKind.CLIENT,
+            attributes=_attributes(call),
+            record_exception=False,
+            set_status_on_exception=False,
+        ) as span:
+            try:
+                result = await proceed(_with_context(call, propagate))
+            except Exception as error:
+                span.record_exception(error)
+                _fail(span, trace, _type_of(error), str(getattr(error, "message", error)))
+                if isinstance(error, PeerError):
+                    span.set_attribute("rpc.response.status_code", str(error.code))
+                raise
+            if result.is_error:
+                _fail(span, trace, "tool_error", "")
+            return result
+
+    return around
+
+
+async def _pass_on(call: Call, proceed: Proceed) -> CallToolResult:
+    return await proceed(call)
+
+
+def _attributes(call: Call) -> dict[str, Any]:
+    attributes = {
+        "mcp.method.name": call.method,
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": call.name,
+        "mcpclient.server": call.server,
+        **_NETWORK.get(call.transport or "", {}),
+    }
+    if call.protocol_version is not None:
+        attributes["mcp.protocol.version"] = call.protocol_version
+    return attributes
+
+
+def _with_context(call: Call, propagate: Any) -> Call:
+    carrier: dict[str, str] = {}
+    propagate.inject(carrier)
+    return replace(call, meta={**call.meta, **carrier})
+
+
+def _type_of(error: Exception) -> str:
+    """Return what ``error.type`` says: a code where there is one, else the kind of failure."""
+    if isinstance(error, PeerError):
+        return str(error.code)
+    if isinstance(error, HttpError):
+        return str(error.status)
+    return "timeout" if isinstance(error, CallTimeout) else type(error).__qualname__
+
+
+def _fail(span: Any, trace: Any, kind: str, description: str) -> None:
+    span.set_attribute("error.type", kind)
+    span.set_status(trace.StatusCode.ERROR, description or None)

@@ -1,0 +1,257 @@
+"""Functions around a call: F-API-23."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import mcpclient
+from mcpclient.client.around import Call, Proceed, ask_unless_read_only, refusal, surrounded
+from mcpclient.errors import PeerError, ToolError, UsageError
+from mcpclient.protocol.types import CallToolResult, Tool
+from tests.client.scripted_server import ScriptedServer
+from tests.support.virtual_time import run
+
+CALL = Call("demo", "echo", "demo__echo", {"text": "hi"})
+
+
+def tool(**annotations: bool) -> Tool:
+    return Tool({"name": "echo", "annotations": annotations})
+
+
+def echo(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": repr(params["arguments"])}]}
+
+
+async def make(call: Call) -> CallToolResult:
+    return CallToolResult(echo({"arguments": call.arguments}))
+
+
+def outcome(hooks: list[Any], call: Call) -> CallToolResult:
+    async def main() -> CallToolResult:
+        return await surrounded(hooks, make)(call)
+
+    return run(main())
+
+
+def naming(name: str, order: list[str]) -> Any:
+    async def around(call: Call, proceed: Proceed) -> CallToolResult:
+        order.append(name)
+        try:
+            return await proceed(call)
+        finally:
+            order.append(f"/{name}")
+
+    return around
+
+
+def test_the_first_is_outermost() -> None:
+    """F-API-23: like decorators, from the outside in and back."""
+    order: list[str] = []
+    result = outcome([naming("a", order), naming("b", order)], CALL)
+    assert result.text == "{'text': 'hi'}"
+    assert order == ["a", "b", "/b", "/a"]
+
+
+def test_nothing_around_is_the_call_itself() -> None:
+    assert surrounded([], make) is make
+
+
+def test_a_hook_changes_what_is_sent() -> None:
+    """F-API-23: arguments, metadata and headers are the hook's to change."""
+
+    async def around(call: Call, proceed: Proceed) -> CallToolResult:
+        return await proceed(replace(call, arguments={"text": "bye"}))
+
+    assert outcome([around], CALL).text == "{'text': 'bye'}"
+
+
+@pytest.mark.parametrize(
+    ("returned", "named"), [(None, "NoneType"), ("text", "str"), ({"content": []}, "dict")]
+)
+def test_a_hook_returns_a_result(returned: Any, named: str) -> None:
+    """F-API-23: a forgotten return is said in words, and so is a plain function."""
+
+    async def around(call: Call, proceed: Proceed) -> Any:
+        return returned
+
+    def plain(call: Call, proceed: Proceed) -> Any:
+        return returned
+
+    for hook in (around, plain):
+        with pytest.raises(UsageError, match=rf"returned {named}, not a CallToolResult: return"):
+            outcome([hook], CALL)
+
+
+def test_a_refusal_is_a_result_for_the_model() -> None:
+    """F-API-23: it reads the reason as the tool's answer, and nobody has to catch anything."""
+    result = refusal("the user said no")
+    assert result.is_error
+    assert result.text == "the user said no"
+
+
+# Approval
+
+
+@pytest.mark.parametrize(
+    ("trusted", "annotations", "asks"),
+    [
+        (True, {"readOnlyHint": True}, False),
+        (True, {"readOnlyHint": False}, True),
+        (True, {}, True),
+        (False, {"readOnlyHint": True}, True),
+    ],
+)
+def test_approval_is_asked_for_what_is_not_read_only(
+    trusted: bool, annotations: dict[str, bool], asks: bool
+) -> None:
+    """F-API-23: and a server that is not trusted cannot say so of itself."""
+    asked: list[str] = []
+
+    def ask(call: Call) -> bool:
+        asked.append(call.full_name)
+        return True
+
+    call = replace(CALL, trusted=trusted, tool=tool(**annotations))
+    assert not outcome([ask_unless_read_only(ask)], call).is_error
+    assert asked == (["demo__echo"] if asks else [])
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (False, "demo__echo was not called: the user did not allow it"),
+        ("", "demo__echo was not called: the user did not allow it"),
+        (None, "demo__echo was not called: the user did not allow it"),
+        ("not on Sundays", "demo__echo was not called: not on Sundays"),
+    ],
+)
+def test_what_is_not_allowed_is_refused(answer: Any, text: str) -> None:
+    """F-API-23: only True allows; a text is the reason that the model reads."""
+
+    async def ask(call: Call) -> Any:
+        return answer
+
+    for around in (ask_unless_read_only(ask), ask_unless_read_only(lambda call: answer)):
+        result = outcome([around], CALL)
+        assert (result.is_error, result.text) == (True, text)
+
+
+def test_what_a_tool_may_do() -> None:
+    """The defaults of the specification: not read-only, and destructive."""
+    assert not CALL.read_only and CALL.destructive
+    assert replace(CALL, trusted=True).destructive  # nobody knows the tool
+    harmless = replace(CALL, trusted=True, tool=tool(destructiveHint=False))
+    assert not harmless.destructive and not harmless.read_only
+    assert replace(harmless, trusted=False).destructive
+
+
+# In a client
+
+
+def serve(**answers: Any) -> ScriptedServer:
+    tools = [{"name": "echo", "inputSchema": {}, "annotations": {"readOnlyHint": True}}]
+    capabilities: dict[str, Any] = {"tools": {}}
+    return ScriptedServer(
+        {"tools/call": echo, "tools/list": {"tools": tools}, **answers}, capabilities=capabilities
+    )
+
+
+def test_a_client_runs_its_hooks_inside_those_of_the_call() -> None:
+    """F-API-23: and they know what is called, where, and over what."""
+    order: list[str] = []
+    seen: list[Call] = []
+
+    async def note(call: Call, proceed: Proceed) -> CallToolResult:
+        seen.append(call)
+        return await proceed(call)
+
+    async def main() -> None:
+        server = serve()
+        async with server.client(around=[naming("client", order), note], name="demo") as client:
+            await client.list_tools()
+            await client.call_tool(
+                "echo", {"a": 1}, around=[naming("call", order)], meta={"m": 1}, trace="trace"
+            )
+        assert server.sent("tools/call")[0]["arguments"] == {"a": 1}
+        assert server.sent("tools/call")[0]["_meta"]["m"] == 1
+
+    run(main())
+    assert order == ["call", "client", "/client", "/call"]
+    (call,) = seen
+    assert (call.server, call.name, call.full_name, call.method) == (
+        *("demo", "echo", "echo"),
+        "tools/call",
+    )
+    assert (call.protocol_version, call.transport) == ("2026-07-28", "in-process")
+    assert call.tool is not None and call.tool.read_only and not call.read_only
+    assert (call.meta, call.trace, call.headers) == ({"m": 1}, "trace", {})
+
+
+def test_a_refused_call_never_leaves() -> None:
+    """F-API-23: the result says why; with ``raise_on_error`` it is the tool's failure."""
+
+    async def refuse(call: Call, proceed: Proceed) -> CallToolResult:
+        return mcpclient.refusal("no")
+
+    async def main() -> None:
+        server = serve()
+        async with server.client(around=[refuse]) as client:
+            assert (await client.call_tool("echo")).text == "no"
+            with pytest.raises(ToolError, match="no"):
+                await client.call_tool("echo", raise_on_error=True)
+        assert not server.sent("tools/call")
+
+    run(main())
+
+
+def test_time_in_a_hook_counts_in_no_timeout() -> None:
+    """F-API-23: a user may think for an hour about a call that has a second."""
+
+    async def think(call: Call, proceed: Proceed) -> CallToolResult:
+        await asyncio.sleep(3600)
+        return await proceed(call)
+
+    async def main() -> None:
+        async with serve().client(around=[think]) as client:
+            assert not (await client.call_tool("echo", timeout=1, max_timeout=1)).is_error
+
+    run(main())
+
+
+def test_repeats_lie_below() -> None:
+    """F-API-23: input that the server asks for makes more requests, and one call of a hook."""
+    order: list[str] = []
+    rounds = iter([{"resultType": "input_required", "requestState": "s"}, echo({"arguments": {}})])
+
+    async def main() -> None:
+        server = serve(**{"tools/call": lambda params: next(rounds)})
+        async with server.client(around=[naming("once", order)]) as client:
+            await client.call_tool("echo")
+        assert len(server.sent("tools/call")) == 2
+
+    run(main())
+    assert order == ["once", "/once"]
+
+
+def test_what_a_hook_and_the_server_raise_reaches_the_caller() -> None:
+    """F-API-23"""
+
+    async def fail(call: Call, proceed: Proceed) -> CallToolResult:
+        raise LookupError("mine")
+
+    async def main() -> None:
+        order: list[str] = []
+        server = ScriptedServer()
+        async with server.client(around=[naming("a", order)]) as client:
+            with pytest.raises(PeerError):
+                await client.call_tool("echo")
+            with pytest.raises(LookupError, match="mine"):
+                await client.call_tool("echo", around=[fail])
+        assert order == ["a", "/a"]
+
+    run(main())
