@@ -1,0 +1,66 @@
+"""Names that model APIs accept, made from names as servers give them, and the way back.
+
+A name that is fit stays. Of another, characters that are not allowed become ``_``, and one that is
+too long is cut; its place is then taken by a digest, so that the same name always gives the same
+result, whatever else is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Iterable
+
+__all__ = ["NameRule", "fit_names"]
+
+_DIGEST = 8
+
+
+class NameRule:
+    """Which names an API takes: at most ``longest`` of the characters ``allowed``.
+
+    ``allowed`` is the inside of a class in a regular expression; ``first``, where it is given, is
+    that of the first character.
+    """
+
+    def __init__(self, allowed: str, longest: int, first: str | None = None) -> None:
+        self._fit = re.compile(f"(?=[{first or allowed}])[{allowed}]{{1,{longest}}}")
+        self._unfit = re.compile(f"[^{allowed}]")
+        self._longest = longest
+
+    def admits(self, name: str) -> bool:
+        """Whether the name can stay as it is."""
+        return self._fit.fullmatch(name) is not None
+
+    def fitted(self, name: str, taken: Collection[str]) -> str:
+        """Return a name that is admitted and not in ``taken``; ``name`` itself where possible."""
+        if self.admits(name) and name not in taken:
+            return name
+        clean = self._unfit.sub("_", name) or "_"
+        if not self.admits(clean[0]):
+            clean = "_" + clean
+        if clean not in taken and len(clean) <= self._longest:
+            return clean
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+        result, count = self._ending(clean, f"_{digest[:_DIGEST]}"), 1
+        while result in taken:
+            count += 1
+            result = self._ending(clean, f"_{digest[:_DIGEST]}_{count}")
+        return result
+
+    def _ending(self, name: str, end: str) -> str:
+        return name[: self._longest - len(end)] + end
+
+
+def fit_names(names: Iterable[str], rule: NameRule) -> dict[str, str]:
+    """Return every name with the one to use in its place, all different.
+
+    Names that are fit come first: no other may take one of theirs.
+    """
+    listed = list(dict.fromkeys(names))
+    fitted = {name: name for name in listed if rule.admits(name)}
+    taken = set(fitted)
+    for name in sorted(set(listed) - taken):
+        fitted[name] = rule.fitted(name, taken)
+        taken.add(fitted[name])
+    return {name: fitted[name] for name in listed}

@@ -1,0 +1,165 @@
+"""A tool's input schema as servers write it, made into one that every model API can start from.
+
+The result is of dialect 2020-12 and valid, describes an object, has ``properties``, refers only to
+its own parts by JSON pointers, and has no boolean where an API wants an object. What cannot be kept
+is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..protocol.schema import SchemaError, compile_schema
+from ..protocol.schema.bounds import SchemaLimits
+from ..protocol.schema.dialects import DRAFT_2020_12, subschemas
+from ..protocol.schema.references import Position, Registry
+from ..protocol.schema.uris import join_pointer, pointer_tokens
+from ..protocol.types import Tool
+from .modern_schema import modern_schema
+from .pointers import reference_to, with_root_kept_apart
+from .widening import JsonSchema, Rewritten, widened
+
+__all__ = ["normal_schema"]
+
+# How many parts that cannot be used are taken out, before the schema as a whole is.
+_MOST_REPAIRS = 50
+_IDENTIFYING = ("$id", "$anchor", "$dynamicAnchor", "$vocabulary")
+# Where a boolean is what people write, and every API takes it.
+_TAKES_BOOLEAN = frozenset({"additionalProperties", "unevaluatedProperties", "unevaluatedItems"})
+
+
+def normal_schema(tool: Tool) -> tuple[JsonSchema, list[str]]:
+    """Return the normal form of a tool's input schema, and what was changed in meaning.
+
+    The original is not touched.
+    """
+    notes: list[str] = []
+    written = tool.raw.get("inputSchema", {})
+    if not isinstance(written, (dict, bool)):
+        notes.append("its schema is not an object; it takes any arguments")
+        written = {}
+    try:
+        modern = modern_schema(written, notes)
+        valid = _valid(modern, notes)
+        local = widened(valid, _Localizing(valid, notes).change).schema
+    except RecursionError:
+        notes.append("its schema is nested too deeply; it takes any arguments")
+        local = {}
+    return _of_an_object(local, notes), notes
+
+
+def _of_an_object(schema: JsonSchema, notes: list[str]) -> JsonSchema:
+    kinds = schema.get("type", "object")
+    if kinds != "object" and not (isinstance(kinds, list) and "object" in kinds):
+        notes.append(f"its schema is for {kinds!r}, but arguments are always an object")
+        schema = {key: value for key, value in schema.items() if key == "description"}
+    if schema.get("type") != "object":  # what else refers to the root may be no object
+        schema = with_root_kept_apart(schema, ("type",))
+    return {**schema, "type": "object", "properties": schema.get("properties", {})}
+
+
+def _valid(schema: JsonSchema, notes: list[str]) -> JsonSchema:
+    """Take out what breaks the rules of JSON Schema, one part after the other."""
+    for _ in range(_MOST_REPAIRS):
+        try:
+            compile_schema(schema)
+        except SchemaError as error:
+            tokens = _tokens(error.location)
+            notes.append(f"at {join_pointer(tokens) or 'the root'}: {error.fault}; left out")
+            schema = _without(schema, tokens)
+        else:
+            return schema
+    notes.append("too much of its schema is broken; it takes any arguments")
+    return {}
+
+
+def _tokens(location: str) -> tuple[str, ...]:
+    pointer = location.partition("#")[2]
+    return tuple(pointer_tokens(pointer)) if pointer else ()
+
+
+def _without(schema: JsonSchema, tokens: tuple[str, ...]) -> JsonSchema:
+    """Leave out a keyword; of a whole subschema its references, else all but its texts."""
+    if not tokens:
+        references = ("$id", "$ref", "$dynamicRef")
+        if any(keyword in schema for keyword in references):
+            return {key: value for key, value in schema.items() if key not in references}
+        return {key: schema[key] for key in ("title", "description") if key in schema}
+    first = tokens[0]
+    changed: Any = schema.copy()
+    for place, inner in subschemas(schema, DRAFT_2020_12):
+        if tuple(tokens[: len(place)]) == place and isinstance(inner, dict):
+            repaired = _without(inner, tokens[len(place) :])
+            if len(place) == 1:
+                changed[first] = repaired
+            else:
+                changed[first] = changed[first].copy()
+                changed[first][int(place[1]) if isinstance(changed[first], list) else place[1]] = (
+                    repaired
+                )
+            return changed  # type: ignore[no-any-return]
+    changed.pop(first, None)
+    return changed  # type: ignore[no-any-return]
+
+
+class _Localizing:
+    """Turns every reference into a JSON pointer, so that no identifier is needed any more."""
+
+    def __init__(self, schema: JsonSchema, notes: list[str]) -> None:
+        self._notes = notes
+        self._registry = Registry({}, SchemaLimits())
+        root = self._registry.add_document("", schema)
+        self._positions = dict(_positions(root, ()))
+
+    def change(self, schema: JsonSchema, path: tuple[str, ...]) -> Rewritten:
+        result = {key: value for key, value in schema.items() if key not in _IDENTIFYING}
+        exact = True
+        for keyword in ("$ref", "$dynamicRef"):
+            if keyword in result:
+                target = self._target(str(result.pop(keyword)), keyword, path)
+                if target is not None and "$ref" not in result:
+                    result["$ref"] = target
+                else:
+                    exact = False
+        return Rewritten(_without_booleans(result), exact)
+
+    def _target(self, reference: str, keyword: str, path: tuple[str, ...]) -> str | None:
+        position = self._positions.get(path)
+        if position is None:  # below what only a reference makes a schema
+            return reference if reference.startswith("#/") else None
+        target = self._registry.resolve(reference, position)
+        anchors = [name for name, _ in self._registry.dynamic_anchors]
+        is_static = keyword == "$ref" or anchors.count(reference.lstrip("#")) == 1
+        if is_static and not target.location.partition("#")[0]:
+            return reference_to(_tokens(target.location))
+        note = f"at {join_pointer(path) or 'the root'}: the reference {reference!r} was left out"
+        if note not in self._notes:
+            self._notes.append(note)
+        return None
+
+
+def _positions(
+    position: Position, tokens: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], Position]]:
+    yield tokens, position
+    for inner, child in position.children.items():
+        yield from _positions(child, tokens + inner)
+
+
+def _without_booleans(schema: JsonSchema) -> JsonSchema:
+    result = schema
+    for tokens, value in subschemas(schema, DRAFT_2020_12):
+        if not isinstance(value, bool) or tokens[0] in _TAKES_BOOLEAN:
+            continue
+        result = dict(schema) if result is schema else result
+        keyword, *inner = tokens
+        written: JsonSchema = {} if value else {"not": {}}
+        if not inner:
+            result[keyword] = written
+            continue
+        if result[keyword] is schema[keyword]:
+            result[keyword] = schema[keyword].copy()
+        container = result[keyword]
+        container[int(inner[0]) if isinstance(container, list) else inner[0]] = written
+    return result

@@ -1,0 +1,211 @@
+"""Whether a schema fits the strict mode of OpenAI's APIs, and how it reads there.
+
+Strict mode guarantees arguments that fit the schema, and takes little of JSON Schema: every
+property is required, nothing else may be there, and an optional property is one that may be null.
+Those nulls are taken out again before the server sees them: see `without_nulls`.
+
+Sources: "Structured model outputs, Supported schemas" of OpenAI's documentation, and
+``openai/lib/_pydantic.py`` of openai 3.54.0, which makes such schemas from models.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..protocol.schema.uris import join_pointer
+from .pointers import target_of
+from .widening import JsonSchema
+
+__all__ = ["strict_schema", "without_nulls"]
+
+_TAKEN = frozenset(
+    {"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf"}
+    | {"$ref", "$defs", "definitions", "title", "description", "pattern", "format", "multipleOf"}
+    | {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems"}
+    | {"minLength", "maxLength"}
+)
+_ANNOTATIONS = frozenset(
+    {"default", "examples", "deprecated", "readOnly", "writeOnly", "$comment", "title"}
+)
+_FORMATS = frozenset(
+    {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
+)
+_MOST_PROPERTIES = 5_000
+_MOST_LEVELS = 10
+_MOST_ENUM_VALUES = 1_000
+_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
+_NULL = {"type": "null"}
+
+
+def strict_schema(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
+    """Return a schema for strict mode, and why it cannot be had: with a reason, do not use it.
+
+    ``schema`` is in normal form and has no combinations at its root. It is not touched.
+    """
+    making = _Strict()
+    result = making.schema(schema, (), 0)
+    if making.properties > _MOST_PROPERTIES:
+        making.reasons.append(f"it has over {_MOST_PROPERTIES} properties")
+    if making.enum_values > _MOST_ENUM_VALUES:
+        making.reasons.append(f"it has over {_MOST_ENUM_VALUES} values in enums")
+    return result, list(dict.fromkeys(making.reasons))
+
+
+class _Strict:
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+        self.properties = 0
+        self.enum_values = 0
+
+    def schema(self, schema: JsonSchema, path: tuple[str, ...], level: int) -> JsonSchema:
+        """Convert one schema. ``level``: how many objects and arrays it stands in."""
+        schema = _with_single_member_merged(schema)
+        if level > _MOST_LEVELS:
+            self._refuse(path, f"over {_MOST_LEVELS} levels deep")
+            return schema
+        result = {key: value for key, value in schema.items() if key not in _ANNOTATIONS}
+        for keyword in result.keys() - _TAKEN:
+            self._refuse(path, f"{keyword} is not taken")
+        if result.get("format", "date") not in _FORMATS:
+            self._refuse(path, f"the format {result['format']} is not taken")
+        self._type(result, path)
+        for keyword in ("$defs", "definitions"):
+            if keyword in result:
+                result[keyword] = {
+                    name: self.schema(inner, (*path, keyword, name), 0)
+                    for name, inner in result[keyword].items()
+                }
+        if "anyOf" in result:
+            result["anyOf"] = [
+                self.schema(inner, (*path, "anyOf", str(index)), level)
+                for index, inner in enumerate(result["anyOf"])
+            ]
+        if "$ref" in result and len(result) > 1:
+            return {"anyOf": [{"$ref": result.pop("$ref")}], **result}
+        return self._container(result, path, level)
+
+    def _type(self, result: JsonSchema, path: tuple[str, ...]) -> None:
+        values = result.get("enum", [result["const"]] if "const" in result else [])
+        self.enum_values += len(values)
+        if "type" not in result and values:
+            kinds = list(dict.fromkeys(_TYPES.get(type(value), "object") for value in values))
+            result["type"] = kinds[0] if len(kinds) == 1 else kinds
+        if not result.keys() & {"type", "anyOf", "$ref"}:
+            self._refuse(path, "takes anything")
+
+    def _container(self, result: JsonSchema, path: tuple[str, ...], level: int) -> JsonSchema:
+        kinds = result.get("type")
+        kinds = kinds if isinstance(kinds, list) else [kinds]
+        if "object" in kinds:
+            self._object(result, path, level)
+        elif "properties" in result:
+            self._refuse(path, "has properties without being an object")
+        if "array" in kinds:
+            if isinstance(result.get("items"), dict):
+                result["items"] = self.schema(result["items"], (*path, "items"), level + 1)
+            else:
+                self._refuse(path, "an array of anything")
+        return result
+
+    def _object(self, result: JsonSchema, path: tuple[str, ...], level: int) -> None:
+        if result.get("additionalProperties", False) is not False:
+            self._refuse(path, "takes properties that are not listed")
+        properties = result.get("properties", {})
+        if path and not properties and "additionalProperties" not in result:
+            self._refuse(path, "an object of anything")
+        self.properties += len(properties)
+        required = result.get("required", [])
+        for name in set(required) - set(properties):
+            self._refuse(path, f"requires {name!r}, which it does not describe")
+        converted = {}
+        for name, inner in properties.items():
+            strict = self.schema(inner, (*path, "properties", name), level + 1)
+            converted[name] = strict if name in required else _nullable(strict)
+        result["properties"] = converted
+        result["required"] = list(converted)
+        result["additionalProperties"] = False
+
+    def _refuse(self, path: tuple[str, ...], reason: str) -> None:
+        self.reasons.append(f"at {join_pointer(path) or 'the root'}: {reason}")
+
+
+def _with_single_member_merged(schema: JsonSchema) -> JsonSchema:
+    """Read ``{"allOf": [X], "description": …}``, as many libraries write it, as X described."""
+    members = schema.get("allOf")
+    if not isinstance(members, list) or len(members) != 1 or not isinstance(members[0], dict):
+        return schema
+    beside = {key: value for key, value in schema.items() if key != "allOf"}
+    return {**members[0], **beside} if beside.keys() <= {*_ANNOTATIONS, "description"} else schema
+
+
+def _nullable(schema: JsonSchema) -> JsonSchema:
+    if "type" not in schema:
+        described = {key: schema[key] for key in ("description",) if key in schema}
+        branches = schema.get("anyOf", [schema])
+        if _NULL in branches:
+            return schema
+        rest = {key: value for key, value in schema.items() if key == "anyOf"}
+        return {**described, "anyOf": [*branches, _NULL]} if rest or "$ref" in schema else schema
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if "null" in kinds and None in schema.get("enum", [None]) and "const" not in schema:
+        return schema
+    result = {**schema, "type": [*(kind for kind in kinds if kind != "null"), "null"]}
+    if "const" in result:
+        result["enum"] = [result.pop("const")]
+    if "enum" in result and None not in result["enum"]:
+        result["enum"] = [*result["enum"], None]
+    return result
+
+
+def without_nulls(value: Any, schema: object, root: JsonSchema) -> Any:
+    """Leave out the nulls that stand for optional properties, which were not sent.
+
+    ``schema`` is what the strict one was made of, in the document ``root``. A null that the schema
+    itself takes stays.
+    """
+    options = list(_options(schema, root))
+    if isinstance(value, list):
+        items = [option["items"] for option in options if isinstance(option.get("items"), dict)]
+        inner = {"anyOf": items} if len(items) > 1 else (items or [{}])[0]
+        return [without_nulls(item, inner, root) for item in value]
+    if not isinstance(value, dict):
+        return value
+    result = {}
+    for name, item in value.items():
+        declaring = [option for option in options if name in option.get("properties", {})]
+        schemas = [option["properties"][name] for option in declaring]
+        if item is None and declaring and not _wants_null(name, declaring, schemas, root):
+            continue
+        inner = {"anyOf": schemas} if len(schemas) > 1 else (schemas or [{}])[0]
+        result[name] = without_nulls(item, inner, root)
+    return result
+
+
+def _wants_null(
+    name: str, declaring: list[JsonSchema], schemas: list[Any], root: JsonSchema
+) -> bool:
+    if any(name in option.get("required", []) for option in declaring):
+        return True
+    return any(_takes_null(option) for schema in schemas for option in _options(schema, root))
+
+
+def _takes_null(schema: JsonSchema) -> bool:
+    if "enum" in schema or "const" in schema:
+        return None in schema.get("enum", [schema.get("const", "")])
+    kinds = schema.get("type")
+    return kinds is None or kinds == "null" or (isinstance(kinds, list) and "null" in kinds)
+
+
+def _options(schema: object, root: JsonSchema, opened: tuple[str, ...] = ()) -> list[JsonSchema]:
+    """The schemas without references and alternatives that a schema offers."""
+    if not isinstance(schema, dict):
+        return []
+    schema = _with_single_member_merged(schema)
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        if reference in opened:
+            return []
+        return _options(target_of(reference, root), root, (*opened, reference))
+    if "anyOf" in schema:
+        return [found for branch in schema["anyOf"] for found in _options(branch, root, opened)]
+    return [schema]

@@ -1,0 +1,159 @@
+"""The content of results and prompts as parts that every model API has: text and media."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Union
+
+from ..errors import McpError
+from ..protocol.types import (
+    AudioContent,
+    CallToolResult,
+    Content,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+)
+from .clean_text import without_surrogates
+from .limits import Limits, limited, token_warning
+from .media import Media, MediaRules, media_type_of
+
+__all__ = ["Outcome", "Part", "Prepared", "parts_of", "prepared", "text_of"]
+
+Part = Union[str, Media]
+Outcome = Union[CallToolResult, BaseException]
+"""What came of a call: its result, or why there is none."""
+
+_NOTHING = "[no output]"
+# Media types that are text, whatever the first part of their name says.
+_TEXT_TYPES = ("application/json", "application/xml", "application/yaml", "image/svg+xml")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a model gets of a result: at least one part, and whether the call failed."""
+
+    parts: list[Part]
+    is_error: bool
+
+    @property
+    def text(self) -> str:
+        """The text parts, joined by line ends."""
+        return "\n".join(part for part in self.parts if isinstance(part, str))
+
+    @property
+    def media(self) -> list[Media]:
+        """The parts that are not text."""
+        return [part for part in self.parts if isinstance(part, Media)]
+
+
+def prepared(outcome: Outcome, limits: Limits, rules: MediaRules) -> Prepared:
+    """Bring the result of a call within the limits and what an API takes.
+
+    A text of many tokens is noted in the result's ``warnings``.
+    """
+    if isinstance(outcome, BaseException):
+        return Prepared([limited(text_of(outcome), limits)], True)
+    parts = _with_structured(outcome, parts_of(outcome.content, limits.unknown == "keep"))
+    parts = _admitted(parts, rules, limits.max_image_bytes)
+    text = "\n".join(part for part in parts if isinstance(part, str))
+    warning = token_warning(text)
+    if warning is not None and warning not in outcome.warnings:
+        outcome.warnings.append(warning)
+    if len(text) > limits.max_chars:
+        parts = [limited(text, limits), *(part for part in parts if isinstance(part, Media))]
+    return Prepared(_joined(parts) or [_NOTHING], outcome.is_error)
+
+
+def text_of(error: BaseException) -> str:
+    """Say what went wrong, for a model. Of an error that is not this library's, only its type."""
+    return without_surrogates(str(error)) if isinstance(error, McpError) else type(error).__name__
+
+
+def parts_of(blocks: Iterable[Content], keep_unknown: bool = True) -> list[Part]:
+    """Return content as parts, in order."""
+    return [part for block in blocks for part in _parts_of_block(block, keep_unknown)]
+
+
+def _parts_of_block(block: Content, keep_unknown: bool) -> list[Part]:
+    if isinstance(block, TextContent):
+        return [without_surrogates(block.text)]
+    if isinstance(block, (ImageContent, AudioContent)):
+        return [_media(block.data, block.mime_type)]
+    if isinstance(block, ResourceLink):
+        return [without_surrogates(f"[resource {block.uri}]")]
+    if isinstance(block, EmbeddedResource):
+        resource = block.resource
+        if resource.text is not None:
+            return [without_surrogates(resource.text)]
+        if resource.blob is None:
+            return [without_surrogates(f"[resource {resource.uri}]")]
+        return [_media(resource.data, resource.mime_type or "", resource.uri)]
+    return [_json(block.raw)] if keep_unknown else []
+
+
+def _media(data: bytes, said: str, name: str = "") -> Part:
+    media_type = media_type_of(data, said)
+    if media_type.startswith("text/") or media_type in _TEXT_TYPES:
+        return data.decode("utf-8", "replace")
+    return Media(media_type, data, without_surrogates(name))
+
+
+def _json(value: Any) -> str:
+    try:
+        text: str = without_surrogates(json.dumps(value, ensure_ascii=False))
+    except RecursionError:
+        return "[content that is nested too deeply]"
+    return text
+
+
+def _with_structured(result: CallToolResult, parts: list[Part]) -> list[Part]:
+    """Add structured content, unless the text says the same, as the specification recommends."""
+    structured = result.structured
+    if structured is None:
+        return parts
+    texts = [part for part in parts if isinstance(part, str)]
+    values = [structured]
+    if isinstance(structured, dict) and list(structured) == ["result"]:
+        values.append(structured["result"])
+    return parts if any(_says(texts, value) for value in values) else [*parts, _json(structured)]
+
+
+def _says(texts: Sequence[str], value: object) -> bool:
+    items = value if isinstance(value, list) and len(value) == len(texts) else []
+    if items and all(_says([text], item) for text, item in zip(texts, items)):
+        return True
+    return any(text == value or _parsed(text) == value for text in texts)
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _admitted(parts: Iterable[Part], rules: MediaRules, most_image_bytes: int) -> list[Part]:
+    """Put a note in the place of what the API does not take."""
+    admitted: list[Part] = []
+    for part in parts:
+        refusal = None if isinstance(part, str) else rules.refusal(part, most_image_bytes)
+        admitted.append(part if refusal is None else f"[{refusal}]")
+    return admitted
+
+
+def _joined(parts: Iterable[Part]) -> list[Part]:
+    """Join neighbouring texts, and leave out those with nothing to see, which some APIs refuse."""
+    joined: list[Part] = []
+    for part in parts:
+        if isinstance(part, str) and not part.strip():
+            continue
+        last = joined[-1] if joined else None
+        if isinstance(part, str) and isinstance(last, str):
+            joined[-1] = f"{last}\n{part}"
+        else:
+            joined.append(part)
+    return joined

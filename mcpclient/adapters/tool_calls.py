@@ -1,0 +1,145 @@
+"""The calls in a model's answer, read without ever losing one to another's fault.
+
+What a model gets wrong, such as arguments that are no JSON, is no exception: the call then has a
+``problem``, which the model is told as the result.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ..errors import UsageError
+from ..protocol.types import Tool
+from .definitions import Binding, ToolDefinitions
+
+__all__ = ["RawCall", "ToolCall", "first_present", "plain", "read_calls", "unreadable"]
+
+_SHOWN_NAMES = 3
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A call that a model asks for.
+
+    ``id``: the provider's, empty where it gave none. ``name`` and ``arguments``: for `call_tool`.
+    ``problem``: why it cannot be made, as text for the model; None when it can. ``called_as``: the
+    name by which the model knows the tool. ``tool``: None where the tools were not handed over, or
+    have none of this name.
+    """
+
+    id: str
+    name: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    problem: str | None = None
+    called_as: str = ""
+    tool: Tool | None = None
+
+    def as_tool_use(self) -> dict[str, Any]:
+        """Return the call as content of a sampling answer. Raises `ValueError` for a problem."""
+        if self.problem is not None:
+            raise ValueError(self.problem)
+        return {"type": "tool_use", "id": self.id, "name": self.name, "input": self.arguments}
+
+
+class RawCall(NamedTuple):
+    """A call as it stands in a response; nothing has been checked."""
+
+    id: object
+    name: object
+    arguments: object
+
+
+def read_calls(found: Iterable[RawCall], tools: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
+    """Make sense of calls, in order. ``tools``: what a provider's ``tools`` function returned.
+
+    With a plain list, names are taken as they come and arguments are not translated.
+    """
+    bindings = tools.bindings if isinstance(tools, ToolDefinitions) else None
+    calls: list[ToolCall] = []
+    for raw in found:
+        call = _read(raw, bindings)
+        if call.id and any(call.id == other.id for other in calls):
+            problem = f"Two calls have the id {call.id}; only the first was made. Call again."
+            call = ToolCall(call.id, call.name, call.arguments, problem, call.called_as, call.tool)
+        calls.append(call)
+    return calls
+
+
+def _read(raw: RawCall, bindings: Mapping[str, Binding] | None) -> ToolCall:
+    identity = raw.id if isinstance(raw.id, str) else ""
+    if not isinstance(raw.name, str) or not raw.name:
+        return ToolCall(identity, "", problem="The call names no tool. Call again with a name.")
+    binding = Binding(Tool({})) if bindings is None else bindings.get(raw.name)
+    if binding is None:
+        return ToolCall(identity, raw.name, {}, _unknown(raw.name, bindings or {}), raw.name)
+    tool = None if bindings is None else binding.tool
+    name = raw.name if tool is None else tool.name
+    try:
+        arguments = binding.arguments(_arguments(raw.arguments))
+    except ValueError as error:
+        return ToolCall(identity, name, {}, str(error), raw.name, tool)
+    except RecursionError:
+        problem = "The arguments are nested too deeply."
+        return ToolCall(identity, name, {}, problem, raw.name, tool)
+    return ToolCall(identity, name, arguments, None, raw.name, tool)
+
+
+def _arguments(given: object) -> Mapping[str, Any]:
+    """Return the arguments; raises `ValueError`, whose text is for the model."""
+    value = given
+    if isinstance(given, str):
+        try:
+            value = json.loads(given, parse_constant=_refuse) if given.strip() else {}
+        except ValueError as error:
+            text = f"The arguments are not valid JSON: {error}. Call again with a JSON object."
+            raise ValueError(text) from None
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise ValueError("The arguments are not a JSON object. Call again with one.")
+    return value
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), _SHOWN_NAMES)
+    hint = f" Did you mean {' or '.join(close)}?" if close else ""
+    return f"There is no tool {name!r}.{hint}"
+
+
+def plain(value: object) -> Any:
+    """Return an object of a provider's SDK as plain data, through its own methods.
+
+    Dicts and lists are looked into; what is neither, and has no such method, is handed on.
+    """
+    if isinstance(value, Mapping):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return dump(by_alias=True, warnings=False)
+    to_dict = getattr(value, "to_dict", None)
+    return to_dict() if callable(to_dict) else value
+
+
+def first_present(value: object, *names: str) -> Any:
+    """Return the first member of these names that a mapping has and that is not None."""
+    if isinstance(value, Mapping):
+        for name in names:
+            if value.get(name) is not None:
+                return value[name]
+    return None
+
+
+def unreadable(provider: str, expected: str, response: object) -> UsageError:
+    """Return the error for something that is no response of a provider."""
+    kind = type(response).__name__
+    return UsageError(f"not a response of {provider}: it has no {expected} (it is a {kind})")

@@ -1,0 +1,178 @@
+"""Tools within the rules of the model APIs: nothing valid is lost, nothing dropped in silence."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpclient.adapters import anthropic, bedrock, google, openai_chat, openai_responses
+from mcpclient.adapters.definitions import DefinitionRules, ToolDefinitions, define
+from mcpclient.adapters.names import NameRule
+from mcpclient.protocol.schema import compile_schema
+from mcpclient.protocol.types import Tool
+from tests.adapters.schemas import SHAPES, tool
+from tests.support.strategies import hostile_json
+
+ANY_NAME = DefinitionRules(NameRule("a-z_", 20))
+
+PROVIDERS: dict[str, tuple[Any, Callable[[Any], dict[str, Any]]]] = {
+    "anthropic": (anthropic, lambda made: made[0]["input_schema"]),
+    "openai_chat": (openai_chat, lambda made: made[0]["function"]["parameters"]),
+    "openai_responses": (openai_responses, lambda made: made[0]["parameters"]),
+    "google": (google, lambda made: made[0]["functionDeclarations"][0]["parametersJsonSchema"]),
+    "bedrock": (bedrock, lambda made: made[0]["toolSpec"]["inputSchema"]["json"]),
+}
+each_provider = pytest.mark.parametrize("provider", PROVIDERS)
+
+
+def messages(made: ToolDefinitions) -> list[str]:
+    return [problem.message for problem in made.problems]
+
+
+@each_provider
+@pytest.mark.parametrize("inline", [None, True, False])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_was_valid_stays_valid(provider: str, shape: str, inline: bool | None) -> None:
+    """F-TOOL-1, F-TOOL-6: also under other names, which lead back to the server's."""
+    module, schema_of = PROVIDERS[provider]
+    original, values = SHAPES[shape]
+    untouched = copy.deepcopy(original)
+    made = module.tools([tool(original)], inline_refs=inline)
+    assert original == untouched
+    schema = schema_of(made)
+    assert schema["type"] == "object"
+    assert isinstance(schema["properties"], dict)
+    compiled = compile_schema(schema)
+    binding = made.bindings["t"]
+    renamed = {old: new for new, old in binding.properties.items()}
+    for value in values:
+        sent = {renamed.get(name, name): item for name, item in value.items()}
+        assert not compiled.validate(sent), (sent, schema)
+        assert binding.arguments(sent) == value
+
+
+@each_provider
+@given(schema=hostile_json({"type", "properties", "anyOf", "$ref", "items", "required", "$defs"}))
+def test_any_schema_becomes_one_that_is_valid(provider: str, schema: object) -> None:
+    """F-TOOL-1: whatever a server sends, the request is not refused for it."""
+    module, schema_of = PROVIDERS[provider]
+    compile_schema(schema_of(module.tools([Tool({"name": "t", "inputSchema": schema})])))
+
+
+@each_provider
+def test_a_plain_schema_is_handed_on_without_a_word(provider: str) -> None:
+    """F-TOOL-1."""
+    module, schema_of = PROVIDERS[provider]
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "string", "description": "d"}, "b": {"type": "integer"}},
+        "required": ["a"],
+    }
+    made = module.tools([tool(schema)])
+    assert schema_of(made) == schema
+    assert made.problems == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"description": "d", "title": "T"}, "d"),
+        ({"description": " ", "title": "T"}, "T"),
+        ({}, "t"),
+        ({"description": "half \ud800 of a pair"}, "half \ufffd of a pair"),
+    ],
+)
+def test_the_description(fields: dict[str, str], expected: str) -> None:
+    """F-TOOL-1: the description, else the title, else the name; it is never empty."""
+    (definition,) = define([tool({}, **fields)], ANY_NAME)
+    assert definition.description == expected
+
+
+def test_names_that_are_not_taken_lead_back() -> None:
+    """F-TOOL-1: a name that is fit belongs to the tool that has it."""
+    tools = [tool({}, "web.search"), tool({}, "web_search"), tool({}, "x" * 30)]
+    names = {made.binding.tool.name: made.name for made in define(tools, ANY_NAME)}
+    assert names["web_search"] == "web_search"
+    assert names["web.search"].startswith("web_search_")
+    assert len(names["x" * 30]) == 20
+    told = [str(problem) for made in define(tools, ANY_NAME) for problem in made.problems]
+    assert told[0] == f"web.search: its name is not taken; it is called {names['web.search']}"
+
+
+def test_a_second_tool_of_the_same_name() -> None:
+    """F-TOOL-1: the first counts, and the other is not lost in silence."""
+    first, second = tool({}, "a", description="1"), tool({}, "a", description="2")
+    (definition,) = define([first, second], ANY_NAME)
+    assert definition.binding.tool is first
+    assert [str(problem) for problem in definition.problems] == [
+        "a: a second tool of this name was left out"
+    ]
+
+
+def test_too_many_tools_and_long_descriptions_are_told() -> None:
+    """F-TOOL-1: these are limits of some models, so nothing is cut."""
+    tools = [tool({}, f"t{number}", description="d" * 1025) for number in range(129)]
+    made = openai_chat.tools(tools)
+    assert len(made) == 129
+    assert "the API takes at most 128 tools" in messages(made)
+    assert "its description has 1025 characters; some models refuse more than 1024" in messages(
+        made
+    )
+
+
+def test_renamed_properties_are_told_with_what_had_to_go() -> None:
+    """F-TOOL-1."""
+    schema, _ = SHAPES["names that no API takes"]
+    made = anthropic.tools([tool(schema)])
+    assert "its property 'é' is called '_'" in messages(made)
+    assert "left out beside new names: patternProperties" in messages(made)
+    assert made[0]["input_schema"]["required"] == [
+        new for new, old in made.bindings["t"].properties.items() if old == "a b"
+    ]
+
+
+def test_a_property_may_be_asked_for_in_an_order() -> None:
+    schema = {"properties": {"a b": {}, "c": {}}, "propertyOrdering": ["c", "a b"]}
+    made = anthropic.tools([tool(schema)])
+    assert made[0]["input_schema"]["propertyOrdering"] == ["c", "a_b"]
+
+
+def test_arrays_say_what_is_in_them_where_the_api_asks() -> None:
+    """F-TOOL-1: OpenAI refuses an array without items."""
+    schema = {"properties": {"a": {"type": "array"}, "b": {"type": ["array", "null"]}}}
+    parameters = openai_chat.tools([tool(schema)])[0]["function"]["parameters"]
+    assert parameters["properties"] == {
+        "a": {"type": "array", "items": {}},
+        "b": {"type": ["array", "null"], "items": {}},
+    }
+
+
+def test_strict_where_there_is_no_such_mode() -> None:
+    """F-TOOL-1: what was asked for and cannot be had is told."""
+    assert messages(google.tools([tool({})], strict=True)) == [
+        "not strict: the API has no strict mode"
+    ]
+
+
+def test_a_union_at_the_root_is_said_in_words() -> None:
+    """F-TOOL-1: a model that does not get the union still learns what belongs together."""
+    schema, _ = SHAPES["a union at the root"]
+    made = anthropic.tools([tool(schema, description="d")])
+    assert made[0]["description"] == (
+        "d\n\nGive one of these groups of arguments: (kind, x) or (kind, y)."
+    )
+    assert messages(made) == ["oneOf at the root was merged into one object"]
+    assert made[0]["input_schema"]["properties"]["kind"] == {"enum": ["a", "b"]}
+
+
+@given(st.lists(st.text(max_size=90), unique=True, max_size=6))
+def test_any_names_are_fit_and_lead_back(names: list[str]) -> None:
+    """F-TOOL-1: two tools never get one name."""
+    for provider in ("anthropic", "bedrock"):
+        module, _ = PROVIDERS[provider]
+        made = module.tools([tool({}, name) for name in names])
+        assert [binding.tool.name for binding in made.bindings.values()] == names
