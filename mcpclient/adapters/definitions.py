@@ -11,13 +11,13 @@ from typing import Any, Callable
 
 from ..protocol.types import Tool
 from .clean_text import without_surrogates
-from .inlining import inlined
 from .names import NameRule, fit_names
-from .normal_schema import normal_schema
-from .openai_strict import strict_schema, without_nulls
-from .plain_root import plain_root
-from .pointers import with_root_kept_apart
-from .widening import JsonSchema, Rewritten, rewritten
+from .schemas.inlining import inlined
+from .schemas.normal import normal_schema
+from .schemas.plain_root import plain_root
+from .schemas.pointers import with_root_kept_apart
+from .schemas.strict import strict_schema, without_nulls
+from .schemas.widening import JsonSchema, Rewritten, rewritten
 
 __all__ = ["Binding", "Definition", "DefinitionRules", "ToolDefinitions", "ToolProblem", "define"]
 

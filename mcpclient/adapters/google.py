@@ -16,11 +16,11 @@ from typing import Any, Callable
 from ..protocol.sampling import SamplingRequest
 from ..protocol.types import GetPromptResult, Tool
 from .definitions import DefinitionRules, ToolDefinitions, define
-from .google_subset import google_subset
 from .limits import Limits
 from .media import MediaRules
 from .names import NameRule, fit_names
 from .parts import Outcome, Part, Prepared
+from .schemas.google_subset import google_subset
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
 from .turns import Item, MadeCall, MadeResult, Turn, made_results, turns_of
 

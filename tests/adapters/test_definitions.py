@@ -14,7 +14,7 @@ from mcpclient.adapters.definitions import DefinitionRules, ToolDefinitions, def
 from mcpclient.adapters.names import NameRule
 from mcpclient.protocol.schema import compile_schema
 from mcpclient.protocol.types import Tool
-from tests.adapters.schemas import SHAPES, tool
+from tests.adapters.shapes import SHAPES, tool
 from tests.support.strategies import hostile_json
 
 ANY_NAME = DefinitionRules(NameRule("a-z_", 20))

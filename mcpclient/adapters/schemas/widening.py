@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable, NamedTuple
 
-from ..protocol.schema.dialects import DRAFT_2020_12, subschemas
+from ...protocol.schema.dialects import DRAFT_2020_12, subschemas
 
 __all__ = ["Child", "JsonSchema", "Rewritten", "assembled", "rewritten", "widened"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
-from ..protocol.schema.dialects import DRAFT_2020_12, subschemas
-from ..protocol.schema.uris import join_pointer, pointer_tokens
+from ...protocol.schema.dialects import DRAFT_2020_12, subschemas
+from ...protocol.schema.uris import join_pointer, pointer_tokens
 from .widening import JsonSchema, Rewritten, rewritten
 
 __all__ = ["reference_to", "target_of", "tokens_of", "with_root_kept_apart"]

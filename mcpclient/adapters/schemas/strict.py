@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..protocol.schema.uris import join_pointer
+from ...protocol.schema.uris import join_pointer
 from .pointers import target_of
 from .widening import JsonSchema
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..protocol.schema.uris import join_pointer
+from ...protocol.schema.uris import join_pointer
 from .widening import JsonSchema
 
 __all__ = ["modern_schema"]

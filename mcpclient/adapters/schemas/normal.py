@@ -10,20 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..protocol.schema import SchemaError, compile_schema
-from ..protocol.schema.bounds import SchemaLimits
-from ..protocol.schema.dialects import DRAFT_2020_12, subschemas
-from ..protocol.schema.references import Position, Registry
-from ..protocol.schema.uris import join_pointer, pointer_tokens
-from ..protocol.types import Tool
-from .modern_schema import modern_schema
+from ...protocol.schema import SchemaError, compile_schema
+from ...protocol.schema.bounds import Budget, SchemaLimits, Stopped
+from ...protocol.schema.dialects import DRAFT_2020_12, subschemas
+from ...protocol.schema.references import Position, Registry
+from ...protocol.schema.uris import join_pointer, pointer_tokens
+from ...protocol.types import Tool
+from .modern import modern_schema
 from .pointers import reference_to, with_root_kept_apart
 from .widening import JsonSchema, Rewritten, widened
 
 __all__ = ["normal_schema"]
 
 # How many parts that cannot be used are taken out, before the schema as a whole is.
-_MOST_REPAIRS = 50
+_MOST_REPAIRS = 20
+# No tool that is meant well comes near.
+_LIMITS = SchemaLimits(compilation_steps=200_000)
 _IDENTIFYING = ("$id", "$anchor", "$dynamicAnchor", "$vocabulary")
 # Where a boolean is what people write, and every API takes it.
 _TAKES_BOOLEAN = frozenset({"additionalProperties", "unevaluatedProperties", "unevaluatedItems"})
@@ -43,8 +45,8 @@ def normal_schema(tool: Tool) -> tuple[JsonSchema, list[str]]:
         modern = modern_schema(written, notes)
         valid = _valid(modern, notes)
         local = widened(valid, _Localizing(valid, notes).change).schema
-    except RecursionError:
-        notes.append("its schema is nested too deeply; it takes any arguments")
+    except (RecursionError, Stopped):
+        notes.append("its schema is too large or nested too deeply; it takes any arguments")
         local = {}
     return _of_an_object(local, notes), notes
 
@@ -63,7 +65,7 @@ def _valid(schema: JsonSchema, notes: list[str]) -> JsonSchema:
     """Take out what breaks the rules of JSON Schema, one part after the other."""
     for _ in range(_MOST_REPAIRS):
         try:
-            compile_schema(schema)
+            compile_schema(schema, limits=_LIMITS)
         except SchemaError as error:
             tokens = _tokens(error.location)
             notes.append(f"at {join_pointer(tokens) or 'the root'}: {error.fault}; left out")
@@ -108,7 +110,8 @@ class _Localizing:
 
     def __init__(self, schema: JsonSchema, notes: list[str]) -> None:
         self._notes = notes
-        self._registry = Registry({}, SchemaLimits())
+        budget = Budget(_LIMITS.compilation_steps, _LIMITS.seconds, None)
+        self._registry = Registry({}, _LIMITS, budget)
         root = self._registry.add_document("", schema)
         self._positions = dict(_positions(root, ()))
 
