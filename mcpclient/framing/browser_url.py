@@ -26,7 +26,7 @@ _HIGHEST_PORT = 65535
 
 # RFC 3986, section 3, without the hosts of its section 3.2.2 that no name server knows.
 _STRICT = re.compile(
-    r"(?i)https?://(?:[^\s/?#@\[\]\\]*@)?(\[[0-9a-f:.]+\]|[^\s/?#@:\[\]\\%]+)(?::[0-9]*)?"
+    r"(?ai)https?://(?:[\w.~!$&'()*+,;=:%-]*@)?(\[[0-9a-f:.]+\]|[^\s/?#@:\[\]\\%]+)(?::[0-9]*)?"
     r"(?:[/?#][^\s\\]*)?"
 )
 _NOT_IN_A_URL = re.compile(r"[\x00-\x20\x7f\"<>\\^`{|}]")
