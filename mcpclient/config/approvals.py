@@ -13,7 +13,8 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ..net.files import change_file, read_file, state_folder
+from ..net.files import change_file, read_file
+from ..net.folders import state_folder
 from .server import ServerConfig
 
 __all__ = ["Approvals"]

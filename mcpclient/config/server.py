@@ -39,7 +39,7 @@ class ServerConfig:
     name: str
     scope: str = "program"
     source: str = ""
-    target: Target = field(default="", repr=False)
+    target: Target = field(default="", repr=False, hash=False)
     options: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
     enabled: bool = True
     include: tuple[str, ...] = ()

@@ -11,16 +11,16 @@ import errno
 import hashlib
 import os
 import stat
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from .folders import state_folder
 from .login.locks import HELD_BY_ANOTHER, lock_descriptor, make_private_folder, unlock_descriptor
 
-__all__ = ["change_file", "read_file", "state_folder"]
+__all__ = ["change_file", "read_file"]
 
 # How long a change waits for another process, in seconds, and between two looks.
 _LOCK_LIMIT = 10.0
@@ -29,18 +29,6 @@ _LOCK_DELAY = 0.01
 # Without waiting for a writer of a pipe, without becoming the owner of a terminal.
 _READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _READ_FLAGS |= getattr(os, "O_BINARY", 0)
-
-
-def state_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Return where this library remembers what it has learned for this user."""
-    if platform == "win32":
-        base = Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif platform == "darwin":
-        base = Path.home() / "Library" / "Application Support"
-    else:
-        home = environ.get("HOME")
-        base = Path(environ.get("XDG_STATE_HOME") or Path(home or Path.home()) / ".local" / "state")
-    return base / "mcpclient"
 
 
 def read_file(path: str | os.PathLike[str], *, limit: int, private: bool = False) -> bytes:

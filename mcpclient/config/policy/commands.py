@@ -14,7 +14,7 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from typing import Optional
 
-__all__ = ["Word", "commands_inside", "spellings"]
+__all__ = ["Word", "commands_inside", "is_shell", "spellings"]
 
 Word = Optional[str]
 """One element of a command; None: a shell makes it of something that cannot be known here."""
@@ -61,7 +61,7 @@ def _inside(command: tuple[Word, ...], depth: int) -> Iterator[tuple[Word, ...]]
         if any(character.isspace() for character in word) and index > 0:
             for part in _shell_commands(word, in_shell):
                 yield from _inside(part, depth + 1)
-        in_shell = in_shell or _base_name(word) in _SHELLS
+        in_shell = in_shell or is_shell(word)
 
 
 def _as_runner(command: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
@@ -97,6 +97,11 @@ def _shell_commands(text: str, in_shell: bool) -> Iterator[tuple[Word, ...]]:
         words = [None] if in_shell else []
     if words:
         yield tuple(words)
+
+
+def is_shell(program: str) -> bool:
+    """Whether a program reads a text as commands."""
+    return _base_name(program) in _SHELLS
 
 
 def spellings(

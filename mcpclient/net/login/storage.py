@@ -22,6 +22,7 @@ from typing import Any
 from ...auth.effects import StoredItem
 from ...errors import AuthError
 from ...framing.logs import logger_for
+from ..folders import config_folder
 from .locks import LockFolder, TaskLocks, make_private_folder
 
 __all__ = ["FileStore", "MemoryStore", "credentials_path"]
@@ -40,13 +41,7 @@ def credentials_path(environ: Mapping[str, str], platform: str = sys.platform) -
     named = environ.get("MCPCLIENT_CREDENTIALS")
     if named:
         return Path(named)
-    if platform == "win32":
-        base = Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif platform == "darwin":
-        base = Path.home() / "Library" / "Application Support"
-    else:
-        base = Path(environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return base / "mcpclient" / "credentials.json"
+    return config_folder(environ, platform) / "credentials.json"
 
 
 class MemoryStore:

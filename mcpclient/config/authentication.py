@@ -1,0 +1,86 @@
+"""The ``oauth`` or ``auth`` of an entry as a value of ``auth=``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..auth.options import Endpoints
+from ..client.authentication import BearerToken, OAuth
+from ..errors import AuthError, UsageError
+from .shapes.values import EntryError, kind_of_value
+
+__all__ = ["authentication_of"]
+
+# What applications call the options of `OAuth`.
+_TEXTS = {
+    "client_id": ("clientId", "client_id", "CLIENT_ID"),
+    "client_secret": ("clientSecret", "client_secret", "CLIENT_SECRET"),
+    "client_name": ("clientName", "client_name"),
+    "redirect_uri": ("redirectUri", "redirect_uri"),
+    "issuer": ("issuer",),
+    "resource": ("resource",),
+}
+_ENDPOINTS = {
+    "token_endpoint": ("tokenUrl", "tokenEndpoint", "token_endpoint"),
+    "authorization_endpoint": (
+        "authorizationUrl",
+        "authorizationEndpoint",
+        "authorization_endpoint",
+    ),
+}
+
+
+def authentication_of(
+    given: Mapping[str, Any] | str, field: str, expand: Callable[[str], str]
+) -> OAuth | BearerToken:
+    """Return what identifies the user. ``given`` is an object of options, "oauth", or a token.
+
+    ``expand`` puts the values of variables into a text. Raises `EntryError`.
+    """
+    if isinstance(given, str):
+        return OAuth() if given.lower() == "oauth" else BearerToken(expand(given))
+    token = given.get("token")
+    if isinstance(token, str):
+        return BearerToken(expand(token))
+    try:
+        return OAuth(**_options(given, field, expand))
+    except UsageError as error:
+        raise EntryError(str(error), field) from None
+    except AuthError:  # its text would show a value
+        raise EntryError("one of its URLs is not a URL", field) from None
+
+
+def _options(given: Mapping[str, Any], field: str, expand: Callable[[str], str]) -> dict[str, Any]:
+    options: dict[str, Any] = _texts(given, _TEXTS, field, expand)
+    scopes = given.get("scopes", given.get("scope"))
+    if scopes is not None:
+        scopes = scopes.split() if isinstance(scopes, str) else scopes
+        if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
+            raise EntryError("has to be a list of texts", field, "scopes")
+        options["scopes"] = tuple(expand(scope) for scope in scopes)
+    port = given.get("callbackPort")
+    if isinstance(port, int) and not isinstance(port, bool) and "redirect_uri" not in options:
+        options["redirect_uri"] = f"http://localhost:{port}/callback"
+    endpoints = _texts(given, _ENDPOINTS, field, expand)
+    if "token_endpoint" in endpoints:
+        options["endpoints"] = Endpoints(**endpoints)
+    return options
+
+
+def _texts(
+    given: Mapping[str, Any],
+    names: Mapping[str, tuple[str, ...]],
+    field: str,
+    expand: Callable[[str], str],
+) -> dict[str, str]:
+    found = {}
+    for option, spellings in names.items():
+        for spelling in spellings:
+            value = given.get(spelling)
+            if value is None or value == "":
+                continue
+            if not isinstance(value, str):
+                raise EntryError(f"has to be a text, not {kind_of_value(value)}", field, spelling)
+            found[option] = expand(value)
+    return found

@@ -1,0 +1,245 @@
+"""One file into the entries it holds, as written, each with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..net.files import read_file
+from .document import Document, DocumentError, read_document
+from .problem import Problem
+from .scopes import Place
+from .shapes.applications import APPLICATIONS, Application, FileKind, find_servers, kind_of
+
+__all__ = ["ConfigFile", "ConfigReader", "WrittenServer"]
+
+_LARGEST_FILE = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class WrittenServer:
+    """One entry of a file; ``path`` leads to it in the document."""
+
+    name: str
+    raw: Any = field(repr=False)
+    file: ConfigFile
+    path: tuple[str | int, ...]
+
+    def problem(self, severity: Any, message: str, *path: str | int, hint: str = "") -> Problem:
+        """Return a problem of this entry, at one of its fields."""
+        return Problem(
+            severity,
+            message,
+            self.file.path,
+            self.file.document.line((*self.path, *path)),
+            self.name,
+            ".".join(str(part) for part in path)[:200] or None,
+            hint,
+        )
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """A file that was read: its servers, and the settings beside them.
+
+    ``allowed``, ``excluded``: names of servers that settings of the file let through or keep out.
+    ``tool_switches``: patterns of ``server_tool`` names that the file switches off.
+    """
+
+    path: str
+    scope: str
+    application: Application
+    document: Document = field(repr=False)
+    kind: FileKind
+    servers: list[WrittenServer] = field(default_factory=list)
+    inputs: Any = field(default=None, repr=False)
+    allowed: tuple[str, ...] | None = None
+    excluded: tuple[str, ...] = ()
+    tool_switches: tuple[str, ...] = ()
+
+
+class ConfigReader:
+    """Reads files, each once; what is wrong is added to ``problems``."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self._problems = problems
+        self._documents: dict[str, Document | None] = {}
+
+    def read(self, place: Place, *, expected: bool = False) -> ConfigFile | None:
+        """Return what a file holds for a scope, or None when that is nothing.
+
+        A file that is not there is a problem only when it is ``expected``.
+        """
+        if place.path not in self._documents:
+            self._documents[place.path] = self._document(place.path, expected)
+        document = self._documents[place.path]
+        if document is None:
+            return None
+        if place.project is not None:
+            return _of_project(place, document, self._problems)
+        return _of_document(place, document, self._problems)
+
+    def _document(self, path: str, expected: bool) -> Document | None:
+        try:
+            document = read_document(read_file(path, limit=_LARGEST_FILE), path)
+        except (FileNotFoundError, NotADirectoryError):
+            if expected:
+                self._wrong(path, "there is no such file", hint="check the path")
+        except OSError as error:
+            self._wrong(path, f"it cannot be read: {error.strerror or 'unknown reason'}")
+        except DocumentError as error:
+            self._wrong(path, str(error), error.line, error.hint)
+        else:
+            if isinstance(document.value, Mapping):
+                return document
+            self._wrong(path, "it does not hold an object", 1, "servers stand under mcpServers")
+        return None
+
+    def _wrong(self, path: str, message: str, line: int | None = None, hint: str = "") -> None:
+        self._problems.append(Problem("error", message, path, line, None, None, hint))
+
+
+def _of_project(place: Place, document: Document, problems: list[Problem]) -> ConfigFile | None:
+    """Read what the user's own settings hold for one project."""
+    projects = document.value.get("projects")
+    settings = projects.get(place.project) if isinstance(projects, Mapping) else None
+    servers = settings.get("mcpServers") if isinstance(settings, Mapping) else None
+    if not servers:
+        return None
+    file = ConfigFile(place.path, place.scope, APPLICATIONS["claude-code"], document, kind_of(place.path))
+    path = ("projects", place.project or "", "mcpServers")
+    file.servers.extend(_entries(servers, path, file, problems))
+    return file
+
+
+def _of_document(place: Place, document: Document, problems: list[Problem]) -> ConfigFile | None:
+    kind = kind_of(place.path)
+    found = find_servers(document.value, kind)
+    if found is None:
+        if not kind.settings:
+            key = ".".join(kind.key) or "mcpServers"
+            problems.append(
+                Problem(
+                    "error",
+                    "it configures no servers",
+                    place.path,
+                    1,
+                    None,
+                    None,
+                    f"they stand under {key}",
+                )
+            )
+        return None
+    settings = document.value
+    gemini = settings.get("mcp") if found.application.bare_dollar else None
+    allowed = _names(gemini, "allowed")
+    file = ConfigFile(
+        place.path,
+        place.scope,
+        found.application,
+        document,
+        kind,
+        inputs=settings.get("inputs") or _around(settings, found.key).get("inputs"),
+        allowed=allowed,
+        excluded=_names(gemini, "excluded") or (),
+        tool_switches=_tool_switches(settings) if found.application.name == "opencode" else (),
+    )
+    problems.extend(_misplaced(file, found.key, found.others, kind.key, kind.ending))
+    if found.servers == {} and not kind.settings and place.scope != "enterprise":
+        problems.append(
+            Problem("warning", "it configures no servers", place.path, document.line(found.key))
+        )
+    file.servers.extend(_entries(found.servers, found.key, file, problems))
+    return file
+
+
+def _around(settings: Any, key: tuple[str, ...]) -> Mapping[str, Any]:
+    for part in key[:-1]:
+        settings = settings[part]
+    return settings if isinstance(settings, Mapping) else {}
+
+
+def _misplaced(
+    file: ConfigFile,
+    key: tuple[str, ...],
+    others: tuple[str, ...],
+    usual: tuple[str, ...],
+    ending: str,
+) -> Iterator[Problem]:
+    """Tell of servers under another application's key, and of keys that are there twice."""
+    place, line = file.path, file.document.line
+    if ending and usual and key != usual and key:
+        yield Problem(
+            "warning",
+            f"its servers stand under {'.'.join(key)}",
+            place,
+            line(key),
+            None,
+            None,
+            f"its application reads {'.'.join(usual)}",
+        )
+    for other in others:
+        yield Problem(
+            "warning",
+            f"servers under {other} are not read",
+            place,
+            line(other.split(".")),
+            None,
+            None,
+            f"move them to {'.'.join(key) or 'the top'}",
+        )
+    for path, second in file.document.repeated():
+        if tuple(path[: len(key)]) == key or tuple(path) == key[: len(path)]:
+            named = path[len(key)] if len(path) > len(key) else None
+            inner = ".".join(map(str, path[len(key) + 1 :])) or None
+            what = f"{path[-1]!r:.60} is there twice; the second counts"
+            yield Problem(
+                "warning",
+                what,
+                place,
+                second,
+                str(named) if named is not None else None,
+                inner,
+                "remove one",
+            )
+
+
+def _entries(
+    servers: Any, path: tuple[str | int, ...], file: ConfigFile, problems: list[Problem]
+) -> Iterator[WrittenServer]:
+    """Yield the entries of an object by name, or of a list whose items have a ``name``."""
+    if isinstance(servers, Mapping):
+        pairs: list[tuple[Any, str | int]] = [(name, name) for name in servers]
+    elif isinstance(servers, list):
+        pairs = [
+            (item.get("name") if isinstance(item, Mapping) else None, index)
+            for index, item in enumerate(servers)
+        ]
+    else:
+        line = file.document.line(path)
+        problems.append(
+            Problem("error", "servers are an object, each under its name", file.path, line)
+        )
+        return
+    for name, key in pairs:
+        if not isinstance(name, str) or not name.strip() or re.search(r"[\x00-\x1f\x7f]", name):
+            line = file.document.line((*path, key))
+            problems.append(Problem("error", "a server needs a name in one line", file.path, line))
+            continue
+        yield WrittenServer(name, servers[key], file, (*path, key))
+
+
+def _names(settings: Any, key: str) -> tuple[str, ...] | None:
+    names = settings.get(key) if isinstance(settings, Mapping) else None
+    if not isinstance(names, list):
+        return None
+    return tuple(name for name in names if isinstance(name, str))
+
+
+def _tool_switches(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    tools = settings.get("tools")
+    if not isinstance(tools, Mapping):
+        return ()
+    return tuple(pattern for pattern, setting in tools.items() if setting is False)

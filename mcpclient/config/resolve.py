@@ -1,0 +1,200 @@
+"""An entry with the values of its variables: the target and the options of `connect`.
+
+What a variable that is not set may cost: a header or a variable of the server is left out rather
+than sent empty or as ``${TOKEN}``; a word of a command becomes empty, unless a shell is to read it;
+a program or a host that depends on it makes the entry unusable.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..errors import UsageError
+from .authentication import authentication_of
+from .dotenv import parse_dotenv
+from .policy.commands import is_shell
+from .policy.urls import canonical_url
+from .shapes.entry import Entry
+from .shapes.values import EntryError, Report
+from .variables import Expanded, Variables
+
+__all__ = ["Resolved", "resolve", "written_target"]
+
+Resolved = tuple["str | list[str]", "dict[str, Any]"]
+"""A target and the options to connect with."""
+
+_CONTROL = re.compile(r"[\x00\r\n]")
+
+
+def written_target(entry: Entry) -> str | list[str]:
+    """Return what an entry connects to, without the values of its variables."""
+    return entry.url if entry.url is not None else list(entry.command)
+
+
+def resolve(
+    entry: Entry,
+    variables: Variables,
+    workspace: str,
+    read: Callable[[str], str],
+    report: Report,
+) -> Resolved:
+    """Return what an entry connects to, and how. Warnings go to ``report``.
+
+    ``workspace``: where relative folders start. ``read``: as in `Variables`. Raises `EntryError`,
+    and what the caller's function for inputs raises.
+    """
+    reader = _Resolver(entry, variables, report)
+    options: dict[str, Any] = {
+        name: value
+        for name, value in (("timeout", entry.timeout), ("connect_timeout", entry.connect_timeout))
+        if value is not None
+    }
+    if entry.url is None:
+        target: str | list[str] = reader.command()
+        options.update(_of_process(reader, workspace, read))
+    else:
+        target = reader.url(entry.url)
+        options.update(_of_url(reader))
+    return target, options
+
+
+class _Resolver:
+    """Puts values in, and tells of each field where one is missing, once."""
+
+    def __init__(self, entry: Entry, variables: Variables, report: Report) -> None:
+        self.entry = entry
+        self.variables = variables
+        self.report = report
+
+    def field(self, name: str) -> str:
+        """Return under which name the file has a field."""
+        return self.entry.fields.get(name, name)
+
+    def text(self, text: str, *path: str | int, **choices: bool) -> str:
+        """Return a text with values; what has none is told."""
+        expanded = self.variables.expand(text, **choices)
+        self.tell(expanded, "", *path)
+        return expanded.text
+
+    def tell(self, expanded: Expanded, consequence: str, *path: str | int) -> None:
+        if expanded.missing:
+            named = ", ".join(dict.fromkeys(expanded.missing))
+            self.report(
+                f"{named} has no value{consequence}", *path, hint="set it, or give a default"
+            )
+
+    def mapping(self, texts: Mapping[str, str], field: str) -> dict[str, str]:
+        """Return texts with values; one without a value is left out, as is one that cannot be."""
+        found = {}
+        for name, text in texts.items():
+            expanded = self.variables.expand(text)
+            if expanded.missing:
+                self.tell(expanded, f", so {name} is left out", self.field(field), name)
+            elif field == "headers" and _CONTROL.search(expanded.text):
+                self.report(
+                    f"its value holds the end of a line, so {name} is left out",
+                    *(self.field(field), name),
+                    hint="does a variable end with one?",
+                )
+            elif "\0" not in expanded.text:
+                found[name] = expanded.text
+        return found
+
+    def from_variables(self, names: Mapping[str, str], field: str) -> dict[str, str]:
+        """Return the values of variables; a name whose variable has none is left out."""
+        found = {}
+        for name, variable in names.items():
+            value = self.variables.variable(variable)
+            if value is None:
+                self.tell(Expanded("", (variable,)), f", so {name} is left out", self.field(field))
+            elif not _CONTROL.search(value):
+                found[name] = value
+        return found
+
+    def command(self) -> list[str]:
+        """Return the command, word by word: values make no words and take none away."""
+        words: list[str] = []
+        in_shell = False
+        named = "args" if "args" in self.entry.fields else "command"
+        for index, word in enumerate(self.entry.command):
+            place = self.field(named if index else "command")
+            words.append(self.text(word, place, is_path=True, keep_missing=in_shell))
+            in_shell = in_shell or is_shell(word)
+        if not words[0].strip() or "\0" in "".join(words):
+            raise EntryError("with the values of its variables there is no program", "command")
+        return words
+
+    def url(self, written: str) -> str:
+        """Return the URL in the one spelling that is judged and connected to."""
+        place = self.field("url")
+        kept = self.variables.expand(written, keep_missing=True)
+        authority = kept.text.partition("://")[2].partition("/")[0]
+        if kept.missing and any(name in authority for name in kept.missing):
+            raise EntryError(f"its host depends on {kept.missing[0]}, which has no value", place)
+        url = self.text(written, place)
+        try:
+            return str(canonical_url(url))
+        except UsageError:
+            reason = "it is not the URL of a server"
+            if url == written:  # no value can be seen in what is said of it
+                try:
+                    canonical_url(url)
+                except UsageError as error:
+                    reason = str(error)
+            raise EntryError(reason, place) from None
+
+
+def _of_process(reader: _Resolver, workspace: str, read: Callable[[str], str]) -> dict[str, Any]:
+    entry = reader.entry
+    options: dict[str, Any] = {}
+    env = _env_file(reader, workspace, read) if entry.env_file else {}
+    for name in entry.env_names:
+        value = reader.variables.variable(name)
+        if value is not None:
+            env[name] = value
+    env.update(reader.mapping(entry.env, "env"))
+    if env:
+        options["env"] = env
+    if entry.cwd:
+        folder = reader.variables.expand(entry.cwd, is_path=True)
+        if folder.missing:
+            raise EntryError(f"{folder.missing[0]} has no value", reader.field("cwd"))
+        options["cwd"] = os.path.normpath(os.path.join(workspace, folder.text))
+    return options
+
+
+def _env_file(reader: _Resolver, workspace: str, read: Callable[[str], str]) -> dict[str, str]:
+    place = reader.field("env_file")
+    path = os.path.join(workspace, reader.text(reader.entry.env_file or "", place, is_path=True))
+    try:
+        found, wrong = parse_dotenv(read(path))
+    except OSError as error:
+        reader.report(f"it cannot be read: {error.strerror or 'unknown reason'}", place)
+        return {}
+    if wrong:
+        reader.report(f"line {wrong[0]} of the file is not NAME=value", place)
+    return found
+
+
+def _of_url(reader: _Resolver) -> dict[str, Any]:
+    entry = reader.entry
+    options: dict[str, Any] = {}
+    headers = reader.mapping(entry.headers, "headers")
+    headers.update(reader.from_variables(entry.header_variables, "header_variables"))
+    if entry.bearer_variable:
+        named = {"Authorization": entry.bearer_variable}
+        for name, token in reader.from_variables(named, "bearer_variable").items():
+            headers[name] = f"Bearer {token}"
+    if headers:
+        options["headers"] = headers
+    if entry.transport is not None:
+        options["transport"] = entry.transport
+    if entry.oauth is not None:
+        place = reader.field("oauth")
+        options["auth"] = authentication_of(
+            entry.oauth, place, lambda text: reader.text(text, place)
+        )
+    return options

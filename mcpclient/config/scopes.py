@@ -1,0 +1,208 @@
+"""Where the files stand: those of each scope, and those of each application on this machine."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ..errors import UsageError
+from ..net.folders import config_folder, home_folder
+from .problem import did_you_mean
+
+__all__ = [
+    "SCOPES",
+    "FoundConfig",
+    "Place",
+    "Scope",
+    "application_places",
+    "discover_configs",
+    "enterprise_place",
+    "places_of",
+]
+
+Scope = Literal["plugin", "user", "project", "local"]
+
+SCOPES: tuple[Scope, ...] = ("plugin", "user", "project", "local")
+"""From the weakest to the strongest: of two servers of one name the later one counts."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file that may be there, and the scope of what it holds.
+
+    ``project``: servers are those that the file has for this project, not those for all.
+    """
+
+    path: str
+    scope: str
+    project: str | None = None
+
+
+@dataclass(frozen=True)
+class FoundConfig:
+    """A file of an application on this machine; `load_config` reads its ``path``.
+
+    ``scope`` is ``"user"`` or ``"project"``.
+    """
+
+    application: str
+    path: str
+    scope: str
+
+
+def places_of(
+    scope: str, start: str, environ: Mapping[str, str], platform: str = sys.platform
+) -> list[Place]:
+    """Return the files of a scope, the weakest first. Raises `UsageError` for an unknown scope."""
+    home = home_folder(environ, platform)
+    own = str(config_folder(environ, platform) / "mcp.json")
+    claude = str(home / ".claude.json")
+    if scope == "user":
+        return [Place(claude, scope), Place(own, scope)]
+    if scope == "project":
+        return [Place(str(folder / ".mcp.json"), scope) for folder in reversed(_upward(start))]
+    if scope == "local":
+        folders = [str(folder) for folder in reversed(_upward(start))]
+        return [Place(path, scope, folder) for path in (claude, own) for folder in folders]
+    if scope == "plugin":
+        plugins = config_folder(environ, platform) / "plugins"
+        return [Place(path, scope) for path in _plugin_files(plugins)]
+    hint = did_you_mean(scope, SCOPES)
+    raise UsageError(f"there is no scope {scope!r}; {hint or 'known are ' + ', '.join(SCOPES)}")
+
+
+def _upward(start: str) -> list[Path]:
+    folder = Path(os.path.abspath(start))
+    return [folder, *folder.parents]
+
+
+def _plugin_files(plugins: Path) -> Iterator[str]:
+    try:
+        folders = sorted(plugins.iterdir())
+    except OSError:
+        return
+    for folder in folders:
+        yield str(folder / ".mcp.json")
+
+
+# The folder of the enterprise's file on each platform; only administrators can write there.
+_ENTERPRISE = {
+    "win32": (
+        "C:/ProgramData/mcpclient",
+        "C:/Program Files/ClaudeCode",
+        "C:/ProgramData/ClaudeCode",
+    ),
+    "darwin": (
+        "/Library/Application Support/mcpclient",
+        "/Library/Application Support/ClaudeCode",
+    ),
+    "linux": ("/etc/mcpclient", "/etc/claude-code"),
+}
+
+
+def enterprise_place(platform: str = sys.platform) -> Place | None:
+    """Return the enterprise's ``managed-mcp.json``, or None when there is none at all.
+
+    The first that is there counts: in ``/etc/mcpclient`` or ``/etc/claude-code`` (Linux), in
+    ``/Library/Application Support/mcpclient`` or ``…/ClaudeCode`` (macOS), in
+    ``C:\\ProgramData\\mcpclient``, ``C:\\Program Files\\ClaudeCode`` or
+    ``C:\\ProgramData\\ClaudeCode`` (Windows). What cannot be looked at counts as there.
+    """
+    for folder in _ENTERPRISE.get(platform, _ENTERPRISE["linux"]):
+        path = os.path.join(folder, "managed-mcp.json")
+        try:
+            os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            pass
+        return Place(path, "enterprise")
+    return None
+
+
+# The files of applications: in the user's folder (~), in that of application data ({data}), and in
+# a project.
+_EXTENSIONS = "{data}/Code/User/globalStorage"
+_USER_FILES = (
+    ("claude-code", "~/.claude.json"),
+    ("claude-desktop", "{data}/Claude/claude_desktop_config.json"),
+    (
+        "cline",
+        f"{_EXTENSIONS}/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+    ),
+    ("codex", "~/.codex/config.toml"),
+    ("copilot", "~/.copilot/mcp-config.json"),
+    ("cursor", "~/.cursor/mcp.json"),
+    ("gemini", "~/.gemini/settings.json"),
+    ("opencode", "~/.config/opencode/opencode.json"),
+    ("opencode", "~/.config/opencode/opencode.jsonc"),
+    ("roo", f"{_EXTENSIONS}/rooveterinaryinc.roo-cline/settings/mcp_settings.json"),
+    ("vscode", "{data}/Code/User/mcp.json"),
+    ("windsurf", "~/.codeium/windsurf/mcp_config.json"),
+    ("zed", "~/.config/zed/settings.json"),
+    ("mcpclient", "{own}/mcp.json"),
+)
+_PROJECT_FILES = (
+    ("claude-code", ".mcp.json"),
+    ("codex", ".codex/config.toml"),
+    ("cursor", ".cursor/mcp.json"),
+    ("gemini", ".gemini/settings.json"),
+    ("opencode", "opencode.json"),
+    ("opencode", "opencode.jsonc"),
+    ("opencode", ".agents/mcp.json"),
+    ("roo", ".roo/mcp.json"),
+    ("vscode", ".vscode/mcp.json"),
+    ("zed", ".zed/settings.json"),
+)
+
+
+def application_places(
+    start: str, environ: Mapping[str, str], platform: str = sys.platform
+) -> Iterator[FoundConfig]:
+    """Yield every file that an application may have, whether it is there or not."""
+    home = str(home_folder(environ, platform))
+    data = (
+        {
+            "win32": environ.get("APPDATA") or f"{home}/AppData/Roaming",
+            "darwin": f"{home}/Library/Application Support",
+        }.get(platform)
+        or environ.get("XDG_CONFIG_HOME")
+        or f"{home}/.config"
+    )
+    own = str(config_folder(environ, platform))
+    for application, pattern in _USER_FILES:
+        path = pattern.replace("{data}", data).replace("{own}", own)
+        path = home + path[1:] if path.startswith("~") else path
+        yield FoundConfig(application, os.path.normpath(path), "user")
+    for application, path in _PROJECT_FILES:
+        yield FoundConfig(application, os.path.join(os.path.abspath(start), path), "project")
+
+
+def discover_configs(
+    *,
+    apps: Sequence[str] | None = None,
+    start: str | os.PathLike[str] = ".",
+    env: Mapping[str, str] | None = None,
+) -> list[FoundConfig]:
+    """Return the files of MCP applications that are on this machine; none of them is read.
+
+    ``apps``: only those of these applications. ``start``: the project's folder. ``env``: the
+    environment that tells where the user's folders are (by default this process's).
+
+    Raises `UsageError` for an application that is not known.
+    """
+    known = sorted({application for application, _ in _USER_FILES + _PROJECT_FILES})
+    for name in apps or ():
+        if name not in known:
+            hint = did_you_mean(name, known) or f"known are {', '.join(known)}"
+            raise UsageError(f"there is no application {name!r}; {hint}")
+    places = application_places(os.fspath(start), os.environ if env is None else env)
+    return [
+        place
+        for place in places
+        if (apps is None or place.application in apps) and os.path.isfile(place.path)
+    ]

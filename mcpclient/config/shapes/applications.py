@@ -1,0 +1,201 @@
+"""Which file belongs to which application, and what is particular about it.
+
+Facts from the applications' own documentation and source, November 2026. Where a file could be read
+in two ways its name decides first, and the key that holds the servers second.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["APPLICATIONS", "Application", "FileKind", "Found", "find_servers", "kind_of", "project_of"]
+
+
+@dataclass(frozen=True)
+class Application:
+    """What an application means by what all of them write.
+
+    ``seconds``: how many a unit of ``timeout`` has. ``bare_dollar``: ``$NAME`` is a variable too.
+    ``url_transport``: what a URL without a type is; None: found out. ``http_falls_back``: a type of
+    ``http`` is found out as well. ``strict``: a field of the other kind of server is an error.
+    """
+
+    name: str
+    seconds: float = 1.0
+    bare_dollar: bool = False
+    url_transport: str | None = None
+    http_falls_back: bool = False
+    strict: bool = False
+
+
+_MILLISECONDS = 0.001
+
+APPLICATIONS = {
+    application.name: application
+    for application in (
+        Application("mcpclient"),
+        Application("amazon-q", seconds=_MILLISECONDS),
+        Application("claude-code"),
+        Application("claude-desktop"),
+        Application("cline", url_transport="sse"),
+        Application("codex", url_transport="http", strict=True),
+        Application("continue"),
+        Application("copilot"),
+        Application("cursor"),
+        Application("gemini", seconds=_MILLISECONDS, bare_dollar=True),
+        Application("kilo"),
+        Application("kiro", seconds=_MILLISECONDS),
+        Application("opencode", seconds=_MILLISECONDS),
+        Application("qwen", seconds=_MILLISECONDS, bare_dollar=True),
+        Application("roo"),
+        Application("visual-studio"),
+        Application("vscode", http_falls_back=True),
+        Application("windsurf"),
+        Application("zed"),
+    )
+}
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """One kind of file: ``ending`` of its path, ``key`` where its servers stand.
+
+    ``settings``: it holds other settings too, so that one without servers is no fault.
+    """
+
+    application: str
+    ending: str
+    key: tuple[str, ...] = ("mcpServers",)
+    settings: bool = False
+
+
+_SERVERS, _MCP, _MCP_SERVERS = ("servers",), ("mcp",), ("mcp_servers",)
+_CONTEXT_SERVERS = ("context_servers",)
+
+# The first that fits counts, so longer endings stand before shorter ones.
+_KINDS = (
+    FileKind("visual-studio", ".vs/mcp.json", _SERVERS),
+    FileKind("vscode", ".vscode/mcp.json", _SERVERS),
+    FileKind("vscode", ".vscode/settings.json", ("mcp", "servers"), settings=True),
+    FileKind("vscode", "Code/User/mcp.json", _SERVERS),
+    FileKind("vscode", "Code/User/settings.json", ("mcp", "servers"), settings=True),
+    FileKind("vscode", ".code-workspace", ("settings", "mcp", "servers"), settings=True),
+    FileKind("cursor", ".cursor/mcp.json"),
+    FileKind("roo", ".roo/mcp.json"),
+    FileKind("roo", "mcp_settings.json"),
+    FileKind("kilo", ".kilocode/mcp.json"),
+    FileKind("kiro", ".kiro/settings/mcp.json"),
+    FileKind("amazon-q", ".amazonq/mcp.json"),
+    FileKind("amazon-q", "amazonq/mcp.json"),
+    FileKind("opencode", ".agents/mcp.json", ()),
+    FileKind("opencode", "opencode.json", _MCP, settings=True),
+    FileKind("opencode", "opencode.jsonc", _MCP, settings=True),
+    FileKind("cline", "cline_mcp_settings.json"),
+    FileKind("claude-desktop", "claude_desktop_config.json", settings=True),
+    FileKind("claude-code", ".claude.json", settings=True),
+    FileKind("claude-code", ".claude/settings.json", settings=True),
+    FileKind("claude-code", ".claude/settings.local.json", settings=True),
+    FileKind("claude-code", "managed-mcp.json"),
+    FileKind("claude-code", ".claude-plugin/plugin.json", settings=True),
+    FileKind("copilot", ".copilot/mcp-config.json"),
+    FileKind("gemini", ".gemini/settings.json", settings=True),
+    FileKind("gemini", "gemini-extension.json", settings=True),
+    FileKind("qwen", ".qwen/settings.json", settings=True),
+    FileKind("windsurf", "mcp_config.json"),
+    FileKind("codex", ".codex/config.toml", _MCP_SERVERS, settings=True),
+    FileKind("codex", "config.toml", _MCP_SERVERS, settings=True),
+    FileKind("zed", ".zed/settings.json", _CONTEXT_SERVERS, settings=True),
+    FileKind("zed", "zed/settings.json", _CONTEXT_SERVERS, settings=True),
+    FileKind("continue", ".yaml", settings=True),
+    FileKind("continue", ".yml", settings=True),
+    FileKind("mcpclient", "mcpclient/mcp.json"),
+    FileKind("claude-code", ".mcp.json"),
+)
+
+# Where the servers stand in a file that is named like no other, and whose key that is.
+_BY_KEY = (
+    (("mcpServers",), None),
+    (_CONTEXT_SERVERS, "zed"),
+    (_MCP_SERVERS, "codex"),
+    (("mcp", "servers"), "vscode"),
+    (_MCP, "opencode"),
+    (_SERVERS, "vscode"),
+)
+_REACHES = frozenset({"command", "url", "httpUrl", "serverUrl"})
+
+
+def kind_of(path: str) -> FileKind:
+    """Return the kind of a file by its path."""
+    spelled = "/" + path.replace("\\", "/").lower()
+    for kind in _KINDS:
+        ending = kind.ending.lower()
+        is_suffix = ending.startswith(".") and "/" not in ending
+        if spelled.endswith(ending if is_suffix else f"/{ending}"):
+            return kind
+    return FileKind("mcpclient", "")
+
+
+def project_of(path: str, kind: FileKind) -> str:
+    """Return the folder that a project's file is about, which is around an application's folder."""
+    folder = os.path.dirname(os.path.abspath(path))
+    for _ in range(kind.ending.count("/")):
+        folder = os.path.dirname(folder)
+    parts = folder.replace("\\", "/").split("/")
+    if kind.application == "continue" and ".continue" in parts:
+        folder = os.sep.join(parts[: parts.index(".continue")])
+    return folder
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where the servers of a document stand: ``key`` leads to them, ``application`` reads them.
+
+    ``others``: keys of other applications that hold servers as well, and are not read.
+    """
+
+    key: tuple[str, ...]
+    servers: Any
+    application: Application
+    others: tuple[str, ...] = ()
+
+
+def find_servers(document: Any, kind: FileKind) -> Found | None:
+    """Return where the servers of a document stand, or None when it has none at all.
+
+    The key of the file's own application is read before those of others.
+    """
+    own = APPLICATIONS[kind.application]
+    named = [(kind.key, None)] if kind.ending and kind.key else []
+    found = [
+        Found(key, servers, APPLICATIONS[name] if name and name != own.name else own)
+        for key, name in dict.fromkeys([*named, *_BY_KEY])
+        for servers in [_inside(document, key)]
+        if servers is not None and (key in (kind.key, ("mcpServers",)) or _holds_servers(servers))
+    ]
+    if found:
+        first = found[0]
+        others = tuple(".".join(other.key) for other in found[1:] if other.key[:1] != first.key[:1])
+        return Found(first.key, first.servers, first.application, others)
+    if (
+        isinstance(document, Mapping)
+        and not kind.settings
+        and (not kind.key or _holds_servers(document))
+    ):
+        return Found((), document, own)
+    return None
+
+
+def _inside(document: Any, key: tuple[str, ...]) -> Any:
+    for part in key:
+        document = document.get(part) if isinstance(document, Mapping) else None
+    return document
+
+
+def _holds_servers(value: Any) -> bool:
+    """Whether a value looks like servers by name, and not like other settings of the same name."""
+    return isinstance(value, Mapping) and any(
+        isinstance(entry, Mapping) and not _REACHES.isdisjoint(entry) for entry in value.values()
+    )

@@ -1,0 +1,236 @@
+"""One server's entry as written, read by the tables into one shape; nothing is expanded yet."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..problem import did_you_mean
+from .applications import Application
+from .fields import FIELDS, IGNORED, TRANSPORTS, is_comment
+from .values import READERS, EntryError, Report, kind_of_value, read_words, shown
+
+__all__ = ["Entry", "read_entry"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One server as written: either ``command`` is given, or ``url``.
+
+    ``fields``: under which name of the file each of them stands. ``env_names``: variables to pass
+    on. ``header_variables``: the variable for each header. ``tools`` that are let through are in
+    ``include`` and ``exclude``. Times are in seconds.
+    """
+
+    name: str
+    command: tuple[str, ...] = ()
+    url: str | None = None
+    transport: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env_names: tuple[str, ...] = ()
+    env_file: str | None = None
+    cwd: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    header_variables: Mapping[str, str] = field(default_factory=dict)
+    bearer_variable: str | None = None
+    oauth: Mapping[str, Any] | str | None = field(default=None, repr=False)
+    enabled: bool = True
+    lazy: bool = False
+    trusted: bool = False
+    timeout: float | None = None
+    connect_timeout: float | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_entry(name: str, entry: Any, application: Application, report: Report) -> Entry:
+    """Read one entry. Warnings go to ``report``; raises `EntryError` when it cannot be used."""
+    if not isinstance(entry, Mapping):
+        raise EntryError(f"an entry has to be an object, not {kind_of_value(entry)}")
+    if isinstance(entry.get("command"), Mapping):  # as Zed once wrote it
+        inner = entry["command"]
+        entry = {**entry, **inner, "command": inner.get("path")}
+    _report_unknown(entry, report)
+    values, names = _given_values(entry, application, report)
+    if values.get("bearer_token") is not None:
+        raise EntryError(
+            "a token in the file is not read",
+            "bearer_token",
+            hint="name a variable that holds it: bearer_token_env_var",
+        )
+    if values.get("headers_helper") is not None:
+        raise EntryError(
+            "a program that makes headers is not run",
+            names["headers_helper"],
+            hint="give the headers in code: connect(url, headers=function)",
+        )
+    return Entry(
+        name=name,
+        **_reach(entry, values, names, application, report),
+        **_switches(values, names),
+        **_filters(values, names),
+        fields=names,
+    )
+
+
+def _report_unknown(entry: Mapping[str, Any], report: Report) -> None:
+    for key in entry:
+        if key not in FIELDS and key not in IGNORED and not is_comment(key) and key != "path":
+            hint = did_you_mean(key, FIELDS) or "it changes nothing"
+            report(f"{shown(key)} is not a field of a server", key, hint=hint)
+
+
+def _given_values(
+    entry: Mapping[str, Any], application: Application, report: Report
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return what is given by the names used here, and the names that stand in the file."""
+    values: dict[str, Any] = {}
+    names: dict[str, str] = {}
+    for key, known in FIELDS.items():
+        given = entry.get(key)
+        if given is None:
+            continue
+        if known.name in values:
+            report(f"{names[known.name]} counts, since both are given", key, hint="remove one")
+            continue
+        values[known.name] = READERS[known.kind](given, key, application, report)
+        names[known.name] = key
+    return values, names
+
+
+def _reach(
+    entry: Mapping[str, Any],
+    values: dict[str, Any],
+    names: dict[str, str],
+    application: Application,
+    report: Report,
+) -> dict[str, Any]:
+    """Return how the server is reached: by a command or at a URL, never both."""
+    transport = _transport(values.get("transport"), names, application)
+    command, url = values.get("command"), values.get("url")
+    if not command and not url:
+        wrong = next((key for key in entry if did_you_mean(key, ("command", "url"))), None)
+        hint = "give one of them"
+        if wrong is not None and wrong not in FIELDS:
+            hint = did_you_mean(wrong, ("command", "url"))
+        if "settings" in entry and application.name == "zed":
+            hint = "its command is made by an extension of Zed"
+        raise EntryError("it needs a command or a url", *_given(names, command, url), hint=hint)
+    is_remote = not command or (bool(url) and transport not in (None, "stdio"))
+    if transport is not None and is_remote is (transport == "stdio"):
+        needed = "url" if command else "command"
+        raise EntryError(f"its type needs a {needed}", names["transport"])
+    _report_useless(names, is_remote, application, report)
+    if not is_remote:
+        return {
+            "command": _command(command or [], values, application, report),
+            "env": values.get("env", {}),
+            "env_names": tuple(_env_names(values.get("env_names"), names)),
+            "env_file": values.get("env_file"),
+            "cwd": values.get("cwd"),
+        }
+    if transport is None and "transport" not in names:
+        transport = "http" if names["url"] == "httpUrl" else application.url_transport
+    return {
+        "url": url,
+        "transport": transport,
+        "headers": values.get("headers", {}),
+        "header_variables": values.get("header_variables", {}),
+        "bearer_variable": values.get("bearer_variable"),
+        "oauth": _oauth(values.get("oauth"), names),
+    }
+
+
+def _given(names: dict[str, str], command: Any, url: Any) -> list[str]:
+    """The field that is there and empty, where there is one."""
+    return [
+        names[name] for name, value in (("command", command), ("url", url)) if value is not None
+    ][:1]
+
+
+def _transport(named: str | None, names: dict[str, str], application: Application) -> str | None:
+    if named is None:
+        return None
+    spelled = named.strip().lower()
+    if spelled not in TRANSPORTS:
+        hint = did_you_mean(spelled, TRANSPORTS) or f"known are {', '.join(sorted(TRANSPORTS))}"
+        raise EntryError(f"{shown(named)} is not a transport", names["transport"], hint=hint)
+    transport = TRANSPORTS[spelled]
+    return None if transport == "http" and application.http_falls_back else transport
+
+
+def _report_useless(
+    names: dict[str, str], is_remote: bool, application: Application, report: Report
+) -> None:
+    """Tell of fields that are for the other kind of server."""
+    useless, what = ("stdio", "a url") if is_remote else ("remote", "a command")
+    for spelled in names.values():
+        if FIELDS[spelled].side == useless:
+            if application.strict:
+                raise EntryError(f"{spelled} is not supported beside {what}", spelled)
+            report(f"{spelled} is of no use beside {what}", spelled, hint="remove it")
+
+
+def _command(
+    words: list[str], values: dict[str, Any], application: Application, report: Report
+) -> tuple[str, ...]:
+    """Return the whole command. A text that is a whole line is split, which is told."""
+    first, *rest = words
+    if not rest and " " in first.strip() and not re.search(r"[/\\$]", first.split()[0]):
+        try:
+            words = shlex.split(first)
+        except ValueError:
+            raise EntryError("it is a line with quotes that do not close", "command") from None
+        report("a whole line is split into words", "command", hint="give its words as args")
+    return (*words, *values.get("args", ()))
+
+
+def _env_names(given: Any, names: dict[str, str]) -> Iterator[str]:
+    """Yield the names of variables to pass on, given as such or as ``{"name": …}``."""
+    if given is None:
+        return
+    for index, item in enumerate(given if isinstance(given, list) else [given]):
+        name = item.get("name") if isinstance(item, Mapping) else item
+        if not isinstance(name, str) or not name:
+            raise EntryError("has to be a list of names of variables", names["env_names"], index)
+        yield name
+
+
+def _oauth(given: Any, names: dict[str, str]) -> Mapping[str, Any] | str | None:
+    if given is None or isinstance(given, (bool, str)):
+        return {} if given is True else (given or None)
+    if not isinstance(given, Mapping):
+        raise EntryError(f"has to be an object, not {kind_of_value(given)}", names["oauth"])
+    return None if given.get("enabled") is False else given
+
+
+def _switches(values: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    return {
+        "enabled": values.get("enabled", True) and not values.get("disabled", False),
+        "lazy": values.get("lazy", False),
+        "trusted": values.get("trusted", False),
+        "timeout": values.get("timeout"),
+        "connect_timeout": values.get("connect_timeout"),
+    }
+
+
+def _filters(values: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    """Return which tools are let through; ``tools`` is a list of them, or has both lists."""
+    include, exclude = list(values.get("include", ())), list(values.get("exclude", ()))
+    tools = values.get("tools")
+    if isinstance(tools, Mapping):
+        for name, chosen in (("include", include), ("exclude", exclude)):
+            chosen += read_words(tools.get(name) or [], names["tools"])
+        # `{"name": false}` and `{"name": {"enabled": false}}` switch single tools off.
+        for tool, setting in tools.items():
+            enabled = setting.get("enabled") if isinstance(setting, Mapping) else setting
+            exclude += [tool] if enabled is False else []
+    elif tools is not None:
+        include += read_words(tools, names["tools"])
+    if include == ["*"]:
+        include = []
+    return {"include": tuple(include), "exclude": tuple(exclude)}

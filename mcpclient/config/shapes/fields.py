@@ -1,0 +1,119 @@
+"""Every field that an application writes into a server's entry, and what it means here."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["FIELDS", "IGNORED", "TRANSPORTS", "Field", "is_comment"]
+
+
+class Field(NamedTuple):
+    """What a field means: ``name`` here, ``kind`` of its value, ``side`` it is of use for.
+
+    ``kind``: ``text``, ``words`` (a list of texts), ``command`` (either), ``texts`` (a mapping of
+    texts), ``flag``, ``seconds``, ``time`` (in the application's unit), ``milliseconds``, or
+    ``any``. ``side``: ``stdio``, ``remote`` or ``both``.
+    """
+
+    name: str
+    kind: str
+    side: str = "both"
+
+
+FIELDS = {
+    # How it is reached
+    "type": Field("transport", "text"),
+    "transport": Field("transport", "text"),
+    "transportType": Field("transport", "text"),
+    "command": Field("command", "command", "stdio"),
+    "args": Field("args", "words", "stdio"),
+    "arguments": Field("args", "words", "stdio"),
+    "env": Field("env", "texts", "stdio"),
+    "environment": Field("env", "texts", "stdio"),
+    "env_vars": Field("env_names", "any", "stdio"),
+    "envFile": Field("env_file", "text", "stdio"),
+    "env_file": Field("env_file", "text", "stdio"),
+    "cwd": Field("cwd", "text", "stdio"),
+    "workingDirectory": Field("cwd", "text", "stdio"),
+    "httpUrl": Field("url", "text", "remote"),
+    "url": Field("url", "text", "remote"),
+    "serverUrl": Field("url", "text", "remote"),
+    "headers": Field("headers", "texts", "remote"),
+    "http_headers": Field("headers", "texts", "remote"),
+    "env_http_headers": Field("header_variables", "texts", "remote"),
+    "bearer_token_env_var": Field("bearer_variable", "text", "remote"),
+    "bearer_token": Field("bearer_token", "any", "remote"),
+    "headersHelper": Field("headers_helper", "text", "remote"),
+    "oauth": Field("oauth", "any", "remote"),
+    "auth": Field("oauth", "any", "remote"),
+    # Whether and when
+    "enabled": Field("enabled", "flag"),
+    "disabled": Field("disabled", "flag"),
+    "lazy": Field("lazy", "flag"),
+    "trusted": Field("trusted", "flag"),
+    "timeout": Field("timeout", "time"),
+    "tool_timeout_sec": Field("timeout", "seconds"),
+    "tool_timeout_ms": Field("timeout", "milliseconds"),
+    "connect_timeout": Field("connect_timeout", "seconds"),
+    "startup_timeout_sec": Field("connect_timeout", "seconds"),
+    "startup_timeout_ms": Field("connect_timeout", "milliseconds"),
+    # Which tools
+    "include": Field("include", "words"),
+    "includeTools": Field("include", "words"),
+    "enabled_tools": Field("include", "words"),
+    "exclude": Field("exclude", "words"),
+    "excludeTools": Field("exclude", "words"),
+    "disabled_tools": Field("exclude", "words"),
+    "disabledTools": Field("exclude", "words"),
+    "tools": Field("tools", "any"),
+}
+"""By the name that stands in the file; of two names of one field the first of this table wins."""
+
+TRANSPORTS = {
+    "stdio": "stdio",
+    "local": "stdio",
+    "http": "http",
+    "https": "http",
+    "http-stream": "http",
+    "streamable-http": "http",
+    "streamable_http": "http",
+    "streamablehttp": "http",
+    "sse": "sse",
+    "ws": "ws",
+    "websocket": "ws",
+    "socket": "socket",
+    "remote": None,
+}
+"""The names of transports, in lower case; None: a URL whose transport is found out."""
+
+IGNORED = frozenset(
+    {
+        # Descriptions
+        *("name", "title", "displayName", "description", "icon", "version", "gallery", "homepage"),
+        *("note", "notes", "author", "license", "repository", "tags", "category", "metadata"),
+        *("id", "source", "schema", "$schema", "instructions", "installed", "registry"),
+        # Approval of calls, which is the application's own
+        *("alwaysAllow", "autoApprove", "trust", "default_tools_approval_mode", "alwaysLoad"),
+        *("approval_mode", "autoStart", "autostart", "required", "fromGalleryId", "isActive"),
+        # What only one application does
+        *("dev", "sandbox", "sandboxEnabled", "settings", "watchPaths", "authProviderType"),
+        *("targetAudience", "targetServiceAccount", "networkTimeout", "remoteConfigured"),
+        *("scopes", "oauth_resource", "oauth_client_id", "experimental_environment"),
+        *(
+            "provider",
+            "providerId",
+            "extension",
+            "remote",
+            "inputs",
+            "supports_parallel_tool_calls",
+        ),
+        *("initializationOptions", "cache", "priority", "retry", "failFast", "faviconUrl"),
+        *("requestOptions", "connectionTimeout", "useLegacyMcpJson", "role", "debug", "logLevel"),
+    }
+)
+"""Fields that are known and change nothing here."""
+
+
+def is_comment(name: str) -> bool:
+    """Whether a key is a comment in disguise, as people write where there are none."""
+    return name[:1] in ("_", "$", "#") or name.startswith(("//", "x-", "comment"))

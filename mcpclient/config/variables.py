@@ -1,0 +1,188 @@
+"""Variables in the texts of an entry: put in once, after parsing, and never read again.
+
+Known everywhere: ``${NAME}``, ``${NAME:-default}``, ``${env:NAME}``, ``{env:NAME}``,
+``${input:id}``, ``{file:path}``, ``${file:path}``, the folders that editors name, and ``~`` at the
+beginning of a path; in Gemini's files ``$NAME`` too. A default stands for a variable that is not
+set; one that is set and empty stays empty. Anything else is text: ``${process.env.X}``, ``%X%``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+from ..errors import UsageError
+
+__all__ = ["Expanded", "InputSpec", "Inputs", "InputsOption", "Variables"]
+
+_NAME = "[A-Za-z_][A-Za-z0-9_]*"
+_BRACED = (
+    rf"\$\{{(?:env:(?P<env>{_NAME})|input:(?P<input>[^{{}}]+)|file:(?P<file>[^{{}}]+)"
+    rf"|(?P<name>{_NAME}|/))(?::-(?P<default>[^{{}}]*))?\}}"
+    rf"|(?<!\$)\{{env:(?P<braces>{_NAME})\}}|(?<!\$)\{{file:(?P<content>[^{{}}]+)\}}"
+)
+_USUAL = re.compile(_BRACED)
+_WITH_DOLLAR = re.compile(rf"{_BRACED}|\$(?P<dollar>{_NAME})")
+
+
+@dataclass(frozen=True)
+class InputSpec:
+    """A value that the user is to be asked for.
+
+    ``id``: its name in ``${input:id}``. ``kind``: ``"promptString"``, ``"pickString"`` (one of
+    ``choices``) or ``"command"``. ``password``: do not show what is typed.
+    """
+
+    id: str
+    description: str = ""
+    kind: str = "promptString"
+    default: str | None = field(default=None, repr=False)
+    choices: tuple[str, ...] = ()
+    password: bool = False
+
+
+InputsOption = Union[Mapping[str, str], Callable[[InputSpec], "str | None"], None]
+"""Values by their ids, or a function that asks for one and returns None when there is none."""
+
+
+class Inputs:
+    """The inputs that a file declares, each asked for once and only when it is needed."""
+
+    def __init__(self, declared: Any, given: InputsOption) -> None:
+        self._given = given
+        self._answers: dict[str, str | None] = {}
+        self.specs: dict[str, InputSpec] = {}
+        self.raw: dict[str, Any] = {}
+        for item in declared if isinstance(declared, list) else ():
+            if isinstance(item, Mapping) and isinstance(item.get("id"), str):
+                spec = _spec_of(item)
+                self.specs[spec.id] = spec
+                self.raw[spec.id] = item
+
+    def value(self, name: str) -> str | None:
+        """Return the value of an input, or None. Raises what the caller's function raises."""
+        if name not in self._answers:
+            self._answers[name] = self._ask(self.specs.get(name, InputSpec(name)))
+        return self._answers[name]
+
+    def _ask(self, spec: InputSpec) -> str | None:
+        answer = self._given(spec) if callable(self._given) else (self._given or {}).get(spec.id)
+        if answer is not None and not isinstance(answer, str):
+            raise UsageError(f"the input {spec.id!r} is a text, not {type(answer).__name__}")
+        return spec.default if answer is None else answer
+
+
+def _spec_of(item: Mapping[str, Any]) -> InputSpec:
+    default = item.get("default")
+    choices = item.get("options")
+    words = [
+        option.get("value") if isinstance(option, Mapping) else option
+        for option in (choices if isinstance(choices, list) else ())
+    ]
+    return InputSpec(
+        id=item["id"],
+        description=str(item.get("description") or ""),
+        kind=str(item.get("type") or "promptString"),
+        default=default if isinstance(default, str) else None,
+        choices=tuple(word for word in words if isinstance(word, str)),
+        password=item.get("password") is True,
+    )
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """A text with the values of its variables. ``missing``: those that have none, as written."""
+
+    text: str = field(repr=False)
+    missing: tuple[str, ...] = ()
+
+
+class Variables:
+    """What the variables of one file stand for.
+
+    ``folders``: the values of ``${workspaceFolder}`` and the like. ``read``: returns the text of a
+    file named by a path, or raises `OSError`. ``bare_dollar``: ``$NAME`` is a variable too.
+    """
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        inputs: Inputs,
+        folders: Mapping[str, str],
+        read: Callable[[str], str],
+        *,
+        bare_dollar: bool = False,
+        platform: str = sys.platform,
+    ) -> None:
+        self._environ = environ
+        self._inputs = inputs
+        self._folders = folders
+        self._read = read
+        self._pattern = _WITH_DOLLAR if bare_dollar else _USUAL
+        self._upper = (
+            {name.upper(): value for name, value in environ.items()}
+            if platform == "win32"
+            else None
+        )
+
+    def expand(self, text: str, *, is_path: bool = False, keep_missing: bool = False) -> Expanded:
+        """Put the values in. Raises what the caller's function for inputs raises.
+
+        ``is_path``: a ``~`` at the beginning is the user's folder. What has no value becomes empty,
+        or stays as written with ``keep_missing``.
+        """
+        missing: list[str] = []
+
+        def value_of(match: re.Match[str]) -> str:
+            value = self._value(match)
+            if value is not None:
+                return value
+            missing.append(match.group())
+            return match.group() if keep_missing else ""
+
+        start = ""
+        if is_path and re.match(r"~(?:[/\\]|$)", text):
+            start, text = self._folders.get("userHome", "~"), text[1:]
+        return Expanded(start + self._pattern.sub(value_of, text), tuple(missing))
+
+    def variable(self, name: str) -> str | None:
+        """Return the value of an environment variable, or None; on Windows in any case."""
+        if self._upper is not None:
+            return self._upper.get(name.upper())
+        return self._environ.get(name)
+
+    def _value(self, match: re.Match[str]) -> str | None:
+        found = {key: text for key, text in match.groupdict().items() if text is not None}
+        default = found.pop("default", None)
+        ((kind, name),) = found.items()
+        if kind == "input":
+            value = self._inputs.value(name)
+        elif kind in ("file", "content"):
+            value = self._content(name)
+        elif kind == "name" and name in self._folders:
+            value = self._folders[name]
+        else:
+            value = self.variable(name)
+        return default if value is None else value
+
+    def _content(self, name: str) -> str | None:
+        path = self.expand_home(name)
+        try:
+            return self._read(path).strip()
+        except OSError:
+            return None
+
+    def expand_home(self, path: str) -> str:
+        """Return a path with the user's folder for ``~``, from the folder of the file."""
+        if re.match(r"~(?:[/\\]|$)", path):
+            path = self._folders.get("userHome", "~") + path[1:]
+        return os.path.join(self._folders.get("fileDirname", ""), path)
+
+
+def references(text: str, kind: str) -> list[str]:
+    """Return the names of one ``kind`` that a text refers to, such as its inputs."""
+    return [match[kind] for match in _WITH_DOLLAR.finditer(text) if match[kind] is not None]

@@ -1,0 +1,226 @@
+"""JSON with comments and trailing commas, as people write it, with the place of every part.
+
+Source: RFC 8259, and the "JSON with Comments" of editors. What RFC 8259 does not have is refused
+otherwise: NaN, single quotes, names without quotes. One pass, at a cost in proportion to the text.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["JsoncArray", "JsoncError", "JsoncObject", "Lines", "Member", "parse_jsonc"]
+
+_DEEPEST = 100
+_LONGEST_NUMBER = 300
+
+_GAP = re.compile(r"[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+_STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\[^\r\n][^"\\\x00-\x1f]*)*"')
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
+_WORD = re.compile(r"[\w$+.-]+")
+_WORDS = {"true": True, "false": False, "null": None}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class JsoncError(ValueError):
+    """A text that is not JSON with comments. ``offset``: where, in characters; ``line``: from 1."""
+
+    def __init__(self, reason: str, text: str, offset: int) -> None:
+        super().__init__(reason)
+        self.offset = offset
+        self.line = Lines(text).at(offset)
+
+
+@dataclass(frozen=True)
+class Member:
+    """Where one member of an object stands: offsets into the text.
+
+    ``comma``: the offset of the comma after it; None when there is none.
+    """
+
+    key: str
+    start: int
+    value_start: int
+    end: int
+    comma: int | None
+
+
+class JsoncObject(dict[str, Any]):
+    """An object, with the place of its members; of two with one key the last one counts.
+
+    ``members`` has both, in order. ``start``, ``end``: the offsets of its braces.
+    """
+
+    def __init__(self, start: int) -> None:
+        super().__init__()
+        self.start = self.end = start
+        self.members: list[Member] = []
+
+    def offset_of(self, key: str) -> int:
+        """Where the member that counts begins."""
+        return next(member.start for member in reversed(self.members) if member.key == key)
+
+    def repeated(self) -> list[Member]:
+        """The members whose key was there before."""
+        seen: set[str] = set()
+        found = []
+        for member in self.members:
+            if member.key in seen:
+                found.append(member)
+            seen.add(member.key)
+        return found
+
+
+class JsoncArray(list[Any]):
+    """An array, with the offsets of its items."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.offsets: list[int] = []
+
+
+def parse_jsonc(text: str) -> Any:
+    """Return the value of a text; objects and arrays know their places. Raises `JsoncError`."""
+    return _Reader(text).document()
+
+
+class Lines:
+    """The lines of one text, for many questions."""
+
+    def __init__(self, text: str) -> None:
+        self._ends = [match.start() for match in re.finditer("\n", text)]
+
+    def at(self, offset: int) -> int:
+        """Return the line, counted from 1, of a place in the text."""
+        return bisect_right(self._ends, offset - 1) + 1
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._position = 0
+
+    def document(self) -> Any:
+        value = self._value(0)
+        self._skip()
+        if self._position < len(self._text):
+            raise self._error(f"{self._shown()} follows the value")
+        return value
+
+    def _value(self, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise self._error(f"it is nested more than {_DEEPEST} deep")
+        self._skip()
+        character = self._text[self._position : self._position + 1]
+        if character == "{":
+            return self._object(depth)
+        if character == "[":
+            return self._array(depth)
+        if character == '"':
+            return self._string()
+        return self._scalar()
+
+    def _object(self, depth: int) -> JsoncObject:
+        found = JsoncObject(self._position)
+        self._position += 1
+        while not self._closes("}"):
+            start = self._position
+            if self._text[start : start + 1] != '"':
+                raise self._error(f"{self._shown()} stands where a name in quotes should")
+            key = self._string()
+            self._skip()
+            if self._text[self._position : self._position + 1] != ":":
+                raise self._error(f"{self._shown()} stands where : should")
+            self._position += 1
+            self._skip()
+            value_start = self._position
+            found[key] = self._value(depth + 1)
+            end = self._position
+            comma = self._comma("}")
+            found.members.append(Member(key, start, value_start, end, comma))
+        found.end = self._position - 1
+        return found
+
+    def _array(self, depth: int) -> JsoncArray:
+        found = JsoncArray()
+        self._position += 1
+        while not self._closes("]"):
+            found.offsets.append(self._position)
+            found.append(self._value(depth + 1))
+            self._comma("]")
+        return found
+
+    def _closes(self, bracket: str) -> bool:
+        self._skip()
+        if self._text[self._position : self._position + 1] != bracket:
+            return False
+        self._position += 1
+        return True
+
+    def _comma(self, bracket: str) -> int | None:
+        """Take the comma after a part; there is none only before the bracket."""
+        self._skip()
+        character = self._text[self._position : self._position + 1]
+        if character == ",":
+            self._position += 1
+            return self._position - 1
+        if character != bracket:
+            raise self._error(f"{self._shown()} stands where , or {bracket} should")
+        return None
+
+    def _string(self) -> str:
+        match = _STRING.match(self._text, self._position)
+        if match is None:
+            raise self._error("a text in quotes is not closed, or holds a control character")
+        quoted = match.group()
+        value: str = quoted[1:-1]
+        if "\\" in quoted:
+            try:
+                value = json.loads(quoted)
+            except ValueError:
+                raise self._error(
+                    "a text in quotes has an escape that JSON does not have"
+                ) from None
+        if _SURROGATE.search(value):
+            raise self._error("a text in quotes has an escape for half a character")
+        self._position = match.end()
+        return value
+
+    def _scalar(self) -> Any:
+        match = _WORD.match(self._text, self._position)
+        word = match.group() if match is not None else ""
+        if word in _WORDS:
+            self._position += len(word)
+            return _WORDS[word]
+        number = _NUMBER.fullmatch(word) if len(word) <= _LONGEST_NUMBER else None
+        if number is None:
+            raise self._error(f"{self._shown()} stands where a value should")
+        value = float(word) if number.group(1) or number.group(2) else int(word)
+        if isinstance(value, float) and math.isinf(value):
+            raise self._error(f"{self._shown()} is too large")
+        self._position += len(word)
+        return value
+
+    def _skip(self) -> None:
+        while True:
+            match = _GAP.match(self._text, self._position)
+            if match is None:
+                break
+            self._position = match.end()
+        if self._text.startswith("/*", self._position):
+            raise self._error("a comment is not closed")
+
+    def _shown(self) -> str:
+        """What stands here, for a message: a sign or a word, never a text that may be a secret."""
+        if self._position >= len(self._text):
+            return "the end of the file"
+        match = _WORD.match(self._text, self._position)
+        word = match.group() if match is not None else self._text[self._position]
+        return repr(word) if len(word) <= 12 else "a word"
+
+    def _error(self, reason: str) -> JsoncError:
+        return JsoncError(reason, self._text, self._position)
