@@ -72,13 +72,17 @@ if TYPE_CHECKING:
     from .config.approvals import Approvals as Approvals
     from .config.config import Config as Config
     from .config.config import Source as Source
+    from .config.load import load_config as load_config
     from .config.policy.policy import Policy as Policy
     from .config.policy.policy import Verdict as Verdict
     from .config.policy.rules import CommandRule as CommandRule
     from .config.policy.rules import NameRule as NameRule
     from .config.policy.rules import UrlRule as UrlRule
     from .config.problem import Problem as Problem
+    from .config.scopes import FoundConfig as FoundConfig
+    from .config.scopes import discover_configs as discover_configs
     from .config.server import ServerConfig as ServerConfig
+    from .config.variables import InputSpec as InputSpec
     from .errors import AuthError as AuthError
     from .errors import AuthorizationDenied as AuthorizationDenied
     from .errors import AuthorizationRequired as AuthorizationRequired
@@ -205,6 +209,7 @@ _EXPORTS = {
     "Es256Key": ".auth.signing",
     "EventsMissed": ".protocol.listen",
     "FileStore": ".net.login.storage",
+    "FoundConfig": ".config.scopes",
     "GetPromptResult": ".protocol.types",
     "HandlerFailed": ".errors",
     "Hooks": ".client.events.hooks",
@@ -213,6 +218,7 @@ _EXPORTS = {
     "ImageContent": ".protocol.types",
     "Implementation": ".protocol.types",
     "InProcessTransport": ".transports.inprocess",
+    "InputSpec": ".config.variables",
     "InsufficientScope": ".errors",
     "KeychainStore": ".net.login.keychain",
     "LegacySseTransport": ".transports.legacy_sse",
@@ -289,8 +295,10 @@ _EXPORTS = {
     "call": ".client.client",
     "connect": ".client.client",
     "deliver_text": ".transports.base",
+    "discover_configs": ".config.scopes",
     "finish_auth": ".client.authentication",
     "list_tools": ".client.client",
+    "load_config": ".config.load",
     "log_in": ".client.authentication",
     "log_out": ".client.authentication",
     "parse_callback": ".auth.authorization_code",

@@ -72,14 +72,18 @@ class ConfigReader:
 
         A file that is not there is a problem only when it is ``expected``.
         """
-        if place.path not in self._documents:
-            self._documents[place.path] = self._document(place.path, expected)
-        document = self._documents[place.path]
+        document = self.document(place.path, expected=expected)
         if document is None:
             return None
         if place.project is not None:
             return _of_project(place, document, self._problems)
         return _of_document(place, document, self._problems)
+
+    def document(self, path: str, *, expected: bool = False) -> Document | None:
+        """Return the object that a file holds, or None; it is read once."""
+        if path not in self._documents:
+            self._documents[path] = self._document(path, expected)
+        return self._documents[path]
 
     def _document(self, path: str, expected: bool) -> Document | None:
         try:
@@ -108,7 +112,9 @@ def _of_project(place: Place, document: Document, problems: list[Problem]) -> Co
     servers = settings.get("mcpServers") if isinstance(settings, Mapping) else None
     if not servers:
         return None
-    file = ConfigFile(place.path, place.scope, APPLICATIONS["claude-code"], document, kind_of(place.path))
+    file = ConfigFile(
+        place.path, place.scope, APPLICATIONS["claude-code"], document, kind_of(place.path)
+    )
     path = ("projects", place.project or "", "mcpServers")
     file.servers.extend(_entries(servers, path, file, problems))
     return file

@@ -89,22 +89,28 @@ class Policy:
             connected = _judged(server.target)
         except UsageError as error:
             return Verdict(False, None, f"it cannot be judged: {error}")
-        search_path = _variable(server, "PATH")
-        links = lru_cache(maxsize=1000)(lambda program: links_of(program, search_path))
-        written = connected if server.written is None else _judged(server.written, lenient=True)
-        for rule in self.deny:
-            for target in dict.fromkeys((written, connected)):
-                if _denies(rule, server.name, target, links):
-                    return Verdict(False, rule, f"denied by the rule {rule}")
+        denial = self.denial(server)
+        if denial is not None:
+            return denial
         if self.allow is None:
             return Verdict(True, None, "nothing denies it")
         if not self.allow:
             return Verdict(False, None, "the allow list is empty")
-        return self._allowed(server, connected, links)
+        return self._allowed(server, connected)
 
-    def _allowed(
-        self, server: ServerConfig, target: _Judged, links: Callable[[str], Sequence[str]]
-    ) -> Verdict:
+    def denial(self, server: ServerConfig) -> Verdict | None:
+        """Return why a server is denied, as written or with its values; None when it is not."""
+        links = _links(server)
+        targets = [_judged(server.target, lenient=True)]
+        if server.written is not None:
+            targets.insert(0, _judged(server.written, lenient=True))
+        for rule in self.deny:
+            if any(_denies(rule, server.name, target, links) for target in targets):
+                return Verdict(False, rule, f"denied by the rule {rule}")
+        return None
+
+    def _allowed(self, server: ServerConfig, target: _Judged) -> Verdict:
+        links = _links(server)
         kind = UrlRule if isinstance(target, CanonicalUrl) else CommandRule
         assert self.allow is not None
         decisive = [rule for rule in self.allow if target is not None and isinstance(rule, kind)]
@@ -158,9 +164,11 @@ def _judged(target: object, *, lenient: bool = False) -> _Judged:
     return None
 
 
-def _variable(server: ServerConfig, name: str) -> str | None:
+def _links(server: ServerConfig) -> Callable[[str], Sequence[str]]:
+    """Return what says to which files a program leads, where this server looks for it."""
     variables = server.options.get("env") or {}
-    return next((value for key, value in variables.items() if key.upper() == name), None)
+    path = next((value for key, value in variables.items() if key.upper() == "PATH"), None)
+    return lru_cache(maxsize=1000)(lambda program: links_of(program, path))
 
 
 def _steering_variables(server: ServerConfig) -> Iterator[str]:

@@ -11,7 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["APPLICATIONS", "Application", "FileKind", "Found", "find_servers", "kind_of", "project_of"]
+__all__ = [
+    "APPLICATIONS",
+    "Application",
+    "FileKind",
+    "Found",
+    "find_servers",
+    "kind_of",
+    "project_of",
+]
 
 
 @dataclass(frozen=True)
@@ -20,7 +28,8 @@ class Application:
 
     ``seconds``: how many a unit of ``timeout`` has. ``bare_dollar``: ``$NAME`` is a variable too.
     ``url_transport``: what a URL without a type is; None: found out. ``http_falls_back``: a type of
-    ``http`` is found out as well. ``strict``: a field of the other kind of server is an error.
+    ``http`` is found out as well. ``limits_start``: ``timeout`` is about starting, not about calls.
+    ``strict``: a field of the other kind of server is an error.
     """
 
     name: str
@@ -28,6 +37,7 @@ class Application:
     bare_dollar: bool = False
     url_transport: str | None = None
     http_falls_back: bool = False
+    limits_start: bool = False
     strict: bool = False
 
 
@@ -48,7 +58,7 @@ APPLICATIONS = {
         Application("gemini", seconds=_MILLISECONDS, bare_dollar=True),
         Application("kilo"),
         Application("kiro", seconds=_MILLISECONDS),
-        Application("opencode", seconds=_MILLISECONDS),
+        Application("opencode", seconds=_MILLISECONDS, limits_start=True),
         Application("qwen", seconds=_MILLISECONDS, bare_dollar=True),
         Application("roo"),
         Application("visual-studio"),

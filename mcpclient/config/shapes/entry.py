@@ -97,6 +97,8 @@ def _given_values(
         if known.name in values:
             report(f"{names[known.name]} counts, since both are given", key, hint="remove one")
             continue
+        if known.kind == "time" and application.limits_start:
+            known = FIELDS["connect_timeout"]._replace(kind="time")
         values[known.name] = READERS[known.kind](given, key, application, report)
         names[known.name] = key
     return values, names
