@@ -92,6 +92,7 @@ async def log_in_as_registered(url: str, context: Mapping[str, Any]) -> None:
         _user(
             client_id=context["client_id"],
             client_secret=context["client_secret"],
+            trust_first_issuer=True,
             redirect_uri=REDIRECT_URI,
         ),
     )
@@ -105,6 +106,7 @@ async def sign_in_with_key(url: str, context: Mapping[str, Any]) -> None:
         mcpclient.ClientCredentials(
             client_id=context["client_id"],
             signer=key,
+            trust_first_issuer=True,
             local_development=True,
             store=mcpclient.MemoryStore(),
         ),
@@ -118,6 +120,7 @@ async def sign_in_with_secret(url: str, context: Mapping[str, Any]) -> None:
         mcpclient.ClientCredentials(
             client_id=context["client_id"],
             client_secret=context["client_secret"],
+            trust_first_issuer=True,
             local_development=True,
             store=mcpclient.MemoryStore(),
         ),
@@ -136,6 +139,7 @@ async def ask_the_enterprise(url: str, context: Mapping[str, Any]) -> None:
             ),
             client_id=context["client_id"],
             client_secret=context["client_secret"],
+            trust_first_issuer=True,
             local_development=True,
             store=mcpclient.MemoryStore(),
         ),
@@ -149,6 +153,7 @@ async def show_workload(url: str, context: Mapping[str, Any]) -> None:
         mcpclient.WorkloadIdentity(
             assertion=context["valid_jwt"],
             client_id=context["client_id"],
+            trust_first_issuer=True,
             local_development=True,
             store=mcpclient.MemoryStore(),
         ),

@@ -20,7 +20,7 @@ def authentication(auth: Mapping[str, Any] | None, client_name: str, visit: Visi
     """Return the ``auth=`` that a script wants."""
     if auth is None:
         return None
-    options: dict[str, Any] = {"local_development": True}
+    options: dict[str, Any] = {"local_development": True, "trust_first_issuer": True}
     for name in ("client_id", "client_secret"):
         if name in auth:
             options[name] = auth[name]

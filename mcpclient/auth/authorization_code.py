@@ -73,6 +73,7 @@ class Pending:
     created_at: float
     resource_metadata_url: str | None = None
     prover: DpopProver | None = None
+    revocation_endpoint: str | None = None
 
     def __repr__(self) -> str:
         return f"Pending(issuer={self.client.issuer!r})"
@@ -91,6 +92,7 @@ class Pending:
             "created_at": self.created_at,
             "resource_metadata_url": self.resource_metadata_url,
             "dpop_key": None if self.prover is None else self.prover.key.to_secret(),
+            "revocation_endpoint": self.revocation_endpoint,
         }
 
     @classmethod
@@ -112,7 +114,12 @@ class Pending:
         ):
             return None
         state, verifier, redirect_uri = map(str, texts)
-        resource, metadata_url = record.get("resource"), record.get("resource_metadata_url")
+        resource, metadata_url, revocation_endpoint = (
+            value if isinstance(value, str) else None
+            for value in map(
+                record.get, ("resource", "resource_metadata_url", "revocation_endpoint")
+            )
+        )
         try:
             prover = prover_from(record.get("dpop_key"))
         except UsageError:
@@ -124,11 +131,12 @@ class Pending:
             client=known,
             token_endpoint=token_endpoint,
             iss_expected=record.get("iss_expected") is True,
-            resource=resource if isinstance(resource, str) else None,
+            resource=resource,
             scopes=tuple(map(str, scopes)),
             created_at=created_at,
-            resource_metadata_url=metadata_url if isinstance(metadata_url, str) else None,
+            resource_metadata_url=metadata_url,
             prover=prover,
+            revocation_endpoint=revocation_endpoint,
         )
 
 
@@ -158,6 +166,7 @@ def obtain(request: GrantRequest, options: OAuth) -> Flow[Grant]:
         created_at=(yield from now()),
         resource_metadata_url=request.discovery.resource_metadata_url,
         prover=request.prover,
+        revocation_endpoint=server.revocation_endpoint,
     )
     url = _authorization_url(authorization_endpoint, pending)
     yield from _remember(request.server_name, pending)
@@ -179,7 +188,11 @@ def finish(
     AuthorizationDenied when it reports an error, TokenRequestFailed when the code is refused.
     """
     code = _code(pending, callback)
-    server = AuthorizationServer(pending.client.issuer, pending.token_endpoint)
+    server = AuthorizationServer(
+        pending.client.issuer,
+        pending.token_endpoint,
+        revocation_endpoint=pending.revocation_endpoint,
+    )
     request = GrantRequest(
         server_url=server_url,
         discovery=Discovery(server, None, pending.resource_metadata_url),

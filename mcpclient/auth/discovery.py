@@ -6,6 +6,7 @@ fallbacks of revision 2025-03-26 follow.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -13,7 +14,7 @@ from ..errors import AuthError
 from .effects import Flow, StoredItem
 from .exchanges import get_document
 from .metadata import AuthorizationServer, ProtectedResource, parse_object
-from .options import Endpoints
+from .options import Endpoints, ServerTrust
 from .url_guard import UrlPolicy, assert_safe_url, origin_of, resolve, without_query
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "discover",
     "protected_resource_urls",
     "resource_covers",
+    "speaks_for",
 ]
 
 
@@ -77,26 +79,41 @@ def resource_covers(resource: str, server_url: str) -> bool:
     return actual.path.rstrip("/") == prefix or actual.path.startswith(prefix + "/")
 
 
+def speaks_for(resource: str, metadata_url: str, server_url: str) -> bool:
+    """Whether metadata found at ``metadata_url``, for ``resource``, may speak for ``server_url``.
+
+    ``resource`` must be the server itself (RFC 9728 section 3.3). Many servers name a parent, which
+    counts only at the parent's own place: whoever has one path of a host must not get tokens that
+    are good for all of it. Raises `SsrfError` for what is not a URL.
+    """
+    if not resource_covers(resource, server_url):
+        return False
+    named, actual = urlsplit(resource), urlsplit(server_url)
+    if (named.path.rstrip("/"), named.query) == (actual.path.rstrip("/"), actual.query):
+        return True
+    own, found = urlsplit(protected_resource_urls(resource)[0]), urlsplit(metadata_url)
+    return origin_of(metadata_url) == origin_of(resource) and found.path == own.path
+
+
 def discover(
     server_url: str,
+    trust: ServerTrust,
+    policy: UrlPolicy,
     *,
     resource_metadata_url: str | None,
-    issuer: str | None,
-    endpoints: Endpoints | None,
-    policy: UrlPolicy,
     protocol_version: str | None = None,
 ) -> Flow[Discovery]:
     """Find the authorization server of ``server_url``.
 
-    ``resource_metadata_url`` is the one from the challenge, if it named one. ``issuer`` is the only
-    issuer the user accepts; None accepts any. With ``endpoints``, which the user named, nothing is
-    fetched. ``protocol_version`` is sent with every request. Raises AuthError when there is no
-    usable metadata, SsrfError for unsafe URLs.
+    ``trust`` is what the user said: the only issuer to accept, or endpoints, with which nothing is
+    fetched. ``resource_metadata_url`` is the one from the challenge, if it named one.
+    ``protocol_version`` is sent with every request. Raises AuthError when there is no usable
+    metadata, SsrfError for unsafe URLs.
     """
     headers = {"MCP-Protocol-Version": protocol_version} if protocol_version else {}
-    finder = _Finder(server_url, issuer, policy, headers)
-    if endpoints is not None:
-        return Discovery(_configured_server(issuer, endpoints), None)
+    finder = _Finder(server_url, trust, policy, headers)
+    if trust.endpoints is not None:
+        return Discovery(_configured_server(trust.issuer, trust.endpoints), None)
     resource = yield from finder.protected_resource(resource_metadata_url)
     if resource is None:
         server = yield from finder.legacy_server()
@@ -114,6 +131,7 @@ def _configured_server(issuer: str | None, endpoints: Endpoints) -> Authorizatio
         authorization_endpoint=endpoints.authorization_endpoint,
         registration_endpoint=endpoints.registration_endpoint,
         device_authorization_endpoint=endpoints.device_authorization_endpoint,
+        revocation_endpoint=endpoints.revocation_endpoint,
         # Whoever names the endpoints vouches for what cannot be read about them.
         code_challenge_methods_supported=("S256",),
     )
@@ -133,7 +151,7 @@ def _check_endpoints(server: AuthorizationServer, policy: UrlPolicy) -> None:
 @dataclass(frozen=True)
 class _Finder:
     server_url: str
-    issuer: str | None
+    trust: ServerTrust
     policy: UrlPolicy
     headers: dict[str, str]
 
@@ -143,39 +161,50 @@ class _Finder:
             urls = [resolve(self.server_url, named_url)]
         else:
             urls = protected_resource_urls(self.server_url)
-        document = yield from self._first_document(urls, self.server_url)
-        if document is None:
-            if named_url is not None:
-                raise AuthError(f"there is no resource metadata at {without_query(urls[0])}")
-            return None
-        resource = ProtectedResource.parse(document)
-        if not resource_covers(resource.resource, self.server_url):
+        foreign: list[str] = []
+
+        def is_ours(url: str, document: StoredItem) -> bool:
+            named = ProtectedResource.parse(document).resource
+            ours = named == self.trust.resource or speaks_for(named, url, self.server_url)
+            if not ours:
+                foreign.append(named)
+            return ours
+
+        document = yield from self._first_document(urls, self.server_url, is_ours)
+        if document is not None:
+            return ProtectedResource.parse(document)
+        if foreign:
             raise AuthError(
-                f"the resource metadata is for {without_query(resource.resource)}, "
-                f"not for {without_query(self.server_url)}"
+                f"the resource metadata is for {without_query(foreign[0])}, "
+                f"not for {without_query(self.server_url)}; if that is right, name it as resource="
             )
-        return resource
+        if named_url is not None:
+            raise AuthError(f"there is no resource metadata at {without_query(urls[0])}")
+        return None
 
     def listed_server(self, resource: ProtectedResource) -> Flow[AuthorizationServer]:
         listed = resource.authorization_servers
-        chosen = next((issuer for issuer in listed if issuer == self.issuer), listed[0])
+        chosen = next((issuer for issuer in listed if issuer == self.trust.issuer), listed[0])
         assert_safe_url(chosen, None, self.policy)
         server = yield from self._server(chosen, {chosen})
         if server is None:
-            raise AuthError(f"the authorization server {without_query(chosen)} has no metadata")
+            raise _no_metadata(chosen)
         return server
 
     def legacy_server(self) -> Flow[AuthorizationServer]:
         # Revision 2025-03-26: the server's own origin is the authorization server.
         parts = urlsplit(self.server_url)
         origin = f"{parts.scheme}://{parts.netloc}"
-        issuer = self.issuer or origin
+        if self.trust.issuer is not None:
+            server = yield from self._server(self.trust.issuer, {self.trust.issuer})
+            if server is not None:
+                return server
         # Nobody named the issuer, and with or without a slash it has the same metadata URL.
-        server = yield from self._server(issuer, {issuer, f"{origin}/"})
+        server = yield from self._server(origin, {origin, f"{origin}/"})
         if server is not None:
             return server
-        if self.issuer is not None:
-            raise AuthError(f"the authorization server {without_query(issuer)} has no metadata")
+        if self.trust.issuer is not None:
+            raise _no_metadata(self.trust.issuer)
         return AuthorizationServer(
             issuer=origin,
             authorization_endpoint=f"{origin}/authorize",
@@ -185,34 +214,52 @@ class _Finder:
             code_challenge_methods_supported=("S256",),
         )
 
-    def _server(self, issuer: str, spellings: set[str]) -> Flow[AuthorizationServer | None]:
-        document = yield from self._first_document(authorization_server_urls(issuer), None)
+    def _server(self, place: str, spellings: set[str]) -> Flow[AuthorizationServer | None]:
+        """The server whose metadata is where that of the issuer ``place`` would be."""
+        document = yield from self._first_document(authorization_server_urls(place), None)
         if document is None:
             return None
         server = AuthorizationServer.parse(document)
+        wanted = self.trust.issuer
         # Exact comparison, as RFC 8414 section 3.3 demands; or the issuer the user vouched for.
-        if server.issuer == self.issuer:
+        if server.issuer == wanted:
+            if place != wanted and self.trust.holds_secret:
+                return (yield from self._confirmed(wanted))
             return server
         if server.issuer not in spellings:
             raise AuthError(
-                f"metadata found for the issuer {without_query(issuer)} is that of another one, "
-                f"{without_query(server.issuer)}; if you trust that one, name it as issuer="
+                f"metadata found for the issuer {without_query(place)} is that of another one, "
+                f"{without_query(server.issuer)}; if you trust that one, name it as issuer=, or "
+                "name its endpoints="
             )
-        if self.issuer is not None:
+        if wanted is not None:
             raise AuthError(
-                f"the server's authorization server is {without_query(issuer)}, "
-                f"not {without_query(self.issuer)} as configured"
+                f"the server's authorization server is {without_query(place)}, "
+                f"not {without_query(wanted)} as configured"
             )
         return server
 
-    def _first_document(self, urls: list[str], issuer_url: str | None) -> Flow[StoredItem | None]:
+    def _confirmed(self, issuer: str) -> Flow[AuthorizationServer]:
+        """What the issuer says of itself: nobody else may say where a secret for it goes."""
+        document = yield from self._first_document(authorization_server_urls(issuer), None)
+        server = None if document is None else AuthorizationServer.parse(document)
+        if server is None or server.issuer != issuer:
+            raise _no_metadata(issuer)
+        return server
+
+    def _first_document(
+        self,
+        urls: list[str],
+        issuer_url: str | None,
+        is_usable: Callable[[str, StoredItem], bool] = lambda url, document: True,
+    ) -> Flow[StoredItem | None]:
         failure = None
         for url in urls:
             response = yield from get_document(url, issuer_url, self.policy, self.headers)
             if response.status == 200:
                 # A web application may answer every path with a page; that is no metadata.
                 document = parse_object(response.body)
-                if document is not None:
+                if document is not None and is_usable(url, document):
                     return document
             elif response.status >= 500 or response.status == 429:
                 failure = AuthError(f"{without_query(url)} answered with HTTP {response.status}")
@@ -220,3 +267,10 @@ class _Finder:
         if failure is not None:
             raise failure
         return None
+
+
+def _no_metadata(issuer: str) -> AuthError:
+    return AuthError(
+        f"the authorization server {without_query(issuer)} has no metadata of its own; if you know "
+        "its endpoints, name them as endpoints="
+    )

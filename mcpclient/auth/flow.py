@@ -19,20 +19,14 @@ from __future__ import annotations
 from enum import Enum
 
 from ..errors import AuthError, InsufficientScope, NetworkError, TokenRequestFailed
+from . import binding
 from .authorization_code import finish, forget_pending, take_pending
 from .challenge import AuthorizationChallenge, read_challenge
 from .discovery import Discovery, discover
 from .dpop import DpopProver, wants_nonce
 from .effects import Callback, Flow, Response, exclusive, load, now, random_bytes, save, unbroken
-from .grants import Grant, GrantRequest, refresh, store_name
-from .obtaining import (
-    bind_credentials,
-    needs_dpop,
-    obtain,
-    resource_for,
-    scopes_for,
-    unbind_credentials,
-)
+from .grants import Grant, GrantRequest, refresh, revoke, store_name
+from .obtaining import needs_dpop, obtain, resource_for, scopes_for
 from .options import OAuth, OAuthOptions, WorkloadIdentity
 from .registration import forget_registration
 from .scopes import union
@@ -45,6 +39,13 @@ __all__ = ["Authorization", "AuthorizedRequest"]
 _MOST_RECOVERIES = 5
 _MOST_NONCES = 2
 _MOST_STEP_UPS = 2
+
+
+_KINDS = ("OAuth", "ClientCredentials", "EnterpriseManaged", "WorkloadIdentity")
+
+
+def _grant_key(kind: str, server_name: str) -> str:
+    return f"grant {kind} {server_name}"
 
 
 class _Outcome(Enum):
@@ -68,7 +69,7 @@ class Authorization:
         self.policy = options.url_policy(server_url)
         self._protocol_version = protocol_version
         self._name = store_name(server_url)
-        self._key = f"grant {type(options).__name__} {self._name}"
+        self._key = _grant_key(type(options).__name__, self._name)
         self._grant: Grant | None = None
         self._loaded = False
         self._prover: DpopProver | None = None
@@ -108,7 +109,12 @@ class Authorization:
             grant = Grant.from_record(record, secret=options.client_secret, signer=options.signer)
         if grant is None or options.client_id not in (None, grant.client.client_id):
             return None
-        return grant if options.issuer in (None, grant.client.issuer) else None
+        if options.issuer not in (None, grant.client.issuer):
+            return None
+        endpoints = options.endpoints
+        if endpoints is not None and grant.token_endpoint != endpoints.token_endpoint:
+            return None
+        return grant
 
     def log_in(self, refusal: Response | None = None) -> Flow[None]:
         """Get a new grant, even where there is one already.
@@ -121,9 +127,16 @@ class Authorization:
         fields = [] if refusal is None else refusal.header_values("www-authenticate")
         yield from exclusive(self._key, self._obtain(read_challenge(fields), (), None))
 
-    def log_out(self) -> Flow[None]:
-        """Forget the grant and everything that was remembered about how to get it."""
-        yield from exclusive(self._key, self._log_out())
+    def log_out(self) -> Flow[Grant | None]:
+        """Forget every grant of the server and all that was remembered about how to get it.
+
+        The result is the grant of these options, which `revoke` takes.
+        """
+        return (yield from exclusive(self._key, self._log_out()))
+
+    def revoke(self, grant: Grant) -> Flow[None]:
+        """Have a grant that was forgotten revoked by its server, see `grants.revoke`."""
+        yield from revoke(grant, self.policy)
 
     def finish(self, callback: Callback) -> Flow[None]:
         """Continue an authorization begun earlier, perhaps in another process.
@@ -203,12 +216,20 @@ class Authorization:
         if not isinstance(self.options, OAuth):
             raise AuthError("only a user's authorization is finished with a code")
         pending = yield from take_pending(self._name, callback.state, self.options)
-        yield from finish(pending, callback, self.server_url, self.policy, self._store)
+        issuer = pending.client.issuer
+        if self.options.issuer not in (None, issuer):
+            raise AuthError(f"the login was begun with {without_query(issuer)}; log in again")
+        yield from binding.check_binding(self.options, self._name, issuer)
+        yield from finish(pending, callback, self.server_url, self.policy, self._keep)
 
-    def _log_out(self) -> Flow[None]:
-        yield from self._forget()
-        yield from unbind_credentials(self._name)
+    def _log_out(self) -> Flow[Grant | None]:
+        grant = yield from self.stored_grant()
+        for kind in _KINDS:
+            yield from save(_grant_key(kind, self._name), None)
+        self._adopt(None)
+        yield from binding.unbind(self.options, self._name)
         yield from forget_pending(self._name)
+        return grant
 
     def _obtain(
         self, challenge: AuthorizationChallenge, held: tuple[str, ...], issuer: str | None
@@ -222,19 +243,23 @@ class Authorization:
     ) -> Flow[None]:
         if self._refusal is not None:
             raise self._refusal
-        yield from bind_credentials(self.options, self._name, discovery.server.issuer)
-        is_bound = needs_dpop(self.options, discovery, challenge)
+        uses_dpop = needs_dpop(self.options, discovery, challenge)
         request = GrantRequest(
             server_url=self.server_url,
             discovery=discovery,
             scopes=scopes_for(self.options, discovery, challenge, held),
-            resource=resource_for(self.options, discovery),
+            resource=resource_for(self.options, discovery, self.server_url),
             policy=self.policy,
-            prover=(yield from self._the_prover()) if is_bound else None,
-            keep=self._store,
+            prover=(yield from self._the_prover()) if uses_dpop else None,
+            keep=self._keep,
         )
         try:
-            yield from obtain(request, self.options)
+            yield from binding.bound(
+                self.options,
+                self._name,
+                discovery.server.issuer,
+                obtain(request, self.options),
+            )
         except TokenRequestFailed as error:
             if error.error in ("invalid_client", "unauthorized_client"):
                 yield from forget_registration(discovery.server.issuer)
@@ -268,10 +293,9 @@ class Authorization:
         return (
             yield from discover(
                 self.server_url,
+                self.options,
+                self.policy,
                 resource_metadata_url=challenge.resource_metadata,
-                issuer=self.options.issuer,
-                endpoints=self.options.endpoints,
-                policy=self.policy,
                 protocol_version=self._protocol_version,
             )
         )
@@ -292,6 +316,10 @@ class Authorization:
         self._grant = grant
         if grant is not None and grant.prover is not None:
             self._prover = grant.prover
+
+    def _keep(self, grant: Grant) -> Flow[None]:
+        yield from binding.bind(self.options, self._name, grant.client.issuer)
+        yield from self._store(grant)
 
     def _store(self, grant: Grant) -> Flow[None]:
         yield from save(self._key, grant.to_record())

@@ -15,7 +15,7 @@ from .effects import Flow, Response, StoredItem, now, unbroken
 from .exchanges import post
 from .metadata import parse_object
 from .signing import Es256Key, Signer
-from .tokens import TokenSet, parse_token_response, token_set
+from .tokens import TokenSet, parse_token_response, raise_for_error, token_set
 from .url_guard import UrlPolicy, without_query
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "prover_from",
     "refresh",
     "request_token",
+    "revoke",
     "store_name",
 ]
 
@@ -104,6 +105,7 @@ class GrantRequest:
             requested_scopes=self.scopes,
             resource_metadata_url=self.discovery.resource_metadata_url,
             prover=self.prover,
+            revocation_endpoint=self.discovery.server.revocation_endpoint,
         )
         yield from self.keep(grant)
         return grant
@@ -123,6 +125,7 @@ class Grant:
     requested_scopes: tuple[str, ...]
     resource_metadata_url: str | None = None
     prover: DpopProver | None = None
+    revocation_endpoint: str | None = None
 
     def to_record(self) -> dict[str, object]:
         """This grant as JSON can carry it, secrets included."""
@@ -134,6 +137,7 @@ class Grant:
             "requested_scopes": list(self.requested_scopes),
             "resource_metadata_url": self.resource_metadata_url,
             "dpop_key": None if self.prover is None else self.prover.key.to_secret(),
+            "revocation_endpoint": self.revocation_endpoint,
         }
 
     @classmethod
@@ -166,6 +170,7 @@ class Grant:
             requested_scopes=tuple(map(str, scopes)) if isinstance(scopes, (list, tuple)) else (),
             resource_metadata_url=_text(record, "resource_metadata_url"),
             prover=prover,
+            revocation_endpoint=_text(record, "revocation_endpoint"),
         )
 
 
@@ -190,6 +195,25 @@ def refresh(grant: Grant, policy: UrlPolicy) -> Flow[Grant]:
     tokens = token_set(fields, (yield from now()), grant.tokens)
     _check_binding(tokens, grant.prover)
     return replace(grant, tokens=tokens)
+
+
+def revoke(grant: Grant, policy: UrlPolicy) -> Flow[None]:
+    """Tell the authorization server that the tokens are to count no more (RFC 7009 section 2.1).
+
+    Does nothing where it has no revocation endpoint. Raises TokenRequestFailed when it refuses,
+    SsrfError when the endpoint is not a place to send tokens to.
+    """
+    if grant.revocation_endpoint is None:
+        return
+    tokens = grant.tokens
+    # With a refresh token, what came from it is revoked as well (section 2.1).
+    kind = "access_token" if tokens.refresh_token is None else "refresh_token"
+    token = tokens.refresh_token or tokens.access_token
+    form = [("token", token), ("token_type_hint", kind)]
+    endpoint = TokenEndpoint(grant.revocation_endpoint, grant.client.issuer, policy)
+    response = yield from _post_form(endpoint, grant.client, form, grant.prover)
+    secrets = (token, grant.client.client_secret or token)
+    raise_for_error(response, parse_object(response.body) or {}, secrets)
 
 
 def request_token(

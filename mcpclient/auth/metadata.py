@@ -62,6 +62,7 @@ class AuthorizationServer:
     authorization_endpoint: str | None = None
     registration_endpoint: str | None = None
     device_authorization_endpoint: str | None = None
+    revocation_endpoint: str | None = None
     scopes_supported: tuple[str, ...] | None = None
     code_challenge_methods_supported: tuple[str, ...] | None = None
     token_endpoint_auth_methods_supported: tuple[str, ...] | None = None
@@ -83,6 +84,7 @@ class AuthorizationServer:
             authorization_endpoint=_text(document, "authorization_endpoint"),
             registration_endpoint=_text(document, "registration_endpoint"),
             device_authorization_endpoint=_text(document, "device_authorization_endpoint"),
+            revocation_endpoint=_text(document, "revocation_endpoint"),
             scopes_supported=_texts(document, "scopes_supported"),
             code_challenge_methods_supported=_texts(document, "code_challenge_methods_supported"),
             token_endpoint_auth_methods_supported=_texts(

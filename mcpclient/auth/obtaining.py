@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from ..errors import RegistrationRequired
+from urllib.parse import urlsplit, urlunsplit
+
 from . import authorization_code, client_credentials, device_grant, enterprise, workload_identity
 from .challenge import AuthorizationChallenge
 from .discovery import Discovery
-from .effects import Flow, load, save
+from .effects import Flow
 from .grants import Grant, GrantRequest
 from .options import ClientCredentials, EnterpriseManaged, OAuth, OAuthOptions, WorkloadIdentity
 from .scopes import select_scopes
 
 __all__ = [
-    "bind_credentials",
+    "canonical",
     "needs_dpop",
     "obtain",
     "resource_for",
     "scopes_for",
-    "unbind_credentials",
 ]
 
 
@@ -53,12 +53,23 @@ def scopes_for(
     )
 
 
-def resource_for(options: OAuthOptions, discovery: Discovery) -> str | None:
-    """The resource indicator to send (RFC 8707), None for none."""
+def resource_for(options: OAuthOptions, discovery: Discovery, server_url: str) -> str | None:
+    """The resource indicator to send (RFC 8707), None for none.
+
+    It is byte for byte as the metadata has it. Without metadata, or where the user named endpoints,
+    it is the server's own URL, as it is required "regardless of whether authorization servers
+    support it" (MCP authorization, resource parameter implementation).
+    """
     if options.resource is not None:
         return options.resource or None
-    # Byte for byte as the metadata has it; servers older than that metadata know no resource.
-    return None if discovery.resource is None else discovery.resource.resource
+    return canonical(server_url) if discovery.resource is None else discovery.resource.resource
+
+
+def canonical(server_url: str) -> str:
+    """The URL of a server as it names the resource: without query, fragment and a lone slash."""
+    parts = urlsplit(server_url)
+    path = "" if parts.path == "/" else parts.path
+    return urlunsplit((parts.scheme.lower(), parts.netloc.lower(), path, "", ""))
 
 
 def needs_dpop(
@@ -68,30 +79,3 @@ def needs_dpop(
     resource = discovery.resource
     required = resource is not None and resource.dpop_bound_access_tokens_required
     return options.dpop or challenge.dpop_only or required
-
-
-def bind_credentials(options: OAuthOptions, server_name: str, issuer: str) -> Flow[None]:
-    """Bind credentials the user configured to the first authorization server that sees them.
-
-    Raises RegistrationRequired when another one would: the server has moved, or lies.
-    """
-    if options.client_id is None or options.issuer is not None:
-        return
-    record = yield from load(_key(server_name))
-    if record is None or record.get("client_id") != options.client_id:
-        yield from save(_key(server_name), {"client_id": options.client_id, "issuer": issuer})
-    elif record.get("issuer") != issuer:
-        raise RegistrationRequired(
-            issuer,
-            f"the configured credentials are those of {record.get('issuer')}; "
-            "log out, or name the right issuer=, to use them with another one",
-        )
-
-
-def unbind_credentials(server_name: str) -> Flow[None]:
-    """Forget which authorization server the configured credentials belong to."""
-    yield from save(_key(server_name), None)
-
-
-def _key(server_name: str) -> str:
-    return f"issuer {server_name}"

@@ -41,6 +41,7 @@ class Endpoints:
     authorization_endpoint: str | None = None
     registration_endpoint: str | None = None
     device_authorization_endpoint: str | None = None
+    revocation_endpoint: str | None = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,9 @@ class ServerTrust:
     - ``issuer``: the only authorization server to accept, by its exact issuer identifier. It may
       also differ from what the resource's metadata calls it, since the user vouches for it.
     - ``endpoints``: use these, and fetch no metadata at all.
+    - ``trust_first_issuer``: give a secret, a signature or an assertion to the authorization server
+      that the first server names. Which one that was is remembered for these credentials after the
+      first success, and no other one gets them, whatever server names it; `log_out` forgets it.
     - ``resource``: the resource indicator to send (RFC 8707) instead of the one in the metadata;
       "" sends none, for servers that refuse it.
     - ``allowed_hosts``: hosts where endpoints may be, besides the issuer's own.
@@ -60,10 +64,30 @@ class ServerTrust:
 
     issuer: str | None = None
     endpoints: Endpoints | None = None
+    trust_first_issuer: bool = False
     resource: str | None = None
     allowed_hosts: Sequence[str] = ()
     local_development: bool = False
     dpop: bool = False
+
+    @property
+    def holds_secret(self) -> bool:
+        """Whether the authorization server gets a secret, a signature or an assertion."""
+        return True
+
+    @property
+    def knows_issuer(self) -> bool:
+        """Whether the user said which authorization server it is."""
+        return self.issuer is not None or self.endpoints is not None
+
+    def _check_issuer(self) -> None:
+        """Raise UsageError for a secret, when nobody has said which server may have it."""
+        if self.holds_secret and not self.knows_issuer and not self.trust_first_issuer:
+            raise UsageError(
+                f"which authorization server may have the secret of this {type(self).__name__}? "
+                "Name it as issuer=, or give its endpoints=, or say trust_first_issuer=True to "
+                "trust the one that the MCP server names first"
+            )
 
     def url_policy(self, server_url: str) -> UrlPolicy:
         """What the guard lets pass for ``server_url``: hosts that the user named may be private."""
@@ -84,6 +108,7 @@ class ServerTrust:
             self.endpoints.authorization_endpoint,
             self.endpoints.registration_endpoint,
             self.endpoints.device_authorization_endpoint,
+            self.endpoints.revocation_endpoint,
         ]
 
 
@@ -118,6 +143,12 @@ class OAuth(ServerTrust):
         redirect_uri = self.redirect_uri or ""
         if redirect_uri.startswith("http://") and host_of(redirect_uri) not in LOOPBACK_HOSTS:
             raise UsageError("redirect_uri must use https, unless it leads to this machine")
+        self._check_issuer()
+
+    @property
+    def holds_secret(self) -> bool:
+        """Whether the client is one with a secret or a key."""
+        return self.client_secret is not None or self.signer is not None
 
 
 @dataclass(frozen=True)
@@ -137,6 +168,7 @@ class ClientCredentials(ServerTrust):
     def __post_init__(self) -> None:
         if not self.client_id or (self.client_secret is None) == (self.signer is None):
             raise UsageError("client credentials are a client_id and a client_secret or a signer")
+        self._check_issuer()
 
 
 @dataclass(frozen=True)
@@ -176,6 +208,7 @@ class EnterpriseManaged(ServerTrust):
     def __post_init__(self) -> None:
         if not self.client_id:
             raise UsageError("enterprise-managed authorization needs a client_id")
+        self._check_issuer()
 
     def _named_urls(self) -> list[str | None]:
         return [*super()._named_urls(), self.identity_provider.token_endpoint]
@@ -196,6 +229,7 @@ class WorkloadIdentity(ServerTrust):
     def __post_init__(self) -> None:
         if not self.assertion:
             raise UsageError("a workload identity needs an assertion")
+        self._check_issuer()
 
 
 @dataclass(frozen=True)

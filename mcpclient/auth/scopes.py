@@ -43,17 +43,19 @@ def select_scopes(
     ``configured`` replace those of the metadata, and are added to those of a challenge. ``held``
     are the scopes asked for before; they are always kept, so that a step-up loses nothing.
     ``offline_access`` is added where a refresh token is wanted and the authorization server lists
-    it (``server_supported``). Where that server lists its scopes without it, it is never asked for.
+    it (``server_supported``). Where that server lists its scopes without it, it is asked for only
+    when a challenge or the user named it.
     """
     if challenged is None and configured is None:
         wanted = resource_supported or ()
     else:
         wanted = union(challenged or (), configured or ())
+    named = union(held, challenged or (), configured or ())
     wanted = union(held, wanted)
     if server_supported is not None:
-        if OFFLINE_ACCESS not in server_supported:
+        if OFFLINE_ACCESS not in server_supported and OFFLINE_ACCESS not in named:
             return tuple(scope for scope in wanted if scope != OFFLINE_ACCESS)
         # Alone it would replace the scopes a server grants by default.
-        if wants_refresh_token and wanted:
+        if OFFLINE_ACCESS in server_supported and wants_refresh_token and wanted:
             return union(wanted, (OFFLINE_ACCESS,))
     return wanted

@@ -121,7 +121,7 @@ async def _log_in(url: str, options: argparse.Namespace, screen: Screen) -> Answ
 
 
 async def _log_out(url: str) -> Answer:
-    await log_out(url, OAuth(provider=TwoStepLogin(default_store())))
+    await log_out(url, _oauth(url, TwoStepLogin(default_store())))
     return Answer({"loggedIn": False, "server": url}, f"logged out of {one_line(url)}")
 
 

@@ -58,7 +58,9 @@ class OAuth(options.OAuth):
     - ``provider``: leads the user to the login and keeps credentials (by default a `BrowserLogin`).
     - ``token_endpoint_auth_method``: only needed where the server's metadata does not tell.
     - ``issuer``: the only authorization server to accept. ``endpoints``: an `Endpoints`, used
-      instead of metadata. ``resource``: the resource indicator to send ("": none).
+      instead of metadata. ``trust_first_issuer``: give the secret to the authorization server that
+      is named first, and to no other. With a secret or signer, one of the three is needed.
+    - ``resource``: the resource indicator to send ("": none).
       ``allowed_hosts``: hosts where endpoints may be, besides the issuer's. ``local_development``:
       allow http and private hosts. ``dpop``: insist on tokens that are bound to a key.
     """
@@ -69,7 +71,7 @@ class OAuth(options.OAuth):
         """What authorizes requests to ``server_url``."""
         return _authorizer(self, server_url, network, self.provider or _login_with(default_store()))
 
-    def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
+    def credentials(self, server_url: str, network: NetworkOptions) -> OAuthAuthorizer:
         """Return what requests to ``server_url`` are to carry."""
         return self.authorizer(server_url, network)
 
@@ -78,13 +80,15 @@ class OAuth(options.OAuth):
 class ClientCredentials(options.ClientCredentials):
     """A program that acts for itself: ``client_id`` with ``client_secret`` or ``signer``.
 
+    ``issuer``, ``endpoints`` or ``trust_first_issuer=True`` says which authorization server they
+    are for; without, a UsageError is raised.
     ``store``: keeps tokens (by default a file that only this user may read). Further options:
-    ``scopes``, ``token_endpoint_auth_method``, and the last group of `OAuth`'s.
+    ``scopes``, ``token_endpoint_auth_method``, and the last two groups of `OAuth`'s.
     """
 
     store: CredentialStore | None = field(default=None, repr=False, compare=False)
 
-    def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
+    def credentials(self, server_url: str, network: NetworkOptions) -> OAuthAuthorizer:
         """Return what requests to ``server_url`` are to carry."""
         return _authorizer(self, server_url, network, self.store or default_store())
 
@@ -95,12 +99,12 @@ class EnterpriseManaged(options.EnterpriseManaged):
 
     ``client_id`` and ``client_secret`` (or ``signer``) are those at the server's own authorization
     server. ``store``: keeps tokens (by default a file that only this user may read). Further
-    options: ``scopes``, ``token_endpoint_auth_method``, and the last group of `OAuth`'s.
+    options: ``scopes``, ``token_endpoint_auth_method``, and the last two groups of `OAuth`'s.
     """
 
     store: CredentialStore | None = field(default=None, repr=False, compare=False)
 
-    def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
+    def credentials(self, server_url: str, network: NetworkOptions) -> OAuthAuthorizer:
         """Return what requests to ``server_url`` are to carry."""
         return _authorizer(self, server_url, network, self.store or default_store())
 
@@ -110,12 +114,12 @@ class WorkloadIdentity(options.WorkloadIdentity):
     """A workload known by a JWT of its platform: ``assertion``, or a function that gives one.
 
     ``store``: keeps tokens (by default a file that only this user may read). Further options:
-    ``client_id``, ``scopes``, and the last group of `OAuth`'s.
+    ``client_id``, ``scopes``, and the last two groups of `OAuth`'s.
     """
 
     store: CredentialStore | None = field(default=None, repr=False, compare=False)
 
-    def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
+    def credentials(self, server_url: str, network: NetworkOptions) -> OAuthAuthorizer:
         """Return what requests to ``server_url`` are to carry."""
         return _authorizer(self, server_url, network, self.store or default_store())
 
@@ -172,9 +176,17 @@ async def _refusal_of(url: str, options: OAuth, network: NetworkOptions) -> Resp
     return response if response.status == 401 else None
 
 
-async def log_out(server_url: str, auth: OAuth | None = None) -> None:
-    """Forget the login to a server. Needs no network, and does nothing when there was no login."""
-    await (auth or OAuth()).authorizer(str(parse_url(server_url))).log_out()
+async def log_out(
+    server_url: str,
+    auth: OAuth | ClientCredentials | EnterpriseManaged | WorkloadIdentity | None = None,
+) -> None:
+    """Forget the login to a server, and revoke it there where the server offers that (RFC 7009).
+
+    ``auth``: the options it was made with. An authorization server that was trusted first for them
+    (``trust_first_issuer``) is forgotten as well. Does nothing when there was no login. A server
+    that cannot be reached, or takes more than 5 s, is left alone: here the login is forgotten.
+    """
+    await (auth or OAuth()).credentials(str(parse_url(server_url)), _network()).log_out()
 
 
 async def finish_auth(

@@ -98,7 +98,10 @@ def test_configured_clients_keep_their_secrets_to_themselves() -> None:
     """F-AUTH-9: a store holds only the secrets that came from registration."""
     server = AuthorizationServer(ISSUER, f"{ISSUER}/token")
     options = ClientCredentials(
-        client_id="id", client_secret="hers", token_endpoint_auth_method="client_secret_post"
+        trust_first_issuer=True,
+        client_id="id",
+        client_secret="hers",
+        token_endpoint_auth_method="client_secret_post",
     )
     client = configured_client(options, "id", server)
     record = client.to_record()

@@ -23,7 +23,10 @@ def test_the_request() -> None:
         policy=UrlPolicy(),
     )
     options = ClientCredentials(
-        client_id="id", client_secret="secret", token_endpoint_auth_method="client_secret_post"
+        trust_first_issuer=True,
+        client_id="id",
+        client_secret="secret",
+        token_endpoint_auth_method="client_secret_post",
     )
     grant = world.run(obtain(request, options))
     assert grant.tokens.access_token == "t"

@@ -231,7 +231,11 @@ def test_pre_registration() -> None:
             "token_endpoint_auth_methods_supported": ["client_secret_basic"],
         },
     )
-    options = OAuth(client_id="pre-registered-client", client_secret="pre-registered-secret")
+    options = OAuth(
+        trust_first_issuer=True,
+        client_id="pre-registered-client",
+        client_secret="pre-registered-secret",
+    )
     authorized(world, ResourceServerFake(world, [issuer]), options)
     expected = base64.b64encode(b"pre-registered-client:pre-registered-secret").decode()
     assert issuer.token_requests[0].headers["Authorization"] == f"Basic {expected}"
@@ -248,7 +252,7 @@ def test_2025_03_26_metadata_backcompat() -> None:
         "https://mcp.example/oauth/register",
         "https://mcp.example/oauth/token",
     ]
-    assert "resource" not in issuer.authorizations[0]
+    assert issuer.authorizations[0]["resource"] == server.url
 
 
 def test_2025_03_26_endpoint_fallback() -> None:
@@ -396,7 +400,7 @@ def test_client_credentials_jwt() -> None:
         world, metadata={"token_endpoint_auth_methods_supported": ["private_key_jwt"]}
     )
     server = ResourceServerFake(world, [issuer])
-    options = ClientCredentials(client_id="robot", signer=KEY)
+    options = ClientCredentials(trust_first_issuer=True, client_id="robot", signer=KEY)
     assert call_server(world, Authorization(server.url, options), server).status == 200
     form = issuer.token_forms[0]
     assert form["grant_type"] == "client_credentials"
@@ -417,7 +421,9 @@ def test_client_credentials_basic() -> None:
         world, metadata={"token_endpoint_auth_methods_supported": ["client_secret_basic"]}
     )
     server = ResourceServerFake(world, [issuer])
-    options = ClientCredentials(client_id="robot", client_secret="robot-secret")
+    options = ClientCredentials(
+        trust_first_issuer=True, client_id="robot", client_secret="robot-secret"
+    )
     assert call_server(world, Authorization(server.url, options), server).status == 200
     expected = base64.b64encode(b"robot:robot-secret").decode()
     assert issuer.token_requests[0].headers["Authorization"] == f"Basic {expected}"
@@ -448,7 +454,10 @@ def test_enterprise_managed_authorization() -> None:
         "https://idp.example/token", client_id="at-idp", identity_assertion="the.id.token"
     )
     options = EnterpriseManaged(
-        identity_provider=provider, client_id="at-as", client_secret="secret"
+        trust_first_issuer=True,
+        identity_provider=provider,
+        client_id="at-as",
+        client_secret="secret",
     )
     assert call_server(world, Authorization(server.url, options), server).status == 200
     assert exchanges == [
@@ -473,7 +482,9 @@ def test_workload_identity() -> None:
     world = World()
     issuer = AuthorizationServerFake(world, metadata={"registration_endpoint": None})
     server = ResourceServerFake(world, [issuer])
-    options = WorkloadIdentity(assertion="workload.jwt", client_id="workload")
+    options = WorkloadIdentity(
+        trust_first_issuer=True, assertion="workload.jwt", client_id="workload"
+    )
     assert call_server(world, Authorization(server.url, options), server).status == 200
     assert issuer.token_forms == [
         {
@@ -492,7 +503,9 @@ def test_workload_identity_is_not_retried() -> None:
     issuer = AuthorizationServerFake(world)
     world.on("POST", "https://auth.example/token", json_response({"error": "invalid_grant"}, 400))
     server = ResourceServerFake(world, [issuer])
-    authorization = Authorization(server.url, WorkloadIdentity(assertion="workload.jwt"))
+    authorization = Authorization(
+        server.url, WorkloadIdentity(trust_first_issuer=True, assertion="workload.jwt")
+    )
     for _ in range(2):
         with pytest.raises(TokenRequestFailed, match="invalid_grant"):
             call_server(world, authorization, server)

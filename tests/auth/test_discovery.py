@@ -8,6 +8,7 @@ from mcpclient.auth.discovery import (
     discover,
     protected_resource_urls,
     resource_covers,
+    speaks_for,
 )
 from mcpclient.auth.effects import Response
 from mcpclient.auth.options import Endpoints, OAuth
@@ -26,10 +27,9 @@ def find(
     return world.run(
         discover(
             server_url,
+            options,
+            options.url_policy(server_url),
             resource_metadata_url=named,
-            issuer=options.issuer,
-            endpoints=options.endpoints,
-            policy=options.url_policy(server_url),
         )
     )
 
@@ -84,6 +84,64 @@ def test_which_metadata_speaks_for_a_server(resource: str, server_url: str, cove
     assert resource_covers(resource, server_url) is covers
 
 
+@pytest.mark.parametrize(
+    ("resource", "place", "speaks"),
+    [
+        ("https://h.example/b/mcp", "/b/mcp", True),
+        ("https://h.example/b/mcp/", "/b/mcp", True),
+        ("https://h.example/b/mcp", "", True),
+        ("https://h.example", "", True),
+        ("https://h.example/", "", True),
+        ("https://h.example/b", "/b", True),
+        ("https://h.example", "/b/mcp", False),
+        ("https://h.example/", "/b/mcp", False),
+        ("https://h.example/b", "/b/mcp", False),
+        ("https://h.example/b", "", False),
+        ("https://h.example", "/b", False),
+        ("https://h.example/a/mcp", "", False),
+    ],
+)
+def test_a_parent_speaks_only_from_its_own_place(resource: str, place: str, speaks: bool) -> None:
+    """F-AUTH-1: RFC 9728 section 3.3: a tenant must not claim the host it shares with others."""
+    found = f"https://h.example/.well-known/oauth-protected-resource{place}"
+    assert speaks_for(resource, found, "https://h.example/b/mcp") is speaks
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "https://mcp.example/b/metadata",
+        "https://mcp.example/.well-known/oauth-protected-resource/b/mcp",
+        "https://elsewhere.example/.well-known/oauth-protected-resource",
+        "https://mcp.example/.well-known/oauth-protected-resource/",
+    ],
+)
+def test_a_tenant_that_claims_the_host_gets_no_token(place: str) -> None:
+    """F-AUTH-1: wherever its challenge says that its metadata is; the user may still insist."""
+    world, tenant = World(), "https://mcp.example/b/mcp"
+    issuer = AuthorizationServerFake(world)
+    document = {"resource": "https://mcp.example/", "authorization_servers": [issuer.issuer]}
+    world.on("GET", place, json_response(document))
+    options = OAuth(allowed_hosts=["elsewhere.example"])
+    with pytest.raises(AuthError, match="name it as resource="):
+        find(world, place, options, tenant)
+    options = OAuth(allowed_hosts=["elsewhere.example"], resource="https://mcp.example/")
+    assert find(world, place, options, tenant).server.issuer == issuer.issuer
+
+
+def test_metadata_of_a_parent_is_asked_for_at_the_parents_place() -> None:
+    """F-AUTH-1: many servers give the same document everywhere; that of the root may be used."""
+    world = World()
+    issuer = AuthorizationServerFake(world)
+    document = {"resource": "https://mcp.example", "authorization_servers": [issuer.issuer]}
+    for place in (f"{PRM}/mcp", PRM):
+        world.on("GET", place, json_response(document))
+    found = find(world)
+    assert found.resource is not None
+    assert found.resource.resource == "https://mcp.example"
+    assert world.urls()[:2] == [f"{PRM}/mcp", PRM]
+
+
 @pytest.mark.parametrize("name", ["resource", "authorization_servers", "the challenge"])
 def test_what_is_no_url_is_refused(name: str) -> None:
     """F-AUTH-1 F-AUTH-10: a place that cannot even be parsed, wherever a server names it."""
@@ -103,7 +161,7 @@ def test_metadata_of_another_resource_is_refused() -> None:
     world.on("GET", f"{PRM}/mcp", json_response(document))
     with pytest.raises(AuthError, match=r"is for https://other\.example, not for"):
         find(world)
-    assert world.urls() == [f"{PRM}/mcp"]
+    assert world.urls() == [f"{PRM}/mcp", PRM]
 
 
 def test_a_page_is_no_metadata() -> None:
@@ -226,6 +284,21 @@ def test_an_issuer_the_user_vouches_for_may_differ_from_the_metadata() -> None:
         find(world)
     options = OAuth(issuer="https://auth.example/real")
     assert find(world, options=options).server.issuer == "https://auth.example/real"
+
+
+def test_an_origin_that_names_another_issuer_is_used_after_vouching() -> None:
+    """F-AUTH-1: what the error advises is a way out, also where that issuer has no metadata."""
+    world = World()
+    origin = AuthorizationServerFake(world, issuer="https://mcp.example")
+    origin.document["issuer"] = "https://accounts.example"
+    with pytest.raises(AuthError, match=r"name it as issuer=, or name its endpoints="):
+        find(world)
+    found = find(world, options=OAuth(issuer="https://accounts.example")).server
+    assert found.issuer == "https://accounts.example"
+    assert found.token_endpoint == "https://mcp.example/token"
+    endpoints = Endpoints(found.token_endpoint, found.authorization_endpoint)
+    named = find(world, options=OAuth(endpoints=endpoints)).server
+    assert named.token_endpoint == found.token_endpoint
 
 
 def test_a_listed_issuer_without_metadata_is_an_error() -> None:

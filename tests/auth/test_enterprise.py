@@ -26,7 +26,7 @@ def run(
     scopes: tuple[str, ...] = (),
     resource: str | None = None,
 ) -> Grant:
-    options = EnterpriseManaged(identity_provider=provider, client_id="id")
+    options = EnterpriseManaged(trust_first_issuer=True, identity_provider=provider, client_id="id")
     server_url = "https://mcp.example/mcp"
     request = GrantRequest(
         server_url=server_url,

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mcpclient.auth.authorization_code import parse_callback
@@ -12,6 +14,7 @@ from mcpclient.errors import (
     ConnectionLost,
     InsufficientScope,
     RegistrationRequired,
+    SsrfError,
     TokenRequestFailed,
 )
 
@@ -21,6 +24,7 @@ from .world import (
     World,
     call,
     call_server,
+    form_of,
     json_response,
     query_of,
     unauthorized,
@@ -140,7 +144,7 @@ def test_a_log_out_of_another_process_is_noticed() -> None:
 
 def test_a_configured_secret_goes_on_in_another_process() -> None:
     """F-AUTH-5, F-AUTH-6: it is not stored with the tokens, and needed to refresh them."""
-    scene = Scene(OAuth(client_id="known", client_secret="s3cret"))
+    scene = Scene(OAuth(trust_first_issuer=True, client_id="known", client_secret="s3cret"))
     scene.issuer.document["token_endpoint_auth_methods_supported"] = ["client_secret_post"]
     scene.call()
     assert "s3cret" not in repr(scene.world.store)
@@ -291,7 +295,7 @@ def test_a_token_that_never_ends_is_used_until_it_is_refused() -> None:
 
 def test_a_programs_token_is_renewed_early() -> None:
     """F-AUTH-7: client credentials need nobody, so the new token comes before the old one ends."""
-    scene = Scene(ClientCredentials(client_id="robot", client_secret="s"))
+    scene = Scene(ClientCredentials(trust_first_issuer=True, client_id="robot", client_secret="s"))
     scene.issuer.token_fields = {}
     scene.call()
     scene.world.time += 3541
@@ -412,7 +416,7 @@ def test_scopes_granted_unasked_survive_a_step_up() -> None:
 
 def test_a_renewal_keeps_the_scopes_of_a_step_up() -> None:
     """F-AUTH-4: what was asked for once is asked for again, where no refresh token can."""
-    scene = Scene(ClientCredentials(client_id="robot", client_secret="s"))
+    scene = Scene(ClientCredentials(trust_first_issuer=True, client_id="robot", client_secret="s"))
     scene.issuer.token_fields = {}
     scene.call()
     request = scene.authorization.request("POST", scene.server.url)
@@ -489,7 +493,9 @@ def test_a_running_process_takes_over_what_another_finished() -> None:
 
 def test_only_a_users_authorization_is_finished() -> None:
     """F-AUTH-8: the others have no code."""
-    authorization = Authorization("https://mcp.example/mcp", WorkloadIdentity(assertion="x"))
+    authorization = Authorization(
+        "https://mcp.example/mcp", WorkloadIdentity(trust_first_issuer=True, assertion="x")
+    )
     with pytest.raises(AuthError, match="user's authorization"):
         World().run(authorization.finish(Callback(code="c", state="s")))
 
@@ -523,9 +529,55 @@ def test_log_out_forgets_everything_of_the_server() -> None:
     assert scene.world.store == {}
 
 
+@pytest.mark.parametrize(
+    ("fields", "token", "kind"),
+    [
+        ({"refresh_token": "first"}, "first", "refresh_token"),
+        ({}, "token-1-of-auth.example", "access_token"),
+    ],
+)
+def test_a_login_is_revoked_where_that_is_offered(
+    fields: dict[str, object], token: str, kind: str
+) -> None:
+    """F-AUTH-8: RFC 7009 section 2.1; what was said in another process is known here."""
+    scene = Scene()
+    revocation = "https://auth.example/revoke"
+    scene.issuer.document["revocation_endpoint"] = revocation
+    scene.issuer.token_fields = fields
+    scene.world.on("POST", revocation, Response(200, [], b""))
+    scene.call()
+    authorization = scene.process()
+    grant = scene.world.run(authorization.log_out())
+    assert grant is not None
+    assert scene.world.run(authorization.current_grant()) is None
+    scene.world.run(authorization.revoke(grant))
+    form = form_of(scene.world.fetched[-1])
+    assert scene.world.fetched[-1].url == revocation
+    assert (form["token"], form["token_type_hint"]) == (token, kind)
+    scene.world.on("POST", revocation, json_response({"error": "no"}, 503))
+    with pytest.raises(TokenRequestFailed):
+        scene.world.run(authorization.revoke(grant))
+
+
+def test_a_login_is_not_revoked_where_it_cannot_be() -> None:
+    """F-AUTH-8: no endpoint, no request; one elsewhere, no token for it."""
+    scene = Scene()
+    scene.call()
+    grant = scene.world.run(scene.authorization.stored_grant())
+    assert grant is not None
+    count = len(scene.world.fetched)
+    scene.world.run(scene.authorization.revoke(grant))
+    assert len(scene.world.fetched) == count
+    elsewhere = replace(grant, revocation_endpoint="https://evil.example/revoke")
+    with pytest.raises(SsrfError):
+        scene.world.run(scene.authorization.revoke(elsewhere))
+    assert scene.world.run(scene.authorization.log_out()) is not None
+    assert scene.world.run(scene.authorization.log_out()) is None
+
+
 def test_configured_credentials_do_not_move_to_another_issuer() -> None:
     """F-AUTH-2: a server that suddenly names another authorization server gets an error."""
-    scene = Scene(ClientCredentials(client_id="robot", client_secret="s"))
+    scene = Scene(ClientCredentials(trust_first_issuer=True, client_id="robot", client_secret="s"))
     scene.call()
     evil = AuthorizationServerFake(scene.world, issuer="https://evil.example")
     scene.server.servers = [evil]

@@ -78,7 +78,10 @@ def test_any_document_ends_in_a_result_or_an_error_of_ours(
     )
     target = ResourceServerFake(world, [issuer], metadata=resource)
     world.user = issuer.authorize
-    for options in (OAuth(device=device), ClientCredentials(client_id="i", client_secret="s")):
+    for options in (
+        OAuth(device=device),
+        ClientCredentials(trust_first_issuer=True, client_id="i", client_secret="s"),
+    ):
         authorization = Authorization(target.url, options)
         with suppress(McpError):
             call(world, authorization.request("POST", target.url), target.answer)

@@ -59,7 +59,7 @@ class Watched(World):
 
     def resource(self) -> dict[str, object]:
         return {
-            "resource": "https://mcp.example",
+            "resource": "https://mcp.example/mcp",
             "authorization_servers": ["https://auth.example"],
         }
 
@@ -150,15 +150,20 @@ PROVIDER = IdentityProvider(
 )
 WAYS: list[OAuthOptions] = [
     OAuth(),
-    OAuth(client_id="id", client_secret="SECRET-configured"),
-    OAuth(client_id="id", signer=KEY),
+    OAuth(trust_first_issuer=True, client_id="id", client_secret="SECRET-configured"),
+    OAuth(trust_first_issuer=True, client_id="id", signer=KEY),
     OAuth(dpop=True),
     OAuth(device=True),
-    ClientCredentials(client_id="id", client_secret="SECRET-configured"),
-    ClientCredentials(client_id="id", signer=KEY),
-    EnterpriseManaged(identity_provider=PROVIDER, client_id="id", client_secret="SECRET-c"),
-    WorkloadIdentity(assertion="SECRET-workload"),
-    WorkloadIdentity(assertion=lambda: "SECRET-workload"),
+    ClientCredentials(trust_first_issuer=True, client_id="id", client_secret="SECRET-configured"),
+    ClientCredentials(trust_first_issuer=True, client_id="id", signer=KEY),
+    EnterpriseManaged(
+        trust_first_issuer=True,
+        identity_provider=PROVIDER,
+        client_id="id",
+        client_secret="SECRET-c",
+    ),
+    WorkloadIdentity(trust_first_issuer=True, assertion="SECRET-workload"),
+    WorkloadIdentity(trust_first_issuer=True, assertion=lambda: "SECRET-workload"),
 ]
 
 

@@ -7,12 +7,10 @@ from mcpclient.auth.discovery import Discovery
 from mcpclient.auth.grants import GrantRequest
 from mcpclient.auth.metadata import AuthorizationServer, ProtectedResource
 from mcpclient.auth.obtaining import (
-    bind_credentials,
     needs_dpop,
     obtain,
     resource_for,
     scopes_for,
-    unbind_credentials,
 )
 from mcpclient.auth.options import (
     ClientCredentials,
@@ -23,7 +21,6 @@ from mcpclient.auth.options import (
     WorkloadIdentity,
 )
 from mcpclient.auth.url_guard import UrlPolicy
-from mcpclient.errors import RegistrationRequired
 
 from .world import AuthorizationServerFake, World, form_of, json_response
 
@@ -34,10 +31,23 @@ FOUND = Discovery(SERVER, RESOURCE)
 
 def test_the_resource_is_byte_exact_overridden_or_omitted() -> None:
     """F-AUTH-3: as the metadata has it, as the user says, or not at all."""
-    assert resource_for(OAuth(), FOUND) == "https://mcp.example/MCP"
-    assert resource_for(OAuth(resource="api://app"), FOUND) == "api://app"
-    assert resource_for(OAuth(resource=""), FOUND) is None
-    assert resource_for(OAuth(), Discovery(SERVER, None)) is None
+    url = "https://mcp.example/mcp?key=1"
+    assert resource_for(OAuth(), FOUND, url) == "https://mcp.example/MCP"
+    assert resource_for(OAuth(resource="api://app"), FOUND, url) == "api://app"
+    assert resource_for(OAuth(resource=""), FOUND, url) is None
+
+
+@pytest.mark.parametrize(
+    ("server_url", "resource"),
+    [
+        ("https://mcp.example/mcp?key=1", "https://mcp.example/mcp"),
+        ("HTTPS://MCP.example:8443/mcp/", "https://mcp.example:8443/mcp/"),
+        ("https://mcp.example/", "https://mcp.example"),
+    ],
+)
+def test_the_resource_is_named_without_metadata_too(server_url: str, resource: str) -> None:
+    """F-AUTH-3: with endpoints= and for servers of 2025-03-26: the server's own URL, canonical."""
+    assert resource_for(OAuth(), Discovery(SERVER, None), server_url) == resource
 
 
 def test_scopes_come_from_options_challenge_and_metadata() -> None:
@@ -58,28 +68,16 @@ def test_dpop_is_used_where_it_must_be() -> None:
     assert needs_dpop(OAuth(), Discovery(SERVER, required), nothing)
 
 
-def test_credentials_are_bound_to_their_issuer() -> None:
-    """F-AUTH-2: keyed by issuer; a named issuer needs no memory, a new client_id a new one."""
-    world = World()
-    first, second = "https://one.example", "https://two.example"
-    options = OAuth(client_id="known")
-    world.run(bind_credentials(options, "server", first))
-    world.run(bind_credentials(options, "server", first))
-    with pytest.raises(RegistrationRequired):
-        world.run(bind_credentials(options, "server", second))
-    world.run(bind_credentials(OAuth(client_id="known", issuer=second), "server", second))
-    world.run(bind_credentials(OAuth(), "server", second))
-    world.run(bind_credentials(OAuth(client_id="other"), "server", second))
-    world.run(unbind_credentials("server"))
-    assert world.store == {}
-
-
 @pytest.mark.parametrize(
     ("options", "grant_type"),
     [
-        (ClientCredentials(client_id="c", client_secret="s"), "client_credentials"),
+        (
+            ClientCredentials(trust_first_issuer=True, client_id="c", client_secret="s"),
+            "client_credentials",
+        ),
         (
             EnterpriseManaged(
+                trust_first_issuer=True,
                 client_id="c",
                 identity_provider=IdentityProvider(
                     "https://idp.example/token", client_id="i", identity_assertion="a"
@@ -87,7 +85,10 @@ def test_credentials_are_bound_to_their_issuer() -> None:
             ),
             "urn:ietf:params:oauth:grant-type:jwt-bearer",
         ),
-        (WorkloadIdentity(assertion="a"), "urn:ietf:params:oauth:grant-type:jwt-bearer"),
+        (
+            WorkloadIdentity(trust_first_issuer=True, assertion="a"),
+            "urn:ietf:params:oauth:grant-type:jwt-bearer",
+        ),
         (OAuth(), "authorization_code"),
         (OAuth(device=True), "urn:ietf:params:oauth:grant-type:device_code"),
     ],

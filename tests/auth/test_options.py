@@ -49,11 +49,16 @@ def test_options_that_cannot_work_are_refused_at_once(make: Callable[[], object]
 @pytest.mark.parametrize(
     "options",
     [
-        OAuth(client_id="i", client_secret="hidden", signer=KEY),
-        ClientCredentials(client_id="i", client_secret="hidden"),
-        EnterpriseManaged(identity_provider=PROVIDER, client_id="i", client_secret="hidden"),
+        OAuth(trust_first_issuer=True, client_id="i", client_secret="hidden", signer=KEY),
+        ClientCredentials(trust_first_issuer=True, client_id="i", client_secret="hidden"),
+        EnterpriseManaged(
+            trust_first_issuer=True,
+            identity_provider=PROVIDER,
+            client_id="i",
+            client_secret="hidden",
+        ),
         PROVIDER,
-        WorkloadIdentity(assertion="hidden"),
+        WorkloadIdentity(trust_first_issuer=True, assertion="hidden"),
         BearerToken("hidden"),
         ApiKey("hidden"),
     ],

@@ -45,8 +45,17 @@ def test_offline_access_is_asked_for_where_it_is_offered() -> None:
     assert select(("a",), server=("a", "offline_access")) == ("a", "offline_access")
     assert select(("a",), server=("a", "offline_access"), refresh=False) == ("a",)
     assert select(("a",), server=("a",)) == ("a",)
-    assert select(("a", "offline_access"), server=("a",)) == ("a",)
+    assert select(resource=("a", "offline_access"), server=("a",)) == ("a",)
     assert select(("a", "offline_access"), server=None) == ("a", "offline_access")
+
+
+def test_offline_access_that_was_named_is_asked_for() -> None:
+    """F-AUTH-4: a challenge says what is needed, whatever the authorization server lists."""
+    named = ("a", "offline_access")
+    assert select(challenged=named, server=("a",)) == named
+    assert select(configured=named, server=("a",)) == named
+    assert select(("write",), held=named, server=("a",)) == (*named, "write")
+    assert select(challenged=named, server=("a",), refresh=False) == named
 
 
 def test_offline_access_never_stands_alone() -> None:

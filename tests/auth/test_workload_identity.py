@@ -27,7 +27,7 @@ def test_the_assertion_is_asked_for_each_time() -> None:
     world = World()
     world.on("POST", TOKEN, json_response({"access_token": "t"}))
     assertions = iter(["one", "two"])
-    options = WorkloadIdentity(assertion=lambda: next(assertions))
+    options = WorkloadIdentity(trust_first_issuer=True, assertion=lambda: next(assertions))
     for _ in range(2):
         world.run(obtain(REQUEST, options))
     assert [form_of(request)["assertion"] for request in world.fetched] == ["one", "two"]
@@ -39,7 +39,11 @@ def test_exactly_one_request() -> None:
     world = World()
     world.on("POST", TOKEN, json_response({"error": "invalid_grant"}, 400))
     with pytest.raises(TokenRequestFailed):
-        world.run(obtain(REQUEST, WorkloadIdentity(assertion="jwt", client_id="id")))
+        world.run(
+            obtain(
+                REQUEST, WorkloadIdentity(trust_first_issuer=True, assertion="jwt", client_id="id")
+            )
+        )
     assert len(world.fetched) == 1
 
 

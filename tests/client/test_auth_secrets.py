@@ -162,6 +162,7 @@ def test_credentials_of_a_program(everything: Everything) -> None:
     async def main() -> None:
         async with HttpServer(routes) as http:
             auth = ClientCredentials(
+                trust_first_issuer=True,
                 client_id="id",
                 client_secret="SECRET-configured",
                 local_development=True,

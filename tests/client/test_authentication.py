@@ -23,13 +23,14 @@ from mcpclient.client.authentication import (
     log_out,
 )
 from mcpclient.client.client import Client
+from mcpclient.client.login import runner
 from mcpclient.client.login.runner import OAuthAuthorizer, StaticAuthorizer
 from mcpclient.errors import AuthError, AuthorizationRequired, HttpError, UsageError
 from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
 from mcpclient.net.login.storage import MemoryStore
 from mcpclient.net.network_options import NetworkOptions
 from tests.net.peers import serve
-from tests.support.http_server import HttpServer
+from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
 from tests.support.protected import Protected, User
@@ -75,9 +76,14 @@ PROVIDER = IdentityProvider("https://idp.example/token", "id", "assertion")
     "auth",
     [
         OAuth(),
-        ClientCredentials(client_id="id", client_secret="SECRET"),
-        EnterpriseManaged(identity_provider=PROVIDER, client_id="id", client_secret="SECRET"),
-        WorkloadIdentity(assertion="SECRET"),
+        ClientCredentials(trust_first_issuer=True, client_id="id", client_secret="SECRET"),
+        EnterpriseManaged(
+            trust_first_issuer=True,
+            identity_provider=PROVIDER,
+            client_id="id",
+            client_secret="SECRET",
+        ),
+        WorkloadIdentity(trust_first_issuer=True, assertion="SECRET"),
     ],
 )
 def test_the_default_store_is_one_file_for_all(auth: Any) -> None:
@@ -94,7 +100,12 @@ def test_the_store_may_be_the_callers() -> None:
     """F-AUTH-9"""
     store, provider = MemoryStore(), TwoStepLogin(MemoryStore())
     for auth, expected in (
-        (ClientCredentials(client_id="id", client_secret="s", store=store), store),
+        (
+            ClientCredentials(
+                trust_first_issuer=True, client_id="id", client_secret="s", store=store
+            ),
+            store,
+        ),
         (OAuth(provider=provider), provider),
     ):
         credentials = auth.credentials(URL, NetworkOptions())
@@ -188,6 +199,68 @@ def test_logging_in_and_out_by_hand() -> None:
             assert await auth.authorizer(url).stored_grant() is None
             async with Client(url, auth=auth):
                 assert len(user.asked) == 3
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_logging_out_revokes(monkeypatch: pytest.MonkeyPatch, answers: bool) -> None:
+    """F-AUTH-8: RFC 7009; a server that does not answer changes nothing about it."""
+    protected = protected_server()
+    revoked: list[bytes] = []
+    monkeypatch.setattr(runner, "REVOCATION_TIMEOUT", 10.0 if answers else 0.01)
+
+    async def metadata(request: Request, answer: Answer) -> None:
+        origin = f"http://{request.headers['host']}"
+        answer.json(
+            {
+                "issuer": origin,
+                "authorization_endpoint": f"{origin}/authorize",
+                "token_endpoint": f"{origin}/token",
+                "registration_endpoint": f"{origin}/register",
+                "revocation_endpoint": f"{origin}/revoke",
+                "code_challenge_methods_supported": ["S256"],
+                "token_endpoint_auth_methods_supported": ["client_secret_post"],
+            }
+        )
+
+    async def revoke(request: Request, answer: Answer) -> None:
+        revoked.append(request.body)
+        if answers:
+            answer.full(200)
+
+    routes = {
+        **protected.routes,
+        "/.well-known/oauth-authorization-server": metadata,
+        "POST /revoke": revoke,
+    }
+
+    async def main() -> None:
+        async with HttpServer(routes) as server:
+            url = str(server.url())
+            auth = OAuth(local_development=True, provider=User(protected))
+            await log_in(url, auth)
+            await log_out(url, auth)
+            assert await auth.authorizer(url).stored_grant() is None
+            await log_out(url, auth)
+
+    asyncio.run(main())
+    if answers:
+        assert len(revoked) == 1
+        assert b"token=SECRET-refresh-1" in revoked[0]
+
+
+def test_logging_out_of_a_programs_credentials() -> None:
+    """F-AUTH-2: the options say which; whom they were first given to is forgotten."""
+
+    async def main() -> None:
+        store = MemoryStore()
+        auth = ClientCredentials(
+            client_id="c", client_secret="s", trust_first_issuer=True, store=store
+        )
+        await store.save("credential c", {"issuer": "https://wrong.example"})
+        await log_out("https://mcp.example/mcp", auth)
+        assert await store.load("credential c") is None
 
     asyncio.run(main())
 

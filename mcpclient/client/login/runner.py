@@ -51,6 +51,9 @@ __all__ = ["FlowRunner", "OAuthAuthorizer", "StaticAuthorizer", "settled"]
 
 T = TypeVar("T")
 
+REVOCATION_TIMEOUT = 5.0
+"""Seconds that a server has to revoke a login."""
+
 Performers = Mapping[type, Callable[[Any], object]]
 """What performs each kind of effect."""
 
@@ -241,9 +244,16 @@ class OAuthAuthorizer(FlowRunner):
         await self.run(self._authorization.log_in(refusal))
 
     async def log_out(self) -> None:
-        """Forget the grant and how it was obtained."""
+        """Forget the grant and how it was obtained; revoke it where the server offers that."""
         await self.needs_auth.clear(self._server_url)
-        await self.run(self._authorization.log_out())
+        grant = await self.run(self._authorization.log_out())
+        if grant is None:
+            return
+        try:
+            await asyncio.wait_for(self.run(self._authorization.revoke(grant)), REVOCATION_TIMEOUT)
+        except (McpError, asyncio.TimeoutError) as error:
+            # It is forgotten here all the same, and runs out over there some day.
+            logger.info("the login to %s could not be revoked: %s", self._shown, error)
 
     async def finish(self, callback: Callback) -> None:
         """Go on with a login that was begun earlier."""

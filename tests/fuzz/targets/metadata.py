@@ -10,6 +10,7 @@ from mcpclient.auth.discovery import (
 )
 from mcpclient.auth.effects import Fetch, Response
 from mcpclient.auth.metadata import AuthorizationServer, ProtectedResource, parse_object
+from mcpclient.auth.options import ServerTrust
 from mcpclient.auth.url_guard import UrlPolicy
 from mcpclient.errors import AuthError
 
@@ -34,10 +35,9 @@ def target(data: bytes) -> None:
 def run_discovery(bodies: list[bytes], named: str | None) -> None:
     flow = discover(
         SERVER,
+        ServerTrust(),
+        UrlPolicy(),
         resource_metadata_url=named,
-        issuer=None,
-        endpoints=None,
-        policy=UrlPolicy(),
     )
     answers = iter(bodies)
     try:
