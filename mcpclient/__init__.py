@@ -102,6 +102,7 @@ if TYPE_CHECKING:
     from .errors import ProcessExited as ProcessExited
     from .errors import ProtocolViolation as ProtocolViolation
     from .errors import RegistrationRequired as RegistrationRequired
+    from .errors import ResultMismatch as ResultMismatch
     from .errors import ServerError as ServerError
     from .errors import SessionExpired as SessionExpired
     from .errors import SkillVerificationError as SkillVerificationError
@@ -250,6 +251,7 @@ _EXPORTS = {
     "Resource": ".protocol.types",
     "ResourceContents": ".protocol.types",
     "ResourceLink": ".protocol.types",
+    "ResultMismatch": ".errors",
     "ResourceTemplate": ".protocol.types",
     "ResourceUpdated": ".protocol.listen",
     "ResourcesChanged": ".protocol.listen",

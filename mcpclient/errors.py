@@ -11,6 +11,7 @@
     │   ├── PeerError                a JSON-RPC error object
     │   │   └── UrlElicitationRequired   someone has to visit a URL before the call can be made
     │   ├── ToolError                a tool's own failure, when ``raise_on_error`` asked for it
+    │   ├── ResultMismatch           a result is not of the type that ``returns`` asked for
     │   ├── TaskFailed               a task ended without giving its result
     │   ├── ProtocolViolation        bytes or messages that break the protocol
     │   │   ├── MessageTooLarge        a message over ``max_message_size``
@@ -65,6 +66,7 @@ __all__ = [
     "ProcessExited",
     "ProtocolViolation",
     "RegistrationRequired",
+    "ResultMismatch",
     "ServerError",
     "SessionExpired",
     "SkillVerificationError",
@@ -210,6 +212,25 @@ class ToolError(ServerError):
 
     def __str__(self) -> str:
         return f"tool {self.tool!r} failed: {self.result.text[:_SHOWN_BODY]}"
+
+
+class ResultMismatch(ServerError):
+    """The data of a result is not of the type that ``returns`` asked for.
+
+    Fields: ``tool`` (its name), ``place`` (where in the data, such as ``".items[2].price"``, empty
+    for the data itself), ``problem`` and ``result`` (the whole call result).
+    """
+
+    def __init__(self, tool: str, place: str, problem: str, result: Any) -> None:
+        super().__init__(tool, place, problem, result)
+        self.tool = tool
+        self.place = place
+        self.problem = problem
+        self.result = result
+
+    def __str__(self) -> str:
+        place = f" at {self.place}" if self.place else ""
+        return f"the result of tool {self.tool!r} does not fit{place}: {self.problem}"
 
 
 class TaskFailed(ServerError):

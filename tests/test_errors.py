@@ -29,6 +29,7 @@ from mcpclient.errors import (
     ProcessExited,
     ProtocolViolation,
     RegistrationRequired,
+    ResultMismatch,
     ServerError,
     SessionExpired,
     SkillVerificationError,
@@ -77,6 +78,10 @@ EXAMPLES: list[tuple[McpError, str]] = [
         "the server answered with error -32042: visit",
     ),
     (ToolError("save", FAILURE), "tool 'save' failed: disk full"),
+    (
+        ResultMismatch("add", ".sum", "expected a number, got 'x'", FAILURE),
+        "the result of tool 'add' does not fit at .sum: expected a number, got 'x'",
+    ),
     (
         TaskFailed("t-1", "cancelled"),
         "task t-1 gave no result; its status is 'cancelled'",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..errors import ToolError
 from ..framing.logs import logger_for
@@ -13,10 +13,18 @@ from .around import Around, Call
 from .link.requests import ProgressHandler
 from .link.timeouts import DEFAULT, Seconds
 from .tasks import Tasks
+from .typed_results import typed_result
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .link.options import CallOptions
 
 __all__ = ["Tools"]
 
 logger = logger_for("mcpclient.client")
+
+T = TypeVar("T")
 
 
 class Tools(Tasks):
@@ -45,6 +53,26 @@ class Tools(Tasks):
         self._known_tools = {tool.name: tool for tool in listed}
         return listed
 
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        returns: None = ...,
+        **options: Unpack[CallOptions],
+    ) -> CallToolResult: ...
+
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        returns: type[T],
+        **options: Unpack[CallOptions],
+    ) -> T: ...
+
     async def call_tool(
         self,
         name: str,
@@ -58,7 +86,8 @@ class Tools(Tasks):
         raise_on_error: bool = False,
         trace: Any = None,
         around: Sequence[Around] = (),
-    ) -> CallToolResult:
+        returns: type[T] | None = None,
+    ) -> CallToolResult | T:
         """Call a tool with exactly one request. The options are those of `CallOptions`.
 
         When the tool itself fails, the result has ``is_error``; with ``raise_on_error`` a
@@ -66,6 +95,10 @@ class Tools(Tasks):
         checked as the client's ``validate`` says, if the tool was listed before. ``around``: more
         functions around this call, outside those of the client; see `Around`. ``trace`` is passed
         to them and to the hooks unchanged.
+
+        ``returns``: a dataclass, a TypedDict or another type, to which the data of the result is
+        converted; see `fill`. Then a failed tool raises `ToolError`, and data that does not fit
+        `ResultMismatch`, which names the field.
         """
         if around or self._around:
 
@@ -85,7 +118,7 @@ class Tools(Tasks):
             result = self._checked(name, await request)
         if raise_on_error and result.is_error:
             raise ToolError(name, result)
-        return result
+        return result if returns is None else typed_result(name, result, returns)
 
     def _request_tool(
         self,

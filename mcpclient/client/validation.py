@@ -57,13 +57,15 @@ class OutputSchemas(Observer):
         self._mode = mode
         self._limits = limits
         self._schemas: dict[str, object] = {}
+        self._wrapping: set[str] = set()
         self._compiled: dict[str, Schema | str] = {}
 
     def learn(self, tools: Iterable[Tool]) -> None:
         """Take note of a complete list of tools. Schemas that have not changed stay compiled."""
+        known = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
+        self._wrapping = {name for name, schema in known.items() if _wraps(schema)}
         if self._mode == "off":
             return
-        known = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
         self._compiled = {
             name: compiled
             for name, compiled in self._compiled.items()
@@ -79,10 +81,12 @@ class OutputSchemas(Observer):
     def check(self, tool: str, result: CallToolResult) -> None:
         """Add a warning to a result that does not fit the output schema of its tool.
 
+        A tool that wraps what it returns has its results marked so, see `CallToolResult`.
         In strict mode raises `ProtocolViolation` instead. The result of a failed tool is not
         checked. A schema that cannot be used, and a check over the limits, are only ever a warning,
         which says that the result was not checked.
         """
+        result.is_wrapped = tool in self._wrapping
         if tool not in self._schemas or result.is_error:
             return
         schema = self._schema_of(tool)
@@ -112,6 +116,19 @@ class OutputSchemas(Observer):
                 logger.debug("%s", compiled)
             self._compiled[tool] = compiled
         return compiled
+
+
+def _wraps(schema: object) -> bool:
+    """Whether a tool's output schema is that of a wrapper around what the tool returns.
+
+    Servers wrap what is no object, because structured content must be one: fastmcp marks it, the
+    Python SDK gives the schema a single property, ``result``.
+    """
+    if not isinstance(schema, dict):
+        return False
+    properties = schema.get("properties")
+    is_single = isinstance(properties, dict) and list(properties) == ["result"]
+    return schema.get("x-fastmcp-wrap-result") is True or is_single
 
 
 def _warn(result: CallToolResult, text: str) -> None:

@@ -269,14 +269,17 @@ class CallToolResult(WireObject):
     """What a tool call returned.
 
     ``warnings``: in which ways the structured content does not match the tool's output schema, as
-    text; empty where that was not checked.
+    text; empty where that was not checked. ``is_wrapped``: whether the tool's output schema says
+    that what it returns stands in an object of its own, ``{"result": …}``; False where the tool was
+    not listed before.
     """
 
-    __slots__ = ("warnings",)
+    __slots__ = ("is_wrapped", "warnings")
 
     def __init__(self, raw: Mapping[str, Any], warnings: Sequence[str] = ()) -> None:
         super().__init__(raw)
         self.warnings = list(warnings)
+        self.is_wrapped = False
 
     content = WireObjectList("content", content_block, "The content blocks, in order.")
     is_error = Field("isError", (bool,), False, "Whether the tool reports that it failed.")
@@ -293,9 +296,15 @@ class CallToolResult(WireObject):
 
     @property
     def data(self) -> Any:
-        """The most useful form: structured content, else the text read as JSON, else the text."""
-        if self.structured is not None:
-            return self.structured
+        """The most useful form: structured content, else the text read as JSON, else the text.
+
+        Structured content comes without the wrapper ``{"result": …}`` where it is one, see
+        `is_wrapped`; ``structured`` has all of it.
+        """
+        structured = self.structured
+        if structured is not None:
+            is_wrapper = isinstance(structured, dict) and list(structured) == ["result"]
+            return structured["result"] if self.is_wrapped and is_wrapper else structured
         text = self.text
         try:
             return json.loads(text, parse_constant=_no_json)

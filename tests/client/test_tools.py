@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -118,3 +119,49 @@ def test_calls_are_reported_to_the_hooks() -> None:
         assert told == [("good", "t1"), (mcpclient.PeerError, "t2")]
 
     use(Server(tools_call=call), work, hooks=hooks)
+
+
+@dataclass
+class Sum:
+    sum: float
+
+
+def test_a_result_as_a_type_of_the_caller() -> None:
+    """F-API-3: one request, and an object instead of a result."""
+    server = Server(tools_call={"content": [], "structuredContent": {"sum": 3}})
+
+    async def work(client: mcpclient.Client) -> None:
+        total: Sum = await client.call_tool("add", {"a": 1, "b": 2}, returns=Sum)
+        assert total == Sum(3.0)
+        with pytest.raises(mcpclient.ResultMismatch, match="expected text, got an object"):
+            await client.call_tool("add", returns=str)
+        assert len(server.asked) == 2
+
+    use(server, work)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"result": {"type": "integer"}}},
+        {"type": "object", "x-fastmcp-wrap-result": True, "properties": {"result": {}, "x": {}}},
+    ],
+)
+@pytest.mark.parametrize("validate", ["warn", "off"])
+def test_a_wrapper_around_the_data(schema: dict[str, Any], validate: str) -> None:
+    """F-API-3: taken off where the tool's output schema says that it is one."""
+    wrapped = {"result": [1, 2]}
+    server = Server(
+        tools_list={"tools": [{**ECHO, "outputSchema": schema}, {"name": "plain"}]},
+        tools_call={"content": [], "structuredContent": wrapped},
+    )
+
+    async def work(client: mcpclient.Client) -> None:
+        assert (await client.call_tool("echo")).data == wrapped  # nothing is known of it yet
+        await client.list_tools()
+        result = await client.call_tool("echo")
+        assert (result.data, result.structured, result.is_wrapped) == ([1, 2], wrapped, True)
+        assert (await client.call_tool("plain")).data == wrapped
+        assert await client.call_tool("echo", returns=list[int]) == [1, 2]
+
+    use(server, work, validate=validate)

@@ -49,7 +49,8 @@ def now() -> float:
 
 
 async def echo(client: Client, **options: Any) -> str:
-    return (await client.call_tool("echo", {"text": "x"}, **options)).text
+    text: str = (await client.call_tool("echo", {"text": "x"}, **options)).text
+    return text
 
 
 def test_a_call_is_one_request() -> None:

@@ -71,7 +71,7 @@ def test_the_client_lists_every_option() -> None:
 
 def test_a_call_takes_the_options_of_a_call() -> None:
     parameters = set(inspect.signature(mcpclient.Client.call_tool).parameters)
-    assert parameters - {"self", "name", "arguments"} == set(CallOptions.__annotations__)
+    assert parameters - {"self", "name", "arguments", "returns"} == set(CallOptions.__annotations__)
 
 
 def test_an_option_that_does_not_exist() -> None:

@@ -1,0 +1,260 @@
+"""The data of a result as a type of the caller's own: a dataclass, a TypedDict, or what is in them.
+
+Structured content is JSON. Here it becomes objects, as far as the standard library's types describe
+them: nothing is guessed, a text never becomes a number, and what does not fit is named by its
+place.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import enum
+import inspect
+import re
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, Callable, TypeVar
+
+from ..errors import ResultMismatch, ToolError, UsageError
+from ..protocol.types import CallToolResult
+
+__all__ = ["fill", "typed_result"]
+
+T = TypeVar("T")
+
+_UNIONS: tuple[object, ...] = (typing.Union, getattr(types, "UnionType", typing.Union))
+_SCALARS = {str: "text", bool: "a boolean", int: "an integer", float: "a number"}
+_TIMES = (datetime.datetime, datetime.date, datetime.time)
+_LISTS = (list, set, frozenset, tuple)
+# Python before 3.11 reads no Z, and no fraction of other than three or six digits.
+_ZULU = re.compile(r"[zZ]$")
+_FRACTION = re.compile(r"(?<=\.)\d+")
+# Around a field of a TypedDict, and around anything.
+_QUALIFIERS = ("Required", "NotRequired", "ReadOnly")
+
+
+class _Unfit(Exception):
+    """A value does not fit; ``place`` leads to it from the result."""
+
+    def __init__(self, problem: str, place: str = "") -> None:
+        super().__init__(problem, place)
+        self.problem = problem
+        self.place = place
+
+    def within(self, step: str) -> _Unfit:
+        return _Unfit(self.problem, step + self.place)
+
+
+def typed_result(tool: str, result: CallToolResult, returns: type[T]) -> T:
+    """Return the data of a result as ``returns``; see `fill`.
+
+    Of a result in a wrapper, what is inside counts, or else the whole. Raises `ToolError` for the
+    result of a tool that failed, and `ResultMismatch`.
+    """
+    if result.is_error:
+        raise ToolError(tool, result)
+    try:
+        return _checked(result.data, returns)
+    except _Unfit as error:
+        problem = error
+    if result.is_wrapped:
+        try:
+            return _checked(result.structured, returns)
+        except _Unfit:
+            pass
+    raise ResultMismatch(tool, problem.place, problem.problem, result)
+
+
+def _checked(value: object, returns: type[T]) -> T:
+    filled: T = _fill(value, returns)
+    return filled
+
+
+def fill(value: object, wanted: type[T]) -> T:
+    """Return a JSON value as ``wanted``; raises `ValueError`, which names the place, if it is none.
+
+    ``wanted``: a dataclass, a TypedDict, an Enum (by value), a class with ``model_validate``;
+    ``bool``, ``int``, ``float``, ``str``, ``datetime``, ``date`` and ``time`` (ISO 8601);
+    ``list``, ``set``, ``tuple`` and ``dict`` of these; ``Optional``, ``Union`` (the first that
+    fits), ``Literal``, ``Any``. Members that a dataclass has no field for are left out; a missing
+    one takes the field's default. Raises `UsageError` for a type that cannot be filled.
+    """
+    try:
+        return _checked(value, wanted)
+    except _Unfit as error:
+        raise ValueError(f"{error.place or 'the result'}: {error.problem}") from None
+
+
+def _fill(value: object, wanted: Any) -> Any:
+    if wanted is Any or wanted is object:
+        return value
+    if wanted is None or wanted is type(None):
+        return _expect(value is None, value, "null")
+    origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
+    if hasattr(wanted, "__supertype__"):  # a NewType
+        return _fill(value, wanted.__supertype__)
+    if hasattr(wanted, "__metadata__") or getattr(origin, "_name", None) in _QUALIFIERS:
+        return _fill(value, arguments[0] if arguments else wanted.__origin__)
+    if origin in _UNIONS:
+        return _fill_union(value, arguments)
+    if origin is typing.Literal:
+        found = [one for one in arguments if one == value and type(one) is type(value)]
+        _expect(bool(found), value, " or ".join(map(repr, arguments)))
+        return value
+    container = origin or wanted
+    if not isinstance(container, type):
+        raise UsageError(f"returns: {wanted!r} is not a type that a result can be filled into")
+    return _fill_class(value, container, arguments)
+
+
+def _fill_class(value: object, wanted: type, arguments: tuple[Any, ...]) -> Any:
+    if wanted in _SCALARS:
+        return _fill_scalar(value, wanted)
+    if typing.is_typeddict(wanted) if hasattr(typing, "is_typeddict") else _is_typed_dict(wanted):
+        return _fill_typed_dict(value, wanted)
+    if dataclasses.is_dataclass(wanted):
+        return _fill_dataclass(value, wanted)
+    if issubclass(wanted, enum.Enum):
+        return _converted(value, wanted, " or ".join(repr(member.value) for member in wanted))
+    if wanted in _TIMES:
+        return _fill_time(value, wanted)
+    if callable(getattr(wanted, "model_validate", None)):
+        return _converted(value, wanted.model_validate, wanted.__name__)  # type: ignore[attr-defined]
+    if issubclass(wanted, _LISTS) or wanted.__module__ == "collections.abc":
+        is_mapping = issubclass(wanted, Mapping)
+        return _fill_dict(value, arguments) if is_mapping else _fill_list(value, wanted, arguments)
+    if issubclass(wanted, dict):
+        return _fill_dict(value, arguments)
+    raise UsageError(f"returns: {wanted!r} is not a type that a result can be filled into")
+
+
+def _expect(fits: bool, value: object, expected: str) -> Any:
+    if not fits:
+        raise _Unfit(f"expected {expected}, got {_shown(value)}")
+    return value
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, (dict, list)):
+        return "an object" if isinstance(value, dict) else "a list"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def _fill_scalar(value: object, wanted: type) -> Any:
+    is_bool = isinstance(value, bool)
+    if wanted is float:
+        _expect(isinstance(value, (int, float)) and not is_bool, value, _SCALARS[wanted])
+        return float(value)  # type: ignore[arg-type]
+    if wanted is int and isinstance(value, float) and value.is_integer():
+        return int(value)
+    return _expect(
+        isinstance(value, wanted) and is_bool == (wanted is bool), value, _SCALARS[wanted]
+    )
+
+
+def _fill_union(value: object, options: tuple[Any, ...]) -> Any:
+    problems = []
+    for option in options:
+        try:
+            return _fill(value, option)
+        except _Unfit as error:
+            problems.append((option, error))
+    wanted = [error for option, error in problems if option is not type(None)]
+    if len(wanted) == 1:
+        raise wanted[0]
+    raise _Unfit(f"{_shown(value)} fits none of {', '.join(_name(option) for option in options)}")
+
+
+def _name(wanted: Any) -> str:
+    return "null" if wanted is type(None) else getattr(wanted, "__name__", str(wanted))
+
+
+def _fill_time(value: object, wanted: Any) -> Any:
+    name = f"a {wanted.__name__} in ISO 8601"
+    text = str(_expect(isinstance(value, str), value, name))
+    text = _ZULU.sub("+00:00", _FRACTION.sub(lambda digits: f"{digits.group():0<6.6}", text))
+    return _converted(text, wanted.fromisoformat, name)
+
+
+def _converted(value: object, convert: Callable[[Any], Any], expected: str) -> Any:
+    try:
+        return convert(value)
+    except (ValueError, TypeError) as error:
+        raise _Unfit(f"expected {expected}, got {_shown(value)}") from error
+
+
+def _fill_list(value: object, wanted: type, arguments: tuple[Any, ...]) -> Any:
+    _expect(isinstance(value, list), value, "a list")
+    items = typing.cast("list[object]", value)
+    if issubclass(wanted, tuple) and arguments and arguments[-1] is not Ellipsis:
+        _expect(len(items) == len(arguments), value, f"a list of {len(arguments)}")
+        kinds = list(arguments)
+    else:
+        kinds = [arguments[0] if arguments else Any] * len(items)
+    filled = [
+        _inside(f"[{index}]", item, kind) for index, (item, kind) in enumerate(zip(items, kinds))
+    ]
+    return wanted(filled) if wanted in _LISTS else filled
+
+
+def _fill_dict(value: object, arguments: tuple[Any, ...]) -> dict[Any, Any]:
+    _expect(isinstance(value, dict), value, "an object")
+    names, kind = arguments if len(arguments) == 2 else (Any, Any)
+    return {
+        _inside(f".{name}", name, names): _inside(f".{name}", item, kind)
+        for name, item in typing.cast("dict[str, object]", value).items()
+    }
+
+
+def _fill_dataclass(value: object, wanted: Any) -> Any:
+    _expect(isinstance(value, dict), value, f"an object ({wanted.__name__})")
+    given, hints = typing.cast("dict[str, object]", value), _hints(wanted)
+    arguments = {}
+    for field in dataclasses.fields(wanted):
+        if not field.init:
+            continue
+        if field.name in given:
+            arguments[field.name] = _inside(f".{field.name}", given[field.name], hints[field.name])
+        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            raise _Unfit("is missing", f".{field.name}")
+    try:
+        return wanted(**arguments)
+    except (ValueError, TypeError) as error:  # its own __post_init__
+        raise _Unfit(f"{wanted.__name__} does not take it: {error}") from error
+
+
+def _is_typed_dict(wanted: type) -> bool:
+    return issubclass(wanted, dict) and hasattr(wanted, "__required_keys__")
+
+
+def _fill_typed_dict(value: object, wanted: Any) -> dict[str, Any]:
+    _expect(isinstance(value, dict), value, f"an object ({wanted.__name__})")
+    given, hints = typing.cast("dict[str, object]", value), _hints(wanted)
+    filled = dict(given)
+    for name, hint in hints.items():
+        qualifier = getattr(typing.get_origin(hint), "_name", None)
+        is_required = name in wanted.__required_keys__ and qualifier != "NotRequired"
+        if name in given:
+            filled[name] = _inside(f".{name}", given[name], hint)
+        elif is_required or qualifier == "Required":
+            raise _Unfit("is missing", f".{name}")
+    return filled
+
+
+def _inside(step: str, value: object, wanted: Any) -> Any:
+    try:
+        return _fill(value, wanted)
+    except _Unfit as error:
+        raise error.within(step) from None
+
+
+def _hints(wanted: type) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(wanted, include_extras=True)
+    except (NameError, TypeError) as error:
+        place = inspect.getmodule(wanted)
+        named = f" in {place.__name__}" if place is not None else ""
+        raise UsageError(f"returns: the types of {wanted.__name__}{named}: {error}") from error
