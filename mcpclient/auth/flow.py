@@ -337,7 +337,6 @@ class AuthorizedRequest:
         self._owner = owner
         self._method = method
         self._url = url
-        self._is_for_server = origin_of(url) == origin_of(owner.server_url)
         self._sent: Grant | None = None
         self._recoveries = 0
         self._nonces = 0
@@ -345,12 +344,14 @@ class AuthorizedRequest:
         self._may_refresh = True
         self._is_new_grant = False
 
-    def headers(self) -> Flow[dict[str, str]]:
-        """The headers to send. Ask anew before every repetition.
+    def headers(self, url: str | None = None) -> Flow[dict[str, str]]:
+        """The headers to send, for ``url`` where a redirect led. Ask anew before every sending.
 
         Empty while there is no grant, and for any other origin than the server's. Raises what
         `Authorization.log_in` raises when a grant has ended and cannot be refreshed.
         """
+        if url is not None:
+            self._url = url
         if not self._is_for_server:
             return {}
         grant = yield from self._owner.current_grant()
@@ -362,6 +363,10 @@ class AuthorizedRequest:
             return {"Authorization": f"Bearer {token}"}
         proof = yield from grant.prover.proof(self._method, self._url, token)
         return {"Authorization": f"DPoP {token}", "DPoP": proof}
+
+    @property
+    def _is_for_server(self) -> bool:
+        return origin_of(self._url) == origin_of(self._owner.server_url)
 
     def _note(self, response: Response) -> None:
         # Any answer may carry the nonce for the next request (RFC 9449 section 8.2).

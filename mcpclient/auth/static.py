@@ -36,11 +36,14 @@ class StaticRequest:
         self._sent: dict[str, str] | None = None
         self._was_repeated = False
 
-    def headers(self) -> Flow[dict[str, str]]:
-        """The header to send; empty for any other origin than the server's.
+    def headers(self, url: str | None = None) -> Flow[dict[str, str]]:
+        """The header to send, for ``url`` where a redirect led.
 
-        Raises UsageError when the token holds what no header may hold.
+        Empty for any other origin than the server's. Raises UsageError when the token holds what no
+        header may hold.
         """
+        if url is not None:
+            self._url = url
         if origin_of(self._url) != origin_of(self._owner.server_url):
             return {}
         self._sent = yield from self._header()

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import select
 from collections import deque
-from collections.abc import Coroutine, Iterable, Iterator
-from typing import Any, Protocol
+from collections.abc import Awaitable, Coroutine, Iterable, Iterator
+from typing import Any, Callable, Protocol
 
 from ..errors import ConnectFailed, ConnectionLost, McpError, UsageError
 from ..framing.content_coding import ContentDecoder
@@ -63,10 +63,11 @@ class HttpRequest:
     """One request.
 
     ``repeatable``: sending it twice does no harm, so that it may be sent again when the connection
-    it was sent on turns out to be dead.
+    it was sent on turns out to be dead. ``renew``: makes it anew before it is sent another time,
+    for a request with something that is good for one sending only.
     """
 
-    __slots__ = ("body", "headers", "method", "repeatable", "url")
+    __slots__ = ("body", "headers", "method", "renew", "repeatable", "url")
 
     def __init__(
         self,
@@ -76,16 +77,25 @@ class HttpRequest:
         body: bytes | None = None,
         *,
         repeatable: bool = True,
+        renew: Callable[[HttpRequest], Awaitable[HttpRequest]] | None = None,
     ) -> None:
         self.method = method
         self.url = url
         self.headers = tuple(headers)
         self.body = body
         self.repeatable = repeatable
+        self.renew = renew
 
     def moved_to(self, url: Url) -> HttpRequest:
         """Return the same request for another URL."""
-        return HttpRequest(self.method, url, self.headers, self.body, repeatable=self.repeatable)
+        return HttpRequest(
+            self.method,
+            url,
+            self.headers,
+            self.body,
+            repeatable=self.repeatable,
+            renew=self.renew,
+        )
 
 
 class HttpClient:
@@ -253,6 +263,23 @@ class Exchange:
             self._reused = True
             self._run_on(connection)
 
+    def _send_again(self, request: HttpRequest, *, fresh: bool = False) -> None:
+        if request.renew is None:
+            self._request = request
+            self._bytes = self._client.encode(request)
+            self._start(fresh=fresh)
+        else:
+            self._dialing = self._client.run(self._renew(request.renew(request), fresh=fresh))
+
+    async def _renew(self, renewal: Awaitable[HttpRequest], *, fresh: bool) -> None:
+        try:
+            self._request = await renewal
+            self._bytes = self._client.encode(self._request)
+        except McpError as error:
+            self._fail(error)
+        else:
+            self._start(fresh=fresh)
+
     async def _dial(self) -> None:
         try:
             connection = await self._client.new_connection(self._request.url)
@@ -325,10 +352,8 @@ class Exchange:
         self._connection = None
         if self._redirect is not None:
             self._redirects += 1
-            self._request = self._request.moved_to(self._redirect)
-            self._bytes = self._client.encode(self._request)
-            self._redirect = None
-            self._start()
+            request, self._redirect = self._request.moved_to(self._redirect), None
+            self._send_again(request)
             return
         if self._decoder is not None:
             self._decoder.finish()
@@ -345,7 +370,7 @@ class Exchange:
             return
         if self._reused and not answer_begun and self._request.repeatable:
             # The server closed an idle connection while this request was on its way.
-            self._start(fresh=True)
+            self._send_again(self._request, fresh=True)
         else:
             self._fail(error)
 

@@ -34,8 +34,11 @@ _BODY_LIMIT = 64 * 1024
 class RequestAuthorization(Protocol):
     """The authorization of one request, through all its repetitions."""
 
-    async def headers(self) -> Mapping[str, str]:
-        """The headers to send with the request, asked for before every repetition."""
+    async def headers(self, url: str | None = None) -> Mapping[str, str]:
+        """The headers to send with the request, asked for before every sending.
+
+        ``url``: where it goes this time, after a redirect.
+        """
         ...
 
     def note(self, head: ResponseHead) -> None:
@@ -146,23 +149,37 @@ class AuthorizedExchange:
 
     async def _send(self) -> None:
         try:
-            headers = await self._authorization.headers()
-            # Two values for Authorization would leave the choice to the server.
-            names = {name.lower() for name in headers}
-            others = [field for field in self._request.headers if field[0].lower() not in names]
-            request = HttpRequest(
-                self._request.method,
-                self._request.url,
-                [*others, *headers.items()],
-                self._request.body,
-                repeatable=self._request.repeatable,
-            )
+            request = self._with(await self._authorization.headers(), self._request.url)
             self._refusal = None
             self._body.clear()
             self._task = None
             self._exchange = self._client.request(request, self)
         except Exception as error:
             self._fail(error)
+
+    def _with(self, headers: Mapping[str, str], url: Url) -> HttpRequest:
+        """Return the request with the authorization, to be sent to ``url``."""
+        # Two values for Authorization would leave the choice to the server.
+        names = {name.lower() for name in headers}
+        others = [field for field in self._request.headers if field[0].lower() not in names]
+        return HttpRequest(
+            self._request.method,
+            url,
+            [*others, *headers.items()],
+            self._request.body,
+            repeatable=self._request.repeatable,
+            renew=self._renew,
+        )
+
+    async def _renew(self, request: HttpRequest) -> HttpRequest:
+        """Return the request for another sending; a proof serves only once (RFC 9449)."""
+        try:
+            headers = await self._authorization.headers(http_url(request.url))
+        except McpError:
+            raise
+        except Exception as error:
+            raise _as_ours(error) from error
+        return self._with(headers, request.url)
 
     async def _recover(self, refusal: ResponseHead) -> None:
         try:
@@ -185,11 +202,7 @@ class AuthorizedExchange:
 
     def _fail(self, error: Exception) -> None:
         self._task = None
-        if not isinstance(error, McpError):  # such as a bug: the caller must not wait for ever
-            failure = AuthError(f"authorization failed with {type(error).__name__}")
-            failure.__cause__ = error
-            error = failure
-        self._sink.response_failed(error)
+        self._sink.response_failed(_as_ours(error))
 
     # net.http.ResponseSink
 
@@ -225,3 +238,12 @@ class AuthorizedExchange:
             self._task = self._client.run(self._recover(self._refusal))
         else:
             self._sink.response_failed(error)
+
+
+def _as_ours(error: Exception) -> McpError:
+    """Return the error, or one in its place where it is a bug: the caller must not wait for it."""
+    if isinstance(error, McpError):
+        return error
+    failure = AuthError(f"authorization failed with {type(error).__name__}")
+    failure.__cause__ = error
+    return failure

@@ -24,6 +24,7 @@ from .world import (
     World,
     call,
     call_server,
+    decode_jwt,
     form_of,
     json_response,
     query_of,
@@ -714,3 +715,18 @@ def test_metadata_requests_tell_the_protocol_version() -> None:
         if request.method == "GET"
     }
     assert versions == {"2025-03-26"}
+
+
+def test_a_proof_is_made_for_where_it_is_sent_and_for_one_sending() -> None:
+    """F-AUTH-7: RFC 9449 section 4.2: htu is the URL of this request, and jti is new."""
+    scene = Scene(OAuth(dpop=True))
+    scene.issuer.token_fields = {"token_type": "DPoP"}
+    scene.server.scheme = "DPoP"
+    scene.call()
+    request = scene.authorization.request("POST", scene.server.url)
+    places = [None, "https://mcp.example/moved?key=1", "https://mcp.example/moved"]
+    proofs = [decode_jwt(scene.world.run(request.headers(place))["DPoP"])[1] for place in places]
+    moved = "https://mcp.example/moved"
+    assert [proof["htu"] for proof in proofs] == [scene.server.url, moved, moved]
+    assert len({str(proof["jti"]) for proof in proofs}) == 3
+    assert scene.world.run(request.headers("https://evil.example/mcp")) == {}

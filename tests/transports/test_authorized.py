@@ -34,12 +34,14 @@ class Script:
         self.asked: list[tuple[str, str, bool]] = []
         self.noted: list[int] = []
         self.refused: list[int] = []
+        self.sent_to: list[str | None] = []
 
     def request(self, method: str, url: str, *, passive: bool = False) -> Script:
         self.asked.append((method, url, passive))
         return self
 
-    async def headers(self) -> Mapping[str, str]:
+    async def headers(self, url: str | None = None) -> Mapping[str, str]:
+        self.sent_to.append(url)
         return _said(self._headers.pop(0))  # type: ignore[no-any-return]
 
     def note(self, head: ResponseHead) -> None:
@@ -127,6 +129,92 @@ def test_a_refused_request_is_sent_again(status: int) -> None:
     assert [request.headers.get("authorization") for request in requests] == [None, "Bearer a"]
     assert [request.body for request in requests] == [b"{}", b"{}"]
     assert script.refused == [status]
+
+
+def test_a_redirected_request_is_made_anew() -> None:
+    """F-AUTH-7: a proof of possession names where it goes, and serves once."""
+    script = Script([{"DPoP": "proof-1"}, {"DPoP": "proof-2"}])
+
+    async def main() -> list[Request]:
+        routes: dict[str, Handler] = {
+            "/mcp": answer_with(307, {"Location": "/elsewhere?a=1"}),
+            "/elsewhere?a=1": answer_with(200),
+            "/elsewhere": answer_with(200),
+        }
+        async with HttpServer(routes) as server:
+            client, sink = HttpClient(Dialer()), Sink()
+            start_request(client, HttpRequest("POST", server.url(), [], b"{}"), sink, script)
+            assert await asyncio.wait_for(sink.over, 10) is None
+            assert script.sent_to == [None, str(server.url()).replace("/mcp", "/elsewhere?a=1")]
+            await client.close()
+            return server.requests
+
+    first, second = asyncio.run(main())
+    assert [first.headers["dpop"], second.headers["dpop"]] == ["proof-1", "proof-2"]
+    assert second.body == b"{}"
+
+
+def test_a_request_on_a_stale_connection_is_made_anew() -> None:
+    """F-AUTH-7: the server may have seen the first proof, and accepts none twice."""
+    script = Script([{"DPoP": f"proof-{number}"} for number in range(3)])
+    proofs: list[str] = []
+
+    async def answer(request: Request, answer: Answer) -> None:
+        proofs.append(request.headers["dpop"])
+        if len(proofs) == 2:
+            answer.cut()
+        else:
+            answer.full(200)
+
+    async def main() -> None:
+        async with HttpServer({"/mcp": answer}) as server:
+            client = HttpClient(Dialer())
+            for _ in range(2):
+                sink = Sink()
+                start_request(client, HttpRequest("POST", server.url(), [], b"{}"), sink, script)
+                assert await asyncio.wait_for(sink.over, 10) is None
+                assert sink.heads == [200]
+            await client.close()
+
+    asyncio.run(main())
+    assert proofs == ["proof-0", "proof-1", "proof-2"]
+
+
+@pytest.mark.parametrize("failure", [AuthError("no way"), ValueError("SECRET")])
+def test_a_request_that_cannot_be_made_anew_fails(failure: Exception) -> None:
+    """F-AUTH-7: with the reason, and without waiting for ever."""
+    script = Script([{}, failure])
+    sink, _, error = send(script, answer_with(307, {"Location": "/mcp"}), answer_with(200))
+    assert isinstance(error, AuthError)
+    assert "SECRET" not in str(error)
+    assert not sink.heads
+
+
+def test_giving_up_while_a_request_is_made_anew() -> None:
+    """F-AUTH-8: nothing is sent any more."""
+
+    async def main() -> None:
+        reached = asyncio.Event()
+
+        class Slow(Script):
+            async def headers(self, url: str | None = None) -> Mapping[str, str]:
+                if url is not None:
+                    reached.set()
+                    await asyncio.get_running_loop().create_future()
+                return {}
+
+        async with HttpServer({"/mcp": answer_with(307, {"Location": "/mcp"})}) as server:
+            client, sink = HttpClient(Dialer()), Sink()
+            request = HttpRequest("POST", server.url(), [], b"{}")
+            sending = start_request(client, request, sink, Slow([]))
+            await reached.wait()
+            sending.abort()
+            await asyncio.sleep(0)
+            assert not sink.over.done()
+            assert len(server.requests) == 1
+            await client.close()
+
+    asyncio.run(main())
 
 
 def test_a_refusal_that_stands_is_passed_on() -> None:
@@ -223,7 +311,7 @@ def test_giving_up_at_every_stage() -> None:
                 self.where = where
                 self.reached = asyncio.Event()
 
-            async def headers(self) -> Mapping[str, str]:
+            async def headers(self, url: str | None = None) -> Mapping[str, str]:
                 if self.where == "headers":
                     self.reached.set()
                     await never

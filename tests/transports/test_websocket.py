@@ -315,7 +315,7 @@ class Authorization:
         self.asked_for.append((method, url))
         return self
 
-    async def headers(self) -> Mapping[str, str]:
+    async def headers(self, url: str | None = None) -> Mapping[str, str]:
         return {"Authorization": f"Bearer {self.tokens[0]}"}
 
     def note(self, head: ResponseHead) -> None:

@@ -293,8 +293,8 @@ class _Request:
         self._runner = runner
         self._passive = passive
 
-    async def headers(self) -> Mapping[str, str]:
-        return await self._runner.run(self._flows.headers(), passive=self._passive)
+    async def headers(self, url: str | None = None) -> Mapping[str, str]:
+        return await self._runner.run(self._flows.headers(url), passive=self._passive)
 
     def note(self, head: ResponseHead) -> None:
         # Any answer may carry the nonce for the next proof (RFC 9449 section 8.2).
