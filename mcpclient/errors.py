@@ -303,11 +303,13 @@ class HttpError(ServerError):
 
     Fields: ``status`` (integer), ``headers`` (case-insensitive mapping), ``body`` (bytes, at most
     64 KiB of them), ``url`` (without credentials or query), and ``authenticate``, the values of
-    ``WWW-Authenticate`` and ``Mcp-Auth-Server``, which say what a 401 or 403 asks for.
+    ``WWW-Authenticate`` and ``Mcp-Auth-Server``, which say what a 401 or 403 asks for. ``advice``
+    says what can be done, where that is known.
     """
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes, url: str = "") -> None:
         super().__init__(status, headers, body, url)
+        self.advice = ""
         self.status = status
         self.headers = headers
         self.body = body
@@ -328,6 +330,8 @@ class HttpError(ServerError):
         text = " ".join(parts)
         for challenge in self.authenticate:
             text += f"; the server asks for: {challenge}"
+        if self.advice:
+            text += f"; {self.advice}"
         body = self.body[:_SHOWN_BODY].decode("utf-8", "replace").strip()
         if "html" in self.headers.get("content-type", "").lower():  # a page, made for a browser
             body = " ".join(_MARKUP.sub(" ", body).split())

@@ -22,7 +22,7 @@ from ..errors import (
     TaskFailed,
 )
 from ..protocol.era_stateless import StatelessEra
-from ..protocol.tasks import Polling, Task, patience_with
+from ..protocol.tasks import MOST_INPUTS, Polling, Task, patience_with
 from .events.callbacks import BackgroundTasks, OrderedCallback
 from .link.call_recovery import CallRecovery
 from .link.connection import Connection
@@ -47,8 +47,12 @@ class TaskInputs:
         self._taken: set[str] = set()
 
     def take(self, requests: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those requests that nobody has taken yet; they are the caller's to answer."""
+        """Return those requests that nobody has taken yet; they are the caller's to answer.
+
+        Raises `ProtocolViolation` when the task never stops asking.
+        """
         free = {key: each for key, each in requests.items() if key not in self._taken}
+        check_inputs(len(self._taken) + len(free))
         self._taken |= free.keys()
         return free
 
@@ -162,14 +166,16 @@ class TaskWait:
         waiting: set[asyncio.Future[Any]] = {news}
         if self._job is not None:
             waiting.add(self._job)
-        began, answering = self._clock(), self._is_answering
+        began, answering, held = self._clock(), self._is_answering, self._connection.held_seconds
         try:
             await asyncio.wait(
                 waiting, timeout=self._longest_pause(), return_when=asyncio.FIRST_COMPLETED
             )
         finally:
             news.cancel()
-        if answering or self._is_answering:
+        if not self._is_stateless:
+            self._not_counted += max(self._connection.held_seconds - held, 0.0)
+        elif answering or self._is_answering:
             self._not_counted += self._clock() - began
         return self._news.is_set()
 
@@ -201,6 +207,7 @@ class TaskWait:
         return replace(self._limits, max_timeout=max(self._remaining, _LAST_LOOK))
 
     def _check_time(self) -> None:
+        check_inputs(self._connection.receiver.inputs_of(self._id))
         if self._life_left <= 0:
             raise TaskFailed(self._id, self._task.status, "its time to live has passed")
         if self._remaining <= 0 and not self._is_answering:
@@ -294,6 +301,12 @@ class TaskWait:
         if task.result is None:
             raise ProtocolViolation(f"task {task.id} is completed, and its result is missing")
         return task.result
+
+
+def check_inputs(count: int) -> None:
+    """Raise `ProtocolViolation` when a task has asked for more input than can be meant."""
+    if count > MOST_INPUTS:
+        raise ProtocolViolation(f"the task asked for input more than {MOST_INPUTS} times")
 
 
 def _ignore(_task: Task) -> None:

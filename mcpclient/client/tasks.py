@@ -26,6 +26,7 @@ from ..protocol.types import CallToolResult, Progress, Tool
 from .around import Around, Call
 from .events.callbacks import BackgroundTasks, OrderedCallback
 from .events.observer import Observer
+from .link.call_time import CallTime
 from .link.connection import Connection
 from .link.requests import ProgressHandler
 from .link.session import RequestOptions
@@ -209,32 +210,30 @@ class Tasks(ToolCalls):
             return await wait.run()
 
     async def _without_task(
-        self,
-        call: Coroutine[Any, Any, dict[str, Any]],
-        timeout: Seconds,
-        max_timeout: Seconds,
-        headers: Mapping[str, str] | None,
+        self, params: Mapping[str, Any], limits: RequestOptions
     ) -> dict[str, Any]:
-        """Return the result of a plain call, even when the server has made a task of it."""
-        result = await call
+        """Return the result of a tool call, even when the server has made a task of it."""
+        time = CallTime(self._connection, "tools/call", limits)
+        result = await self._caller.call("tools/call", params, limits, time)
         if result.get("resultType") != "task":
             return result
         task = created_task(result)
         if task is None:
             raise ProtocolViolation("tools/call: the server answered with a task without id")
-        limits = self._connection.options.timeouts.for_call("tools/call", timeout, max_timeout)
-        limits = replace(limits, headers=headers or {})
-        return await self._at_home(self._finish, task, limits)
-
-    async def _finish(self, task: Task, limits: RequestOptions) -> dict[str, Any]:
-        """Wait for a task that the caller does not know of; cancel it if the wait ends early."""
         try:
-            return dict(await self._wait_for(task, None, limits, False))
-        except (CallTimeout, asyncio.CancelledError):
-            if self._connection.is_open:
-                giving_up = self.cancel_task(task, headers=limits.headers)
-                self._connection.session.tasks.start(_quietly(giving_up))
+            rest = time.rest_of(replace(limits, on_progress=None))
+            return dict(await self._wait_for(task, None, rest, False))
+        except (CallTimeout, asyncio.CancelledError) as reason:
+            self._give_up(task, limits)
+            if isinstance(reason, CallTimeout) and reason.limit == "total":
+                raise time.timeout from None
             raise
+
+    def _give_up(self, task: Task, limits: RequestOptions) -> None:
+        """Ask the server to stop a task that the caller does not know of."""
+        if self._connection.is_open:
+            giving_up = self.cancel_task(task, headers=limits.headers)
+            self._connection.session.tasks.start(_quietly(giving_up))
 
 
 class TaskNews(Observer):

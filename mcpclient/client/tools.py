@@ -10,7 +10,7 @@ from ..framing.logs import logger_for
 from ..protocol.era_stateless import StatelessEra
 from ..protocol.types import CallToolResult, Tool
 from .around import Around, Call
-from .link.requests import ProgressHandler
+from .link.requests import ProgressHandler, with_meta
 from .link.timeouts import DEFAULT, Seconds
 from .tasks import Tasks
 from .typed_results import typed_result
@@ -131,12 +131,10 @@ class Tools(Tasks):
         headers: Mapping[str, str] | None,
     ) -> Coroutine[Any, Any, dict[str, Any]]:
         params = {"name": name, "arguments": arguments or {}}
-        request = self._request(
-            "tools/call", params, timeout, max_timeout, on_progress, meta, headers
-        )
         if self._connection.options.tasks:
-            return self._without_task(request, timeout, max_timeout, headers)
-        return request
+            limits = self._limits("tools/call", timeout, max_timeout, on_progress, headers)
+            return self._at_home(self._without_task, with_meta(params, meta), limits)
+        return self._request("tools/call", params, timeout, max_timeout, on_progress, meta, headers)
 
     def _checked(self, name: str, raw: dict[str, Any]) -> CallToolResult:
         result = CallToolResult(raw)

@@ -39,8 +39,9 @@ class Waiter(Protocol):
 class Pending:
     """One request in flight: who waits for it, and until when.
 
-    ``idle`` and ``total`` are limits in seconds (None or 0: no limit). Progress postpones the idle
-    deadline; only a pause of the `Correlator` postpones the total one.
+    ``idle`` and ``total`` are limits in seconds (None or 0: no limit). Progress that
+    ``on_progress`` takes postpones the idle deadline; only a pause of the `Correlator` postpones
+    the total one.
     """
 
     __slots__ = (
@@ -160,14 +161,16 @@ class Correlator:
             pending.fail(error())
 
     def progress(self, params: Mapping[str, Any], now: float) -> bool:
-        """Take a progress notification. False: its token is late or unknown."""
+        """Take a progress notification. False: its token is late or unknown.
+
+        Progress that nobody asked for has no token, so its request waits no longer for that.
+        """
         pending = self.find(params.get("progressToken"))
-        if pending is None or pending.waiter.done():
+        if pending is None or pending.on_progress is None or pending.waiter.done():
             return False
         if pending.idle:
             pending.idle_deadline = self._standing_still_at(now) + pending.idle
-        if pending.on_progress is not None:
-            pending.on_progress(params)
+        pending.on_progress(params)
         return True
 
     def lift_limits(self, request_id: object) -> None:

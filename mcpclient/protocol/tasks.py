@@ -17,6 +17,7 @@ from .wire_object import Field, WireObject
 __all__ = [
     "AUGMENTABLE",
     "EXTENSION",
+    "MOST_INPUTS",
     "RELATED_TASK",
     "Polling",
     "Task",
@@ -31,6 +32,9 @@ __all__ = [
 ]
 
 EXTENSION = "io.modelcontextprotocol/tasks"
+MOST_INPUTS = 100
+"""How much input one task may ask for, in all the time it runs."""
+
 RELATED_TASK = "io.modelcontextprotocol/related-task"
 
 _IMMEDIATE_RESPONSE = "io.modelcontextprotocol/model-immediate-response"

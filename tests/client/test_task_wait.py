@@ -587,3 +587,68 @@ def test_a_wait_that_is_over_asks_no_second_time_for_the_result() -> None:
 
     virtual_time.run(main())
     assert len(server.sent("tasks/result")) == 2
+
+
+# Tasks that never stop asking
+
+
+class CuriousServer(ScriptedServer):
+    """A task whose every state asks for something new."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            {"tasks/get": self._get, "tasks/update": {"resultType": "complete"}},
+            capabilities={"extensions": {EXTENSION: {}}},
+        )
+        self.states = 0
+
+    def _get(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        self.states += 1
+        return task("input_required", inputRequests={f"question {self.states}": ASK_NAME})
+
+
+def test_a_task_may_ask_for_so_much_and_no_more() -> None:
+    """F-API-12, F-API-13: a user was asked 4,430 times in eight seconds."""
+    asked: list[Any] = []
+    with pytest.raises(ProtocolViolation, match="asked for input more than 100 times"):
+        wait_for_it(CuriousServer(), elicitation=noting(asked))
+    assert len(asked) == 100
+
+
+class InsistentServer(ScriptedServer):
+    """A task of 2025-11-25 that asks one thing after the other over the request for its result."""
+
+    def __init__(self, pause: float) -> None:
+        answers: dict[str, Any] = {
+            "tasks/get": task("input_required", pollInterval=1000),
+            "tasks/result": self._give_result,
+        }
+        super().__init__(answers, version=HANDSHAKE, capabilities={"tasks": {}})
+        self.pause = pause
+        self.refusals: list[Any] = []
+
+    async def _give_result(self, _: Mapping[str, Any]) -> None:
+        meta = {RELATED_TASK: {"taskId": "t1"}}
+        for number in range(1000):
+            answer = await self.ask(
+                number, **ASK_NAME["params"], method=ASK_NAME["method"], _meta=meta
+            )
+            if "error" in answer:
+                self.refusals.append(answer["error"]["message"])
+            await asyncio.sleep(self.pause)
+
+
+def test_a_task_of_the_handshake_era_may_ask_for_so_much_and_no_more() -> None:
+    """F-API-13: each of its requests is answered, with an error in the end."""
+    asked: list[Any] = []
+    server = InsistentServer(0.001)
+    with pytest.raises(ProtocolViolation, match="asked for input more than 100 times"):
+        wait_for_it(server, elicitation=noting(asked))
+    assert len(asked) == 100
+    assert set(server.refusals) == {"this task has asked for too much input"}
+
+
+def test_asking_does_not_stop_the_clock_of_a_task() -> None:
+    """F-API-7: only the time that a handler takes is not counted."""
+    with pytest.raises(CallTimeout, match="max_timeout"):
+        wait_for_it(InsistentServer(0.4), elicitation=lambda request: ADA, max_timeout=20)

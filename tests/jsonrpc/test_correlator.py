@@ -48,6 +48,10 @@ def opened(
     return pending, waiter
 
 
+def ignore(params: Mapping[str, Any]) -> None:
+    """Take progress."""
+
+
 def test_ids_are_unique_and_never_come_again() -> None:
     """F-WIRE-1: an id is not used twice on a connection, also after its request has ended."""
     correlator = Correlator()
@@ -127,7 +131,7 @@ def test_progress_in_order_until_the_answer() -> None:
     silent, _ = opened(correlator)
     assert correlator.progress({"progressToken": pending.id, "progress": 1}, 0.0)
     assert correlator.progress({"progressToken": str(pending.id), "progress": 2}, 0.0)
-    assert correlator.progress({"progressToken": silent.id, "progress": 9}, 0.0)
+    assert not correlator.progress({"progressToken": silent.id, "progress": 9}, 0.0)
     assert not correlator.progress({"progressToken": 77, "progress": 9}, 0.0)
     assert not correlator.progress({}, 0.0)
     correlator.settle({"id": pending.id, "result": {}})
@@ -135,10 +139,18 @@ def test_progress_in_order_until_the_answer() -> None:
     assert heard == [1, 2]
 
 
+def test_progress_nobody_asked_for_gains_no_time() -> None:
+    """F-API-7: whoever takes no progress has given the server no token; it guesses the id."""
+    correlator = Correlator()
+    pending, _ = opened(correlator, 0.0, idle=30, total=500)
+    assert not correlator.progress({"progressToken": pending.id}, 29.0)
+    assert correlator.expire(30.0) == [pending]
+
+
 def test_idle_and_total_limits() -> None:
     """F-API-7: progress moves the idle limit and never the total one."""
     correlator = Correlator()
-    pending, waiter = opened(correlator, 100.0, idle=30, total=50)
+    pending, waiter = opened(correlator, 100.0, idle=30, total=50, on_progress=ignore)
     assert correlator.next_deadline() == 130
     assert correlator.progress({"progressToken": 1}, 125.0)
     assert correlator.next_deadline() == 150
@@ -163,7 +175,7 @@ def test_an_idle_timeout_says_so() -> None:
 def test_no_limit(limit: float | None) -> None:
     """F-API-7: None and 0 disable a limit."""
     correlator = Correlator()
-    _, waiter = opened(correlator, idle=limit, total=limit)
+    _, waiter = opened(correlator, idle=limit, total=limit, on_progress=ignore)
     assert correlator.next_deadline() == math.inf
     assert correlator.progress({"progressToken": 1}, 5.0)
     assert correlator.expire(1e12) == []
@@ -190,7 +202,7 @@ def test_a_human_is_not_hurried() -> None:
 def test_what_happens_during_a_pause_gains_nothing_by_it() -> None:
     """F-API-7: a call made, or heard of, while a human is asked gets its limit and no more."""
     correlator = Correlator()
-    early, _ = opened(correlator, 0.0, idle=30, total=100)
+    early, _ = opened(correlator, 0.0, idle=30, total=100, on_progress=ignore)
     correlator.pause(10.0)
     late, _ = opened(correlator, 400.0, idle=30, total=100)
     correlator.progress({"progressToken": early.id}, 405.0)
@@ -202,7 +214,7 @@ def test_what_happens_during_a_pause_gains_nothing_by_it() -> None:
 def test_a_request_without_end() -> None:
     """F-API-14: an open subscription has no deadline any more; an unknown one is no matter."""
     correlator = Correlator()
-    pending, _ = opened(correlator, idle=1, total=2)
+    pending, _ = opened(correlator, idle=1, total=2, on_progress=ignore)
     correlator.lift_limits(99)
     assert pending.deadline == 1
     correlator.lift_limits(pending.id)

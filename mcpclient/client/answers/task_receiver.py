@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import McpError, PeerError
 from ...jsonrpc.messages import ErrorCode
-from ...protocol.tasks import AUGMENTABLE, related_task_of, with_related_task
+from ...protocol.tasks import AUGMENTABLE, MOST_INPUTS, related_task_of, with_related_task
 from ..events.callbacks import BackgroundTasks
 from ..events.observer import Observer
 from .handlers import Handlers, error_answer
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["TaskReceiver"]
 
 _MOST_TASKS = 100
+_MOST_COUNTED = 1000
 _LONGEST_TTL = 24 * 3600.0
 _USUAL_TTL = 3600.0
 _POLL_INTERVAL = 0.5
@@ -50,10 +51,15 @@ class TaskReceiver(Observer):
         self.patience: PausableClocks | None = None
         """The clocks to stop while a human may be busy with a task."""
         self._answering: Counter[str] = Counter()
+        self._asked: dict[int, int] = {}
 
     def is_answering(self, task_id: str) -> bool:
         """Whether a request that belongs to this task is being answered."""
         return self._answering[task_id] > 0
+
+    def inputs_of(self, task_id: str) -> int:
+        """How many requests that belong to this task have come."""
+        return self._asked.get(hash(task_id), 0)
 
     async def answer(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the result for a request from the server.
@@ -67,12 +73,22 @@ class TaskReceiver(Observer):
         related = related_task_of(params)
         if related is None:
             return await self._handlers.answer(method, params)
+        if self._count_input(related) > MOST_INPUTS:
+            raise PeerError(ErrorCode.INVALID_REQUEST, "this task has asked for too much input")
         self._answering[related] += 1
         try:
             return with_related_task(await self._handlers.answer(method, params), related)
         finally:
             self._answering[related] -= 1
             self._answering += Counter()  # forgets what has come down to zero
+
+    def _count_input(self, task_id: str) -> int:
+        key = hash(task_id)  # which is short, as the id need not be
+        count = self._asked.pop(key, 0) + 1
+        self._asked[key] = count
+        if len(self._asked) > _MOST_COUNTED:
+            del self._asked[next(iter(self._asked))]
+        return count
 
     def _create(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         if len(self._tasks) >= _MOST_TASKS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 from collections import deque
 from collections.abc import Coroutine
 from typing import Any, Callable
@@ -119,4 +120,5 @@ class OrderedCallback:
     async def finish(self, seconds: float | None) -> None:
         """Wait until every call made so far has ended, for ``seconds`` at most (None: no limit)."""
         if self._running is not None:
-            await asyncio.wait({self._running}, timeout=seconds)
+            timeout = None if seconds == math.inf else seconds
+            await asyncio.wait({self._running}, timeout=timeout)

@@ -8,10 +8,12 @@ the tool's headers have changed, the server is busy.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Mapping
 from typing import Any, Callable
 
 from ...errors import (
+    CallTimeout,
     HttpError,
     McpError,
     PeerError,
@@ -28,6 +30,7 @@ from ...protocol.mrtr import (
     pause_before_retry,
     retry_params,
 )
+from .call_time import CallTime
 from .connection import Connection
 from .response_cache import ClientCache
 from .session import RequestOptions
@@ -35,11 +38,15 @@ from .session import RequestOptions
 __all__ = ["CallRecovery"]
 
 # What a busy server is given when it does not say how long it wants to be left alone.
-_DEFAULT_RETRY_AFTER = 1.0
+# A server that wants no time at all gets as much. None is asked again without end, nor waited for
+# longer than anybody waits.
+_RETRY_AFTER = 1.0
+_LONGEST_RETRY_AFTER = 3600.0
+_MOST_RETRIES = 30
 _BUSY = (429, 503)
 
 # How many requests for input are answered at the same time; more fail their call.
-_MOST_REQUESTS = 1000
+_MOST_REQUESTS = 100
 
 
 class CallRecovery:
@@ -61,9 +68,16 @@ class CallRecovery:
         self._refresh_tools = refresh_tools
 
     async def call(
-        self, method: str, params: Mapping[str, Any] | None, options: RequestOptions
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        options: RequestOptions,
+        time: CallTime | None = None,
     ) -> dict[str, Any]:
         """Return the complete result of a request.
+
+        ``max_timeout`` is the limit of everything it takes, and ``time`` counts that for a caller
+        who has more to do. The time in which handlers answer is not counted.
 
         With the option ``tasks``, a task that the server made of a tool call counts as complete.
         Raises what `Session.request` does, `HandlerFailed` when input it asks for is not given, and
@@ -72,19 +86,22 @@ class CallRecovery:
         cached = self._cache.lookup(method, params, options) if self._cache is not None else None
         if cached is not None and cached.result is not None:
             return cached.result
+        time = time or CallTime(self._connection, method, options)
         rounds = 0
         sent = params
         while True:
             generation = self._connection.generation
+            limits = time.rest_of(options) if rounds else options
             try:
-                result = await self._connection.session.request(method, sent, options)
+                result = await self._connection.session.request(method, sent, limits)
             except McpError as error:
-                result = await self._recover(error, generation, method, sent, options)
+                result = await self._recover(error, generation, method, sent, options, time)
             asked = self._asked(method, result)
             if asked is None:
                 break
             rounds += 1
-            sent = retry_params(params or {}, result, await self._input(method, asked, rounds))
+            answers = await self._input(method, asked, rounds, time)
+            sent = retry_params(params or {}, result, answers)
         if cached is not None and not rounds:
             cached.keep(result)
         return result
@@ -96,16 +113,16 @@ class CallRecovery:
             return None
         return input_requests_of(method, result)
 
-    async def _input(self, method: str, asked: Mapping[str, Any], rounds: int) -> dict[str, Any]:
-        """Return what the server asks for. If it only wants to be asked again, wait a little.
-
-        The limits of the call apply to each round anew, and not to the handlers in between.
-        """
+    async def _input(
+        self, method: str, asked: Mapping[str, Any], rounds: int, time: CallTime
+    ) -> dict[str, Any]:
+        """Return what the server asks for. If it only wants to be asked again, wait a little."""
         if rounds > MAX_ROUNDS:
             raise ProtocolViolation(f"{method}: the server asked for input {rounds} times")
         if asked:
-            return await self.answers(asked)
-        await asyncio.sleep(pause_before_retry(rounds))
+            with time.standing_still():
+                return await self.answers(asked)
+        await time.limit(asyncio.sleep(pause_before_retry(rounds)))
         return {}
 
     async def answers(self, requests: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,31 +161,38 @@ class CallRecovery:
         method: str,
         params: Mapping[str, Any] | None,
         options: RequestOptions,
+        time: CallTime,
     ) -> dict[str, Any]:
         """Remove the cause of an error and repeat the request, or raise the error."""
+        if isinstance(error, CallTimeout):
+            raise time.timeout if error.limit == "total" else error
         try:
             if isinstance(error, HttpError) and error.status in _BUSY:
                 if self._connection.options.retry_busy:
-                    return await self._request_when_ready(method, params, options, error)
-            elif await self._is_mended(error, generation, method):
-                return await self._connection.session.request(method, params, options)
+                    return await self._request_when_ready(method, params, options, error, time)
+            elif await self._is_mended(error, generation, method, time):
+                limits = time.rest_of(options)
+                return await self._connection.session.request(method, params, limits)
             raise error
         except PeerError as refusal:
             if self._cache is not None:
                 self._cache.refused(method, params, refusal)
             raise
 
-    async def _is_mended(self, error: McpError, generation: int, method: str) -> bool:
+    async def _is_mended(
+        self, error: McpError, generation: int, method: str, time: CallTime
+    ) -> bool:
         connection = self._connection
         if isinstance(error, SessionExpired):
-            await connection.renew(generation)
+            await time.limit(connection.renew(generation))
             return True
         if isinstance(error, UrlElicitationRequired):
             # The server has not begun with the call, so it is made again after the visit.
-            return await connection.options.handlers.visit(error.elicitations)
+            with time.standing_still():
+                return await connection.options.handlers.visit(error.elicitations)
         headers_changed = isinstance(error, PeerError) and error.code == ErrorCode.HEADER_MISMATCH
         if headers_changed and method == "tools/call":
-            await self._refresh_tools()
+            await time.limit(self._refresh_tools())
             return True
         return False
 
@@ -178,19 +202,29 @@ class CallRecovery:
         params: Mapping[str, Any] | None,
         options: RequestOptions,
         busy: HttpError,
+        time: CallTime,
     ) -> dict[str, Any]:
-        """Repeat a request the server refused to take, as long as its deadline allows."""
-        loop = asyncio.get_running_loop()
+        """Repeat a request the server refused to take, as long as its limits allow."""
         limits = [limit for limit in (options.timeout, options.max_timeout) if limit]
-        deadline = loop.time() + min(limits) if limits else None
-        while True:
-            delay = retry_after_seconds(busy.headers.get("retry-after", ""), _DEFAULT_RETRY_AFTER)
-            if deadline is not None and loop.time() + delay > deadline:
+        longest = min(limits, default=math.inf)
+        for _ in range(_MOST_RETRIES):
+            asked = retry_after_seconds(busy.headers.get("retry-after", ""), _RETRY_AFTER)
+            delay = max(asked, _RETRY_AFTER)
+            if delay > min(longest - time.spent, _LONGEST_RETRY_AFTER):
+                busy.advice = _too_long_to_wait(delay, longest)
                 raise busy
             await asyncio.sleep(delay)
             try:
-                return await self._connection.session.request(method, params, options)
+                limits_left = time.rest_of(options)
+                return await self._connection.session.request(method, params, limits_left)
             except HttpError as error:
                 if error.status not in _BUSY:
                     raise
                 busy = error
+        busy.advice = f"it was asked {_MOST_RETRIES} times more; call again later"
+        raise busy
+
+
+def _too_long_to_wait(delay: float, longest: float) -> str:
+    limit = f"the {longest:g} s" if longest < math.inf else f"the {_LONGEST_RETRY_AFTER:g} s"
+    return f"waiting {delay:.0f} s would take longer than {limit} this call may take; call later"

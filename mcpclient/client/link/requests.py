@@ -10,13 +10,14 @@ from typing import Any, Callable, TypeVar
 from ...errors import CallTimeout
 from ...protocol.types import Progress
 from .call_recovery import CallRecovery
+from .call_time import counted_time
 from .connection import Connection
 from .loops import run_in
 from .paging import all_pages
 from .session import RequestOptions
 from .timeouts import DEFAULT, Seconds
 
-__all__ = ["ProgressHandler", "Requests"]
+__all__ = ["ProgressHandler", "Requests", "with_meta"]
 
 T = TypeVar("T")
 
@@ -69,20 +70,33 @@ class Requests:
         fresh: bool = False,
     ) -> Coroutine[Any, Any, dict[str, Any]]:
         """Do as `request` does, at the cost of one coroutine less."""
-        limits = self._connection.options.timeouts.for_call(method, timeout, max_timeout)
-        if on_progress is not None or headers or fresh:
-            limits = RequestOptions(
-                limits.timeout,
-                limits.max_timeout,
-                headers or {},
-                _progress_params(on_progress) if on_progress is not None else None,
-                fresh=fresh,
-            )
+        limits = self._limits(method, timeout, max_timeout, on_progress, headers, fresh)
         if meta:
-            params = {**(params or {}), "_meta": dict(meta)}
+            params = with_meta(params or {}, meta)
         if self._connection.loop is asyncio.get_running_loop():
             return self._caller.call(method, params, limits)
         return self._at_home(self._caller.call, method, params, limits)
+
+    def _limits(
+        self,
+        method: str,
+        timeout: Seconds,
+        max_timeout: Seconds,
+        on_progress: ProgressHandler | None = None,
+        headers: Mapping[str, str] | None = None,
+        fresh: bool = False,
+    ) -> RequestOptions:
+        """Return how one call is made."""
+        limits = self._connection.options.timeouts.for_call(method, timeout, max_timeout)
+        if on_progress is None and not headers and not fresh:
+            return limits
+        return RequestOptions(
+            limits.timeout,
+            limits.max_timeout,
+            headers or {},
+            _progress_params(on_progress) if on_progress is not None else None,
+            fresh=fresh,
+        )
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send any notification."""
@@ -100,11 +114,11 @@ class Requests:
     ) -> list[dict[str, Any]]:
         """Return the items of all pages. ``max_timeout`` of the client is the limit of them all."""
         total = self._connection.options.timeouts.total
-        deadline = math.inf if total is None else self._clock() + total
+        deadline = math.inf if total is None else counted_time(self._connection) + total
 
         async def fetch(page: Mapping[str, Any]) -> Mapping[str, Any]:
             asked = {**params, **page} if params else page
-            left = deadline - self._clock()
+            left = deadline - counted_time(self._connection)
             if left <= 0:
                 raise CallTimeout(method, total or 0.0, "total")
             try:
@@ -123,16 +137,17 @@ class Requests:
 
         return await all_pages(fetch, key)
 
-    def _clock(self) -> float:
-        """Return the time as limits count it: while a human is asked, it stands still."""
-        return asyncio.get_running_loop().time() - self._connection.held_seconds
-
     async def _at_home(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
         """Run in the event loop the client was connected in, whichever loop asks."""
         home = self._connection.home()
         if home is None or home is asyncio.get_running_loop():
             return await work(*arguments)
         return await run_in(home, work, *arguments)
+
+
+def with_meta(params: Mapping[str, Any], meta: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return params that carry ``meta``, where there is any."""
+    return {**params, "_meta": dict(meta)} if meta else params
 
 
 def _progress_params(handler: ProgressHandler) -> Callable[[Mapping[str, Any]], Any]:

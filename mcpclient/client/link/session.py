@@ -7,6 +7,7 @@ and closed from any task, and a call costs one future.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Callable
@@ -180,7 +181,8 @@ class Session:
         finally:
             self._correlator.close(pending)
         if relay is not None:
-            await relay.finish(options.timeout)
+            left = pending.total_deadline - loop.time()
+            await relay.finish(min(options.timeout or math.inf, max(left, 0.0)))
         return result_of(message)
 
     def _send(self, outgoing: Outgoing) -> Awaitable[None] | None:

@@ -118,6 +118,36 @@ def test_a_busy_server_is_asked_within_the_limit_of_the_call(
     over_http(work, *([busy] * 30), retry_busy=True)
 
 
+def test_a_busy_server_that_wants_no_time_gets_some() -> None:
+    """F-HTTP-7: a second, and thirty tries: it sent 9,830 requests in three seconds."""
+
+    async def work(client: Client, server: HttpServer) -> None:
+        with pytest.raises(HttpError, match="it was asked 30 times more; call again later"):
+            await echo(client, timeout=None, max_timeout=None)
+        assert (len(server.requests), now()) == (31, 30)
+
+    over_http(work, *([answer_with(503, {"Retry-After": "0"})] * 40), retry_busy=True)
+
+
+@pytest.mark.parametrize(
+    ("limits", "limit"),
+    [({"timeout": 5}, 5), ({"max_timeout": 7}, 7), ({"timeout": None, "max_timeout": None}, 3600)],
+)
+def test_a_busy_server_is_not_waited_for_longer_than_anybody_waits(
+    limits: dict[str, Any], limit: int
+) -> None:
+    """F-HTTP-7: the error says at once why; it waited three years."""
+
+    async def work(client: Client, server: HttpServer) -> None:
+        reason = f"waiting 99999999 s would take longer than the {limit} s this call may take"
+        with pytest.raises(HttpError, match=reason) as caught:
+            await echo(client, **limits)
+        assert caught.value.headers["retry-after"] == "99999999"
+        assert now() == 0
+
+    over_http(work, answer_with(429, {"Retry-After": "99999999"}), retry_busy=True)
+
+
 def test_another_error_ends_the_asking() -> None:
     """F-HTTP-7"""
 

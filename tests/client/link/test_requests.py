@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import mcpclient
+from mcpclient.client.link import requests
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd, serve_function
 from tests.client.inside import Server, use
 from tests.client.scripted_server import ScriptedServer
@@ -85,14 +86,14 @@ def test_a_silent_page_is_told_apart_from_a_long_list() -> None:
     run(session())
 
 
-def test_the_limit_of_a_list_passes_between_two_pages() -> None:
+def test_the_limit_of_a_list_passes_between_two_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-API-7: then the next one is not asked for."""
 
     async def session() -> None:
         server = ScriptedServer({"tools/list": pages(1)})
         async with server.client(max_timeout=10) as client:
             clock = iter([0.0, 0.0, 10.0])
-            client._clock = lambda: next(clock)  # type: ignore[method-assign]
+            monkeypatch.setattr(requests, "counted_time", lambda connection: next(clock))
             with pytest.raises(mcpclient.CallTimeout, match=r"within 10 s \(max_timeout\)"):
                 await client.list_tools()
             assert len(server.sent("tools/list")) == 1
