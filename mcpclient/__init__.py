@@ -83,6 +83,8 @@ if TYPE_CHECKING:
     from .config.scopes import discover_configs as discover_configs
     from .config.server import ServerConfig as ServerConfig
     from .config.variables import InputSpec as InputSpec
+    from .config.writing import add_server as add_server
+    from .config.writing import remove_server as remove_server
     from .errors import AuthError as AuthError
     from .errors import AuthorizationDenied as AuthorizationDenied
     from .errors import AuthorizationRequired as AuthorizationRequired
@@ -293,6 +295,7 @@ _EXPORTS = {
     "Verdict": ".config.policy.policy",
     "WorkloadIdentity": ".client.authentication",
     "accept_defaults": ".client.answers.elicitation",
+    "add_server": ".config.writing",
     "ask_unless_read_only": ".client.around",
     "call": ".client.client",
     "connect": ".client.client",
@@ -305,6 +308,7 @@ _EXPORTS = {
     "log_out": ".client.authentication",
     "parse_callback": ".auth.authorization_code",
     "refusal": ".client.around",
+    "remove_server": ".config.writing",
     "serve_function": ".transports.inprocess",
     "telemetry": ".telemetry",
 }

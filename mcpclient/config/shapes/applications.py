@@ -110,6 +110,7 @@ _KINDS = (
     FileKind("claude-code", ".claude/settings.local.json", settings=True),
     FileKind("claude-code", "managed-mcp.json"),
     FileKind("claude-code", ".claude-plugin/plugin.json", settings=True),
+    FileKind("codex", ".codex-plugin/plugin.json", settings=True),
     FileKind("copilot", ".copilot/mcp-config.json"),
     FileKind("gemini", ".gemini/settings.json", settings=True),
     FileKind("gemini", "gemini-extension.json", settings=True),
@@ -183,18 +184,20 @@ def find_servers(document: Any, kind: FileKind) -> Found | None:
         Found(key, servers, APPLICATIONS[name] if name and name != own.name else own)
         for key, name in dict.fromkeys([*named, *_BY_KEY])
         for servers in [_inside(document, key)]
-        if servers is not None and (key in (kind.key, ("mcpServers",)) or _holds_servers(servers))
+        # A manifest may name another file in place of the servers.
+        if servers is not None and not (kind.settings and isinstance(servers, str))
+        if key in (kind.key, ("mcpServers",)) or _holds_servers(servers)
     ]
     if found:
         first = found[0]
         others = tuple(".".join(other.key) for other in found[1:] if other.key[:1] != first.key[:1])
         return Found(first.key, first.servers, first.application, others)
-    if (
-        isinstance(document, Mapping)
-        and not kind.settings
-        and (not kind.key or _holds_servers(document))
-    ):
-        return Found((), document, own)
+    if isinstance(document, Mapping) and not kind.settings:
+        entries = [entry for name, entry in document.items() if not name.startswith("$")]
+        if not kind.key or (
+            _holds_servers(document) and all(isinstance(entry, Mapping) for entry in entries)
+        ):
+            return Found((), document, own)
     return None
 
 

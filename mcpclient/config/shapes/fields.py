@@ -75,6 +75,7 @@ TRANSPORTS = {
     "http": "http",
     "https": "http",
     "http-stream": "http",
+    "streamable": "http",
     "streamable-http": "http",
     "streamable_http": "http",
     "streamablehttp": "http",

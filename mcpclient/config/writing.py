@@ -1,0 +1,140 @@
+"""Servers added to a file and removed from it; comments, order and all else stay as they are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import UsageError
+from ..formats.jsonc import JsoncError
+from ..formats.jsonc_edit import remove_member, set_member
+from ..formats.toml_edit import add_table, remove_table
+from ..net.files import change_file
+from .document import DocumentError, read_document
+from .problem import did_you_mean
+from .shapes.applications import APPLICATIONS, FileKind, find_servers, kind_of
+from .shapes.entry import read_entry
+from .shapes.values import EntryError
+from .shapes.writing import in_shape_of
+
+__all__ = ["add_server", "add_server_to", "remove_server", "remove_server_from"]
+
+_LARGEST_FILE = 32 * 1024 * 1024
+
+
+def add_server(
+    path: str | os.PathLike[str], name: str, entry: Mapping[str, Any], *, replace: bool = False
+) -> None:
+    """Write a server into a file, which is made when it is not there.
+
+    ``entry`` is as in ``mcpServers``: ``command``, ``args``, ``env``, ``cwd`` or ``url``, ``type``,
+    ``headers``; the file gets the shape of its application. ``replace``: one of this name may be
+    there. The change is atomic, and locked against other processes.
+
+    Raises `UsageError` for an entry or a file that cannot be read, a file that is not written here
+    (YAML), or a name that is taken; `OSError` when the file cannot be written. It is then as it
+    was.
+    """
+    _check(name, entry)
+
+    def edit(content: bytes | None) -> bytes:
+        text = add_server_to(_text(content), os.fspath(path), name, entry, replace=replace)
+        return text.encode()
+
+    change_file(path, edit, limit=_LARGEST_FILE)
+
+
+def remove_server(path: str | os.PathLike[str], name: str) -> None:
+    """Remove a server from a file. Raises what `add_server` raises, and for an unknown name."""
+
+    def edit(content: bytes | None) -> bytes:
+        return remove_server_from(_text(content), os.fspath(path), name).encode()
+
+    change_file(path, edit, limit=_LARGEST_FILE)
+
+
+def add_server_to(
+    text: str, path: str, name: str, entry: Mapping[str, Any], *, replace: bool = False
+) -> str:
+    """Return the text of the file at ``path`` with a server added. Raises `UsageError`."""
+    kind = _writable(path)
+    place = _place(text, path, kind)
+    if name in _names(text, path, kind):
+        if not replace:
+            raise UsageError(f"there is a server {name!r} in {path} already; remove it first")
+        if path.lower().endswith(".toml"):
+            text = remove_table(text, [*place, name])
+    written = in_shape_of(kind.application, entry)
+    try:
+        if path.lower().endswith(".toml"):
+            text = add_table(text, [*place, name], written)
+        else:
+            text = set_member(text, [*place, name], written)
+    except (JsoncError, ValueError) as error:
+        raise UsageError(f"{path} cannot be changed: {error}") from None
+    if name not in _names(text, path, kind):
+        raise UsageError(f"{path} has its servers in a form that is not changed here")
+    return text
+
+
+def remove_server_from(text: str, path: str, name: str) -> str:
+    """Return the text of the file at ``path`` without a server. Raises `UsageError`."""
+    kind = _writable(path)
+    known = _names(text, path, kind)
+    if name not in known:
+        hint = did_you_mean(name, known)
+        raise UsageError(f"there is no server {name!r} in {path}" + (hint and f"; {hint}"))
+    place = [*_place(text, path, kind), name]
+    try:
+        if path.lower().endswith(".toml"):
+            return remove_table(text, place)
+        return remove_member(text, place)
+    except (JsoncError, KeyError):
+        raise UsageError(f"{path} has {name!r} in a form that is not changed here") from None
+
+
+def _check(name: str, entry: Mapping[str, Any]) -> None:
+    if not name.strip() or any(character < " " for character in name):
+        raise UsageError("a server needs a name in one line")
+    try:
+        read_entry(name, dict(entry), APPLICATIONS["mcpclient"], lambda *path, **hint: None)
+    except EntryError as error:
+        raise UsageError(f"{'.'.join(map(str, error.path)) or name}: {error}") from None
+
+
+def _text(content: bytes | None) -> str:
+    try:
+        return (content or b"").decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError("the file is not text in UTF-8") from None
+
+
+def _writable(path: str) -> FileKind:
+    if path.lower().endswith((".yaml", ".yml")):
+        raise UsageError(f"YAML is read, but not written: {path}")
+    return kind_of(path)
+
+
+def _document(text: str, path: str) -> Any:
+    if not text.strip(" \t\r\n\ufeff"):
+        return {}
+    try:
+        return read_document(text.encode(), path).value
+    except DocumentError as error:
+        place = path if error.line is None else f"{path}:{error.line}"
+        raise UsageError(f"{place}: {error}") from None
+
+
+def _place(text: str, path: str, kind: FileKind) -> tuple[str, ...]:
+    """Return the key that holds the servers: the one that is there, or the application's own."""
+    found = find_servers(_document(text, path), kind)
+    return kind.key if found is None else found.key
+
+
+def _names(text: str, path: str, kind: FileKind) -> list[str]:
+    found = find_servers(_document(text, path), kind)
+    servers = None if found is None else found.servers
+    if servers is not None and not isinstance(servers, Mapping):
+        raise UsageError(f"the servers in {path} are not an object, so none is added or removed")
+    return list(servers or ())

@@ -1,0 +1,151 @@
+"""Changes of one member in a text of JSON with comments; all else stays as it was written."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .jsonc import JsoncError, JsoncObject, Member, parse_jsonc
+
+__all__ = ["remove_member", "set_member"]
+
+_INDENTED = re.compile(r"(?m)^([ \t]+)\S")
+_BEFORE_KEY = re.compile(r"[ \t]*\Z")
+_AFTER_MEMBER = re.compile(r"[ \t]*(?://[^\r\n]*)?(?:\r?\n|(?=\}))")
+
+
+class _Change(NamedTuple):
+    start: int
+    end: int
+    text: str
+
+
+def set_member(text: str, path: Sequence[str], value: object) -> str:
+    """Return the text with the member at ``path`` set; objects on the way are made.
+
+    A new member comes after the others, indented as they are. Raises `JsoncError` when the text
+    cannot be read, or something else than an object is in the way.
+    """
+    root = parse_jsonc(text) if text.strip(" \t\r\n\ufeff") else None
+    if root is None:
+        return json.dumps(_nested(path, value), indent=2, ensure_ascii=False) + "\n"
+    holder, depth = _holder(text, root, path)
+    style = _Style(text)
+    name, *below = path[depth:]
+    member = next((each for each in reversed(holder.members) if each.key == name), None)
+    if member is not None:
+        indent = style.indent_at(member.start)
+        change = _Change(member.value_start, member.end, style.dumped(value, indent))
+        return _checked(_changed(text, [change]), path, value)
+    return _checked(_added(text, holder, name, _nested(below, value), style), path, value)
+
+
+def remove_member(text: str, path: Sequence[str]) -> str:
+    """Return the text without the member at ``path``, and without its comma.
+
+    The comments above and below it stay; one in its last line goes with it. Raises `JsoncError` when the text cannot be read, and `KeyError`
+    when there is no such member.
+    """
+    holder, depth = _holder(text, parse_jsonc(text), path)
+    if depth != len(path) - 1 or path[-1] not in holder:
+        raise KeyError(path[-1])
+    changes = []
+    kept = [member for member in holder.members if member.key != path[-1]]
+    for member in holder.members:
+        if member.key == path[-1]:
+            changes.append(_without(text, member))
+    last = holder.members[-1]
+    if kept and last.key == path[-1] and last.comma is None and kept[-1].comma is not None:
+        changes.insert(0, _Change(kept[-1].comma, kept[-1].comma + 1, ""))
+    return _changed(text, sorted(changes))
+
+
+def _without(text: str, member: Member) -> _Change:
+    """Take a member out, with its line when nothing else stands there."""
+    end = member.end if member.comma is None else member.comma + 1
+    before = _BEFORE_KEY.search(text, 0, member.start)
+    start = member.start if before is None else before.start()
+    after = _AFTER_MEMBER.match(text, end)
+    starts_line = start == 0 or text[start - 1] == "\n"
+    if starts_line and after is not None:
+        return _Change(start, after.end(), "")
+    return _Change(start, end, "")
+
+
+def _holder(text: str, value: Any, path: Sequence[str]) -> tuple[JsoncObject, int]:
+    """Return the innermost object on the way to a member, and how much of the way leads there."""
+    depth = 0
+    while True:
+        if not isinstance(value, JsoncObject):
+            raise JsoncError(f"{'.'.join(path[:depth]) or 'it'} is not an object", text, 0)
+        if depth == len(path) - 1 or path[depth] not in value:
+            return value, depth
+        value = value[path[depth]]
+        depth += 1
+
+
+class _Style:
+    """How a text is laid out."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.line_end = "\r\n" if "\r\n" in text else "\n"
+        first = _INDENTED.search(text)
+        self.unit = first.group(1) if first is not None else "  "
+
+    def indent_at(self, offset: int) -> str:
+        """Return the white space that the line of a place begins with."""
+        line = self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
+        return line[: len(line) - len(line.lstrip(" \t"))]
+
+    def dumped(self, value: object, indent: str) -> str:
+        text = json.dumps(value, indent=self.unit, ensure_ascii=False)
+        return text.replace("\n", self.line_end + indent)
+
+
+def _added(text: str, holder: JsoncObject, name: str, value: object, style: _Style) -> str:
+    if "\n" not in text[holder.start : holder.end] and holder.members:  # all in one line
+        last = holder.members[-1]
+        comma = "" if last.comma is not None else ","
+        place = last.end if last.comma is None else last.comma + 1
+        inline = f"{comma} {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+        return _changed(text, [_Change(place, place, inline)])
+    outer = style.indent_at(holder.start)
+    indent = style.indent_at(holder.members[-1].start) if holder.members else outer + style.unit
+    # After the last member and the comments behind it.
+    place = len(text[: holder.end].rstrip(" \t\r\n"))
+    added = f"{json.dumps(name, ensure_ascii=False)}: {style.dumped(value, indent)}"
+    changes = [_Change(place, place, style.line_end + indent + added)]
+    if holder.members and holder.members[-1].comma is None:
+        end = holder.members[-1].end
+        changes.insert(0, _Change(end, end, ","))
+    if "\n" not in text[place : holder.end]:
+        changes.append(_Change(place, holder.end, style.line_end + outer))
+    return _changed(text, changes)
+
+
+def _changed(text: str, changes: Sequence[_Change]) -> str:
+    """Apply changes that stand in order and do not overlap."""
+    parts, position = [], 0
+    for change in changes:
+        parts += [text[position : change.start], change.text]
+        position = change.end
+    return "".join(parts) + text[position:]
+
+
+def _nested(path: Sequence[str], value: object) -> object:
+    for name in reversed(path):
+        value = {name: value}
+    return value
+
+
+def _checked(text: str, path: Sequence[str], value: object) -> str:
+    """Make sure that what was written is what will be read."""
+    found = parse_jsonc(text)
+    for name in path:
+        found = found[name]
+    if found != value:
+        raise JsoncError("the change would not be read as it was meant", text, 0)
+    return text
