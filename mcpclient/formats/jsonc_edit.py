@@ -45,8 +45,8 @@ def set_member(text: str, path: Sequence[str], value: object) -> str:
 def remove_member(text: str, path: Sequence[str]) -> str:
     """Return the text without the member at ``path``, and without its comma.
 
-    The comments above and below it stay; one in its last line goes with it. Raises `JsoncError` when the text cannot be read, and `KeyError`
-    when there is no such member.
+    The comments above and below it stay; one in its last line goes with it. Raises `JsoncError`
+    when the text cannot be read, and `KeyError` when there is no such member.
     """
     holder, depth = _holder(text, parse_jsonc(text), path)
     if depth != len(path) - 1 or path[-1] not in holder:

@@ -41,21 +41,24 @@ def read_file(path: str | os.PathLike[str], *, limit: int, private: bool = False
         descriptor = os.open(path, _READ_FLAGS)
     except ValueError:  # a path that no file has
         raise OSError(errno.EINVAL, "not the path of a file") from None
+    try:
+        _check(os.fstat(descriptor), private)
+    except BaseException:
+        os.close(descriptor)
+        raise
     with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            is_folder = stat.S_ISDIR(status.st_mode)
-            raise OSError(errno.EINVAL, "a folder" if is_folder else "not a regular file")
-        if private:
-            _check_private(status)
         content = file.read(limit + 1)
     if len(content) > limit:
         raise OSError(errno.EFBIG, f"larger than {limit} bytes")
     return content
 
 
-def _check_private(status: os.stat_result) -> None:
-    if os.name != "posix":
+def _check(status: os.stat_result, private: bool) -> None:
+    """Refuse what is no regular file, and with ``private`` what others may change."""
+    if not stat.S_ISREG(status.st_mode):
+        is_folder = stat.S_ISDIR(status.st_mode)
+        raise OSError(errno.EINVAL, "it is a folder" if is_folder else "it is not a regular file")
+    if not private or os.name != "posix":
         return  # a folder in the user's profile is private on Windows
     if status.st_uid not in (os.geteuid(), 0):
         raise OSError(errno.EPERM, "it belongs to another user")

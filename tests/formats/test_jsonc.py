@@ -1,0 +1,120 @@
+"""JSON with comments: what is read, what is refused, and where it stands."""
+
+from __future__ import annotations
+
+import json
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpclient.formats.jsonc import JsoncArray, JsoncError, JsoncObject, Lines, parse_jsonc
+from tests.support.strategies import json_values, texts
+
+READ = {
+    "comments": ('{/* a */ "a": 1, // b\n "b": 2 /* c\n */}', {"a": 1, "b": 2}),
+    "trailing commas": ('{"a": [1, 2,], "b": {},}', {"a": [1, 2], "b": {}}),
+    "byte order mark and CRLF": ('\ufeff{\r\n"a": 1\r\n}', {"a": 1}),
+    "slashes inside a text": ('{"a": "https://x/*y*/"}', {"a": "https://x/*y*/"}),
+    "escapes": (r'["\u00e9\n\/\\\"", "\ud83d\ude00"]', ['é\n/\\"', "😀"]),
+    "numbers": ("[0, -1, 1.5, 2e3, -1.5E-2]", [0, -1, 1.5, 2000.0, -0.015]),
+    "words": ("[true, false, null]", [True, False, None]),
+    "a value alone": ("// x\n7", 7),
+    "deep, but not too deep": ("[" * 100 + "]" * 100, json.loads("[" * 100 + "]" * 100)),
+}
+
+
+@pytest.mark.parametrize(("text", "value"), READ.values(), ids=READ)
+def test_what_is_read(text: str, value: object) -> None:
+    """F-MANY-7: comments, trailing commas, byte order marks."""
+    assert parse_jsonc(text) == value
+
+
+REFUSED = {
+    "nothing": ("", 1, "the end of the file stands where a value should"),
+    "not closed": ('{\n"a": 1', 2, "where , or } should"),
+    "NaN": ('{"a":\nNaN}', 2, "'NaN' stands where a value should"),
+    "Infinity": ("[-Infinity]", 1, "'-Infinity' stands"),
+    "too large a number": ("[1e999]", 1, "is too large"),
+    "too long a number": ("[" + "1" * 400 + "]", 1, "a word stands where a value should"),
+    "single quotes": ("{'a': 1}", 1, '"\'" stands where a name'),
+    "no quotes": ("{a: 1}", 1, "'a' stands where a name"),
+    "no colon": ('{"a" 1}', 1, "where : should"),
+    "no comma": ('{"a": 1\n"b": 2}', 2, "where , or } should"),
+    "two commas": ("[1,,2]", 1, "',' stands"),
+    "a lone comma": ("[,]", 1, "',' stands"),
+    "a line end in a text": ('["a\nb"]', 1, "is not closed, or holds a control"),
+    "an unknown escape": (r'["\x41"]', 1, "an escape that JSON does not have"),
+    "half a character": (r'["\ud800"]', 1, "half a character"),
+    "an open comment": ('{}\n/* "a"', 2, "a comment is not closed"),
+    "something behind": ("{}\n\n{}", 3, "'{' follows the value"),
+    "too deep": ("[" * 100_000, 1, "nested more than 100 deep"),
+}
+
+
+@pytest.mark.parametrize(("text", "line", "reason"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_is_told_with_its_line(text: str, line: int, reason: str) -> None:
+    """F-MANY-7: a problem with a line, whatever stands there."""
+    with pytest.raises(JsoncError) as caught:
+        parse_jsonc(text)
+    assert caught.value.line == line
+    assert reason in str(caught.value)
+
+
+def test_a_text_that_may_be_a_secret_is_not_shown() -> None:
+    with pytest.raises(JsoncError) as caught:
+        parse_jsonc('{"token" ghp_0123456789abcdef}')
+    assert "ghp" not in str(caught.value)
+
+
+def test_the_places_of_parts() -> None:
+    text = '{\n "a": [\n  1,\n  {"b": 2}\n ],\n "a": 3\n}'
+    value, lines = parse_jsonc(text), Lines(text)
+    assert isinstance(value, JsoncObject)
+    first, second = value.members
+    assert (text[first.start : first.end], text[second.start : second.end]) == (
+        '"a": [\n  1,\n  {"b": 2}\n ]',
+        '"a": 3',
+    )
+    assert first.comma is not None
+    assert text[first.comma] == ","
+    assert second.comma is None
+    assert value == {"a": 3}
+    assert value.repeated() == [second]
+    assert lines.at(value.offset_of("a")) == 6
+    assert (text[value.start], text[value.end]) == ("{", "}")
+
+
+def test_the_places_of_items() -> None:
+    array = parse_jsonc("[1,\n 2]")
+    assert isinstance(array, JsoncArray)
+    assert array.offsets == [1, 5]
+
+
+@given(json_values)
+def test_what_json_writes_is_read(value: object) -> None:
+    assert parse_jsonc(json.dumps(value)) == value
+    assert parse_jsonc(json.dumps(value, ensure_ascii=False, indent=1)) == value
+
+
+@given(texts | st.text('{}[]",:/*\\ \n0truefalsnu', max_size=30))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        parse_jsonc(text)
+    except JsoncError as error:
+        assert 1 <= error.line <= text.count("\n") + 1
+
+
+@pytest.mark.parametrize("unit", ['{"a":', "[", "// x\n", '"a",', "/* */", "\\", " "])
+def test_the_cost_is_in_proportion(unit: str) -> None:
+    def cost(count: int) -> float:
+        start = process_time()
+        for _ in range(3):
+            try:
+                parse_jsonc("[" + unit * count)
+            except JsoncError as error:
+                assert error.line
+        return process_time() - start
+
+    assert cost(40_000) < 40 * max(cost(4_000), 0.001)

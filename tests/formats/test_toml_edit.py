@@ -1,0 +1,68 @@
+"""One table of TOML is added or removed; everything else stays as it was written."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpclient.formats.toml_edit import add_table, remove_table
+
+tomllib = pytest.importorskip("tomllib")
+
+TEXT = '''# head
+model = "x"
+
+[servers.a] # first
+command = "npx"
+text = """
+[servers.b]
+"""
+
+[servers.a.env]
+A = "1"
+
+[servers."b.c"]
+command = "y"
+'''
+
+
+def test_a_table_is_removed_with_those_inside_it() -> None:
+    """F-MANY-7: the other tables and comments stay; a header inside a text is none."""
+    without = remove_table(TEXT, ["servers", "a"])
+    assert without == '# head\nmodel = "x"\n\n[servers."b.c"]\ncommand = "y"\n'
+    assert tomllib.loads(remove_table(TEXT, ["servers", "b.c"]))["servers"].keys() == {"a"}
+
+
+def test_a_table_that_is_not_there() -> None:
+    with pytest.raises(KeyError):
+        remove_table(TEXT, ["servers", "b"])
+    with pytest.raises(KeyError):
+        remove_table("[!]\n", ["servers", "b"])
+
+
+def test_a_table_is_added_at_the_end() -> None:
+    added = add_table(TEXT, ["servers", "n"], {"command": "z", "args": ["-y", 1], "on": True})
+    assert added == TEXT + '\n[servers.n]\ncommand = "z"\nargs = ["-y", 1]\non = true\n'
+    assert add_table("a = 1\r\n", ["n"], {"b": {}}) == "a = 1\r\n\r\n[n]\r\nb = {}\r\n"
+    assert add_table("", ["n"], {"b": 1.5}) == "[n]\nb = 1.5\n"
+
+
+def test_a_value_toml_does_not_have() -> None:
+    with pytest.raises(ValueError, match="NoneType"):
+        add_table("", ["n"], {"a": None})
+
+
+clean = st.text(st.characters(codec="utf-8"), max_size=10)
+values = st.recursive(
+    clean | st.booleans() | st.integers(-(2**60), 2**60),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(clean, inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(clean, st.dictionaries(clean, values, max_size=3))
+def test_what_is_added_is_read_and_removed(name: str, table: dict[str, object]) -> None:
+    added = add_table(TEXT, ["servers", f"x{name}"], table)
+    assert tomllib.loads(added)["servers"][f"x{name}"] == table
+    assert tomllib.loads(remove_table(added, ["servers", f"x{name}"])) == tomllib.loads(TEXT)
