@@ -10,14 +10,14 @@ HTTP pages, revision 2026-07-28; the lifecycle pages of the earlier revisions.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Union
+from typing import Any, Union
 
 from ..errors import (
     CallTimeout,
     ConnectFailed,
     ConnectionLost,
     HttpError,
+    McpError,
     NetworkError,
     PeerError,
     ProtocolViolation,
@@ -26,9 +26,21 @@ from ..errors import (
 )
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import ErrorCode
-from .era import ClientIdentity, EraRules, Params
+from .era import EraRules
 from .era_handshake import HandshakeEra
 from .era_stateless import StatelessEra
+from .negotiation import (
+    Agreement,
+    Ask,
+    Effect,
+    KeepWaiting,
+    LateAnswer,
+    OpenServerChannel,
+    Plan,
+    Restart,
+    SwitchToLegacySse,
+    Tell,
+)
 from .versions import (
     HANDSHAKE_VERSIONS,
     LATEST_HANDSHAKE,
@@ -37,98 +49,23 @@ from .versions import (
     Era,
     best_common,
     era_of,
+    is_past_handshakes,
 )
 
-__all__ = [
-    "Agreement",
-    "Ask",
-    "Effect",
-    "OpenServerChannel",
-    "Plan",
-    "Restart",
-    "SwitchToLegacySse",
-    "Tell",
-    "negotiate",
-]
+__all__ = ["negotiate"]
 
-# How many seconds a server may take to answer the probe before it counts as one that ignores it. A
-# server that merely starts slowly loses nothing: see `_handshake_or_stateless`. Where a request may
-# stay unanswered, the probe is repeated after the first of these: a server made with the Python SDK
-# before 1.9 breaks at it without a sign, and ends as soon as it reads another message.
-PROBE_TIMEOUTS = (1.0, 4.0)
+# How many seconds a server may leave the probe unanswered until `initialize` is sent as well. A
+# server that merely starts slowly loses nothing: it reads both, and its answer to the probe counts.
+PROBE_TIMEOUT = 1.0
+# The same where silence tells nothing: over HTTP, and of a server that is known to answer.
 PATIENT_PROBE_TIMEOUT = 15.0
+# How long a server that has refused `initialize`, so that it runs, may take to describe itself.
+SECOND_PROBE_TIMEOUT = 5.0
 
 logger = logger_for("mcpclient.negotiate")
 
-
-class Ask(NamedTuple):
-    """Send a request and wait for its result. ``timeout`` in seconds, None: the connect timeout."""
-
-    era: EraRules
-    method: str
-    params: Params | None
-    timeout: float | None = None
-
-
-class Tell(NamedTuple):
-    """Send a notification."""
-
-    era: EraRules
-    method: str
-
-
-class OpenServerChannel(NamedTuple):
-    """Open the channel for the server's own messages, where the transport has one.
-
-    ``headers``: what the agreed revision has requests of the session carry.
-    """
-
-    headers: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Restart:
-    """Open the transport again, if the server ended it because of the probe."""
-
-
-@dataclass(frozen=True)
-class SwitchToLegacySse:
-    """Go on over HTTP+SSE of revision 2024-11-05, at the same URL."""
-
-
-Effect = Union[Ask, Tell, OpenServerChannel, Restart, SwitchToLegacySse]
-Steps = Generator[Effect, Any, "Agreement"]
-
-
-class Agreement(NamedTuple):
-    """What was agreed: the era to speak, and what the server said of itself."""
-
-    era: EraRules
-    server_info: Mapping[str, Any]
-    capabilities: Mapping[str, Any]
-    instructions: str | None
-    raw: Mapping[str, Any]
-
-
-class Plan(NamedTuple):
-    """What to try.
-
-    - ``target``: what is connected to, for messages.
-    - ``version``: the only revision to speak; None for the newest that both sides speak.
-    - ``remembered``: the era that this server spoke before.
-    - ``strict``: a server that answers with an unknown revision is an error.
-    - ``may_switch``: the URL may turn out to be that of a legacy HTTP+SSE server.
-    - ``answers_all``: the transport is HTTP, where every request is answered, so that silence
-      means that the server is slow and says nothing about its era.
-    """
-
-    identity: ClientIdentity
-    target: str
-    version: str | None = None
-    remembered: Era | None = None
-    strict: bool = False
-    may_switch: bool = False
-    answers_all: bool = False
+Steps = Generator[Effect, Any, Agreement]
+Answer = Union[Mapping[str, Any], Agreement]
 
 
 def negotiate(plan: Plan) -> Steps:
@@ -138,47 +75,261 @@ def negotiate(plan: Plan) -> Steps:
     `ProtocolViolation` for an answer without a common revision, and `ConnectFailed` where neither
     Streamable HTTP nor HTTP+SSE is spoken.
     """
-    if plan.version is not None:
-        return _pinned(plan, plan.version)
-    if plan.remembered is Era.HANDSHAKE:
-        return _handshake_or_reprobe(plan)
-    return _probe(plan)
-
-
-def _pinned(plan: Plan, version: str) -> Steps:
-    if era_of(version) is None:
+    if plan.version is not None and era_of(plan.version) is None:
         known = ", ".join(HANDSHAKE_VERSIONS + STATELESS_VERSIONS)
-        raise UsageError(f"protocol_version {version!r} is not known; known are: {known}")
-    if era_of(version) is Era.STATELESS:
-        return _open_stateless(plan, version)
-    return _handshake_or_switch(plan, version)
+        raise UsageError(f"protocol_version {plan.version!r} is not known; known are: {known}")
+    return _Negotiation(plan).run()
 
 
-# The stateless era
+class _Negotiation:
+    """One negotiation. ``_is_silent``: the probe was sent, and has not been answered so far."""
 
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._is_silent = False
+        self._has_restarted = False
 
-def _open_stateless(plan: Plan, version: str) -> Steps:
-    era, result = yield from _discover(plan, version)
-    return _stateless_agreement(era, result)
+    def run(self) -> Steps:
+        """Open the connection as planned."""
+        version = self._plan.version
+        if version is None:
+            if self._plan.remembered is Era.HANDSHAKE:
+                return self._open_as_remembered()
+            return self._probe()
+        if era_of(version) is Era.STATELESS:
+            return self._open_stateless(version)
+        return self._handshake_or_switch(version)
 
+    # The stateless era
 
-def _discover(
-    plan: Plan, version: str, timeout: float | None = None
-) -> Generator[Effect, Any, tuple[StatelessEra, Mapping[str, Any]]]:
-    """Ask the server about itself, once more if it names a revision to ask in."""
-    era = StatelessEra(version, plan.identity)
-    try:
-        result = yield Ask(era, "server/discover", None, timeout)
-    except PeerError as error:
-        supported = _supported_by(error)
-        other = best_common(supported, STATELESS_VERSIONS) if supported is not None else None
-        if error.code != ErrorCode.UNSUPPORTED_PROTOCOL_VERSION or other is None:
-            raise
+    def _open_stateless(self, version: str, timeout: float | None = None) -> Steps:
+        """Ask the server about itself, once more if it names a revision to ask in."""
+        answer = yield from self._discover(version, timeout)
+        return answer if isinstance(answer, Agreement) else self._stateless_agreement(answer)
+
+    def _discover(self, version: str, timeout: float | None) -> Generator[Effect, Any, Answer]:
+        try:
+            return (yield from self._ask(self._discovery(version, timeout)))
+        except PeerError as error:
+            other = _version_to_ask_in(error)
+            if other is None:
+                raise
         # A server may name the very revision it has just refused; taking it at its word costs one
         # request.
-        era = era.at_version(other)
-        result = yield Ask(era, "server/discover", None, timeout)
-    return era, result
+        return (yield from self._ask(self._discovery(other, timeout)))
+
+    def _discovery(self, version: str, timeout: float | None) -> Ask:
+        era = StatelessEra(version, self._plan.identity)
+        return Ask(era, "server/discover", None, timeout)
+
+    def _stateless_agreement(self, result: Mapping[str, Any]) -> Agreement:
+        supported = result.get("supportedVersions")
+        if not isinstance(supported, list):
+            raise ProtocolViolation("the server answered server/discover without supportedVersions")
+        version = best_common(supported, STATELESS_VERSIONS)
+        if version is None:
+            names = ", ".join(map(str, supported))
+            raise ProtocolViolation(f"the server speaks no revision this client knows: {names}")
+        meta = result.get("_meta")
+        known = meta.get("io.modelcontextprotocol/serverInfo") if isinstance(meta, dict) else None
+        era = StatelessEra(version, self._plan.identity)
+        return _agreement(era, result, known or result.get("serverInfo"))
+
+    # The handshake era
+
+    def _handshake(self, version: str) -> Steps:
+        """``initialize``, the server's channel, ``notifications/initialized``, in this order."""
+        answer = yield from self._initialize(version)
+        if isinstance(answer, Agreement):
+            return answer
+        agreed = self._agreed_version(answer)
+        if is_past_handshakes(agreed):
+            return (yield from self._leave_handshake(agreed))
+        era = HandshakeEra(agreed, self._plan.identity)
+        yield OpenServerChannel(era.headers)
+        yield Tell(era, "notifications/initialized")
+        agreement = _agreement(era, answer, answer.get("serverInfo"))
+        return agreement._replace(is_certain=not self._is_silent)
+
+    def _initialize(self, version: str) -> Generator[Effect, Any, Answer]:
+        """Offer a revision, and another if the server names one instead."""
+        try:
+            return (yield from self._ask(self._offer(version)))
+        except PeerError as error:
+            other = _version_to_offer(error, version)
+            if other is None:
+                raise
+        return (yield from self._ask(self._offer(other)))
+
+    def _offer(self, version: str) -> Ask:
+        era = HandshakeEra(version, self._plan.identity, agreed=False)
+        return Ask(era, "initialize", era.initialize_params())
+
+    def _agreed_version(self, result: Mapping[str, Any]) -> str:
+        version = result.get("protocolVersion")
+        target = self._plan.target
+        if not isinstance(version, str):
+            raise ProtocolViolation(f"{target} answered initialize without a protocolVersion")
+        if era_of(version) is None and not is_past_handshakes(version):
+            if self._plan.strict:
+                raise ProtocolViolation(f"{target} answered with unknown revision {version!r}")
+            logger.warning("%s answered with unknown revision %r", target, version)
+        return version
+
+    def _leave_handshake(self, version: str) -> Steps:
+        """Change to the stateless era: the server has agreed on a revision without a handshake."""
+        plan = self._plan
+        reason = f"{plan.target} answered initialize with {version}, a revision without initialize"
+        if plan.version is not None:
+            raise ProtocolViolation(f"{reason}, though {plan.version} was offered")
+        try:
+            return (yield from self._open_stateless(LATEST_STATELESS, PATIENT_PROBE_TIMEOUT))
+        except (ServerError, NetworkError) as error:
+            raise ProtocolViolation(f"{reason}; server/discover gave: {error}") from error
+
+    def _handshake_or_switch(self, version: str) -> Steps:
+        """Initialize; where the endpoint turns out to be none, try HTTP+SSE at the same URL."""
+        try:
+            return (yield from self._handshake(version))
+        except HttpError as error:
+            if not self._plan.may_switch or error.status not in (400, 404, 405):
+                raise
+            first = error
+        try:
+            yield SwitchToLegacySse()
+            return (yield from self._handshake(version))
+        except (ServerError, NetworkError) as second:
+            if _is_plain(second):
+                raise
+            raise _no_endpoint(self._plan.target, first, second) from second
+
+    # Finding out which
+
+    def _probe(self) -> Steps:
+        """Ask in the stateless era; unless the answer shows a server of that era, fall back."""
+        try:
+            answer = yield from self._discover(LATEST_STATELESS, self._probe_timeout)
+        except CallTimeout:
+            self._is_silent = True
+        except ConnectionLost as lost:
+            if self._plan.remembered is not None:  # a server that has not minded the probe before
+                raise
+            yield from self._restart(lost)
+            return (yield from self._handshake_or_stateless())
+        except (PeerError, HttpError) as error:
+            if _is_final(error):
+                raise
+        except ProtocolViolation as violation:
+            logger.debug("%s: the probe was answered wrongly: %s", self._plan.target, violation)
+            yield from self._restart(violation)  # some wrong answers end a WebSocket
+        else:
+            if isinstance(answer, Agreement):
+                return answer
+            if _shows_the_era(answer):
+                return self._stateless_agreement(answer)
+        return (yield from self._fall_back())
+
+    @property
+    def _probe_timeout(self) -> float:
+        is_patient = self._plan.answers_all or self._plan.remembered is Era.STATELESS
+        return PATIENT_PROBE_TIMEOUT if is_patient else PROBE_TIMEOUT
+
+    def _ask(self, ask: Ask) -> Generator[Effect, Any, Answer]:
+        """Ask. Return the result, or the agreement that a late answer to the probe leads to."""
+        answer = yield ask
+        if not isinstance(answer, LateAnswer):
+            result: Mapping[str, Any] = answer
+            return result
+        self._is_silent = False
+        agreement = yield from self._judge(answer)
+        if agreement is not None:
+            return agreement
+        result = yield KeepWaiting()
+        return result
+
+    def _judge(self, late: LateAnswer) -> Generator[Effect, Any, Agreement | None]:
+        """Return what a late answer to the probe leads to; None: to nothing but initialize."""
+        result, error = late
+        version = _version_to_ask_in(error)
+        if version is not None:
+            try:
+                result = yield self._discovery(version, SECOND_PROBE_TIMEOUT)
+            except (ServerError, NetworkError) as second:
+                error = second
+        if result is not None:
+            return self._stateless_agreement(result) if _shows_the_era(result) else None
+        if error is not None and _is_final(error):
+            raise error
+        return None
+
+    def _fall_back(self) -> Steps:
+        """Initialize with a server that has seen the probe, and may have been upset by it."""
+        try:
+            return (yield from self._handshake_or_stateless())
+        except ConnectionLost as lost:
+            # Some servers answer a first request other than initialize, and then exit. Those made
+            # with the Python SDK before 1.9 do not answer it, and exit at the next.
+            yield from self._restart(lost)
+            self._is_silent = False
+            try:
+                return (yield from self._handshake_or_switch(LATEST_HANDSHAKE))
+            except CallTimeout:
+                raise lost from None  # its reason tells more than that no time was left
+
+    def _handshake_or_stateless(self) -> Steps:
+        """Initialize, unless the server refuses it as one of the stateless era does."""
+        try:
+            return (yield from self._handshake_or_switch(LATEST_HANDSHAKE))
+        except PeerError as error:
+            # A server of the stateless era that was too slow for the probe, lost the connection
+            # with it, or whose first message settled its era, refuses initialize; the refusal
+            # proves that it runs by now.
+            if not self._is_silent and error.code != ErrorCode.UNSUPPORTED_PROTOCOL_VERSION:
+                raise
+            refusal = error
+        try:
+            return (yield from self._open_stateless(LATEST_STATELESS, SECOND_PROBE_TIMEOUT))
+        except (PeerError, CallTimeout, ConnectionLost):
+            raise refusal from None
+
+    def _open_as_remembered(self) -> Steps:
+        """Initialize with a server that did so before; probe it if it refuses to.
+
+        One that ends at its start is not started again: it has shown that a probe is not to blame.
+        """
+        try:
+            return (yield from self._handshake_or_switch(LATEST_HANDSHAKE))
+        except (PeerError, HttpError) as error:
+            if _is_plain(error):
+                raise
+            refusal: McpError = error
+        except ConnectFailed as error:
+            if not error.attempts:  # nothing answers there; a probe would have to wait for it again
+                raise
+            refusal = error
+        yield from self._restart(refusal)
+        try:
+            return (yield from self._probe())
+        except ConnectionLost:
+            raise refusal from None
+
+    def _restart(self, error: McpError) -> Generator[Effect, Any, None]:
+        """Begin anew with a server that has ended, but once only: it is not the probe then."""
+        if self._has_restarted:
+            raise error
+        self._has_restarted = bool((yield Restart()))
+
+
+def _version_to_ask_in(error: McpError | None) -> str | None:
+    """Return the revision of the stateless era that a refusal names, None when it names none."""
+    if not isinstance(error, PeerError) or error.code != ErrorCode.UNSUPPORTED_PROTOCOL_VERSION:
+        return None
+    return best_common(_supported_by(error) or (), STATELESS_VERSIONS)
+
+
+def _version_to_offer(error: PeerError, refused: str) -> str | None:
+    version = best_common(_supported_by(error) or (), HANDSHAKE_VERSIONS)
+    return version if version != refused else None
 
 
 def _supported_by(error: PeerError) -> list[Any] | None:
@@ -187,19 +338,41 @@ def _supported_by(error: PeerError) -> list[Any] | None:
     return supported if isinstance(supported, list) else None
 
 
-def _stateless_agreement(era: StatelessEra, result: Mapping[str, Any]) -> Agreement:
+def _shows_the_era(result: Mapping[str, Any]) -> bool:
+    """Whether an answer to the probe is one that only a server of the stateless era gives."""
     supported = result.get("supportedVersions")
     if not isinstance(supported, list):
-        raise ProtocolViolation("the server answered server/discover without supportedVersions")
-    version = best_common(supported, STATELESS_VERSIONS)
-    if version is None:
-        names = ", ".join(map(str, supported))
-        raise ProtocolViolation(f"the server speaks no revision this client knows: {names}")
-    if version != era.version:
-        era = era.at_version(version)
-    meta = result.get("_meta")
-    server_info = meta.get("io.modelcontextprotocol/serverInfo") if isinstance(meta, dict) else None
-    return _agreement(era, result, server_info or result.get("serverInfo"))
+        return False
+    return best_common(supported, STATELESS_VERSIONS) is not None or _rules_out(supported)
+
+
+def _rules_out(supported: list[Any] | None) -> bool:
+    """Whether a server lists what it speaks, and nothing on the list is opened by initialize."""
+    return supported is not None and best_common(supported, HANDSHAKE_VERSIONS) is None
+
+
+def _is_final(error: McpError) -> bool:
+    """Whether an error that answers the probe is one that initializing would not cure."""
+    if not isinstance(error, PeerError):
+        return _is_plain(error)
+    if error.code == ErrorCode.UNSUPPORTED_PROTOCOL_VERSION:
+        return _rules_out(_supported_by(error))
+    return error.code in (
+        ErrorCode.HEADER_MISMATCH,
+        ErrorCode.MISSING_REQUIRED_CLIENT_CAPABILITY,
+    )
+
+
+def _is_plain(error: Exception) -> bool:
+    """Whether an answer says what is wrong, so that asking in another way is of no use."""
+    return isinstance(error, HttpError) and error.status in (401, 403, 407, 429)
+
+
+def _no_endpoint(target: str, first: HttpError, second: McpError) -> ConnectFailed:
+    reason = f"it is not an MCP endpoint: Streamable HTTP gave {first}; HTTP+SSE gave {second}"
+    if first.status == 404:
+        reason += "; is the path of the URL right? It often ends in /mcp or /sse"
+    return ConnectFailed(target, reason, (first, second))
 
 
 def _agreement(era: EraRules, result: Mapping[str, Any], server_info: Any) -> Agreement:
@@ -212,160 +385,3 @@ def _agreement(era: EraRules, result: Mapping[str, Any], server_info: Any) -> Ag
         instructions if isinstance(instructions, str) else None,
         result,
     )
-
-
-# The handshake era
-
-
-def _handshake(plan: Plan, version: str) -> Steps:
-    """``initialize``, the server's channel, ``notifications/initialized``, in this order."""
-    offer = HandshakeEra(version, plan.identity, agreed=False)
-    try:
-        result = yield Ask(offer, "initialize", offer.initialize_params())
-    except PeerError as error:
-        other = _version_to_offer(error, version)
-        if other is None:
-            raise
-        offer = HandshakeEra(other, plan.identity, agreed=False)
-        result = yield Ask(offer, "initialize", offer.initialize_params())
-    era = HandshakeEra(_agreed_version(plan, result), plan.identity)
-    yield OpenServerChannel(era.headers)
-    yield Tell(era, "notifications/initialized")
-    return _agreement(era, result, result.get("serverInfo"))
-
-
-def _version_to_offer(error: PeerError, refused: str) -> str | None:
-    version = best_common(_supported_by(error) or (), HANDSHAKE_VERSIONS)
-    return version if version != refused else None
-
-
-def _agreed_version(plan: Plan, result: Mapping[str, Any]) -> str:
-    version = result.get("protocolVersion")
-    if not isinstance(version, str):
-        raise ProtocolViolation(f"{plan.target} answered initialize without a protocolVersion")
-    if era_of(version) is not Era.HANDSHAKE:
-        if plan.strict:
-            raise ProtocolViolation(f"{plan.target} answered with unknown revision {version!r}")
-        logger.warning("%s answered with unknown revision %r", plan.target, version)
-    return version
-
-
-def _handshake_or_switch(plan: Plan, version: str) -> Steps:
-    """Initialize; where the endpoint turns out to be none, try legacy HTTP+SSE at the same URL."""
-    try:
-        return (yield from _handshake(plan, version))
-    except HttpError as error:
-        if not plan.may_switch or error.status not in (400, 404, 405):
-            raise
-        first = error
-    try:
-        yield SwitchToLegacySse()
-        return (yield from _handshake(plan, version))
-    except (ServerError, NetworkError) as second:
-        if _is_plain(second):
-            raise
-        reason = f"it is not an MCP endpoint: Streamable HTTP gave {first}; HTTP+SSE gave {second}"
-        if first.status == 404:
-            reason += "; is the path of the URL right? It often ends in /mcp or /sse"
-        raise ConnectFailed(plan.target, reason, (first, second)) from second
-
-
-def _is_plain(error: Exception) -> bool:
-    """Whether an answer says what is wrong, so that asking in another way is of no use."""
-    return isinstance(error, HttpError) and error.status in (401, 403, 407, 429)
-
-
-# Finding out which
-
-
-def _probe(plan: Plan) -> Steps:
-    """Ask in the stateless era; unless the answer shows a server of that era, fall back."""
-    silent = False
-    try:
-        era, result = yield from _ask_for_the_era(plan)
-    except CallTimeout:
-        silent = True
-    except ConnectionLost:
-        yield Restart()
-        return (yield from _handshake_or_stateless(plan, silent=False))
-    except PeerError as error:
-        if error.code in (ErrorCode.HEADER_MISMATCH, ErrorCode.MISSING_REQUIRED_CLIENT_CAPABILITY):
-            raise
-        unsupported = error.code == ErrorCode.UNSUPPORTED_PROTOCOL_VERSION
-        if unsupported and _rules_out_handshake(_supported_by(error)):
-            raise
-    except HttpError as error:
-        if _is_plain(error):
-            raise
-    except ProtocolViolation as violation:
-        logger.debug("%s: the probe was answered wrongly: %s", plan.target, violation)
-        yield Restart()  # on a WebSocket, some wrong answers end the connection
-    else:
-        supported = result.get("supportedVersions")
-        if _names_stateless(supported) or _rules_out_handshake(supported):
-            return _stateless_agreement(era, result)
-    return (yield from _fall_back(plan, silent=silent))
-
-
-def _ask_for_the_era(
-    plan: Plan,
-) -> Generator[Effect, Any, tuple[StatelessEra, Mapping[str, Any]]]:
-    if plan.answers_all:
-        return (yield from _discover(plan, LATEST_STATELESS, PATIENT_PROBE_TIMEOUT))
-    try:
-        return (yield from _discover(plan, LATEST_STATELESS, PROBE_TIMEOUTS[0]))
-    except CallTimeout:
-        return (yield from _discover(plan, LATEST_STATELESS, PROBE_TIMEOUTS[1]))
-
-
-def _names_stateless(supported: object) -> bool:
-    return isinstance(supported, list) and best_common(supported, STATELESS_VERSIONS) is not None
-
-
-def _rules_out_handshake(supported: object) -> bool:
-    """Whether a server lists what it speaks, and nothing on the list is opened by initialize."""
-    return isinstance(supported, list) and best_common(supported, HANDSHAKE_VERSIONS) is None
-
-
-def _fall_back(plan: Plan, *, silent: bool) -> Steps:
-    """Initialize with a server that has seen the probe, and may have been upset by it."""
-    try:
-        return (yield from _handshake_or_stateless(plan, silent=silent))
-    except ConnectionLost as lost:
-        # There are servers that answer a first request other than initialize, and then exit.
-        yield Restart()
-        try:
-            return (yield from _handshake_or_switch(plan, LATEST_HANDSHAKE))
-        except CallTimeout:
-            raise lost from None  # its reason tells more than that no time was left to start again
-
-
-def _handshake_or_stateless(plan: Plan, *, silent: bool) -> Steps:
-    """Initialize, unless the server refuses it as one of the stateless era does."""
-    try:
-        return (yield from _handshake_or_switch(plan, LATEST_HANDSHAKE))
-    except PeerError as error:
-        # A server of the stateless era that was too slow to start for the probe, lost the
-        # connection with it, or whose first message settled its era, refuses initialize; the
-        # refusal proves that it runs by now.
-        if not silent and error.code != ErrorCode.UNSUPPORTED_PROTOCOL_VERSION:
-            raise
-        refusal = error
-    try:
-        return (yield from _open_stateless(plan, LATEST_STATELESS))
-    except PeerError:
-        raise refusal from None
-
-
-def _handshake_or_reprobe(plan: Plan) -> Steps:
-    """Initialize with a server remembered to be of the handshake era; probe it if that fails."""
-    try:
-        return (yield from _handshake_or_switch(plan, LATEST_HANDSHAKE))
-    except (PeerError, HttpError, ConnectionLost) as error:
-        if _is_plain(error):
-            raise
-    except ConnectFailed as error:
-        if not error.attempts:  # nothing answers there; a probe would have to wait for it again
-            raise
-    yield Restart()
-    return (yield from _probe(plan))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterable
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Era",
     "best_common",
     "era_of",
+    "is_past_handshakes",
 ]
 
 
@@ -29,6 +31,8 @@ STATELESS_VERSIONS = ("2026-07-28",)
 LATEST_HANDSHAKE = HANDSHAKE_VERSIONS[-1]
 LATEST_STATELESS = STATELESS_VERSIONS[-1]
 
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
 
 def era_of(version: str) -> Era | None:
     """Return the era of a revision, or None for one this library does not know."""
@@ -37,6 +41,14 @@ def era_of(version: str) -> Era | None:
     if version in HANDSHAKE_VERSIONS:
         return Era.HANDSHAKE
     return None
+
+
+def is_past_handshakes(version: str) -> bool:
+    """Whether a revision is of the stateless era, or a later one that this library does not know.
+
+    A name that is no date tells nothing of its age.
+    """
+    return _DATE.match(version) is not None and version[:10] >= STATELESS_VERSIONS[0]
 
 
 def best_common(offered: Iterable[object], known: tuple[str, ...]) -> str | None:

@@ -10,6 +10,7 @@ import pytest
 
 from mcpclient import Client
 from mcpclient.client.link import connection
+from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import ConnectionLost, HttpError, McpError
 from mcpclient.protocol.listen import EventsMissed, ToolsChanged
 from tests.support.http_server import Answer, HttpServer, Request
@@ -22,7 +23,7 @@ CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
 
 @pytest.fixture(autouse=True)
 def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_eras", {})
+    monkeypatch.setattr(connection, "_eras", EraMemory())
 
 
 class Tuner(StreamableEndpoint):

@@ -10,6 +10,7 @@ import pytest
 
 from mcpclient import Client
 from mcpclient.client.link import connection
+from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import ConnectFailed, HttpError, McpError
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
@@ -27,7 +28,7 @@ LOOKS_FURTHER = (400, 404, 405)
 
 @pytest.fixture(autouse=True)
 def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_eras", {})
+    monkeypatch.setattr(connection, "_eras", EraMemory())
 
 
 class Gate:

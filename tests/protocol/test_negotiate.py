@@ -29,23 +29,36 @@ from mcpclient.protocol.era_handshake import HandshakeEra
 from mcpclient.protocol.era_stateless import StatelessEra
 from mcpclient.protocol.negotiate import (
     PATIENT_PROBE_TIMEOUT,
-    PROBE_TIMEOUTS,
+    PROBE_TIMEOUT,
+    SECOND_PROBE_TIMEOUT,
+    negotiate,
+)
+from mcpclient.protocol.negotiation import (
     Agreement,
     Ask,
     Effect,
+    KeepWaiting,
+    LateAnswer,
     OpenServerChannel,
     Plan,
     Restart,
     SwitchToLegacySse,
     Tell,
-    negotiate,
 )
 from mcpclient.protocol.versions import Era
 
 IDENTITY = ClientIdentity({"name": "test", "version": "1"}, {"roots": {}})
 
-Outcome = Union[dict[str, Any], McpError, None]
+Outcome = Union[dict[str, Any], LateAnswer, McpError, bool, None]
 Conversation = list[tuple[str, Outcome]]
+
+# How long the server may take to describe itself, and what that is called below.
+ASKING = {
+    None: "discover",
+    PROBE_TIMEOUT: "probe",
+    SECOND_PROBE_TIMEOUT: "probe again",
+    PATIENT_PROBE_TIMEOUT: "probe patiently",
+}
 
 
 def plan(**fields: Any) -> Plan:
@@ -79,13 +92,12 @@ def describe(effect: Effect) -> str:
         return f"initialize {effect.params['protocolVersion']}"
     if isinstance(effect, Ask):
         assert (effect.method, effect.params) == ("server/discover", None)
-        patience = {PROBE_TIMEOUTS[0]: "probe", PROBE_TIMEOUTS[1]: "probe again"}
-        return f"{patience.get(effect.timeout or 0, 'discover')} {effect.era.version}"
+        return f"{ASKING[effect.timeout]} {effect.era.version}"
     if isinstance(effect, Tell):
         return f"tell {effect.method}"
     if isinstance(effect, OpenServerChannel):
         return f"channel {effect.headers['MCP-Protocol-Version']}"
-    return {Restart: "restart", SwitchToLegacySse: "switch"}[type(effect)]
+    return {Restart: "restart", SwitchToLegacySse: "switch", KeepWaiting: "wait"}[type(effect)]
 
 
 def initialized(version: str = "2025-11-25") -> dict[str, Any]:
@@ -123,9 +135,11 @@ def refused(status: int) -> HttpError:
 
 PROBE = "probe 2026-07-28"
 PROBE_AGAIN = "probe again 2026-07-28"
+PATIENTLY = "probe patiently 2026-07-28"
+INITIALIZE = "initialize 2025-11-25"
 NO_METHOD = PeerError(-32601, "Method not found")
 TIMEOUT = CallTimeout("server/discover", 5.0)
-SILENCE: Conversation = [(PROBE, TIMEOUT), (PROBE_AGAIN, TIMEOUT)]
+SILENCE: Conversation = [(PROBE, TIMEOUT)]
 EXITED = ProcessExited(["server"], 1, "Traceback")
 
 # What the server does with the probe, and where that leads.
@@ -137,28 +151,59 @@ STATELESS: dict[str, Conversation] = {
         (PROBE, discovered()),
     ],
     "same version named": [(PROBE, unsupported("2026-07-28")), (PROBE, discovered())],
-    # Silence may be a slow start: the refusal of initialize shows that the server runs by now.
-    "soon": [(PROBE, TIMEOUT), (PROBE_AGAIN, discovered())],
-    "slow": [
-        *SILENCE,
-        ("initialize 2025-11-25", NO_METHOD),
-        ("discover 2026-07-28", discovered()),
-    ],
+    # Silence may be a slow start: the server reads the probe and initialize when it runs.
+    "slow": [*SILENCE, (INITIALIZE, LateAnswer(discovered()))],
     "slow, naming versions": [
         *SILENCE,
-        ("initialize 2025-11-25", unsupported("2026-07-28")),
-        ("discover 2026-07-28", discovered()),
+        (INITIALIZE, LateAnswer(None, unsupported("2026-07-28"))),
+        (PROBE_AGAIN, discovered()),
+    ],
+    "slow, and refuses initialize first": [
+        *SILENCE,
+        (INITIALIZE, NO_METHOD),
+        (PROBE_AGAIN, discovered()),
+    ],
+    "slow, and refuses initialize first, naming versions": [
+        *SILENCE,
+        (INITIALIZE, unsupported("2026-07-28")),
+        (PROBE_AGAIN, discovered()),
+    ],
+    "slow, and refuses initialize long before it answers the probe": [
+        *SILENCE,
+        (INITIALIZE, NO_METHOD),
+        (PROBE_AGAIN, LateAnswer(discovered())),
+    ],
+    "slow, and takes the second probe only": [
+        *SILENCE,
+        (INITIALIZE, NO_METHOD),
+        (PROBE_AGAIN, LateAnswer(None, NO_METHOD)),
+        ("wait", discovered()),
+    ],
+    "slow after naming versions": [
+        (PROBE, unsupported("2026-07-28")),
+        (PROBE, TIMEOUT),
+        (INITIALIZE, LateAnswer(discovered())),
+    ],
+    "agrees on a revision without initialize": [
+        (PROBE, NO_METHOD),
+        (INITIALIZE, initialized("2026-07-28")),
+        (PATIENTLY, discovered()),
+    ],
+    "agrees on a later revision": [
+        *SILENCE,
+        (INITIALIZE, initialized("2027-01-01")),
+        (PATIENTLY, LateAnswer(discovered())),
     ],
     "lost with the probe": [
         (PROBE, ConnectionLost("reset")),
         ("restart", None),
-        ("initialize 2025-11-25", unsupported("2026-07-28")),
-        ("discover 2026-07-28", discovered()),
+        (INITIALIZE, unsupported("2026-07-28")),
+        (PROBE_AGAIN, discovered()),
     ],
     "odd about the probe": [
         (PROBE, PeerError(-32603, "warming up")),
-        ("initialize 2025-11-25", unsupported("2026-07-28")),
-        ("discover 2026-07-28", discovered()),
+        (INITIALIZE, unsupported("2026-07-28")),
+        (PROBE_AGAIN, discovered()),
     ],
 }
 
@@ -196,17 +241,49 @@ HANDSHAKE: dict[str, Conversation] = {
         *handshake(),
     ],
     "exits at the next message": [
-        (PROBE, TIMEOUT),
-        (PROBE_AGAIN, EXITED),
-        ("restart", None),
+        *SILENCE,
+        (INITIALIZE, EXITED),
+        ("restart", True),
         *handshake(),
     ],
-    "refuses the second probe": [(PROBE, TIMEOUT), (PROBE_AGAIN, NO_METHOD), *handshake()],
-    "exits late on the probe": [
+    "slow, and refuses the probe": [
         *SILENCE,
-        ("initialize 2025-11-25", EXITED),
-        ("restart", None),
+        (INITIALIZE, LateAnswer(None, NO_METHOD)),
+        ("wait", initialized()),
+        *handshake()[1:],
+    ],
+    "slow, and answers the probe with anything": [
+        *SILENCE,
+        (INITIALIZE, LateAnswer({"tools": []})),
+        ("wait", initialized()),
+        *handshake()[1:],
+    ],
+    "slow, and answers the probe with no result": [
+        *SILENCE,
+        (INITIALIZE, LateAnswer(None, ProtocolViolation("neither result nor error"))),
+        ("wait", initialized()),
+        *handshake()[1:],
+    ],
+    "slow, and names what it refuses again": [
+        *SILENCE,
+        (INITIALIZE, LateAnswer(None, unsupported("2026-07-28", "2025-11-25"))),
+        (PROBE_AGAIN, unsupported("2026-07-28", "2025-11-25")),
+        ("wait", initialized()),
+        *handshake()[1:],
+    ],
+    "slow, and ends at the probe": [
+        *SILENCE,
+        (INITIALIZE, LateAnswer(None, EXITED)),
+        ("wait", EXITED),
+        ("restart", True),
         *handshake(),
+    ],
+    "slow, and wants another offer": [
+        *SILENCE,
+        (INITIALIZE, PeerError(-32602, "no", {"supported": ["2024-11-05"]})),
+        ("initialize 2024-11-05", LateAnswer(None, NO_METHOD)),
+        ("wait", initialized("2024-11-05")),
+        *handshake("2024-11-05")[1:],
     ],
     "http 400": [(PROBE, refused(400)), *handshake()],
     "http 404": [(PROBE, refused(404)), *handshake()],
@@ -241,6 +318,27 @@ FAILURES: dict[str, Conversation] = {
         ("initialize 2025-11-25", EXITED),
         ("restart", None),
         ("initialize 2025-11-25", ConnectionLost("again")),
+    ],
+    "ends whatever it is asked": [
+        (PROBE, EXITED),
+        ("restart", True),
+        (INITIALIZE, ConnectionLost("again")),
+    ],
+    "ends after the probe, and again": [
+        *SILENCE,
+        (INITIALIZE, EXITED),
+        ("restart", True),
+        (INITIALIZE, ConnectionLost("again")),
+    ],
+    "slow, and wants a capability": [
+        *SILENCE,
+        (INITIALIZE, LateAnswer(None, PeerError(-32021, "roots needed"))),
+    ],
+    "slow, and wants a login": [*SILENCE, (INITIALIZE, LateAnswer(None, refused(401)))],
+    "slow, refuses the probe and then initialize": [
+        *SILENCE,
+        (INITIALIZE, LateAnswer(None, NO_METHOD)),
+        ("wait", PeerError(-32603, "no key")),
     ],
     "silent for good": [
         *SILENCE,
@@ -284,6 +382,7 @@ def test_handshake_servers(server: str) -> None:
 def test_servers_that_cannot_be_used(server: str) -> None:
     """F-LIFE-3: the server's own last word is what the caller gets."""
     last = FAILURES[server][-1][1]
+    last = last.error if isinstance(last, LateAnswer) else last
     assert isinstance(last, McpError)
     with pytest.raises(type(last)) as caught:
         converse(plan(), FAILURES[server])
@@ -296,18 +395,12 @@ def test_a_server_of_the_future() -> None:
         converse(plan(), [(PROBE, discovered("2099-01-01"))])
 
 
-def test_a_refusal_is_kept_over_a_vague_second_one() -> None:
+@pytest.mark.parametrize("second", [NO_METHOD, CallTimeout("server/discover", 5.0), EXITED])
+def test_a_refusal_is_kept_over_a_vague_second_one(second: McpError) -> None:
     """F-LIFE-3: when the second discovery fails too, the answer to initialize is what counts."""
     refusal = PeerError(-32600, "initialize what?")
     with pytest.raises(PeerError) as caught:
-        converse(
-            plan(),
-            [
-                *SILENCE,
-                ("initialize 2025-11-25", refusal),
-                ("discover 2026-07-28", NO_METHOD),
-            ],
-        )
+        converse(plan(), [*SILENCE, (INITIALIZE, refusal), (PROBE_AGAIN, second)])
     assert caught.value is refusal
 
 
@@ -493,13 +586,56 @@ def test_a_remembered_handshake_is_not_probed() -> None:
 
 
 def test_a_remembered_stateless_server_is_asked_as_any() -> None:
-    """F-LIFE-3: its probe is its discovery."""
+    """F-LIFE-3: its probe is its discovery, for which it may take its time."""
     remembered = plan(remembered=Era.STATELESS)
-    assert converse(remembered, [(PROBE, discovered())]).era.version == "2026-07-28"
-    assert converse(remembered, [(PROBE, NO_METHOD), *handshake()]).era.version == "2025-11-25"
+    assert converse(remembered, [(PATIENTLY, discovered())]).era.version == "2026-07-28"
+    assert converse(remembered, [(PATIENTLY, NO_METHOD), *handshake()]).era.version == "2025-11-25"
 
 
-@pytest.mark.parametrize("failure", [NO_METHOD, unsupported("2026-07-28"), EXITED, refused(400)])
+@pytest.mark.parametrize("era", list(Era))
+def test_a_server_whose_era_is_known_is_started_once(era: Era) -> None:
+    """F-LIFE-3: when it ends at its start, that is not because of the probe."""
+    first = PATIENTLY if era is Era.STATELESS else INITIALIZE
+    with pytest.raises(ProcessExited) as caught:
+        converse(plan(remembered=era), [(first, EXITED)])
+    assert caught.value is EXITED
+
+
+def test_a_refusal_is_kept_over_a_probe_that_ends_the_server() -> None:
+    """F-LIFE-3: a server that did so before refuses initialize: that is the reason to tell."""
+    refusal = PeerError(-32603, "no key")
+    with pytest.raises(PeerError) as caught:
+        converse(
+            plan(remembered=Era.HANDSHAKE),
+            [(INITIALIZE, refusal), ("restart", None), (PROBE, EXITED)],
+        )
+    assert caught.value is refusal
+
+
+def test_a_server_is_started_twice_at_most() -> None:
+    """F-LIFE-3: whatever it does in between."""
+    with pytest.raises(ProcessExited):
+        converse(
+            plan(),
+            [
+                (PROBE, ProtocolViolation("neither result nor error")),
+                ("restart", True),
+                (INITIALIZE, EXITED),
+            ],
+        )
+    with pytest.raises(PeerError, match="no key"):
+        converse(
+            plan(remembered=Era.HANDSHAKE),
+            [
+                (INITIALIZE, PeerError(-32603, "no key")),
+                ("restart", True),
+                (PROBE, NO_METHOD),
+                (INITIALIZE, EXITED),
+            ],
+        )
+
+
+@pytest.mark.parametrize("failure", [NO_METHOD, unsupported("2026-07-28"), refused(400)])
 def test_a_memory_that_fails_is_checked(failure: McpError) -> None:
     """F-LIFE-3: a server that was replaced by a newer one is probed again."""
     agreement = converse(
@@ -547,4 +683,44 @@ def test_where_every_request_is_answered_the_probe_waits_longer() -> None:
         first = next(negotiate(Plan(IDENTITY, "here", answers_all=answers_all)))
         assert isinstance(first, Ask)
         waits.append(first.timeout)
-    assert waits == [PROBE_TIMEOUTS[0], PATIENT_PROBE_TIMEOUT]
+    assert waits == [PROBE_TIMEOUT, PATIENT_PROBE_TIMEOUT]
+
+
+# What silence and an odd agreement are worth
+
+
+def test_silence_is_no_certainty() -> None:
+    """F-LIFE-3: only a server that has answered the probe, or died of it, is known."""
+    certain = {
+        "silent": False,
+        "exits at the next message": True,
+        "slow, and refuses the probe": True,
+        "method not found": True,
+    }
+    for server, is_certain in certain.items():
+        assert converse(plan(), HANDSHAKE[server]).is_certain is is_certain, server
+
+
+@pytest.mark.parametrize(
+    "failure", [NO_METHOD, EXITED, TIMEOUT, refused(400), ProtocolViolation("no result")]
+)
+@pytest.mark.parametrize("version", ["2026-07-28", "2026-11-11"])
+def test_a_revision_without_initialize_is_no_session(failure: McpError, version: str) -> None:
+    """F-LIFE-2: what does not speak the stateless era after all is told with both reasons."""
+    with pytest.raises(ProtocolViolation) as caught:
+        converse(
+            plan(),
+            [(PROBE, NO_METHOD), (INITIALIZE, initialized(version)), (PATIENTLY, failure)],
+        )
+    assert caught.value.__cause__ is failure
+    assert f"answered initialize with {version}, a revision without" in str(caught.value)
+    assert str(failure) in str(caught.value)
+
+
+def test_a_pinned_handshake_is_not_left() -> None:
+    """F-LIFE-2, F-LIFE-3: a pin holds, so the answer is a violation."""
+    with pytest.raises(ProtocolViolation, match="though 2025-06-18 was offered"):
+        converse(
+            plan(version="2025-06-18"),
+            [("initialize 2025-06-18", initialized("2026-07-28"))],
+        )

@@ -1,7 +1,8 @@
 """`McpServer` over stdio, with tools and options for misbehaving that only a process has.
 
 Options: ``--era ERA``; ``--log FILE`` (what happens, one line each); ``--on-probe exit|ignore``;
-``--stubborn`` (goes on when its input ends); ``--hello HEX`` (bytes written before anything else).
+``--stubborn`` (goes on when its input ends); ``--hello HEX`` (bytes written before anything else);
+``--crash FILE`` (while there is such a file, it ends at its start).
 
 Tools: ``die`` writes ``stderr`` and exits with ``code``; ``raw`` writes the bytes ``hex`` before it
 answers, ``instead`` of answering, or as its answer with ``{id}`` replaced; ``deaf`` never reads
@@ -48,6 +49,9 @@ class StdioServer:
 
     def run(self) -> None:
         self._log("start")
+        if os.path.exists(self._option("--crash")):
+            os.write(2, f"server {os.getpid()} starts\n".encode())
+            sys.exit("no database")
         write(bytes.fromhex(self._option("--hello")))
         for line in sys.stdin.buffer:
             message = json.loads(line)

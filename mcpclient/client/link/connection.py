@@ -7,19 +7,27 @@ import os
 import threading
 from typing import Callable
 
-from ...errors import CallTimeout, ClientClosed, McpError, SessionExpired, UsageError
+from ...errors import (
+    CallTimeout,
+    ClientClosed,
+    ConnectionLost,
+    McpError,
+    SessionExpired,
+    UsageError,
+)
 from ...framing.logs import logger_for
 from ...jsonrpc.messages import response
 from ...net.recorder import TraceTarget
 from ...protocol.era import EraRules
 from ...protocol.era_handshake import HandshakeEra
-from ...protocol.negotiate import Agreement
+from ...protocol.negotiation import Agreement
 from ...protocol.versions import LATEST_HANDSHAKE, Era, era_of
 from ...transports.recording import MessageLog, recorded
 from ..answers.task_receiver import TaskReceiver
 from ..events.callbacks import OrderedCallback
 from ..events.fan_out import EventCallbacks
 from ..events.observer import Observer
+from .era_memory import EraMemory
 from .opening import Opening, plan_for
 from .options import Options
 from .route import Route
@@ -31,9 +39,7 @@ logger = logger_for("mcpclient.client")
 
 _settling = threading.Lock()
 
-# What is known of servers met before in this process: a reconnection need not probe again.
-_eras: dict[str, Era] = {}
-_REMEMBERED_ERAS = 1000
+_eras = EraMemory()
 
 # The id of an opening that is written down from memory; no request of this client's has it.
 _RECALLED_ID = "opening"
@@ -135,10 +141,12 @@ class Connection:
             opening = Opening(self.route, self.options, session)
             try:
                 with self.options.hooks.reporting(self.name, "connect"):
-                    agreement = await opening.run(self._remembered_era)
+                    agreement = await opening.run(_eras.recall(self.route.key))
                 if session.ended is not None:
                     raise session.ended.again()
-            except BaseException:
+            except BaseException as error:
+                if isinstance(error, ConnectionLost):
+                    _eras.failed(self.route.key)
                 await session.close(self.options.timeouts.close)
                 await self._give_up_logins()
                 raise
@@ -171,10 +179,6 @@ class Connection:
         if session.channel_error is not None and isinstance(session.era, HandshakeEra):
             session.channel_error = None
             await session.transport.listen(session.era.headers)
-
-    @property
-    def _remembered_era(self) -> Era | None:
-        return _eras.get(self.route.key) if self.route.key is not None else None
 
     @property
     def _opening(self) -> asyncio.Lock:
@@ -219,11 +223,9 @@ class Connection:
         self._session = session
         self.agreement = agreement
         self.generation += 1
-        if self.options.protocol_version is None:  # a pinned revision proves nothing
-            if len(_eras) >= _REMEMBERED_ERAS:
-                _eras.clear()
-            if self.route.key is not None:
-                _eras[self.route.key] = era_of(agreement.era.version) or Era.HANDSHAKE
+        if self.options.protocol_version is None and agreement.is_certain:
+            # A pinned revision proves nothing, and neither does silence.
+            _eras.remember(self.route.key, era_of(agreement.era.version) or Era.HANDSHAKE)
         self._schedule_keep_alive()
         for observer in list(self.observers):
             observer.connected()

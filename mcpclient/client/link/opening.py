@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Collection, Mapping
+from typing import Any, NamedTuple, TypeVar, Union
 
 from ...errors import CallTimeout, ClientClosed, McpError
 from ...net.futures import disregard
 from ...protocol import tasks
 from ...protocol.era import ClientIdentity
-from ...protocol.negotiate import (
+from ...protocol.negotiate import negotiate
+from ...protocol.negotiation import (
     Agreement,
     Ask,
     Effect,
+    KeepWaiting,
+    LateAnswer,
     OpenServerChannel,
     Plan,
     Restart,
     SwitchToLegacySse,
     Tell,
-    negotiate,
 )
 from ...protocol.versions import LATEST_HANDSHAKE, Era
 from ...transports.base import Transport
@@ -33,8 +35,12 @@ __all__ = ["Opening", "plan_for"]
 
 T = TypeVar("T")
 
-# What is left of a deadline that has passed, in seconds: even then a call is allowed to begin.
-_NO_TIME = 0.001
+Result = Mapping[str, Any]
+Outcome = Union[Result, LateAnswer, bool, None]
+
+# Nothing is waited for in shorter steps, in seconds, while the clock stands still.
+_SHORTEST_WAIT = 0.001
+_NO_LIMITS = RequestOptions(None, None)
 
 
 def plan_for(route: Route, options: Options, transport: Transport, remembered: Era | None) -> Plan:
@@ -70,8 +76,16 @@ def _pinned_version(options: Options) -> str | None:
     return options.protocol_version
 
 
+class _Request(NamedTuple):
+    method: str
+    answer: asyncio.Future[Result]
+
+
 class Opening:
-    """One attempt to open a session, within the connect timeout."""
+    """One attempt to open a session, within the connect timeout.
+
+    The time that a human takes to log in is not the server's, so it counts for no limit.
+    """
 
     def __init__(self, route: Route, options: Options, session: Session) -> None:
         self._route = route
@@ -79,8 +93,12 @@ class Opening:
         self._options = options
         self._seconds = options.timeouts.connect
         self._loop = asyncio.get_running_loop()
-        self._deadline = self._loop.time() + self._seconds if self._seconds else math.inf
+        self._deadline = self._clock() + self._seconds if self._seconds else math.inf
         self._switched = False
+        # The request that was not answered in time, and the one that waits for what it leads to.
+        self._unanswered: _Request | None = None
+        self._waiting: _Request | None = None
+        self._requests: list[_Request] = []
 
     async def run(self, remembered: Era | None) -> Agreement:
         """Open the transport and negotiate."""
@@ -109,48 +127,77 @@ class Opening:
         except StopIteration as end:
             agreement: Agreement = end.value
             return agreement
+        finally:
+            await self._withdraw()
 
-    async def _perform(self, step: Effect) -> Mapping[str, Any] | None:
+    async def _perform(self, step: Effect) -> Outcome:
         session = self._session
         if isinstance(step, Ask):
             return await self._ask(step)
+        if isinstance(step, KeepWaiting):
+            assert self._waiting is not None, "nothing was asked"
+            return await self._answer_to(self._waiting, math.inf)
         if isinstance(step, Tell):
             await self._within(step.method, session.notify(step.method, None, step.era))
         elif isinstance(step, OpenServerChannel):
             listening = session.transport.listen(step.headers)
             await self._within("opening the server's channel", listening)
         elif isinstance(step, Restart):
-            if session.ended is not None or self._switched:
-                self._switched = False
-                await self._replace_transport(self._route.open())
+            return await self._restart()
         elif isinstance(step, SwitchToLegacySse):
             assert self._route.open_legacy is not None
             self._switched = True
             await self._replace_transport(self._route.open_legacy())
         return None
 
-    async def _ask(self, step: Ask) -> Mapping[str, Any]:
-        limit = self._remaining()
+    # Requests
+
+    async def _ask(self, step: Ask) -> Result | LateAnswer:
+        seconds = math.inf
         if step.timeout is not None:
             # A probe may be ignored; what comes after it needs its share of the time.
-            limit = min(step.timeout, limit / 2)
-        options = RequestOptions(None if limit == math.inf else limit, None)
-        try:
-            return await self._session.request(step.method, step.params, options, step.era)
-        except CallTimeout:
-            if step.timeout is not None:
-                raise
-            raise self._timeout(step.method) from None
+            seconds = min(step.timeout, (self._deadline - self._clock()) / 2)
+        sending = self._session.request(step.method, step.params, _NO_LIMITS, step.era)
+        request = _Request(step.method, asyncio.ensure_future(sending))
+        request.answer.add_done_callback(disregard)
+        self._requests.append(request)
+        return await self._answer_to(request, seconds)
 
-    def _timeout(self, what: str) -> CallTimeout:
-        return CallTimeout(what, self._seconds or 0.0, "connect")
+    async def _answer_to(self, request: _Request, seconds: float) -> Result | LateAnswer:
+        """Wait for the answer to a request, or to the one before it that has none yet."""
+        earlier = self._unanswered
+        answers = {request.answer} if earlier is None else {request.answer, earlier.answer}
+        if not await self._first_of(answers, seconds):
+            if seconds == math.inf:
+                raise self._timeout(request.method)
+            self._unanswered = request
+            raise CallTimeout(request.method, seconds)
+        if earlier is not None and earlier.answer.done():
+            self._unanswered, self._waiting = None, request
+            return _late_answer(earlier.answer)
+        return request.answer.result()
 
-    def _remaining(self) -> float:
-        # The time that a human took to log in is not the server's.
-        deadline = self._deadline + self._session.deadlines.held_seconds
-        return max(deadline - self._loop.time(), _NO_TIME)
+    async def _withdraw(self) -> None:
+        """Give up the requests that nobody waits for any more."""
+        self._unanswered = self._waiting = None
+        answers = [request.answer for request in self._requests if not request.answer.done()]
+        self._requests.clear()
+        for answer in answers:
+            answer.cancel()
+        if answers:
+            await asyncio.gather(*answers, return_exceptions=True)
+
+    # The transport
+
+    async def _restart(self) -> bool:
+        if self._session.ended is None and not self._switched:
+            return False
+        self._switched = False
+        await self._replace_transport((self._route.open_again or self._route.open)())
+        return True
 
     async def _replace_transport(self, transport: Transport) -> None:
+        await self._withdraw()
         await self._session.transport.close()
         if isinstance(self._session.ended, ClientClosed):  # by the caller, who wants no other
             raise self._session.ended.again()
@@ -161,17 +208,43 @@ class Opening:
     async def _open_transport(self, transport: Transport) -> None:
         await self._within("connect", transport.open(self._session))
 
+    # Time
+
     async def _within(self, what: str, work: Awaitable[T]) -> T:
         task = asyncio.ensure_future(work)
         task.add_done_callback(disregard)
         try:
-            while not task.done():
-                remaining = self._remaining()
-                if remaining == _NO_TIME:
-                    raise self._timeout(what)
-                await asyncio.wait({task}, timeout=None if remaining == math.inf else remaining)
+            if not await self._first_of({task}, math.inf):
+                raise self._timeout(what)
             return task.result()
         finally:
             if not task.done():
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
+
+    async def _first_of(self, waited_for: Collection[asyncio.Future[Any]], seconds: float) -> bool:
+        """Wait until one of these is done; return False when the time is over before."""
+        deadline = min(self._clock() + seconds, self._deadline)
+        while True:
+            left = deadline - self._clock()
+            if left <= 0:
+                return any(each.done() for each in waited_for)
+            timeout = None if left == math.inf else max(left, _SHORTEST_WAIT)
+            done, _ = await asyncio.wait(
+                waited_for, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
+            )
+            if done:
+                return True
+
+    def _clock(self) -> float:
+        return self._loop.time() - self._session.deadlines.held_seconds
+
+    def _timeout(self, what: str) -> CallTimeout:
+        return CallTimeout(what, self._seconds or 0.0, "connect")
+
+
+def _late_answer(answer: asyncio.Future[Result]) -> LateAnswer:
+    try:
+        return LateAnswer(answer.result())
+    except McpError as error:
+        return LateAnswer(None, error)

@@ -21,9 +21,10 @@ class Route:
     """How to reach a server, as often as necessary.
 
     ``shown`` names the server in messages. ``open`` makes a transport, and ``open_legacy`` one for
-    HTTP+SSE at the same URL; it is None where that is not possible. What is remembered of the
-    server is kept under ``key``; with None nothing is. ``authorizer`` is what its transports get
-    as credentials, where these are more than fixed headers.
+    HTTP+SSE at the same URL; it is None where that is not possible. ``open_again`` makes one for a
+    second start in a row, where that makes a difference. What is remembered of the server is kept
+    under ``key``; with None nothing is. ``authorizer`` is what its transports get as credentials,
+    where these are more than fixed headers.
     """
 
     shown: str
@@ -31,6 +32,7 @@ class Route:
     open: Callable[[], Transport]
     open_legacy: Callable[[], Transport] | None = None
     authorizer: Authorizer | None = None
+    open_again: Callable[[], Transport] | None = None
 
 
 def refuse(options: Options, names: Sequence[str], target: str) -> None:

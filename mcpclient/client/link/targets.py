@@ -12,7 +12,8 @@ from importlib import import_module
 from typing import Any, Union
 
 from ...errors import UsageError
-from ...net.process.stderr import StderrCopy
+from ...net.process.stderr import StderrCopy, StderrTarget
+from ...net.process.stderr_once import FirstStart, SecondStart
 from ...shown import shown_command
 from ...transports.base import Transport
 from ...transports.stdio import StdioTransport
@@ -89,16 +90,37 @@ def _to_command(command: list[str], options: Options) -> Route:
         raise UsageError(f"transport={options.transport!r} needs a URL, not a command")
     refuse(options, ("auth", "headers"), "a command")
 
-    recorder = options.network.recorder
+    launches = _Launches(command, options)
+    key = repr((command, os.fspath(options.cwd) if options.cwd is not None else os.getcwd()))
+    return Route(shown_command(command), key, launches.first, open_again=launches.again)
 
-    def open_stdio() -> Transport:
-        stderr = options.stderr
+
+class _Launches:
+    """Makes the transports of a server process, whose stderr a second start does not show again."""
+
+    def __init__(self, command: list[str], options: Options) -> None:
+        self._command = command
+        self._options = options
+        self._stderr = FirstStart("discard")
+
+    def first(self) -> Transport:
+        """Return a transport that starts the server."""
+        self._stderr = FirstStart(self._options.stderr)
+        return self._transport(self._stderr)
+
+    def again(self) -> Transport:
+        """Return one that starts it because it has ended at the first start."""
+        return self._transport(SecondStart(self._stderr))
+
+    def _transport(self, stderr: StderrTarget) -> Transport:
+        options = self._options
+        recorder = options.network.recorder
         if recorder is not None:
             recorder.learn(options.env or {})
         if recorder is not None and recorder.is_on:
             stderr = StderrCopy(stderr, recorder.stderr_line)
         return StdioTransport(
-            command,
+            self._command,
             env=options.env,
             inherit_env=options.inherit_env,
             cwd=options.cwd,
@@ -106,9 +128,6 @@ def _to_command(command: list[str], options: Options) -> Route:
             ladder=options.stop_ladder,
             max_message_size=options.max_message_size,
         )
-
-    key = repr((command, os.fspath(options.cwd) if options.cwd is not None else os.getcwd()))
-    return Route(shown_command(command), key, open_stdio)
 
 
 def _to_url(text: str, options: Options) -> Route:

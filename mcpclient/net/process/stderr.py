@@ -13,7 +13,7 @@ from ...errors import UsageError
 from ...framing.escaping import escape_line
 from ...framing.logs import logger_for
 
-__all__ = ["StderrCopy", "StderrTarget", "StderrTee", "WritableStream"]
+__all__ = ["StderrCopy", "StderrTarget", "StderrTee", "WritableStream", "sink"]
 
 _logger = logger_for("mcpclient.process")
 
@@ -46,7 +46,7 @@ class StderrTee:
     def __init__(self, target: StderrTarget) -> None:
         self._kept = bytearray()
         self._complained = False
-        self._pass_on = _sink(target)
+        self._pass_on = sink(target)
 
     def write(self, data: bytes) -> None:
         """Take a chunk as it was read."""
@@ -80,7 +80,7 @@ class StderrCopy:
     """A target that gives every line to ``take`` as well as to another target."""
 
     def __init__(self, target: StderrTarget, take: Callable[[str], object]) -> None:
-        self._pass_on = _sink(target)
+        self._pass_on = sink(target)
         self._take = _LineSink(take)
 
     def write(self, data: bytes) -> None:
@@ -91,7 +91,7 @@ class StderrCopy:
         self._pass_on(data)
 
 
-def _sink(target: StderrTarget) -> Callable[[bytes], None]:
+def sink(target: StderrTarget) -> Callable[[bytes], None]:
     """Return what takes the chunks for ``target``; an empty chunk says that the stream ended."""
     if target == "discard":
         return lambda data: None

@@ -13,6 +13,7 @@ import pytest
 
 from mcpclient.client.client import Client
 from mcpclient.client.link import connection
+from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import (
     CallTimeout,
     ClientClosed,
@@ -42,7 +43,7 @@ QUICK = StopLadder(close_input=0.3, terminate=0.3)
 
 @pytest.fixture(autouse=True)
 def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_eras", {})
+    monkeypatch.setattr(connection, "_eras", EraMemory())
 
 
 def client_of(server: McpServer, **options: Any) -> Client:
@@ -105,17 +106,6 @@ def test_a_pinned_version_is_no_verdict() -> None:
                 assert client.protocol_version == "2025-06-18"
             async with Client(str(server.url())) as client:
                 assert client.protocol_version == "2026-07-28"
-
-    run(main())
-
-
-def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_REMEMBERED_ERAS", 3)
-
-    async def main() -> None:
-        for _ in range(5):
-            async with client_of(McpServer()):
-                assert len(connection._eras) <= 3
 
     run(main())
 
@@ -265,7 +255,7 @@ def test_a_renewal_that_fails_fails_for_all_that_share_it() -> None:
 
 def test_a_session_of_an_unknown_version_can_be_renewed_too() -> None:
     """F-HTTP-6, F-LIFE-1"""
-    service = StreamableEndpoint(McpServer(version="2099-01-01"), session="one")
+    service = StreamableEndpoint(McpServer(version="2025-12-24"), session="one")
 
     async def main() -> None:
         async with http(service.routes) as web, Client(str(web.url())) as client:
@@ -337,20 +327,40 @@ def test_the_verdict_on_a_server_process_is_remembered(tmp_path: Path) -> None:
     assert lines.count("server/discover") == 1
 
 
-def test_a_server_process_that_always_exits_is_started_twice_at_most(tmp_path: Path) -> None:
-    """F-STD-7: the error says why."""
-    log = tmp_path / "log"
-    program = f"open({str(log)!r}, 'a').write('start '); raise SystemExit('bad flag: --x')"
-    command = [sys.executable, "-S", "-E", "-c", program]
+@pytest.mark.parametrize("era", ["handshake", "stateless"])
+def test_a_server_process_that_crashes_is_started_as_often_as_it_helps(
+    tmp_path: Path, era: str
+) -> None:
+    """F-LIFE-3, F-STD-7: twice, as the probe may be to blame; once where that is known not to be
+    so. What it writes meanwhile is shown once, and the error says why.
+    """
+    log, crash = tmp_path / "log", tmp_path / "crash"
+    lines: list[str] = []
+    command = [*STDIO, "--log", str(log), "--crash", str(crash), "--era", era]
+
+    def client() -> Client:
+        return Client(command, stderr=lines.append, stop_ladder=QUICK)
+
+    async def fail() -> None:
+        lines.clear()
+        log.write_text("")
+        with pytest.raises(ProcessExited, match="no database"):
+            await client()
 
     async def main() -> None:
-        with pytest.raises(ProcessExited) as caught:
-            await Client(command, stderr="discard")
-        assert caught.value.exit_code == 1
-        assert "bad flag: --x" in str(caught.value)
+        crash.touch()
+        await fail()
+        assert log.read_text().split() == ["start", "start"]
+        assert len(lines) == 2 and lines[1] == "no database"
+        crash.unlink()
+        async with client() as connected:
+            await use(connected)
+        crash.touch()
+        await fail()
+        assert log.read_text().split() == ["start"]
+        assert len(lines) == 2
 
     asyncio.run(main())
-    assert log.read_text().split() == ["start", "start"]
 
 
 def test_a_command_that_is_not_there_is_named() -> None:

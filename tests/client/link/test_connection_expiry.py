@@ -9,6 +9,7 @@ import pytest
 
 from mcpclient import Client
 from mcpclient.client.link import connection
+from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import CallTimeout, ConnectionLost, HttpError, McpError, SessionExpired
 from mcpclient.protocol.listen import EventsMissed
 from tests.support.http_server import Answer, HttpServer, Request
@@ -23,7 +24,7 @@ ASK = {"method": "elicitation/create", "params": FORM}
 
 @pytest.fixture(autouse=True)
 def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_eras", {})
+    monkeypatch.setattr(connection, "_eras", EraMemory())
 
 
 def methods(server: HttpServer) -> list[str]:

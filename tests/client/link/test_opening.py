@@ -10,6 +10,7 @@ import pytest
 
 from mcpclient.client.client import Client
 from mcpclient.client.link import connection
+from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import (
     CallTimeout,
     ConnectFailed,
@@ -28,7 +29,7 @@ from tests.support.virtual_time import run
 
 @pytest.fixture(autouse=True)
 def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_eras", {})
+    monkeypatch.setattr(connection, "_eras", EraMemory())
 
 
 def test_the_order_of_the_handshake() -> None:
@@ -102,11 +103,11 @@ def test_an_unknown_version_is_accepted_with_a_warning_unless_that_is_unwanted(
     """F-LIFE-1"""
 
     async def main() -> None:
-        async with client_of(McpServer(version="2099-01-01")) as client:
-            assert client.protocol_version == "2099-01-01"
-        assert "2099-01-01" in caplog.text
+        async with client_of(McpServer(version="2025-12-24")) as client:
+            assert client.protocol_version == "2025-12-24"
+        assert "2025-12-24" in caplog.text
         with pytest.raises(ProtocolViolation):
-            await client_of(McpServer(version="2099-01-01"), strict_version=True)
+            await client_of(McpServer(version="2025-12-24"), strict_version=True)
 
     run(main())
 
@@ -277,10 +278,13 @@ def test_a_server_process_that_ignores_the_probe_is_given_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-LIFE-3: servers that reject, ignore or die of the probe."""
-    monkeypatch.setattr("mcpclient.protocol.negotiate.PROBE_TIMEOUTS", (0.05, 0.05))
+    monkeypatch.setattr("mcpclient.protocol.negotiate.PROBE_TIMEOUT", 0.05)
     log = tmp_path / "log"
-    on_stdio(use, "--on-probe", "ignore", "--log", str(log))
-    assert log.read_text().split("\n").count("start") == 1
+    for _ in range(2):  # for silence is no verdict to remember
+        on_stdio(use, "--on-probe", "ignore", "--log", str(log))
+    methods = ["start", "server/discover", "initialize", "notifications/initialized"]
+    assert log.read_text().split("\n")[:4] == methods
+    assert log.read_text().split("\n").count("server/discover") == 2
 
 
 async def answers_the_probe_only(request: Request, answer: Answer) -> None:

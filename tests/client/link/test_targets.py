@@ -20,6 +20,7 @@ from mcpclient.errors import UsageError
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.process.ladder import StopLadder
 from mcpclient.net.process.stderr import StderrTee
+from mcpclient.net.process.stderr_once import FirstStart
 from mcpclient.net.recorder import Recorder
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Receiver, Transport
@@ -90,7 +91,8 @@ def test_what_a_process_is_given() -> None:
     ).open()
     assert isinstance(made, StdioTransport)
     assert (made._env, made._inherit_env, made._cwd) == (env, "none", "/srv")
-    assert (made._stderr, made._ladder, made._max_message_size) == ("discard", ladder, 1000)
+    assert isinstance(made._stderr, FirstStart) and made._stderr.target == "discard"
+    assert (made._ladder, made._max_message_size) == (ladder, 1000)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,118 @@
+"""The vocabulary of opening a connection: what is planned, what is to be done, what was agreed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Union
+
+from ..errors import McpError
+from .era import ClientIdentity, EraRules, Params
+from .versions import Era
+
+__all__ = [
+    "Agreement",
+    "Ask",
+    "Effect",
+    "KeepWaiting",
+    "LateAnswer",
+    "OpenServerChannel",
+    "Plan",
+    "Restart",
+    "SwitchToLegacySse",
+    "Tell",
+]
+
+
+class Plan(NamedTuple):
+    """What to try.
+
+    - ``target``: what is connected to, for messages.
+    - ``version``: the only revision to speak; None for the newest that both sides speak.
+    - ``remembered``: the era that this server spoke before.
+    - ``strict``: a server that answers with an unknown revision is an error.
+    - ``may_switch``: the URL may turn out to be that of a legacy HTTP+SSE server.
+    - ``answers_all``: the transport is HTTP, where every request is answered, so that silence
+      means that the server is slow and says nothing about its era.
+    """
+
+    identity: ClientIdentity
+    target: str
+    version: str | None = None
+    remembered: Era | None = None
+    strict: bool = False
+    may_switch: bool = False
+    answers_all: bool = False
+
+
+class Ask(NamedTuple):
+    """Send a request and wait for its result.
+
+    ``timeout``: how many seconds to wait; None: for what is left of the connect timeout. A request
+    with a timeout that has passed stays open: its answer may come as a `LateAnswer` to a later
+    `Ask`.
+    """
+
+    era: EraRules
+    method: str
+    params: Params | None
+    timeout: float | None = None
+
+
+class LateAnswer(NamedTuple):
+    """The outcome of an `Ask` when an earlier one, which had timed out, is answered first.
+
+    One of ``result`` and ``error`` is None. The request just sent is still open, see `KeepWaiting`.
+    """
+
+    result: Mapping[str, Any] | None
+    error: McpError | None = None
+
+
+@dataclass(frozen=True)
+class KeepWaiting:
+    """Wait on for the answer to the `Ask` that a `LateAnswer` came before."""
+
+
+class Tell(NamedTuple):
+    """Send a notification."""
+
+    era: EraRules
+    method: str
+
+
+class OpenServerChannel(NamedTuple):
+    """Open the channel for the server's own messages, where the transport has one.
+
+    ``headers``: what the agreed revision has requests of the session carry.
+    """
+
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Restart:
+    """Open the transport again, if the server has ended it. The outcome: whether it had."""
+
+
+@dataclass(frozen=True)
+class SwitchToLegacySse:
+    """Go on over HTTP+SSE of revision 2024-11-05, at the same URL."""
+
+
+Effect = Union[Ask, KeepWaiting, Tell, OpenServerChannel, Restart, SwitchToLegacySse]
+
+
+class Agreement(NamedTuple):
+    """What was agreed: the era to speak, and what the server said of itself.
+
+    ``is_certain``: False when the server has never answered the probe, so that it may speak the
+    stateless era as well.
+    """
+
+    era: EraRules
+    server_info: Mapping[str, Any]
+    capabilities: Mapping[str, Any]
+    instructions: str | None
+    raw: Mapping[str, Any]
+    is_certain: bool = True
