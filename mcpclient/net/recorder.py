@@ -111,7 +111,7 @@ class Recorder:
     def learn(self, variables: Mapping[str, str]) -> None:
         """Take note of the secrets among variables, which may turn up in any text."""
         texts = [pair for pair in variables.items() if all(isinstance(one, str) for one in pair)]
-        self._redactor.headers(texts)
+        self._redactor.learn(dict(texts))
 
     def http_channel(self) -> HttpChannel:
         """Begin the record of a request and its response."""

@@ -5,25 +5,16 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import lru_cache
-from itertools import repeat
 from typing import Any
-from urllib.parse import quote, quote_plus, unquote, unquote_plus
+from urllib.parse import quote_plus, unquote, unquote_plus
+
+from .known_secrets import KnownSecrets
+from .secret_names import TOKEN, is_count_name, is_secret_name
+from .walking import Place, walk
 
 __all__ = ["Redactor"]
-
-_SECRET_NAME = re.compile(
-    r"(?i)(?:pass(?:word|wd|phrase)|secret|token|api[-_]?key|access[-_]?key|private[-_]?key"
-    r"|authorization|credential|assertion|(?:device|user)[-_]?code|code[-_]?verifier|signature"
-    r"|cookie|uri_complete$)"
-)
-# Names that only look like secrets: the protocol's own, and what OAuth says about secrets.
-_PUBLIC_NAMES = frozenset({"progressToken", "maxTokens"})
-_PUBLIC_NAME = re.compile(
-    r"(?i)_(?:endpoint|hint|methods?|parameter|servers?|supported|types?|ur[il]s?)$"
-)
 
 _SECRET_HEADERS = frozenset({"dpop", "mcp-session-id"})
 _KEY_HEADER = re.compile(r"(?i)(?:^|[-_])key$")
@@ -33,6 +24,7 @@ _PUBLIC_REQUEST_HEADER = re.compile(
     r"|mcp-(?:method|name|param-|protocol-version)|origin$|pragma$|sec-(?:fetch|websocket)-"
     r"|trace(?:parent|state)$|transfer-encoding$|upgrade|user-agent$)"
 )
+_ENCODED_VALUE = re.compile(r"=\?base64\?([A-Za-z0-9+/=]*)\?=")  # of an Mcp-Param header
 
 # The same goes for queries and forms, but for what OAuth says in them about what is to be done.
 _PUBLIC_FIELDS = frozenset(
@@ -53,21 +45,33 @@ _PUBLIC_FIELDS = frozenset(
     }
 )
 
-# In running text: the password in a URL, a field of a query or the first of a form, and a member of
-# what may be JSON, also of one that is cut off.
-_URL_PASSWORD = re.compile(r"(?<=://)([^/\s\"'<>@:]*):([^/\s\"'<>@]+)@")
+# In running text: the user and the password in a URL, a field of a query or the first of a form,
+# and a member of what may be JSON, also of one that is cut off.
+_URL_USER = re.compile(r"(?<=://)([^/\s\"'<>@:]*)(?::([^/\s\"'<>@]*))?@")
 _QUERY_FIELD = re.compile(r"(?:(?<=[?&])|\A(?=[\w.-]+=[^&\s]*&))([\w.-]+)=([^&#\s\"'<>\\]+)")
 _SESSION_FIELD = re.compile(r"(?i)session_?id$")
-_JSON_MEMBER = re.compile(r'"([^"\\\n]{1,64})"(\s*:\s*)"((?:[^"\\]|\\.)+)(?:(")|\\?\Z)')
+_JSON_MEMBER = re.compile(r'"([^"\\\n]{1,64})"(\s{0,9}:\s{0,9})"((?:[^"\\]|\\.)+)(?:(")|\\?\Z)')
+
+# Then credentials as in a header, `NAME=value`, `name: value` and `--name value`. What begins with
+# another character stands for a value, as in `${NAME}` and `<your key>`, or is one of JSON.
+_VALUE = r"\"[\w+/~!@#&^.-][^\"\n]*|'[\w+/~!@#&^.-][^'\n]*|[\w+/~!@#&^.-][^\s\"'&<>,;)}\]]*"
+_AUTHORIZATION = re.compile(
+    r"(?i)(\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?)([A-Za-z][\w-]{0,30} +)?([\w+/~.=-]+)"
+)
+_SCHEME = re.compile(r"(?i)\b(bearer|basic|dpop)( +)([\w+/~.-]{6,}=*)(?![\w\"=])")
+_ASSIGNMENT = re.compile(
+    rf"(?<![\w$])([A-Za-z_][\w.-]{{1,63}})([\"']?\s{{0,3}}[:=]\s{{0,3}})({_VALUE})"
+)
+_OPTION = re.compile(rf"(?<![\w-])--?([A-Za-z][\w-]{{0,63}})( +)({_VALUE})")
+_NO_SECRET = re.compile(r"(?i)(?:[\"']?)(?:true|false|null|none|redacted-[0-9]+|[\W_]*)\Z")
+_PROSE = re.compile(r"[a-z]+|[A-Z][a-z]*")
 
 _NAME = re.compile(r"redacted-[0-9]+")
-# A shorter secret may also be an ordinary word, so it is replaced only where it is named.
-_LONG_ENOUGH = 8
-
-# More levels than `json` reads: what is nested deeper contains itself.
-_DEEPEST = 100_000
-
-_NO_MORE: tuple[Any, Any] = (None, None)
+_LONG_VALUE = 8
+# How many secrets a server may name; each further one is replaced where it is named, by one name
+# for all of them, and not looked for elsewhere. There is no limit for a user's own.
+_MOST_RECEIVED = 1000
+_ONE_OF_MANY = "redacted-0"
 
 
 class Redactor:
@@ -81,30 +85,50 @@ class Redactor:
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
-        self._spellings: dict[str, str] = {}  # of those that are long enough
+        self._known = KnownSecrets()
+        self._is_received = False  # the record at hand
+        self._received = 0
 
     def __repr__(self) -> str:
         return f"<Redactor of {len(self._names)} secrets>"
 
-    def name_of(self, secret: str) -> str:
-        """Return the name that stands for a secret; of such a name, the name itself."""
+    def name_of(self, secret: str, *, remember: bool = True) -> str:
+        """Return the name that stands for a secret; of such a name, the name itself.
+
+        ``remember``: look for it in all that follows, too.
+        """
         if not secret or _NAME.fullmatch(secret):
             return secret
         known = self._names.get(secret)
         if known is None:
+            if self._is_received:
+                self._received += 1
+                if self._received > _MOST_RECEIVED:
+                    return _ONE_OF_MANY
             known = self._names[secret] = f"redacted-{len(self._names) + 1}"
-            if len(secret) >= _LONG_ENOUGH:
-                self._spellings.update(dict.fromkeys(_spellings(secret), known))
+            if remember:
+                self._known.add(secret, known)
         return known
+
+    def learn(self, variables: Mapping[str, str]) -> None:
+        """Take the values of variables for secrets, which may turn up in any text.
+
+        All of 8 characters and more; a shorter one where its name says so.
+        """
+        for name, value in variables.items():
+            self.text(value)  # a part of it may be one, such as the password in a URL
+            if len(value) >= _LONG_VALUE or is_secret_name(name) or _KEY_HEADER.search(name):
+                self.name_of(value)
 
     def record(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Return a record of a transcript, with its head, its message, its event and its text."""
         redacted = dict(record)
-        if "http" in record:
-            redacted["http"] = self._head(record["http"])
+        self._is_received = record.get("direction") == "received"
         for name in ("message", "event"):
             if name in record:
                 redacted[name] = self.message(record[name])
+        if "http" in record:  # after the message, whose arguments a header may repeat
+            redacted["http"] = self._head(record["http"])
         if "text" in record:
             redact = self.form if _is_form(record.get("http", {})) else self.text
             redacted["text"] = redact(record["text"])
@@ -113,6 +137,7 @@ class Redactor:
         for name in ("end", "target"):
             if name in record:
                 redacted[name] = self.text(record[name])
+        self._is_received = False
         return redacted
 
     def _base64(self, encoded: str) -> str:
@@ -143,10 +168,20 @@ class Redactor:
             return self._cookies(value, all_of_them=name == "cookie")
         if name.endswith("authorization"):
             return self._authorization(value)
-        is_secret = name in _SECRET_HEADERS or _is_secret_name(name) or _KEY_HEADER.search(name)
+        if name.startswith("mcp-param-") and self._mirrored(value):
+            return self._mirrored(value)
+        is_secret = name in _SECRET_HEADERS or is_secret_name(name) or _KEY_HEADER.search(name)
         if is_secret or (sent and not _PUBLIC_REQUEST_HEADER.match(name)):
             return self.name_of(value)
         return self.text(value)
+
+    def _mirrored(self, value: str) -> str:
+        """The name of the argument that an Mcp-Param header repeats; empty when it is no secret."""
+        encoded = _ENCODED_VALUE.fullmatch(value)
+        if encoded is not None:
+            with suppress(ValueError):
+                value = base64.b64decode(encoded[1]).decode()
+        return self._names.get(value, "")
 
     def _authorization(self, value: str) -> str:
         scheme, space, secret = value.partition(" ")
@@ -176,43 +211,22 @@ class Redactor:
         return ";".join(pairs)
 
     def message(self, value: Any) -> Any:
-        """Return a JSON value, of any depth; a schema's parameters with such names are no strings,
-        and stay.
+        """Return a JSON value, of any depth; a schema's parameters with such names stay.
 
         Raises ValueError for a value that contains itself.
         """
-        copies: list[Any] = []
-        levels: list[tuple[Iterator[tuple[Any, Any]], Any, bool]] = []
-        levels.append((zip(repeat(None), [value]), copies, False))
-        while levels:
-            members, copy, is_secret = levels[-1]
-            entry = next(members, _NO_MORE)
-            if entry is _NO_MORE:
-                levels.pop()
-                continue
-            name, member = entry
-            if isinstance(copy, dict):
-                is_secret = isinstance(name, str) and _is_secret_name(name)
-            copied = self._leaf(member, is_secret=is_secret)
-            if isinstance(copy, dict):
-                copy[self.text(name) if isinstance(name, str) else name] = copied
-            else:
-                copy.append(copied)
-            if isinstance(copied, dict):
-                levels.append((iter(member.items()), copied, False))
-            elif isinstance(copied, list):
-                levels.append((zip(repeat(None), member), copied, is_secret))
-            if len(levels) > _DEEPEST:
-                raise ValueError("a message that contains itself")
-        return copies[0]
+        return walk(value, self._leaf, self._key)
 
-    def _leaf(self, value: Any, *, is_secret: bool) -> Any:
-        """Return what stands for a value; for an object or an array, an empty one."""
+    def _key(self, name: Any) -> Any:
+        return self.text(name) if isinstance(name, str) else name
+
+    def _leaf(self, value: Any, place: Place) -> Any:
+        """Return what stands for a value that has no members."""
         if isinstance(value, str):
-            return self.name_of(value) if is_secret else self.text(value)
-        if isinstance(value, (list, tuple)):
-            return []
-        return {} if isinstance(value, Mapping) else value
+            return self.name_of(value) if place.is_secret else self.text(value)
+        if not place.is_secret or isinstance(value, bool) or value is None:
+            return value
+        return value if is_count_name(place.name) else self.name_of(str(value))
 
     def text(self, text: str) -> str:
         """Return any text; in it are replaced members of JSON, fields of queries, and secrets
@@ -232,32 +246,64 @@ class Redactor:
         if '"' in text:
             text = _JSON_MEMBER.sub(self._json_member, text)
         if "://" in text:
-            text = _URL_PASSWORD.sub(self._url_password, text)
+            text = _URL_USER.sub(self._url_user, text)
         if "=" in text:
             text = _QUERY_FIELD.sub(self._query_field, text)
-        if len(text) >= _LONG_ENOUGH:
-            known = [spelling for spelling in self._spellings if spelling in text]
-            for spelling in sorted(known, key=len, reverse=True):
-                text = text.replace(spelling, self._spellings[spelling])
-        return text
+        if "=" in text or ":" in text:
+            text = _AUTHORIZATION.sub(self._authorization_in_text, text)
+            text = _ASSIGNMENT.sub(self._assignment, text)
+        if "-" in text or " " in text:
+            text = _OPTION.sub(self._assignment, text)
+            text = _SCHEME.sub(self._scheme, text)
+        text = TOKEN.sub(lambda match: self.name_of(match[0]), text)
+        return self._known.replaced_in(text)
 
     def _json_member(self, match: re.Match[str]) -> str:
         name, colon, value, end = match.groups()
-        if not _is_secret_name(name):
+        if not is_secret_name(name):
             return match[0]
         with suppress(ValueError):  # where it is no JSON, it is no less a secret
             value = json.loads(f'"{value}"', strict=False)
         return f'"{name}"{colon}"{self.name_of(value)}{end or ""}'
 
-    def _url_password(self, match: re.Match[str]) -> str:
+    def _url_user(self, match: re.Match[str]) -> str:
         user, password = match.groups()
-        return f"{user}:{self.name_of(unquote(password))}@"
+        shown = self.name_of(unquote(user))  # a token is often given as the user
+        return f"{shown}@" if password is None else f"{shown}:{self.name_of(unquote(password))}@"
 
     def _query_field(self, match: re.Match[str]) -> str:
         name, value = match.groups()
-        if not _is_secret_name(name) and not _SESSION_FIELD.search(name):
+        if not is_secret_name(name) and not _SESSION_FIELD.search(name):
             return match[0]
         return f"{name}={quote_plus(self.name_of(unquote_plus(value)))}"
+
+    def _authorization_in_text(self, match: re.Match[str]) -> str:
+        before, scheme, secret = match.groups(default="")
+        return f"{before}{scheme}{self._name_in_text(secret)}"
+
+    def _scheme(self, match: re.Match[str]) -> str:
+        scheme, space, secret = match.groups()
+        # "Bearer authentication" is no secret.
+        return match[0] if _PROSE.fullmatch(secret) else f"{scheme}{space}{self.name_of(secret)}"
+
+    def _assignment(self, match: re.Match[str]) -> str:
+        name, between, value = match.groups()
+        if not is_secret_name(name) or _NO_SECRET.fullmatch(value):
+            return match[0]
+        quote = value[0] if value[0] in "\"'" else ""
+        secret = value[len(quote) :]
+        if secret.isdigit() and is_count_name(name):
+            return match[0]
+        if between.startswith('"') and not quote:
+            quote, end = '"', '"'  # a number in JSON becomes a text
+        else:
+            end = ""
+        start = match[0][: match.start(2) - match.start()]
+        return f"{start}{between}{quote}{self._name_in_text(secret)}{end}"
+
+    def _name_in_text(self, secret: str) -> str:
+        """The name of what stands where a secret may stand; a plain word is found nowhere else."""
+        return self.name_of(secret, remember=_PROSE.fullmatch(secret) is None)
 
     def url(self, url: str) -> str:
         """Return a URL, or the target of a request, without userinfo and with its query replaced.
@@ -276,27 +322,12 @@ class Redactor:
         name, equals, value = text.partition("=")
         if not equals or name in _PUBLIC_FIELDS:
             return self.text(text)
-        shown = self.name_of(unquote_plus(value))
-        if len(value) >= _LONG_ENOUGH:  # others may say it as it was sent
-            self._spellings.setdefault(value, shown)
+        secret = unquote_plus(value)
+        is_certain = is_secret_name(name) or len(secret) >= _LONG_VALUE
+        shown = self.name_of(secret, remember=is_certain)
+        if is_certain and value != secret:  # others may say it as it was sent
+            self._known.add_spelling(value, shown)
         return f"{name}={quote_plus(shown)}"
-
-
-def _spellings(secret: str) -> set[str]:
-    """How a secret may stand in a text: as it is, in a URL, in a form, and in JSON."""
-    return {
-        secret,
-        quote(secret, safe="", errors="surrogatepass"),
-        quote_plus(secret, errors="surrogatepass"),
-        json.dumps(secret)[1:-1],
-        json.dumps(secret, ensure_ascii=False)[1:-1],
-    }
-
-
-@lru_cache(maxsize=256)  # the same names come again and again
-def _is_secret_name(name: str) -> bool:
-    is_public = name in _PUBLIC_NAMES or _PUBLIC_NAME.search(name) is not None
-    return not is_public and _SECRET_NAME.search(name) is not None
 
 
 def _is_form(head: Mapping[str, Any]) -> bool:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import pytest
 
-from mcpclient.recording import redaction
+from mcpclient.recording import walking
 from mcpclient.recording.redaction import Redactor
 
 
@@ -102,7 +105,7 @@ def test_strings_under_secret_names_are_replaced_at_any_depth() -> None:
                 "query": "z",
             },
             "maxTokens": 100,
-            "cookies": ["redacted-3", 1],
+            "cookies": ["redacted-3", "redacted-4"],
         }
     }
 
@@ -129,7 +132,7 @@ def test_what_only_sounds_like_a_secret_stays(value: Any) -> None:
         ('{"token": "\\x"}', '{"token": "redacted-1"}'),
         ("see https://h/?a=1&api_key=s3&b=2.", "see https://h/?a=1&api_key=redacted-1&b=2."),
         ("/messages?sessionId=s3cret", "/messages?sessionId=redacted-1"),
-        ("token=s3cret", "token=s3cret"),
+        ("token=s3cret", "token=redacted-1"),
         ("nothing", "nothing"),
     ],
 )
@@ -144,7 +147,7 @@ def test_a_secret_seen_once_is_found_in_any_text() -> None:
     redactor.headers([("Authorization", "Bearer long-s3cret"), ("DPoP", "long-s3cret-too")])
     redactor.name_of("short")
     assert redactor.message({"error": ["long-s3cret-too, long-s3cret, short"]}) == {
-        "error": ["redacted-2, redacted-1, short"]
+        "error": ["redacted-2, redacted-1, redacted-3"]
     }
 
 
@@ -229,7 +232,7 @@ def test_any_depth_is_searched() -> None:
 
 
 def test_what_contains_itself_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redaction, "_DEEPEST", 1000)
+    monkeypatch.setattr(walking, "_DEEPEST", 1000)
     loop: list[Any] = []
     loop.append(loop)
     with pytest.raises(ValueError, match="contains itself"):
@@ -256,7 +259,7 @@ def test_a_tuple_is_a_list() -> None:
         ('["ü","{\\"token\\":\\"s3\\"}"]', '["ü", "{\\"token\\":\\"redacted-1\\"}"]'),
         ('{"n":NaN,"a":1,"a":[ 2 ]}', '{"n":NaN,"a":1,"a":[ 2 ]}'),
         ("access_token=s3&scope=x", "access_token=redacted-1&scope=x"),
-        ("a://u:s3%20@h and b://h:1/p@", "a://u:redacted-1@h and b://h:1/p@"),
+        ("a://u:s3%20@h and b://h:1/p@", "a://redacted-1:redacted-2@h and b://h:1/p@"),
     ],
 )
 def test_text_that_hides_more(text: str, shown: str) -> None:
@@ -318,3 +321,165 @@ def test_every_part_of_a_record() -> None:
         "base64": base64.b64encode(b"\xff redacted-1").decode(),
         "target": "mine?token=redacted-2",
     }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git clone https://s3cret@github.example/x",
+        "git clone https://s3cret:x-oauth-basic@github.example/x",
+        "curl -H 'Authorization: Bearer s3cret' https://h",
+        "authorization=Basic s3cret",
+        '{"headers": "Authorization: s3cret"}',
+        "use Bearer s3cret-123 for it",
+        "API_KEY=s3cret npx server",
+        "export GITHUB_TOKEN='s3cret with spaces'",
+        "password: s3cret",
+        "server --token s3cret --port 8",
+        "server --api-key=s3cret",
+        "pwd=s3cret;host=h",
+        "Server=h;Pwd = s3cret",
+        '{"a": 1, "password": "s3cret',
+        "Cookie=s3cret",
+        "-----BEGIN RSA PRIVATE KEY-----\ns3cret\n-----END RSA PRIVATE KEY-----",
+        "it is ghp_s3cretS3CRETs3cret0123456789",
+        "it is sk-ant-s3cret-0123456789abcdef",
+        "it is eyJhbGciOiJub25lIn0.s3cret.x",
+    ],
+)
+def test_secrets_in_running_text(text: str) -> None:
+    """F-AUTH-12: the everyday forms, named or shaped like one."""
+    shown = Redactor().text(text)
+    assert "s3cret" not in shown
+    assert "redacted-" in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bearer authentication is needed",
+        "token=${TOKEN} and key=<your key>",
+        '"password": {"type": "string"}, "required": true',
+        '{"input_tokens": 12, "max_tokens": 8}',
+        "the author said: hello",
+        "token_endpoint=https://as.example/token",
+        "ping --port 80 --verbose on",
+        "use --password true",
+        "https://h:1/p?q=1",
+    ],
+)
+def test_ordinary_text_stays(text: str) -> None:
+    assert Redactor().text(text) == text
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"pin": "s3cret"},
+        {"pwd": ["s3cret"]},
+        {"otp": {"a": [{"b": "s3cret"}]}},
+        {"jwt": "s3cret", "auth": {"user": "s3cret"}},
+        {"Auth-Token": {"value": "s3cret"}},
+        {"env": [{"name": "API_KEY", "value": "s3cret"}]},
+        {"headers": [{"key": "Authorization", "value": "s3cret"}]},
+        {"args": ["--token", "s3cret"]},
+        {"result": {"action": "accept", "content": {"name": "s3cret", "list": ["s3cret"]}}},
+        {"inputResponses": {"a": {"action": "accept", "content": {"x": "s3cret"}}}},
+        {"properties": {"password": "s3cret"}},
+        {"properties": {"token": {"type": "string", "default": "s3cret", "enum": ["s3cret"]}}},
+    ],
+)
+def test_whole_values_under_secret_names(message: Any) -> None:
+    """F-AUTH-12: subtrees, pairs, options, and what a user answered."""
+    assert "s3cret" not in json.dumps(Redactor().message(message))
+
+
+def test_numbers_are_secrets_too() -> None:
+    """F-AUTH-12: but not those that count tokens, and no truth value."""
+    message = {"pin": 4711, "password": 1.5, "otp": [12], "usage": {"input_tokens": 7}}
+    assert Redactor().message({**message, "auth": True, "token": None}) == {
+        "pin": "redacted-1",
+        "password": "redacted-2",
+        "otp": ["redacted-3"],
+        "usage": {"input_tokens": 7},
+        "auth": True,
+        "token": None,
+    }
+
+
+def test_a_parameter_header_repeats_a_secret_argument() -> None:
+    """F-AUTH-12: whatever the header is called, and also where its value is encoded."""
+    encoded = base64.b64encode("pässword".encode()).decode()
+    headers = [
+        ["Mcp-Param-Region", "hunter2"],
+        ["Mcp-Param-Pin", "4711"],
+        ["Mcp-Param-Other", f"=?base64?{encoded}?="],
+        ["Mcp-Param-Plain", "eu"],
+    ]
+    arguments = {"password": "hunter2", "pin": 4711, "secret": "pässword", "region": "eu"}
+    record = {
+        "http": {"method": "POST", "target": "/mcp", "headers": headers},
+        "message": {"method": "tools/call", "params": {"name": "x", "arguments": arguments}},
+    }
+    shown = Redactor().record(record)["http"]["headers"]
+    assert [value for _, value in shown] == ["redacted-1", "redacted-2", "redacted-3", "eu"]
+
+
+def test_the_values_of_variables() -> None:
+    """F-AUTH-12: all of 8 characters and more, and shorter ones whose name says so."""
+    redactor = Redactor()
+    redactor.learn({"REGION": "eu-central-1", "MY_PIN": "4711", "MODE": "fast"})
+    shown = redactor.text("eu-central-1, 4711, 147112, fast")
+    assert shown == "redacted-1, redacted-2, 147112, fast"
+
+
+def test_a_short_secret_is_found_as_a_word() -> None:
+    """F-AUTH-12"""
+    redactor = Redactor()
+    redactor.headers([("X-Api-Key", "hunt2")])
+    assert (
+        redactor.text("key hunt2, hunt22 and /hunt2/") == "key redacted-1, hunt22 and /redacted-1/"
+    )
+
+
+def test_a_server_cannot_fill_the_memory_of_secrets() -> None:
+    """F-AUTH-12: what it names is replaced there, and one's own are known all the same."""
+    redactor = Redactor()
+    items = [{"token": f"made-up-s3cret-{index}"} for index in range(1500)]
+    received = redactor.record({"direction": "received", "message": items})["message"]
+    assert received[999] == {"token": "redacted-1000"}
+    assert received[1000] == received[1499] == {"token": "redacted-0"}
+    redactor.record({"direction": "sent", "message": {"token": "my-own-s3cret"}})
+    shown = redactor.record({"direction": "received", "message": ["it was my-own-s3cret"]})
+    assert shown["message"] == ["it was redacted-1001"]
+
+
+def lines_run(function: Callable[[], object]) -> int:
+    """Return how many lines of the package run in a call."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace if "recording" in frame.f_code.co_filename else None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("direction", ["received", "sent"])
+@pytest.mark.parametrize("shape", ["{}", "same-start-{}", "s" * 8 + "{}"])
+def test_the_cost_grows_with_the_message_alone(direction: str, shape: str) -> None:
+    """F-SHOW-8: however many secrets are named in it."""
+
+    def steps(size: int) -> int:
+        secrets = [{"token": shape.format(f"{index:08}")} for index in range(size)]
+        message = [*secrets, *(item["token"] for item in secrets)]
+        return lines_run(lambda: Redactor().record({"direction": direction, "message": message}))
+
+    assert steps(400) < 2.3 * steps(200)
