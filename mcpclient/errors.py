@@ -449,19 +449,26 @@ class CallTimeout(NetworkError):
     Fields: ``method``, ``seconds`` (the limit that was reached) and ``limit``: ``"idle"`` when
     nothing was heard for that long, ``"total"`` when the whole call took that long, ``"connect"``
     when there was no connection after that long; ``method`` is then what it was waiting for.
+    ``waiting_for``: what it waited for at the end, where that was not the server, otherwise None.
     """
 
-    def __init__(self, method: str, seconds: float, limit: str = "idle") -> None:
-        super().__init__(method, seconds, limit)
+    def __init__(
+        self, method: str, seconds: float, limit: str = "idle", waiting_for: str | None = None
+    ) -> None:
+        super().__init__(method, seconds, limit, waiting_for)
         self.method = method
         self.seconds = seconds
         self.limit = limit
+        self.waiting_for = waiting_for
 
     def __str__(self) -> str:
+        reason = "" if self.waiting_for is None else f", waiting for {self.waiting_for}"
         if self.limit == "connect":
-            return f"{self.method}: not connected within {self.seconds:g} s (connect_timeout)"
-        option = "timeout" if self.limit == "idle" else "max_timeout"
-        return f"{self.method}: no answer within {self.seconds:g} s ({option})"
+            text = f"not connected within {self.seconds:g} s (connect_timeout)"
+        else:
+            option = "timeout" if self.limit == "idle" else "max_timeout"
+            text = f"no answer within {self.seconds:g} s ({option})"
+        return f"{self.method}: {text}{reason}"
 
 
 class AuthError(McpError):

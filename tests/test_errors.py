@@ -135,6 +135,10 @@ EXAMPLES: list[tuple[McpError, str]] = [
     (CallTimeout("tools/call", 30.0), "tools/call: no answer within 30 s (timeout)"),
     (CallTimeout("ping", 0.25, "total"), "ping: no answer within 0.25 s (max_timeout)"),
     (
+        CallTimeout("ping", 0.25, "total", "another login"),
+        "ping: no answer within 0.25 s (max_timeout), waiting for another login",
+    ),
+    (
         CallTimeout("initialize", 60.0, "connect"),
         "initialize: not connected within 60 s (connect_timeout)",
     ),

@@ -80,12 +80,12 @@ class Pending:
         idle, total = self.idle_deadline, self.total_deadline
         return idle if idle < total else total
 
-    def timeout_at(self, now: float) -> CallTimeout | None:
+    def timeout_at(self, now: float, waiting_for: str | None = None) -> CallTimeout | None:
         """Return the timeout that has been reached by ``now``, or None."""
         if self.total is not None and self.total_deadline <= now:
-            return CallTimeout(self.method, self.total, "total")
+            return CallTimeout(self.method, self.total, "total", waiting_for)
         if self.idle is not None and self.idle_deadline <= now:
-            return CallTimeout(self.method, self.idle, "idle")
+            return CallTimeout(self.method, self.idle, "idle", waiting_for)
         return None
 
     def fail(self, error: BaseException) -> bool:
@@ -180,13 +180,16 @@ class Correlator:
             pending.idle = pending.total = None
             pending.idle_deadline = pending.total_deadline = _NEVER
 
-    def expire(self, now: float) -> list[Pending]:
-        """Fail the requests whose time is over by ``now`` and return them."""
+    def expire(self, now: float, waiting_for: str | None = None) -> list[Pending]:
+        """Fail the requests whose time is over by ``now`` and return them.
+
+        ``waiting_for``: what keeps them all waiting, where that is not the server.
+        """
         if self._pauses:
             return []
         expired = []
         for pending in self:
-            error = pending.timeout_at(now)
+            error = pending.timeout_at(now, waiting_for)
             if error is not None and pending.fail(error):
                 expired.append(pending)
         return expired

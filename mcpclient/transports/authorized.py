@@ -50,7 +50,13 @@ class RequestAuthorization(Protocol):
 
 
 class PausableClocks(Protocol):
-    """Clocks that can be stopped while a human is asked. Each hold needs a release of its own."""
+    """Clocks that can be stopped while a human is asked. Each hold needs a release of its own.
+
+    ``waiting_for``: what is waited for while they run, to be told by whoever runs out of time;
+    None: the server.
+    """
+
+    waiting_for: str | None
 
     def hold_deadlines(self) -> None:
         """Stop them."""

@@ -54,7 +54,8 @@ class CallTime:
     @property
     def timeout(self) -> CallTimeout:
         """The error to raise when it is up."""
-        return CallTimeout(self._method, self._options.max_timeout or 0.0, "total")
+        limit, reason = self._options.max_timeout or 0.0, self._connection.waiting_for
+        return CallTimeout(self._method, limit, "total", reason)
 
     def rest_of(self, options: RequestOptions) -> RequestOptions:
         """Return the options for a further request. Raises `CallTimeout` when the time is up."""

@@ -14,7 +14,10 @@ _GRAIN = 1e-5
 
 
 class Deadlines:
-    """One timer for all calls of one session; a `transports.authorized.PausableClocks`."""
+    """One timer for all calls of one session; a `transports.authorized.PausableClocks`.
+
+    ``waiting_for``: what keeps calls waiting at the moment, where that is not the server.
+    """
 
     def __init__(self, correlator: Correlator, loop: asyncio.AbstractEventLoop) -> None:
         self._correlator = correlator
@@ -24,6 +27,7 @@ class Deadlines:
         self._holds = 0
         self._held_since = 0.0
         self._held_seconds = 0.0
+        self.waiting_for: str | None = None
 
     def watch(self, deadline: float) -> None:
         """Take note of the deadline of a call that begins."""
@@ -40,7 +44,7 @@ class Deadlines:
         self._timer = None
         self._timer_at = math.inf
         now = self._loop.time()
-        self._correlator.expire(now)
+        self._correlator.expire(now, self.waiting_for)
         deadline = self._correlator.next_deadline()
         if deadline < math.inf:
             self._set_timer(max(deadline, now + len(self._correlator) * _GRAIN))

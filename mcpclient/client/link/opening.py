@@ -167,11 +167,13 @@ class Opening:
         """Wait for the answer to a request, or to the one before it that has none yet."""
         earlier = self._unanswered
         answers = {request.answer} if earlier is None else {request.answer, earlier.answer}
-        if not await self._first_of(answers, seconds):
-            if seconds == math.inf:
+        while not await self._first_of(answers, seconds):
+            if self._clock() >= self._deadline:
                 raise self._timeout(request.method)
-            self._unanswered = request
-            raise CallTimeout(request.method, seconds)
+            if self._session.deadlines.waiting_for is None:
+                self._unanswered = request
+                raise CallTimeout(request.method, seconds)
+            # What has not even been sent says nothing about the server.
         if earlier is not None and earlier.answer.done():
             self._unanswered, self._waiting = None, request
             return _late_answer(earlier.answer)
@@ -240,7 +242,8 @@ class Opening:
         return self._loop.time() - self._session.deadlines.held_seconds
 
     def _timeout(self, what: str) -> CallTimeout:
-        return CallTimeout(what, self._seconds or 0.0, "connect")
+        waiting_for = self._session.deadlines.waiting_for
+        return CallTimeout(what, self._seconds or 0.0, "connect", waiting_for)
 
 
 def _late_answer(answer: asyncio.Future[Result]) -> LateAnswer:

@@ -133,7 +133,7 @@ class Requests:
             except CallTimeout as error:
                 if error.limit != "total":
                     raise
-                raise CallTimeout(method, total or 0.0, "total") from None
+                raise CallTimeout(method, total or 0.0, "total", error.waiting_for) from None
 
         return await all_pages(fetch, key)
 

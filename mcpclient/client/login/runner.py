@@ -51,6 +51,9 @@ __all__ = ["FlowRunner", "OAuthAuthorizer", "StaticAuthorizer", "settled"]
 
 T = TypeVar("T")
 
+NOTICE_AFTER = 2.0
+"""Seconds after which is said why a call waits."""
+
 REVOCATION_TIMEOUT = 5.0
 """Seconds that a server has to revoke a login."""
 
@@ -144,7 +147,9 @@ class FlowRunner:
 
     async def _run_alone(self, effect: Exclusive) -> object:
         async with AsyncExitStack() as stack:
-            with self._holding_deadlines():  # whoever has the lock may be waiting for a human
+            # Whoever has the lock may be waiting for a human, who is not this caller's: so the
+            # caller's limits count.
+            with self._waiting_for(f"another login to {self._shown}, here or in another process"):
                 await stack.enter_async_context(self._provider.lock(effect.name))
             return await self._run(cast("Flow[object]", effect.flow), self._performers_under_lock)
 
@@ -193,6 +198,19 @@ class FlowRunner:
     async def _wait(self, effect: Wait) -> None:
         with self._holding_deadlines():  # for a user who enters a code somewhere
             await asyncio.sleep(effect.seconds)
+
+    @contextmanager
+    def _waiting_for(self, reason: str) -> Iterator[None]:
+        loop, patience = asyncio.get_running_loop(), self.patience
+        notice = loop.call_later(NOTICE_AFTER, logger.warning, "waiting for %s", reason)
+        if patience is not None:
+            patience.waiting_for = reason
+        try:
+            yield
+        finally:
+            notice.cancel()
+            if patience is not None:
+                patience.waiting_for = None
 
     @contextmanager
     def _holding_deadlines(self) -> Iterator[None]:

@@ -6,8 +6,9 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, Callable
 
 import pytest
@@ -18,6 +19,7 @@ from mcpclient.auth.effects import (
     Callback,
     Flow,
     ShowDeviceCode,
+    StoredItem,
     Wait,
     ask,
     authorize,
@@ -28,6 +30,7 @@ from mcpclient.auth.effects import (
 )
 from mcpclient.client.authentication import BearerToken, OAuth
 from mcpclient.client.client import Client
+from mcpclient.client.login import runner as runner_module
 from mcpclient.client.login.runner import FlowRunner, settled
 from mcpclient.errors import (
     AuthError,
@@ -39,7 +42,7 @@ from mcpclient.errors import (
     UsageError,
 )
 from mcpclient.net.guarded_fetch import GuardedFetcher
-from mcpclient.net.login.storage import MemoryStore
+from mcpclient.net.login.storage import FileStore, MemoryStore
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
 from tests.support.mcp_server import McpServer
@@ -495,11 +498,14 @@ def test_a_passive_flow_obtains_nothing() -> None:
     asyncio.run(main())
 
 
-def test_clocks_stand_still_for_the_user_and_for_a_lock() -> None:
-    """F-AUTH-8: another process that holds the lock may be asking its user."""
+def test_clocks_stand_still_for_the_user_and_not_for_a_lock() -> None:
+    """F-AUTH-5, F-AUTH-8: whoever holds the lock may be asking its user, who is not ours."""
     events: list[str] = []
+    reasons: list[str | None] = []
 
     class Clocks:
+        waiting_for: str | None = None
+
         def hold_deadlines(self) -> None:
             events.append("hold")
 
@@ -508,11 +514,110 @@ def test_clocks_stand_still_for_the_user_and_for_a_lock() -> None:
 
     async def main() -> None:
         async with runner() as made:
-            made.patience = Clocks()
-            await made.run(exclusive("name", wait(0)))
+            clocks = made.patience = Clocks()
+            store = made._provider
+            async with store.lock("name"):
+                task = asyncio.ensure_future(made.run(exclusive("name", wait(0))))
+                for _ in range(3):
+                    await asyncio.sleep(0)
+                reasons.append(clocks.waiting_for)
+                assert not events
+            await task
+            reasons.append(clocks.waiting_for)
 
     asyncio.run(main())
-    assert events == ["hold", "release", "hold", "release"]
+    assert events == ["hold", "release"]
+    expected = "another login to https://mcp.example/mcp, here or in another process"
+    assert reasons == [expected, None]
+
+
+def test_it_is_said_why_a_call_waits(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """F-AUTH-5: to whoever looks at the log, before the limit."""
+    monkeypatch.setattr(runner_module, "NOTICE_AFTER", 0.0)
+
+    async def main() -> None:
+        async with runner() as made:
+            async with made._provider.lock("name"):
+                task = asyncio.ensure_future(made.run(exclusive("name", wait(0))))
+                await asyncio.sleep(0.01)
+            await task
+
+    asyncio.run(main())
+    assert "waiting for another login to https://mcp.example/mcp" in caplog.text
+
+
+class UserWithFile(User):
+    """A user whose credentials other processes share."""
+
+    def __init__(self, server: Protected, path: Path) -> None:
+        super().__init__(server)
+        self._file = FileStore(path)
+
+    async def load(self, key: str) -> StoredItem | None:
+        return await self._file.load(key)
+
+    async def save(self, key: str, record: StoredItem | None) -> None:
+        await self._file.save(key, record)
+
+    def lock(self, name: str) -> AbstractAsyncContextManager[object]:
+        return self._file.lock(name)
+
+
+def play_with_another_process(
+    folder: Path, scene: Callable[[str, OAuth, Any], Awaitable[None]]
+) -> None:
+    """Run a scene with a URL, the options, and a lock that only other processes respect."""
+    path = folder / "credentials.json"
+    protected = Protected(StreamableEndpoint(McpServer("both"), session=None).routes)
+
+    async def main() -> None:
+        async with HttpServer(protected.routes) as server:
+            url = str(server.url())
+            auth = OAuth(local_development=True, provider=UserWithFile(protected, path))
+            await scene(url, auth, FileStore(path).lock(f"grant OAuth {url}"))
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("limits", "limit"),
+    [({"timeout": 0.05}, "idle"), ({"timeout": None, "max_timeout": 0.05}, "total")],
+)
+def test_a_login_of_another_process_counts_against_a_calls_limits(
+    tmp_path: Path, limits: dict[str, Any], limit: str
+) -> None:
+    """F-AUTH-5: and the error says what was waited for; the next call is well again."""
+
+    async def scene(url: str, auth: OAuth, lock: Any) -> None:
+        async with Client(url, auth=auth) as client:
+            assert isinstance(auth.provider, UserWithFile)
+            auth.provider.server.revoke()
+            async with lock:
+                with pytest.raises(CallTimeout, match="another login to http") as caught:
+                    await client.call_tool("echo", {"text": "hi"}, **limits)
+                assert caught.value.limit == limit
+            assert await echo(client) == "hi"
+
+    play_with_another_process(tmp_path, scene)
+
+
+@pytest.mark.parametrize("version", [None, "2025-11-25"])
+def test_a_login_of_another_process_counts_against_connecting(
+    tmp_path: Path, version: str | None
+) -> None:
+    """F-AUTH-5: also while the server is probed, which then says nothing about its era."""
+
+    async def scene(url: str, auth: OAuth, lock: Any) -> None:
+        client = Client(url, auth=auth, connect_timeout=0.3, protocol_version=version)
+        async with lock:
+            with pytest.raises(CallTimeout, match=r"connect_timeout.*another login to http"):
+                await client.connect()
+        async with Client(url, auth=auth) as again:
+            assert again.protocol_version == "2026-07-28"
+
+    play_with_another_process(tmp_path, scene)
 
 
 def test_a_flow_ends_with_its_cancelled_run() -> None:
