@@ -34,6 +34,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from . import telemetry as telemetry
+    from .adapters.agent_tools import AgentTool as AgentTool
+    from .adapters.definitions import ToolDefinitions as ToolDefinitions
+    from .adapters.definitions import ToolProblem as ToolProblem
+    from .adapters.limits import Limits as Limits
+    from .adapters.tool_calls import ToolCall as ToolCall
+    from .adapters.toolbox import Toolbox as Toolbox
     from .auth.authorization_code import parse_callback as parse_callback
     from .auth.effects import Authorize as Authorize
     from .auth.effects import Callback as Callback
@@ -175,6 +181,7 @@ __version__ = "0.1.0"
 
 _EXPORTS = {
     "Abandoned": ".transports.base",
+    "AgentTool": ".adapters.agent_tools",
     "ApiKey": ".client.authentication",
     "Approvals": ".config.approvals",
     "Around": ".client.around",
@@ -225,6 +232,7 @@ _EXPORTS = {
     "InsufficientScope": ".errors",
     "KeychainStore": ".net.login.keychain",
     "LegacySseTransport": ".transports.legacy_sse",
+    "Limits": ".adapters.limits",
     "ListenEvent": ".protocol.listen",
     "ListenFilter": ".protocol.listen",
     "LoadedSkill": ".protocol.skills",
@@ -283,9 +291,13 @@ _EXPORTS = {
     "TextContent": ".protocol.types",
     "TokenRequestFailed": ".errors",
     "Tool": ".protocol.types",
+    "ToolCall": ".adapters.tool_calls",
+    "ToolDefinitions": ".adapters.definitions",
     "ToolError": ".errors",
+    "ToolProblem": ".adapters.definitions",
     "ToolResultContent": ".protocol.types",
     "ToolUseContent": ".protocol.types",
+    "Toolbox": ".adapters.toolbox",
     "ToolsChanged": ".protocol.listen",
     "Transport": ".transports.base",
     "TwoStepLogin": ".net.login.logins",

@@ -77,12 +77,20 @@ ONLY_IN_NET = {
     "webbrowser": "the browser is net's",
 }
 
+# What is imported by name from a higher floor has a type all the same.
+TYPES_FROM_ABOVE = {
+    ("client.toolboxes", "adapters.toolbox"),
+    ("client.toolboxes", "adapters.providers"),
+}
+
 # Importing by name would go around every rule of this file, so few may do it.
 ONLY_BY_NAME = {"importlib": "only the lazy root imports by name"}
 MAY_IMPORT_BY_NAME = {
     "",
     "client.link.targets",  # client.url_routes: half of the library, for clients of servers afar
     "telemetry",  # OpenTelemetry's API, where it is installed
+    "client.tools",  # client.typed_results: for calls that ask for a type
+    "client.toolboxes",  # adapters: for those who talk to a model
     "client.validation",  # protocol.schema: 25 ms that only those pay who meet an output schema
 }
 
@@ -90,6 +98,8 @@ MAY_IMPORT_BY_NAME = {
 def floor_violations(imports: list[Import]) -> Iterator[str]:
     for found in imports:
         if not found.internal or (found.name in ROOT_CONSTANTS and not found.target):
+            continue
+        if found.for_types and (found.importer, found.target) in TYPES_FROM_ABOVE:
             continue
         own, other = _folder(found.importer), _folder(found.target)
         for folder in (own, other):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import Callable, Literal, Union
 
 from ..errors import UsageError
+from ..framing.logs import logger_for
 from ..net.text_files import save_text
 
 __all__ = ["Limits", "limited", "token_warning"]
 
-logger = logging.getLogger("mcpclient.adapters")
+logger = logger_for("mcpclient.adapters")
 
 # From here on a result takes a good part of what a model reads at all.
 _MANY_TOKENS = 10_000

@@ -78,11 +78,15 @@ class MediaRules:
     taken: Mapping[str, str] = field(default_factory=dict)
     most_bytes: Mapping[str, int] = field(default_factory=dict)
 
+    def takes(self, media_type: str) -> bool:
+        """Whether the API takes this type at all."""
+        return media_type in self.taken
+
     def refusal(self, media: Media, most_image_bytes: int) -> str | None:
         """Say why the API does not get this, or return None when it does."""
         if not media.data:
             return f"{media.description}: it is empty or damaged"
-        if media.media_type not in self.taken:
+        if not self.takes(media.media_type):
             return f"{media.description}: the model does not take this type here"
         limit = self.most_bytes.get(media.kind)
         if media.kind == "image":

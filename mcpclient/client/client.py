@@ -26,6 +26,7 @@ from .prompts import Prompts
 from .resources import Resources
 from .skills import Skills
 from .tasks import TaskNews
+from .toolboxes import Toolboxes
 from .tools import Tools
 from .validation import OutputSchemas
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Client", "call", "connect", "list_tools"]
 
 
-class Client(Tools, Resources, Prompts, Skills, Listening):
+class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
     """A connection to one MCP server.
 
     ``async with Client(target, …) as client`` connects and closes; so do ``client = await

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..errors import ToolError
@@ -13,7 +14,6 @@ from .around import Around, Call
 from .link.requests import ProgressHandler, with_meta
 from .link.timeouts import DEFAULT, Seconds
 from .tasks import Tasks
-from .typed_results import typed_result
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -31,6 +31,14 @@ class Tools(Tasks):
     """Listing and calling tools."""
 
     _around: tuple[Around, ...]
+
+    @property
+    def tools_are_stale(self) -> bool:
+        """Whether the server may have other tools than the last `list_tools` returned.
+
+        True before the first, and after the server has said that its tools have changed.
+        """
+        return self._outputs.is_stale
 
     async def list_tools(
         self,
@@ -118,7 +126,7 @@ class Tools(Tasks):
             result = self._checked(name, await request)
         if raise_on_error and result.is_error:
             raise ToolError(name, result)
-        return result if returns is None else typed_result(name, result, returns)
+        return result if returns is None else _typed(name, result, returns)
 
     def _request_tool(
         self,
@@ -140,6 +148,12 @@ class Tools(Tasks):
         result = CallToolResult(raw)
         self._outputs.check(name, result)
         return result
+
+
+def _typed(tool: str, result: CallToolResult, returns: type[T]) -> T:
+    converting = import_module(".typed_results", __package__)
+    typed: T = converting.typed_result(tool, result, returns)
+    return typed
 
 
 def _learn_headers(era: StatelessEra, tool: Mapping[str, Any]) -> bool:
