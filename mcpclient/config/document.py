@@ -19,7 +19,7 @@ __all__ = ["Document", "DocumentError", "Path", "read_document"]
 Path = Sequence[Union[str, int]]
 """The keys and indexes that lead to a part of a document."""
 
-_TOML_PLACE = re.compile(r"\s*\(at line (\d+), column \d+\)$")
+_TOML_PLACE = re.compile(r"\(at line (\d+), column \d+\)$")
 _YAML_PLACE = re.compile(r"^line (\d+): ")
 
 
@@ -42,7 +42,9 @@ class Document:
 
     def line(self, path: Path) -> int | None:
         """Return the line of a part, or of the nearest part around it that is there."""
-        return self._line_of(_offset_in(self.value, path) or self._search(path))
+        knows_places = isinstance(self.value, (JsoncObject, JsoncArray))
+        offset = _offset_in(self.value, path) if knows_places else self._search(path)
+        return self._line_of(offset)
 
     def repeated(self) -> Iterator[tuple[list[str | int], int | None]]:
         """Yield the keys that are there twice: the path of the second one, and its line."""
@@ -93,11 +95,13 @@ def _read_toml(text: str) -> Any:
         )
     try:
         return tomllib.loads(text.lstrip("\ufeff"))
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+    except tomllib.TOMLDecodeError as error:
         place = _TOML_PLACE.search(str(error))
-        reason = _TOML_PLACE.sub("", str(error)) if place else "a value is out of range"
-        line = int(place.group(1)) if place else None
+        line = int(place.group(1)) if place else text.count("\n") + 1
+        reason = str(error).partition(" (at ")[0]
         raise DocumentError(f"it is not TOML: {reason}", line) from None
+    except (RecursionError, ValueError):
+        raise DocumentError("it is not TOML: a value is too deep or out of range") from None
 
 
 def _read_yaml(text: str) -> Any:

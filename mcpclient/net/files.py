@@ -76,19 +76,29 @@ def change_file(
     """Replace a file by what ``edit`` makes of its content; None stands for a missing file.
 
     The file keeps its permissions, and a link stays one; a ``private`` file has mode 0600, in a
-    folder of mode 0700. Raises `OSError` when it cannot be read, written or locked within ten
-    seconds, and what ``edit`` raises; the file is then as before.
+    folder of mode 0700, and what others could write into it counts as missing.
+
+    Raises `OSError` when it cannot be read, written or locked within ten seconds, and what ``edit``
+    raises; the file is then as before.
     """
     real = Path(os.path.realpath(path))
     with _locked(real):
-        try:
-            content: bytes | None = read_file(real, limit=limit)
-            mode = stat.S_IMODE(real.stat().st_mode)
-        except FileNotFoundError:
-            content, mode = None, 0o666 & ~_umask()
+        content, mode = _present(real, limit, private)
         changed = edit(content)
         if changed != content:
             _replace(real, changed, 0o600 if private else mode)
+
+
+def _present(path: Path, limit: int, private: bool) -> tuple[bytes | None, int]:
+    """Return the content and the permissions of a file that is to be changed."""
+    try:
+        return read_file(path, limit=limit, private=private), stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return None, 0o666 & ~_umask()
+    except PermissionError:
+        if private:  # what others may have written does not count
+            return None, 0o600
+        raise
 
 
 def _replace(path: Path, content: bytes, mode: int) -> None:

@@ -90,7 +90,7 @@ class CommandRule:
             return False
         # Below a folder that is allowed, a link must not lead out of it.
         program = self.elements[0]
-        if "*" not in program.strip("*") or "/" not in command[0].replace("\\", "/"):
+        if "*" not in program or program in ("*", "**") or not re.search(r"[/\\]", command[0]):
             return True
         return all(_matches(program, path) for path in links(command[0])[-1:])
 

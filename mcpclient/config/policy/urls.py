@@ -82,13 +82,15 @@ def canonical_host(host: str) -> str:
     Raises `UsageError` for what is neither a name nor an address.
     """
     host = ascii_host(host)
+    if "%" in host:
+        raise UsageError("the URL's host is percent-encoded, or has a zone")
     if ":" in host:
         try:
             return IPv6Address(host).compressed
         except ValueError:
             raise UsageError("the URL's host is not an IPv6 address") from None
     host = host[:-1] if host.endswith(".") else host
-    if not host or "%" in host or "" in host.split("."):
+    if not host or "" in host.split("."):
         raise UsageError("the URL's host is not a name")
     if _NUMERIC_LABEL.fullmatch(host.rpartition(".")[2]):
         number = parse_canonical_ipv4(host)

@@ -1,0 +1,130 @@
+"""The judgement over one server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpclient.config.policy.policy import Policy
+from mcpclient.config.policy.rules import CommandRule, NameRule, UrlRule
+from mcpclient.config.server import ServerConfig
+from mcpclient.errors import UsageError
+
+
+def server(target: Any, name: str = "x", **fields: Any) -> ServerConfig:
+    return ServerConfig(name, target=target, **fields)
+
+
+def is_allowed(policy: Policy, target: Any, name: str = "x", **fields: Any) -> bool:
+    return policy.judge(server(target, name, **fields)).allowed
+
+
+def test_without_rules_everything_is_allowed() -> None:
+    verdict = Policy().judge(server(["npx", "a"]))
+    assert (verdict.allowed, verdict.rule, verdict.reason) == (True, None, "nothing denies it")
+
+
+def test_an_empty_allow_list_allows_nothing() -> None:
+    """F-MANY-9"""
+    verdict = Policy(allow=[]).judge(server("https://x"))
+    assert not verdict.allowed
+    assert "empty" in verdict.reason
+
+
+def test_deny_wins_and_tells_the_rule() -> None:
+    """F-MANY-9: deny wins; the reason and the rule are told."""
+    rule = NameRule("x")
+    policy = Policy(allow=["name:*"], deny=[rule])
+    verdict = policy.judge(server(["npx"]))
+    assert (verdict.allowed, verdict.rule) == (False, rule)
+    assert verdict.reason == "denied by the rule name:x"
+    assert repr(policy) == "Policy(allow=['name:*'], deny=['name:x'])"
+
+
+def test_what_allows_is_told() -> None:
+    policy = Policy(allow=["name:y", "url:https://a/*", "command:npx *"])
+    assert policy.judge(server("https://a/b")).rule == UrlRule("https", "a", None, "/*")
+    assert policy.judge(server(["npx", "b"])).rule == CommandRule(("npx", "*"))
+    assert policy.judge(server("https://c/")).reason == (
+        "no rule of the allow list is about this URL"
+    )
+    assert "this command" in policy.judge(server(["uvx"])).reason
+
+
+def test_a_name_does_not_suffice_beside_rules_for_its_kind() -> None:
+    """F-MANY-9: whoever writes the file chooses the name."""
+    named = Policy(allow=["name:x"])
+    assert is_allowed(named, ["evil"])
+    assert is_allowed(named, "https://evil/")
+    assert "this server" in named.judge(server(["a"], "y")).reason
+    commands = Policy(allow=["name:x", "command:good"])
+    assert not is_allowed(commands, ["evil"])
+    assert is_allowed(commands, "https://evil/")
+    assert not is_allowed(Policy(allow=["name:x", "url:https://good"]), "https://evil/")
+
+
+def test_both_what_is_written_and_what_is_connected_to_are_judged() -> None:
+    """F-MANY-9: judged before and after expansion."""
+    deny = Policy(deny=["url:https://evil.com/*", "command:evil"])
+    assert not is_allowed(deny, "https://evil.com/", written="https://${HOST}/")
+    assert not is_allowed(deny, "https://good.com/", written="https://evil.com/${A}")
+    assert not is_allowed(deny, ["evil"], written=["${A}"])
+    assert not is_allowed(deny, ["good"], written=["evil", "${A}"])
+    allow = Policy(allow=["url:https://*.corp.com/*"])
+    assert is_allowed(allow, "https://a.corp.com/", written="${BASE}/")
+    assert not is_allowed(allow, "https://evil.com/", written="https://a.corp.com/${A}")
+
+
+@pytest.mark.parametrize("name", ["PATH", "Path", "NODE_OPTIONS", "LD_PRELOAD", "npm_config_x"])
+def test_variables_that_change_what_a_command_runs(name: str) -> None:
+    """F-MANY-9: an allowed command with a PATH of its own is another command."""
+    env: dict[str, Any] = {"options": {"env": {"A": "b", name: "/tmp/evil"}}}
+    verdict = Policy(allow=["command:npx *"]).judge(server(["npx", "a"], **env))
+    assert not verdict.allowed
+    assert name in verdict.reason
+    assert "/tmp/evil" not in verdict.reason
+    assert is_allowed(Policy(allow=["name:x"]), ["npx", "a"], **env)
+
+
+def test_a_url_that_cannot_be_judged_is_denied() -> None:
+    verdict = Policy().judge(server("https://good.com\\@evil.com/"))
+    assert not verdict.allowed
+    assert "cannot be judged" in verdict.reason
+
+
+def test_other_targets() -> None:
+    """A transport made in code has neither a command nor a URL; a script is a command."""
+    transport = object()
+    assert not is_allowed(Policy(deny=["name:x"]), transport)
+    assert is_allowed(Policy(deny=["command:a", "url:https://x"]), transport)
+    assert is_allowed(Policy(allow=["command:a", "name:x"]), transport)
+    assert not is_allowed(Policy(allow=["command:a", "url:https://x"]), transport)
+    assert not is_allowed(Policy(deny=["command:server.py"]), "server.py")
+
+
+def test_the_settings_of_claude_code() -> None:
+    """Seed 002 section 15.2.3: allowedMcpServers and deniedMcpServers."""
+    policy = Policy.from_settings(
+        {
+            "allowedMcpServers": [{"serverName": "github"}],
+            "deniedMcpServers": [{"serverUrl": "https://*.slack.com/*"}],
+            "other": 1,
+        }
+    )
+    assert is_allowed(policy, ["npx"], "github")
+    assert not is_allowed(policy, ["npx"], "other")
+    assert not is_allowed(policy, "https://a.slack.com/x", "github")
+    assert is_allowed(Policy.from_settings({}), ["npx"])
+    assert not is_allowed(Policy.from_settings({"allowedMcpServers": []}), ["npx"])
+
+
+@pytest.mark.parametrize("rules", ["name:x", {"serverName": "x"}, 3, [3], ["x"]])
+def test_a_list_that_cannot_be_read_is_an_error(rules: Any) -> None:
+    """F-MANY-9"""
+    with pytest.raises(UsageError):
+        Policy(allow=rules)
+    with pytest.raises(UsageError):
+        Policy(deny=rules)
+    with pytest.raises(UsageError):
+        Policy.from_settings({"deniedMcpServers": rules})

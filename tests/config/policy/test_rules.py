@@ -1,0 +1,211 @@
+"""The three kinds of rules: strict where they allow, generous where they deny."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import process_time
+
+import pytest
+
+from mcpclient.config.policy.rules import CommandRule, NameRule, UrlRule, read_rule
+from mcpclient.config.policy.urls import canonical_url
+from mcpclient.errors import UsageError
+
+
+def no_links(program: str) -> Sequence[str]:
+    return ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name:git*",
+        "command:npx -y @corp/*",
+        "command:'a b' c",
+        "url:https://*.corp.com/*",
+        "url:*://[::1]:8080/a",
+        "url:http://*",
+        "url:https://a:*",
+    ],
+)
+def test_a_rule_is_shown_as_it_is_written(text: str) -> None:
+    rule = read_rule(text)
+    assert str(rule) == text
+    assert read_rule(rule) is rule
+
+
+def test_the_rules_of_claude_code() -> None:
+    """F-MANY-9, seed 002 section 15.2.3"""
+    assert read_rule({"serverName": "github"}) == NameRule("github")
+    assert read_rule({"serverUrl": "https://*.slack.com/*"}) == UrlRule(
+        "https", "*.slack.com", None, "/*"
+    )
+    rule = read_rule({"serverCommand": ["npx", "-y", "a*"]})
+    assert rule == CommandRule(("npx", "-y", "a*"), exact=True)
+    assert isinstance(rule, CommandRule)
+    assert not rule.allows(["npx", "-y", "ab"], no_links)
+
+
+NO_RULES: list[object] = [
+    *("", "github", "name:", "name: ", "command:", "command:'x", "command:''", "nome:x"),
+    *("url:", "url:example.com", "url:https://", "url:https://u@x/", "url:https://x/?q"),
+    *("url:https://x/#f", "url:https://x:0/", "url:https://x:99999/", "url:https://a b/"),
+    *("url:https://a\\b/", "url:https://x/a b", "url:https://1.2.3.4.5/"),
+    *(None, 3, [], {}, {"serverName": "a:b"}, {"serverName": "a", "serverUrl": "https://x"}),
+    *({"serverCommand": "npx"}, {"serverCommand": []}, {"serverCommand": [1]}, {"name": "x"}),
+    {"serverName": 3},
+]
+
+
+@pytest.mark.parametrize("rule", NO_RULES, ids=repr)
+def test_what_is_no_rule_is_refused_aloud(rule: object) -> None:
+    """F-MANY-9: a rule that cannot be read is an error, never a rule less."""
+    with pytest.raises(UsageError):
+        read_rule(rule)  # type: ignore[arg-type]
+
+
+ALLOWED = [
+    ("command:npx -y @corp/*", ["npx", "-y", "@corp/x"], True),
+    ("command:npx -y @corp/*", ["npx", "-y", "@corp/x@1.2"], True),
+    ("command:npx -y @corp/*", ["npx", "-y", "@corp/x", "--flag"], False),
+    ("command:npx -y @corp/*", ["npx", "--yes", "@corp/x"], False),
+    ("command:npx -y @corp/*", ["npx", "@corp/x"], False),
+    ("command:npx -y @corp/*", ["/tmp/npx", "-y", "@corp/x"], False),
+    ("command:npx -y @corp/*", ["NPX", "-y", "@corp/x"], False),
+    ("command:npx -y @corp/*", ["npx", "-y", "@corp/../../evil"], False),
+    ("command:npx -y @corp/*", ["npx", "-y", "@corp/x@npm:evil"], False),
+    ("command:npx -y @corp/*", ["sh", "-c", "npx -y @corp/x"], False),
+    ("command:npx *", ["npx", "a"], True),
+    ("command:npx *", ["npx"], False),
+    ("command:npx *", ["npx", "a", "b"], False),
+    ("command:npx **", ["npx"], True),
+    ("command:npx ** z", ["npx", "a", "b", "z"], True),
+    ("command:npx ** z", ["npx", "z", "a"], False),
+    ("command:npx --dir=*", ["npx", "--dir=/a"], True),
+    ("command:npx --dir=*", ["npx", "--dir=../a"], False),
+]
+
+
+@pytest.mark.parametrize(("text", "command", "expected"), ALLOWED)
+def test_a_command_is_allowed_word_by_word(text: str, command: list[str], expected: bool) -> None:
+    """F-MANY-9: by command, element by element; what the rule does not say is not meant."""
+    rule = read_rule(text)
+    assert isinstance(rule, CommandRule)
+    assert rule.allows(command, no_links) is expected
+
+
+def test_a_link_out_of_an_allowed_folder() -> None:
+    rule = CommandRule(("/opt/mcp/*",))
+    assert rule.allows(["/opt/mcp/a"], lambda program: ["/opt/mcp/a"])
+    assert not rule.allows(["/opt/mcp/a"], lambda program: ["/opt/mcp/a", "/tmp/evil"])
+    assert not rule.allows(["/opt/mcp/../../tmp/evil"], no_links)
+
+
+DENIED = [
+    *(["npx", "-y", "@sketchy/x"], ["npx", "@sketchy/x"], ["npx", "--yes", "@Sketchy/X@latest"]),
+    *(["/usr/bin/npx", "-y", "@sketchy/x"], ["./npx", "-q", "@sketchy/x", "more", "words"]),
+    *(["NPX.CMD", "-y", "@sketchy/x"], [r"C:\node\npx.exe", "@sketchy/x"]),
+    *(["npx", "-p", "@sketchy/x", "x"], ["npx", "--package=@sketchy/x", "x"]),
+    *(["npx", "-p@sketchy/x", "x"], ["npx", "a@npm:@sketchy/x"]),
+    *(["env", "-i", "npx", "@sketchy/x"], ["sudo", "-u", "me", "npx", "@sketchy/x"]),
+    *(["sh", "-c", "npx @sketchy/x"], ["bash", "-lc", "true && exec npx -y @sketchy/x"]),
+    *(["cmd", "/c", "npx", "@sketchy/x"], ["cmd.exe", "/d", "/c", "npx @sketchy/x"]),
+    *(["sh", "-c", "X=px; n$X @sketchy/x"], ["sh", "-c", "npx $(echo @sketchy/x)"]),
+    *(["npm", "exec", "--yes", "--", "@sketchy/x"], ["npm", "x", "@sketchy/x"]),
+    ["node", "/usr/lib/node_modules/npm/bin/npx-cli.js", "-y", "@sketchy/x"],
+]
+
+
+@pytest.mark.parametrize("command", DENIED, ids=" ".join)
+def test_a_denied_command_cannot_be_hidden(command: list[str]) -> None:
+    """F-MANY-9: other flags, paths, wrappers, shells, versions and aliases are the same command."""
+    for text in ("command:npx * @sketchy/*", "command:npx -y @sketchy/*", "command:npx @sketchy/x"):
+        rule = read_rule(text)
+        assert isinstance(rule, CommandRule)
+        assert rule.denies(command, no_links), text
+
+
+def test_a_link_does_not_hide_a_denied_program() -> None:
+    rule = CommandRule(("npx", "@sketchy/*"))
+    assert rule.denies(["good", "@sketchy/x"], lambda program: ["/bin/good", "/bin/npx"])
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(["npx", "-y", "@good/x"], ["uvx", "@sketchy"], ["npx-helper", "@sketchy/x"], ["npx"]),
+        ["sh", "-c", "cd $HOME && uvx good"],
+        ["tool", "--note", "costs $5, or `npx`"],
+    ],
+    ids=" ".join,
+)
+def test_another_command_is_not_denied(command: list[str]) -> None:
+    rule = CommandRule(("npx", "*", "@sketchy/*"))
+    assert not rule.denies(command, no_links)
+
+
+def test_an_exact_rule_denies_exactly() -> None:
+    """F-MANY-9: as Claude Code, whose rule is the whole argument list, order and all."""
+    rule = CommandRule(("npx", "-y", "server"), exact=True)
+    assert rule.denies(["npx", "--yes", "server"], no_links)
+    assert rule.denies(["env", "/bin/npx", "-y", "server"], no_links)
+    assert not rule.denies(["npx", "server"], no_links)
+    assert not rule.denies(["npx", "-y", "server", "--more"], no_links)
+    assert not rule.denies(["npx", "server", "-y"], no_links)
+
+
+URLS = [
+    # rule, URL, whether an allow list means it, whether a deny list does
+    ("https://*.corp.com/*", "https://a.corp.com/x", True, True),
+    ("https://*.corp.com/*", "https://a.b.corp.com/x/y", True, True),
+    ("https://*.corp.com/*", "https://corp.com/x", False, False),
+    ("https://*.corp.com/*", "https://evil.com/x.corp.com/", False, False),
+    ("https://*.corp.com/*", "https://evilcorp.com/x", False, False),
+    ("https://*.corp.com/*", "https://a.corp.com.evil.com/x", False, False),
+    ("https://*.corp.com/*", "https://a.corp.com@evil.com/x", False, False),
+    ("https://*.corp.com/*", "https://A.CORP.com.:443/x", True, True),
+    ("https://*.corp.com/*", "https://a.corp.com:8443/x", False, True),
+    ("https://*.corp.com/*", "http://a.corp.com/x", False, False),
+    ("https://*.corp.com:*/*", "https://a.corp.com:8443/x", True, True),
+    ("https://api-*.corp.com", "https://api-1.corp.com/any/path", True, True),
+    ("https://api-*.corp.com", "https://api-1.x.corp.com/", False, False),
+    ("https://ＣＯＲＰ.com./*", "https://corp.com/", True, True),
+    ("https://corp.com/mcp/*", "https://corp.com/mcp/a/b", True, True),
+    ("https://corp.com/mcp/*", "https://corp.com/mcp", False, True),
+    ("https://corp.com/mcp/*", "https://corp.com/MCP/a", False, True),
+    ("https://corp.com/mcp/*", "https://corp.com/mcp/../admin", False, False),
+    ("https://corp.com/mcp/*", "https://corp.com/mcp/%2e%2e/admin", False, False),
+    ("https://corp.com/*/mcp", "https://corp.com/a/mcp", True, True),
+    ("https://corp.com/*/mcp", "https://corp.com/a/b/mcp", False, False),
+    ("https://corp.com/mcp", "https://corp.com/%6dcp?x=1", True, True),
+    ("https://corp.com/mcp", "https://corp.com/mcp/", False, False),
+    ("http://*", "http://anything:99/x", False, True),
+    ("*://corp.com", "ws://corp.com/", True, True),
+    ("http://127.0.0.1", "http://2130706433/", True, True),
+    ("http://0x7f.1", "http://127.0.0.1/", True, True),
+    ("http://[0::1]", "http://[::1]/", True, True),
+    ("http://*.1", "http://[::1]/", False, False),
+]
+
+
+@pytest.mark.parametrize(("text", "url", "allowed", "denied"), URLS)
+def test_the_parts_of_a_url(text: str, url: str, allowed: bool, denied: bool) -> None:
+    """F-MANY-9: scheme, host labels, port and path apart."""
+    rule = read_rule(f"url:{text}")
+    assert isinstance(rule, UrlRule)
+    found = canonical_url(url)
+    assert rule.matches(found, generous=False) is allowed
+    assert rule.matches(found, generous=True) is denied
+
+
+def test_names() -> None:
+    assert NameRule("git*").matches("github", generous=False)
+    assert not NameRule("Evil").matches("evil", generous=False)
+    assert NameRule("Evil").matches("eVIL", generous=True)
+
+
+def test_wildcards_cost_no_more_than_their_text() -> None:
+    rule = NameRule("*a" * 200 + "b")
+    start = process_time()
+    assert not rule.matches("a" * 5000, generous=True)
+    assert process_time() - start < 1

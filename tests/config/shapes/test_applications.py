@@ -1,0 +1,95 @@
+"""Which file belongs to which application, and where its servers stand."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from mcpclient.config.shapes.applications import find_servers, kind_of, project_of
+
+KINDS = {
+    "/p/.mcp.json": ("claude-code", "mcpServers"),
+    "/h/.claude.json": ("claude-code", "mcpServers"),
+    "/etc/claude-code/managed-mcp.json": ("claude-code", "mcpServers"),
+    "/h/Library/Claude/claude_desktop_config.json": ("claude-desktop", "mcpServers"),
+    "/p/.vscode/mcp.json": ("vscode", "servers"),
+    r"C:\Users\u\AppData\Roaming\Code\User\mcp.json": ("vscode", "servers"),
+    "/p/x.code-workspace": ("vscode", "settings.mcp.servers"),
+    "/p/.cursor/mcp.json": ("cursor", "mcpServers"),
+    "/h/.codeium/windsurf/mcp_config.json": ("windsurf", "mcpServers"),
+    "/h/.gemini/settings.json": ("gemini", "mcpServers"),
+    "/h/.codex/config.toml": ("codex", "mcp_servers"),
+    "/p/opencode.jsonc": ("opencode", "mcp"),
+    "/p/.agents/mcp.json": ("opencode", ""),
+    "/p/.zed/settings.json": ("zed", "context_servers"),
+    "/p/.roo/mcp.json": ("roo", "mcpServers"),
+    "/x/cline_mcp_settings.json": ("cline", "mcpServers"),
+    "/p/.continue/mcpServers/a.yaml": ("continue", "mcpServers"),
+    "/p/servers.json": ("mcpclient", "mcpServers"),
+    "notmcp_config.json": ("mcpclient", "mcpServers"),
+}
+
+
+@pytest.mark.parametrize(("path", "expected"), KINDS.items())
+def test_a_file_is_known_by_its_name(path: str, expected: tuple[str, str]) -> None:
+    """F-MANY-7"""
+    kind = kind_of(path)
+    assert (kind.application, ".".join(kind.key)) == expected
+
+
+ENTRY = {"a": {"command": "x"}}
+FOUND: dict[str, tuple[str, Any, str, str]] = {
+    "its own key": ("/p/.vscode/mcp.json", {"servers": ENTRY}, "servers", "vscode"),
+    "another key": ("/p/.vscode/mcp.json", {"mcpServers": ENTRY}, "mcpServers", "vscode"),
+    "a foreign key": ("/p/.cursor/mcp.json", {"servers": ENTRY}, "servers", "vscode"),
+    "an unknown file": ("/p/x.json", {"context_servers": ENTRY}, "context_servers", "zed"),
+    "nested": ("/p/x.json", {"mcp": {"servers": ENTRY}}, "mcp.servers", "vscode"),
+    "OpenCode": ("/p/x.json", {"mcp": ENTRY}, "mcp", "opencode"),
+    "the map itself": ("/p/.agents/mcp.json", {"$schema": "s", **ENTRY}, "", "opencode"),
+    "a bare map": ("/p/x.json", ENTRY, "", "mcpclient"),
+    "empty": ("/p/.mcp.json", {"mcpServers": {}}, "mcpServers", "claude-code"),
+    "no object": ("/p/.mcp.json", {"mcpServers": 3}, "mcpServers", "claude-code"),
+}
+
+
+@pytest.mark.parametrize(("path", "document", "key", "application"), FOUND.values(), ids=FOUND)
+def test_where_servers_stand(path: str, document: Any, key: str, application: str) -> None:
+    """F-MANY-7: foreign shapes are read, by the rules of their own application."""
+    found = find_servers(document, kind_of(path))
+    assert found is not None
+    assert (".".join(found.key), found.application.name) == (key, application)
+
+
+@pytest.mark.parametrize(
+    ("path", "document"),
+    [
+        ("/p/.mcp.json", {}),
+        ("/p/.mcp.json", {"servers": {"a": 1}}),
+        ("/h/.claude.json", {"theme": "dark"}),
+        ("/p/x.json", {"author": {"url": "https://x"}, "name": "x"}),
+        ("/p/.claude-plugin/plugin.json", {"mcpServers": "./.mcp.json"}),
+        ("/p/x.json", []),
+    ],
+)
+def test_no_servers(path: str, document: Any) -> None:
+    assert find_servers(document, kind_of(path)) is None
+
+
+def test_other_keys_are_named() -> None:
+    document = {"servers": ENTRY, "mcpServers": {"b": {"url": "https://x"}}}
+    found = find_servers(document, kind_of("/p/.vscode/mcp.json"))
+    assert found is not None
+    assert (found.servers, found.others) == (ENTRY, ("mcpServers",))
+
+
+def test_the_project_of_a_file() -> None:
+    for path, project in {
+        "/p/.mcp.json": "/p",
+        "/p/.vscode/mcp.json": "/p",
+        "/p/.kiro/settings/mcp.json": "/p",
+        "/p/.continue/mcpServers/a.yaml": "/p",
+        "/.hidden/p/.mcp.json": "/.hidden/p",
+    }.items():
+        assert project_of(path, kind_of(path)) == os.path.abspath(project)

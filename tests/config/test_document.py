@@ -1,0 +1,76 @@
+"""The text of a configuration file as a value that knows its lines."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from mcpclient.config import document
+from mcpclient.config.document import DocumentError, read_document
+
+has_toml = pytest.mark.skipif(sys.version_info < (3, 11), reason="needs tomllib")
+
+JSON = b'\xef\xbb\xbf{ // comment\r\n"a": [1,\n {"b": 2}],\n"a": [\n{"c": 1, "c": 2}]}'
+
+
+def test_the_lines_of_json() -> None:
+    """F-MANY-7"""
+    found = read_document(JSON, "x.json")
+    assert found.value == {"a": [{"c": 2}]}
+    assert found.line(["a"]) == 4
+    assert found.line(["a", 0]) == 5
+    assert found.line(["a", 0, "c", "d"]) == 5
+    assert found.line(["a", 7]) == 4
+    assert found.line(["b"]) is None
+    assert list(found.repeated()) == [(["a"], 4), (["a", 0, "c"], 5)]
+
+
+@has_toml
+def test_the_lines_of_toml() -> None:
+    found = read_document(b'a = 1\n[servers.x]\ncommand = "y"\n', ".codex/config.toml")
+    assert found.value == {"a": 1, "servers": {"x": {"command": "y"}}}
+    assert found.line(["servers", "x", "command"]) == 3
+    assert found.line(["servers", "z"]) == 2
+    assert list(found.repeated()) == []
+
+
+def test_yaml() -> None:
+    text = b"---\nname: x\nmcpServers:\n  - name: a\n    args:\n      - b\n"
+    found = read_document(text, "x.yaml")
+    assert found.value == {"name": "x", "mcpServers": [{"name": "a", "args": ["b"]}]}
+    assert found.line(["mcpServers", 0, "args"]) == 5
+
+
+BROKEN = [
+    ("x.json", b'{\n"a": }', 2, "it is not JSON: '}' stands where a value should"),
+    ("x.json", b'{\n"a": "\xff"}', 2, "it is not text in UTF-8"),
+    ("x.json", b"\xff\xfe{\0}\0", 1, "it is not text in UTF-8"),
+    ("x.yaml", b"---\na: 1\n\tb: c\n", 3, "its YAML is not read: "),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "line", "reason"), BROKEN)
+def test_what_cannot_be_read(name: str, content: bytes, line: int, reason: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        read_document(content, name)
+    assert caught.value.line == line
+    assert str(caught.value).startswith(reason)
+
+
+@has_toml
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [(b"a = 1\nb = ", 2), (b"a = 1\na = [}\n", 2), (b"a = " + b"[" * 100_000, None)],
+)
+def test_what_is_not_toml(content: bytes, line: int | None) -> None:
+    with pytest.raises(DocumentError, match="it is not TOML") as caught:
+        read_document(content, "config.toml")
+    assert line is None or caught.value.line == line
+
+
+def test_toml_without_its_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-MANY-7: where Python has no tomllib, a problem says so."""
+    monkeypatch.setattr(document, "tomllib", None)
+    with pytest.raises(DocumentError, match=r"Python 3\.11"):
+        read_document(b"a = 1", "config.toml")
