@@ -65,6 +65,9 @@ def _options(given: Mapping[str, Any], field: str, expand: Callable[[str], str])
     endpoints = _texts(given, _ENDPOINTS, field, expand)
     if "token_endpoint" in endpoints:
         options["endpoints"] = Endpoints(**endpoints)
+    elif "client_secret" in options and "issuer" not in options:
+        # No application has a field for it: the secret stands beside the URL of its server.
+        options["trust_first_issuer"] = True
     return options
 
 

@@ -1,0 +1,191 @@
+"""One entry, as each application writes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpclient.config.shapes.applications import APPLICATIONS
+from mcpclient.config.shapes.entry import Entry, read_entry
+from mcpclient.config.shapes.values import EntryError
+
+
+def read(raw: Any, application: str = "mcpclient") -> tuple[Entry, list[str]]:
+    told: list[str] = []
+
+    def report(message: str, *path: str | int, hint: str = "") -> None:
+        told.append(f"{'.'.join(map(str, path))}: {message}")
+
+    return read_entry("a", raw, APPLICATIONS[application], report), told
+
+
+COMMANDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Claude": ("claude-code", {"type": "stdio", "command": "npx", "args": ["-y", "a"]}),
+    "OpenCode": ("opencode", {"type": "local", "command": ["npx", "-y", "a"]}),
+    "Zed, as it was": ("zed", {"command": {"path": "npx", "args": ["-y", "a"]}, "settings": {}}),
+    "Zed": ("zed", {"source": "custom", "command": "npx", "args": ["-y", "a"]}),
+    "Cline": ("cline", {"transportType": "stdio", "command": "npx", "args": ["-y", "a"]}),
+    "both": ("mcpclient", {"command": ["npx", "-y"], "args": ["a"]}),
+}
+
+
+@pytest.mark.parametrize(("application", "raw"), COMMANDS.values(), ids=COMMANDS)
+def test_a_command(application: str, raw: dict[str, Any]) -> None:
+    """F-MANY-7: every shape people have."""
+    entry, told = read(raw, application)
+    assert (entry.command, entry.url, told) == (("npx", "-y", "a"), None, [])
+
+
+URLS: dict[str, tuple[str, dict[str, Any], str | None]] = {
+    "Claude": ("claude-code", {"type": "http"}, "http"),
+    "Claude, SSE": ("claude-code", {"type": "sse"}, "sse"),
+    "no type": ("claude-code", {}, None),
+    "VS Code, which falls back": ("vscode", {"type": "http"}, None),
+    "Roo": ("roo", {"type": "streamable-http"}, "http"),
+    "Cline": ("cline", {"type": "streamableHttp"}, "http"),
+    "Cline, of old": ("cline", {}, "sse"),
+    "Codex": ("codex", {}, "http"),
+    "OpenCode": ("opencode", {"type": "remote"}, None),
+    "transport": ("cursor", {"transport": "SSE"}, "sse"),
+    "WebSocket": ("mcpclient", {"type": "ws"}, "ws"),
+}
+
+
+@pytest.mark.parametrize(("application", "raw", "transport"), URLS.values(), ids=URLS)
+def test_a_url(application: str, raw: dict[str, Any], transport: str | None) -> None:
+    entry, told = read({"url": "https://x/mcp", **raw}, application)
+    assert (entry.url, entry.transport, told) == ("https://x/mcp", transport, [])
+
+
+def test_the_other_names_of_a_url() -> None:
+    """F-MANY-7: Gemini's httpUrl, Windsurf's serverUrl."""
+    assert read({"httpUrl": "https://x"}, "gemini")[0].transport == "http"
+    assert read({"serverUrl": "https://x"}, "windsurf")[0].url == "https://x"
+    entry, told = read({"url": "https://a", "httpUrl": "https://b"}, "gemini")
+    assert entry.url == "https://b"
+    assert told == ["url: httpUrl counts, since both are given"]
+
+
+def test_everything_else_of_a_command() -> None:
+    """F-MANY-15"""
+    entry, told = read(
+        {
+            "command": "x",
+            "env": {"A": "b"},
+            "env_vars": ["C", {"name": "D", "source": "local"}],
+            "envFile": ".env",
+            "cwd": "~/x",
+            "timeout": 5,
+            "startup_timeout_sec": 7,
+            "lazy": True,
+            "trusted": True,
+            "alwaysAllow": ["y"],
+            "_comment": "…",
+        }
+    )
+    assert told == []
+    assert (entry.env, entry.env_names, entry.env_file) == ({"A": "b"}, ("C", "D"), ".env")
+    assert (entry.cwd, entry.timeout, entry.connect_timeout) == ("~/x", 5.0, 7.0)
+    assert (entry.lazy, entry.trusted, entry.enabled) == (True, True, True)
+
+
+def test_everything_else_of_a_url() -> None:
+    entry, told = read(
+        {
+            "url": "https://x",
+            "http_headers": {"A": "b"},
+            "env_http_headers": {"C": "D"},
+            "bearer_token_env_var": "T",
+            "oauth": {"clientId": "c"},
+        },
+        "codex",
+    )
+    assert told == []
+    assert (entry.headers, entry.header_variables) == ({"A": "b"}, {"C": "D"})
+    assert (entry.bearer_variable, entry.oauth) == ("T", {"clientId": "c"})
+    assert read({"url": "https://x", "oauth": {"enabled": False}})[0].oauth is None
+    assert read({"url": "https://x", "oauth": False})[0].oauth is None
+    assert read({"url": "https://x", "auth": True})[0].oauth == {}
+
+
+@pytest.mark.parametrize("raw", [{"disabled": True}, {"enabled": False}, {"disabled": "true"}])
+def test_off(raw: dict[str, Any]) -> None:
+    assert not read({"command": "x", **raw})[0].enabled
+
+
+def test_which_tools() -> None:
+    """F-MANY-13"""
+
+    def filters(**raw: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        entry = read({"command": "x", **raw})[0]
+        return entry.include, entry.exclude
+
+    assert filters(includeTools=["a"], excludeTools=["b*"]) == (("a",), ("b*",))
+    assert filters(enabled_tools=["a"], disabled_tools=["b"]) == (("a",), ("b",))
+    assert filters(disabledTools=["b"]) == ((), ("b",))
+    assert filters(tools=["a", "b"]) == (("a", "b"), ())
+    assert filters(tools=["*"]) == ((), ())
+    assert filters(tools={"include": ["a"], "exclude": ["b"]}) == (("a",), ("b",))
+    assert filters(tools={"a": {"enabled": False}, "b": False, "c": {}}) == ((), ("a", "b"))
+
+
+def test_a_timeout_of_opencode_is_about_starting() -> None:
+    entry = read({"type": "local", "command": ["x"], "timeout": 5000}, "opencode")[0]
+    assert (entry.timeout, entry.connect_timeout) == (None, 5.0)
+
+
+def test_a_whole_line_is_split_and_told() -> None:
+    """F-MANY-7: argv is a list; a line with spaces is a guess, so it is told."""
+    entry, told = read({"command": 'npx -y "a b"', "args": ["c"]})
+    assert entry.command == ("npx", "-y", "a b", "c")
+    assert told == ["command: a whole line is split into words"]
+    assert read({"command": "/opt/my tools/x"})[0].command == ("/opt/my tools/x",)
+    assert read({"command": r"C:\Program Files\node.exe"})[1] == []
+    assert read({"command": "${A B} x"})[0].command == ("${A B} x",)
+
+
+TOLD: dict[str, tuple[dict[str, Any], str]] = {
+    "unknown": ({"command": "x", "arg": []}, "arg: 'arg' is not a field of a server"),
+    "both": ({"command": "x", "url": "https://x"}, "url: url is of no use beside a command"),
+    "stdio beside a URL": ({"url": "https://x", "env": {}}, "env: env is of no use beside a url"),
+}
+
+
+@pytest.mark.parametrize(("raw", "expected"), TOLD.values(), ids=TOLD)
+def test_what_is_told(raw: dict[str, Any], expected: str) -> None:
+    """F-MANY-7: unknown keys are one warning."""
+    assert read(raw)[1] == [expected]
+
+
+REFUSED: dict[str, tuple[Any, str, str]] = {
+    "no object": ("npx", "mcpclient", "an entry has to be an object, not a text"),
+    "nothing": ({}, "mcpclient", "it needs a command or a url"),
+    "misspelled": ({"comand": "npx"}, "mcpclient", "it needs a command or a url"),
+    "empty": ({"command": ""}, "mcpclient", "it needs a command or a url"),
+    "an extension": ({"settings": {}}, "zed", "it needs a command or a url"),
+    "a type that is none": ({"command": "x", "type": "htp"}, "mcpclient", "'htp' is not a"),
+    "a type without its URL": ({"command": "x", "type": "http"}, "mcpclient", "needs a url"),
+    "a type without its command": ({"url": "https://x", "type": "stdio"}, "roo", "a command"),
+    "a token": ({"url": "https://x", "bearer_token": "t"}, "codex", "a token in the file"),
+    "a helper": ({"url": "https://x", "headersHelper": "x"}, "claude-code", "is not run"),
+    "Codex": ({"url": "https://x", "args": []}, "codex", "args is not supported beside a url"),
+    "quotes": ({"command": "npx 'a"}, "mcpclient", "quotes that do not close"),
+    "env_vars": ({"command": "x", "env_vars": [3]}, "codex", "names of variables"),
+    "oauth": ({"url": "https://x", "oauth": 3}, "mcpclient", "has to be an object"),
+    "filters": ({"command": "x", "tools": "a"}, "mcpclient", "has to be a list of texts"),
+}
+
+
+@pytest.mark.parametrize(("raw", "application", "reason"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused(raw: Any, application: str, reason: str) -> None:
+    """F-MANY-7: never a half-read server."""
+    with pytest.raises(EntryError) as caught:
+        read(raw, application)
+    assert reason in str(caught.value)
+
+
+def test_what_was_meant_is_offered() -> None:
+    with pytest.raises(EntryError) as caught:
+        read({"comand": "npx"})
+    assert caught.value.hint == "did you mean 'command'?"

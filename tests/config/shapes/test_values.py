@@ -1,0 +1,76 @@
+"""The values of fields: what is read, what is told, what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpclient.config.shapes.applications import APPLICATIONS
+from mcpclient.config.shapes.values import READERS, EntryError, kind_of_value, shown
+
+
+def read(kind: str, given: Any, application: str = "mcpclient") -> tuple[Any, list[str]]:
+    told: list[str] = []
+
+    def report(message: str, *path: str | int, hint: str = "") -> None:
+        told.append(".".join(map(str, path)))
+
+    return READERS[kind](given, "f", APPLICATIONS[application], report), told
+
+
+READ = [
+    ("text", "a", "a", []),
+    ("words", ["a", 1, True], ["a", "1", "true"], ["f.1", "f.2"]),
+    ("command", "npx -y a", ["npx -y a"], []),
+    ("command", ["npx", "a"], ["npx", "a"], []),
+    ("command", " ", [], []),
+    ("texts", {"A": "b", "N": 3, "X": None}, {"A": "b", "N": "3"}, ["f.N", "f.X"]),
+    ("texts", [{"name": "A", "value": "b"}], {"A": "b"}, []),
+    ("flag", True, True, []),
+    ("flag", "False", False, ["f"]),
+    ("seconds", 30, 30.0, []),
+    ("seconds", 1000, 1000.0, ["f"]),
+    ("seconds", "30", None, ["f"]),
+    ("seconds", -1, None, ["f"]),
+    ("seconds", True, None, ["f"]),
+    ("seconds", 10**400, None, ["f"]),
+    ("milliseconds", 1500, 1.5, []),
+    ("any", [1], [1], []),
+]
+
+
+@pytest.mark.parametrize(("kind", "given", "expected", "told"), READ)
+def test_what_is_read(kind: str, given: Any, expected: Any, told: list[str]) -> None:
+    """F-MANY-15"""
+    assert read(kind, given) == (expected, told)
+
+
+def test_a_time_has_the_unit_of_its_application() -> None:
+    """F-MANY-15: milliseconds for Gemini, seconds for Roo; a thousand seconds are told."""
+    assert read("time", 600_000, "gemini") == (600.0, [])
+    assert read("time", 60, "roo") == (60.0, [])
+    assert read("time", 60_000, "roo") == (60_000.0, ["f"])
+
+
+REFUSED = [
+    *(("text", 3), ("text", "a\0b"), ("words", "a"), ("words", [None]), ("words", [["a"]])),
+    *(("words", ["a\0"]), ("command", 3), ("command", ["", "a"]), ("command", "a\0")),
+    *(("texts", 3), ("texts", {"": "a"}), ("texts", {"A=B": "c"}), ("texts", {"A\n": "b"})),
+    *(("texts", {"A": {}}), ("texts", ["A=b"]), ("flag", "yes"), ("flag", 1), ("flag", [])),
+]
+
+
+@pytest.mark.parametrize(("kind", "given"), REFUSED)
+def test_what_is_refused(kind: str, given: Any) -> None:
+    """F-MANY-7: the field is told, the value is not."""
+    with pytest.raises(EntryError) as caught:
+        read(kind, given)
+    assert caught.value.path[0] == "f"
+
+
+def test_values_are_told_by_their_kind() -> None:
+    values: list[Any] = [None, True, 1, "a", {}, []]
+    kinds = [kind_of_value(value) for value in values]
+    assert kinds == ["null", "true or false", "a number", "a text", "an object", "a list"]
+    assert shown("a" * 100) == repr("a" * 60 + "…")

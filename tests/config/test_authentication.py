@@ -1,0 +1,73 @@
+"""The oauth or auth of an entry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpclient.client.authentication import BearerToken, OAuth
+from mcpclient.config.authentication import authentication_of
+from mcpclient.config.shapes.values import EntryError
+
+
+def read(given: Any) -> OAuth | BearerToken:
+    return authentication_of(given, "oauth", lambda text: text.replace("${A}", "value"))
+
+
+READ: dict[str, tuple[Any, OAuth | BearerToken]] = {
+    "nothing": ({}, OAuth()),
+    "by name": ("oauth", OAuth()),
+    "a token": ("${A}", BearerToken("value")),
+    "a token in an object": ({"type": "bearer", "token": "${A}"}, BearerToken("value")),
+    "Claude": (
+        {"clientId": "c", "clientSecret": "${A}", "callbackPort": 8080},
+        OAuth(
+            client_id="c",
+            client_secret="value",
+            redirect_uri="http://localhost:8080/callback",
+            trust_first_issuer=True,
+        ),
+    ),
+    "Cursor": (
+        {"CLIENT_ID": "c", "CLIENT_SECRET": "", "scopes": ["a", "b"]},
+        OAuth(client_id="c", scopes=("a", "b")),
+    ),
+    "an issuer": (
+        {"clientId": "c", "clientSecret": "s", "issuer": "https://i"},
+        OAuth(client_id="c", client_secret="s", issuer="https://i"),
+    ),
+    "OpenCode": ({"clientId": "c", "scope": "a b"}, OAuth(client_id="c", scopes=("a", "b"))),
+}
+
+
+@pytest.mark.parametrize(("given", "expected"), READ.values(), ids=READ)
+def test_what_is_read(given: Any, expected: OAuth | BearerToken) -> None:
+    """F-MANY-15: auth, oauth"""
+    assert read(given) == expected
+
+
+def test_endpoints_of_gemini() -> None:
+    found = read({"clientId": "c", "authorizationUrl": "https://a/x", "tokenUrl": "https://a/t"})
+    assert isinstance(found, OAuth)
+    assert found.endpoints is not None
+    assert found.endpoints.token_endpoint == "https://a/t"
+    assert found.endpoints.authorization_endpoint == "https://a/x"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"clientSecret": "SECRET"},
+        {"clientId": 3},
+        {"scopes": 3},
+        {"scopes": [3]},
+        {"clientId": "c", "redirectUri": "http://example.com/"},
+        {"clientId": "c", "redirectUri": "http://a:SECRET@b/"},
+    ],
+)
+def test_what_makes_no_sense_is_told_without_values(given: Any) -> None:
+    with pytest.raises(EntryError) as caught:
+        read(given)
+    assert caught.value.path[0] == "oauth"
+    assert "SECRET" not in str(caught.value)

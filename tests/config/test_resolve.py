@@ -1,0 +1,145 @@
+"""An entry with the values of its variables."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from mcpclient.client.authentication import OAuth
+from mcpclient.config.resolve import Resolved, resolve, written_target
+from mcpclient.config.shapes.applications import APPLICATIONS
+from mcpclient.config.shapes.entry import read_entry
+from mcpclient.config.shapes.values import EntryError
+from mcpclient.config.variables import Inputs, Variables
+
+ENVIRON = {"A": "value", "LINE": "a\nb", "BASE": "https://x", "EMPTY": "", "SPACE": "a b"}
+FILES = {os.path.join("/w", ".env"): "F=file\nA=file\n!\n"}
+
+
+def read(path: str) -> str:
+    if path not in FILES:
+        raise FileNotFoundError(2, "No such file or directory", path)
+    return FILES[path]
+
+
+def resolved(raw: dict[str, Any]) -> tuple[Resolved, list[str]]:
+    told: list[str] = []
+
+    def report(message: str, *path: str | int, hint: str = "") -> None:
+        told.append(f"{'.'.join(map(str, path))}: {message}")
+
+    entry = read_entry("a", raw, APPLICATIONS["mcpclient"], report)
+    variables = Variables(ENVIRON, Inputs(None, None), {"userHome": "/h"}, read)
+    return resolve(entry, variables, "/w", read, report), told
+
+
+def test_a_command_and_its_options() -> None:
+    """F-MANY-8, F-MANY-15"""
+    found, told = resolved(
+        {
+            "command": "~/bin/${A}",
+            "args": ["--x=${A}", "${SPACE}", "~/y"],
+            "env": {"B": "${A}"},
+            "cwd": "sub/../${A}",
+            "timeout": 5,
+        }
+    )
+    target, options = found
+    assert target == ["/h/bin/value", "--x=value", "a b", "/h/y"]
+    assert options == {"timeout": 5.0, "env": {"B": "value"}, "cwd": os.path.normpath("/w/value")}
+    assert told == []
+
+
+def test_what_has_no_value_is_told_once_and_not_sent() -> None:
+    """F-MANY-8: a warning with server and field, and never a literal ${TOKEN}."""
+    found, told = resolved({"command": "x", "args": ["--t=${T}${T}"], "env": {"B": "${T}"}})
+    assert found == (["x", "--t="], {})
+    assert told == ["args: ${T} has no value", "env.B: ${T} has no value, so B is left out"]
+    found, told = resolved({"url": "https://x/?k=${T}", "headers": {"A": "Bearer ${T}"}})
+    assert found == ("https://x/?k=", {})
+    assert told == [
+        "url: ${T} has no value",
+        "headers.A: ${T} has no value, so A is left out",
+    ]
+
+
+def test_what_a_shell_reads_stays() -> None:
+    found, told = resolved({"command": "sh", "args": ["-c", "for i in 1; do echo ${i}; done"]})
+    assert found[0] == ["sh", "-c", "for i in 1; do echo ${i}; done"]
+    assert told == ["args: ${i} has no value"]
+
+
+def test_a_set_but_empty_variable_is_set() -> None:
+    found, told = resolved({"url": "https://x", "headers": {"A": "${EMPTY}"}})
+    assert (found[1], told) == ({"headers": {"A": ""}}, [])
+
+
+def test_variables_to_pass_on() -> None:
+    found, _ = resolved({"command": "x", "env_vars": ["A", "T"]})
+    assert found[1] == {"env": {"A": "value"}}
+
+
+def test_a_file_of_variables() -> None:
+    """F-MANY-8: envFile; what the entry says itself counts more."""
+    found, told = resolved({"command": "x", "envFile": ".env", "env": {"A": "entry"}})
+    assert found[1] == {"env": {"F": "file", "A": "entry"}}
+    assert told == ["envFile: line 3 of the file is not NAME=value"]
+    found, told = resolved({"command": "x", "envFile": "/none"})
+    assert found[1] == {}
+    assert told == ["envFile: it cannot be read: No such file or directory"]
+
+
+def test_headers_from_variables() -> None:
+    raw = {"url": "${BASE}/a", "env_http_headers": {"X": "A", "Y": "T", "Z": "odd-name"}}
+    found, told = resolved({**raw, "bearer_token_env_var": "A"})
+    assert found == ("https://x/a", {"headers": {"X": "value", "Authorization": "Bearer value"}})
+    assert told == [
+        "env_http_headers: T has no value, so Y is left out",
+        "env_http_headers: odd-name has no value, so Z is left out",
+    ]
+
+
+def test_a_header_that_cannot_be_sent_is_left_out() -> None:
+    found, told = resolved({"url": "https://x", "headers": {"A": "${LINE}"}})
+    assert found[1] == {}
+    assert "so A is left out" in told[0]
+    assert resolved({"url": "https://x", "env_http_headers": {"A": "LINE"}})[0][1] == {}
+
+
+def test_a_url_in_the_spelling_that_is_judged() -> None:
+    """F-MANY-9"""
+    found, _ = resolved({"url": "HTTPS://X.Example:443/a/../b", "type": "sse"})
+    assert found == ("https://x.example/b", {"transport": "sse"})
+
+
+def test_oauth() -> None:
+    found, _ = resolved({"url": "https://x", "oauth": {"clientId": "${A}"}})
+    assert found[1] == {"auth": OAuth(client_id="value")}
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"command": "${T}"}, "there is no program"),
+    ({"command": "x", "cwd": "${T}"}, "${T} has no value"),
+    ({"url": "https://${T}x.com/"}, "its host depends on ${T}"),
+    ({"url": "${T}/x"}, "it is not the URL of a server"),
+    ({"url": "https://x:${A}/"}, "it is not the URL of a server"),
+    ({"url": "nonsense"}, "not an http, https"),
+    ({"url": "https://a b/"}, "white space"),
+]
+
+
+@pytest.mark.parametrize(("raw", "reason"), REFUSED)
+def test_what_cannot_be_reached(raw: dict[str, Any], reason: str) -> None:
+    """F-MANY-8: no other host, and no other program, for want of a value; none is shown."""
+    with pytest.raises(EntryError) as caught:
+        resolved(raw)
+    assert reason in str(caught.value)
+    assert "value/" not in str(caught.value)
+
+
+def test_the_target_as_written() -> None:
+    application = APPLICATIONS["mcpclient"]
+    entry = read_entry("a", {"command": "x", "args": ["${A}"]}, application, print)
+    assert written_target(entry) == ["x", "${A}"]
