@@ -112,6 +112,8 @@ if TYPE_CHECKING:
     from .errors import RegistrationRequired as RegistrationRequired
     from .errors import ResultMismatch as ResultMismatch
     from .errors import ServerError as ServerError
+    from .errors import ServersFailed as ServersFailed
+    from .errors import ServerUnavailable as ServerUnavailable
     from .errors import SessionExpired as SessionExpired
     from .errors import SkillVerificationError as SkillVerificationError
     from .errors import SsrfError as SsrfError
@@ -121,6 +123,22 @@ if TYPE_CHECKING:
     from .errors import UrlElicitationRequired as UrlElicitationRequired
     from .errors import UsageError as UsageError
     from .jsonrpc.messages import ErrorCode as ErrorCode
+    from .manager.backoff import Reconnect as Reconnect
+    from .manager.changes import Changes as Changes
+    from .manager.events import ManagerEvent as ManagerEvent
+    from .manager.events import PinMismatch as PinMismatch
+    from .manager.events import StatusChanged as StatusChanged
+    from .manager.events import ToolsUpdated as ToolsUpdated
+    from .manager.manager import Manager as Manager
+    from .manager.manager import connect_all as connect_all
+    from .manager.naming import parse_tool_name as parse_tool_name
+    from .manager.pins import Pins as Pins
+    from .manager.resources import ManagedPrompt as ManagedPrompt
+    from .manager.resources import ManagedResource as ManagedResource
+    from .manager.server import Server as Server
+    from .manager.status import Status as Status
+    from .manager.tools import ManagedTool as ManagedTool
+    from .manager.tools import ToolList as ToolList
     from .net.login.keychain import KeychainStore as KeychainStore
     from .net.login.logins import BrowserLogin as BrowserLogin
     from .net.login.logins import TwoStepLogin as TwoStepLogin
@@ -198,6 +216,7 @@ _EXPORTS = {
     "CallTimeout": ".errors",
     "CallToolResult": ".protocol.types",
     "Callback": ".auth.effects",
+    "Changes": ".manager.changes",
     "Client": ".client.client",
     "ClientClosed": ".errors",
     "ClientCredentials": ".client.authentication",
@@ -237,6 +256,11 @@ _EXPORTS = {
     "ListenFilter": ".protocol.listen",
     "LoadedSkill": ".protocol.skills",
     "LogMessage": ".protocol.types",
+    "ManagedPrompt": ".manager.resources",
+    "ManagedResource": ".manager.resources",
+    "ManagedTool": ".manager.tools",
+    "Manager": ".manager.manager",
+    "ManagerEvent": ".manager.events",
     "McpError": ".errors",
     "MemoryStore": ".net.login.storage",
     "MessageTooLarge": ".errors",
@@ -245,6 +269,8 @@ _EXPORTS = {
     "NotRecorded": ".errors",
     "OAuth": ".client.authentication",
     "PeerError": ".errors",
+    "PinMismatch": ".manager.events",
+    "Pins": ".manager.pins",
     "Policy": ".config.policy.policy",
     "Problem": ".config.problem",
     "ProcessExited": ".errors",
@@ -256,23 +282,27 @@ _EXPORTS = {
     "ProtocolViolation": ".errors",
     "ReadResourceResult": ".protocol.types",
     "Receiver": ".transports.base",
+    "Reconnect": ".manager.backoff",
     "Recording": ".transports.replaying",
     "RegistrationRequired": ".errors",
     "Resource": ".protocol.types",
     "ResourceContents": ".protocol.types",
     "ResourceLink": ".protocol.types",
-    "ResultMismatch": ".errors",
     "ResourceTemplate": ".protocol.types",
     "ResourceUpdated": ".protocol.listen",
     "ResourcesChanged": ".protocol.listen",
+    "ResultMismatch": ".errors",
     "Sampling": ".client.answers.sampling",
     "SamplingMessage": ".protocol.sampling",
     "SamplingModel": ".client.answers.sampling",
     "SamplingRequest": ".protocol.sampling",
     "SchemaLimits": ".protocol.schema",
+    "Server": ".manager.server",
     "ServerConfig": ".config.server",
     "ServerEnd": ".transports.inprocess",
     "ServerError": ".errors",
+    "ServerUnavailable": ".errors",
+    "ServersFailed": ".errors",
     "SessionExpired": ".errors",
     "ShowDeviceCode": ".auth.effects",
     "Signer": ".auth.signing",
@@ -281,6 +311,8 @@ _EXPORTS = {
     "SkillVerificationError": ".errors",
     "Source": ".config.config",
     "SsrfError": ".errors",
+    "Status": ".manager.status",
+    "StatusChanged": ".manager.events",
     "StdioTransport": ".transports.stdio",
     "StopLadder": ".net.process.server_process",
     "StreamableHttpTransport": ".transports.streamable_http",
@@ -294,11 +326,13 @@ _EXPORTS = {
     "ToolCall": ".adapters.tool_calls",
     "ToolDefinitions": ".adapters.definitions",
     "ToolError": ".errors",
+    "ToolList": ".manager.tools",
     "ToolProblem": ".adapters.definitions",
     "ToolResultContent": ".protocol.types",
     "ToolUseContent": ".protocol.types",
     "Toolbox": ".adapters.toolbox",
     "ToolsChanged": ".protocol.listen",
+    "ToolsUpdated": ".manager.events",
     "Transport": ".transports.base",
     "TwoStepLogin": ".net.login.logins",
     "UrlElicitationRequired": ".errors",
@@ -311,6 +345,7 @@ _EXPORTS = {
     "ask_unless_read_only": ".client.around",
     "call": ".client.client",
     "connect": ".client.client",
+    "connect_all": ".manager.manager",
     "deliver_text": ".transports.base",
     "discover_configs": ".config.scopes",
     "finish_auth": ".client.authentication",
@@ -319,6 +354,7 @@ _EXPORTS = {
     "log_in": ".client.authentication",
     "log_out": ".client.authentication",
     "parse_callback": ".auth.authorization_code",
+    "parse_tool_name": ".manager.naming",
     "refusal": ".client.around",
     "remove_server": ".config.writing",
     "serve_function": ".transports.inprocess",

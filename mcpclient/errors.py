@@ -6,6 +6,7 @@
     ├── UsageError                 ours: the caller asked for something that cannot be done
     │   ├── ClientClosed             the client was closed, or closed while the call waited
     │   ├── HandlerFailed            a handler did not answer what the server asked
+    │   ├── ServerUnavailable        a manager has the server, and does not connect it
     │   └── NotRecorded              a replay was asked for something it has no record of
     ├── ServerError                theirs: the server answered, but not with a result
     │   ├── PeerError                a JSON-RPC error object
@@ -20,7 +21,8 @@
     │       └── SessionExpired         404 for a session the server had issued
     ├── NetworkError               the network's or the operating system's
     │   ├── ConnectFailed            no connection was ever established
-    │   │   └── CommandNotFound        the server's command does not exist or may not be run
+    │   │   ├── CommandNotFound        the server's command does not exist or may not be run
+    │   │   └── ServersFailed          servers that a manager requires are not connected
     │   ├── ConnectionLost           an established connection ended
     │   │   └── ProcessExited          the server process ended
     │   └── CallTimeout              no answer in time; the server was told to stop
@@ -68,6 +70,8 @@ __all__ = [
     "RegistrationRequired",
     "ResultMismatch",
     "ServerError",
+    "ServerUnavailable",
+    "ServersFailed",
     "SessionExpired",
     "SkillVerificationError",
     "SsrfError",
@@ -123,6 +127,23 @@ class HandlerFailed(UsageError):
 
     def __str__(self) -> str:
         return f"the server's {self.method} was not answered: {self.reason}"
+
+
+class ServerUnavailable(UsageError):
+    """A call needs a server that its manager does not connect.
+
+    Fields: ``server`` (its name), ``status`` (such as ``"disabled"`` or ``"closed"``) and
+    ``reason``: why, and what to do about it.
+    """
+
+    def __init__(self, server: str, status: str, reason: str) -> None:
+        super().__init__(server, status, reason)
+        self.server = server
+        self.status = status
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"server {self.server!r} is {self.status}: {self.reason}"
 
 
 class NotRecorded(UsageError):
@@ -399,6 +420,23 @@ class CommandNotFound(ConnectFailed):
         searched = not ("/" in name or "\\" in name)  # a path is not looked up
         where = f"; PATH searched: {self.search_path}" if searched else ""
         return f"cannot start {name!r}: {self.reason}{where}"
+
+
+class ServersFailed(ConnectFailed):
+    """Servers that a manager requires are not connected.
+
+    Field: ``failures``, by name of the server: the exception, or a `ServerUnavailable`.
+    """
+
+    def __init__(self, failures: Mapping[str, McpError]) -> None:
+        names = ", ".join(failures)
+        texts = "; ".join(f"{name}: {error}" for name, error in failures.items())
+        super().__init__(names, texts, tuple(failures.values()))
+        self.args = (failures,)
+        self.failures = dict(failures)
+
+    def __str__(self) -> str:
+        return f"required servers are not connected: {self.reason}"
 
 
 class ConnectionLost(NetworkError):

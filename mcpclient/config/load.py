@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -43,6 +43,7 @@ def load_config(
     inputs: InputsOption = None,
     policy: Policy | None = None,
     approvals: Approvals | None = None,
+    enabled: Collection[str] = (),
 ) -> Config:
     """Load the servers of one file, or of all files that hold for a project.
 
@@ -67,10 +68,12 @@ def load_config(
     project's files need one, or are ``"needs_approval"``; by default what was approved earlier
     counts, and nobody is asked. With ``path``, approvals are looked at only when they are given.
 
+    ``enabled``: names of servers to take as switched on, whatever their file says.
+
     What is wrong in a file is in `Config.problems`. Raises `UsageError` for arguments that make no
     sense, and what the functions of the caller raise. Blocks while it reads and asks.
     """
-    loader = _Loader(env, inputs, policy, approvals, os.path.abspath(start))
+    loader = _Loader(env, inputs, policy, approvals, os.path.abspath(start), enabled)
     if path is not None:
         loader.add(Place(os.fspath(path), "file"), expected=True)
         return loader.config()
@@ -107,12 +110,14 @@ class _Loader:
         policy: Policy | None,
         approvals: Approvals | None,
         start: str,
+        enabled: Collection[str] = (),
     ) -> None:
         self._environ = os.environ if environ is None else environ
         self._inputs = inputs
         self._policies = [] if policy is None else [policy]
         self._approvals = approvals
         self._start = start
+        self._enabled = enabled
         self._home = str(home_folder(self._environ))
         self._problems: list[Problem] = []
         self._reader = ConfigReader(self._problems)
@@ -192,7 +197,7 @@ class _Loader:
             scope=file.scope,
             source=file.path,
             target=written_target(entry),
-            enabled=entry.enabled,
+            enabled=entry.enabled or entry.name in self._enabled,
             include=entry.include,
             exclude=(*entry.exclude, *_switched_off(entry.name, file.tool_switches)),
             trusted=entry.trusted,

@@ -1,0 +1,1 @@
+"""Many servers: connected side by side, kept connected, and used as one."""

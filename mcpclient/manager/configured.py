@@ -1,0 +1,50 @@
+"""Whatever a caller names as servers, as configurations by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..config.config import Config
+from ..config.policy.policy import Policy
+from ..config.server import ServerConfig
+from ..errors import UsageError
+from ..transports.base import Transport
+from .namespaces import name_targets
+
+__all__ = ["configured_servers"]
+
+
+def configured_servers(servers: object, policy: Policy | None) -> dict[str, ServerConfig]:
+    """Return servers by name, in their order; a policy judges those that it has not judged yet.
+
+    ``servers``: a `Config`, a mapping of names to targets or `ServerConfig`, or targets without
+    names. Raises `UsageError` for anything else.
+    """
+    if isinstance(servers, Config):
+        return dict(servers.servers)
+    if isinstance(servers, (str, Transport)) or not isinstance(servers, Iterable):
+        raise UsageError(f"servers are a mapping, a list, a Config or a path, not {servers!r:.100}")
+    named: Mapping[str, Any] = servers if isinstance(servers, Mapping) else name_targets(servers)
+    listed = named.get("mcpServers")
+    if isinstance(listed, Mapping) and len(named) == 1:
+        named = listed
+    return {name: _judged(_configured(name, each), policy) for name, each in named.items()}
+
+
+def _configured(name: str, server: Any) -> ServerConfig:
+    if not isinstance(name, str) or not name:
+        raise UsageError(f"the name of a server is a text, not {name!r}")
+    if isinstance(server, ServerConfig):
+        return server if server.name == name else replace(server, name=name)
+    return ServerConfig(name, target=server)
+
+
+def _judged(server: ServerConfig, policy: Policy | None) -> ServerConfig:
+    if not server.enabled and server.state == "ready":
+        return replace(server, state="disabled", reason="its configuration switches it off")
+    if policy is None or server.state != "ready":
+        return server
+    verdict = policy.judge(server)
+    return server if verdict.allowed else replace(server, state="denied", reason=verdict.reason)

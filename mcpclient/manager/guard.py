@@ -1,0 +1,39 @@
+"""What stands before every call of a server with pins or filters, as an around-hook."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ..client.around import Call, Proceed, refusal
+from ..protocol.types import CallToolResult
+
+__all__ = ["Guard"]
+
+
+class Guarded(Protocol):
+    """A server whose tools may be refused."""
+
+    async def ready(self, seconds: float | None) -> object:
+        """Wait for its connection, after which its definitions are those of now."""
+
+    def refusal_of(self, tool: str) -> str | None:
+        """Return why a tool is not to be called, None when it may be."""
+
+
+class Guard:
+    """Refuses tools that are pinned to another definition, and those that a filter leaves out.
+
+    The innermost of the hooks, and after the server is connected: what was approved is what runs.
+    """
+
+    def __init__(self, server: Guarded, seconds: float | None) -> None:
+        self._server = server
+        self._seconds = seconds
+
+    async def __call__(self, call: Call, proceed: Proceed, /) -> CallToolResult:
+        """Refuse the call, or let it pass."""
+        await self._server.ready(self._seconds)
+        reason = self._server.refusal_of(call.name)
+        if reason is not None:
+            return refusal(f"{call.full_name} was not called: {reason}")
+        return await proceed(call)

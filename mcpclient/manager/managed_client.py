@@ -1,0 +1,150 @@
+"""The client of one server of a manager: its calls survive a reconnection."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Protocol
+
+from ..client.client import Client
+from ..client.events.observer import Observer
+from ..client.link.requests import ProgressHandler
+from ..client.link.targets import Target
+from ..client.link.timeouts import Seconds
+from ..errors import ConnectionLost, McpError, SessionExpired
+from .failures import did_not_run
+
+if TYPE_CHECKING:
+    from ..client.link.options import ClientOptions
+
+__all__ = ["Keeper", "ManagedClient"]
+
+
+class Keeper(Protocol):
+    """Who keeps the connection of a client."""
+
+    @property
+    def client(self) -> ManagedClient:
+        """The client of the present configuration."""
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether calls can be made now."""
+
+    async def ready(self, seconds: float | None) -> ManagedClient:
+        """Wait for the connection and return its client. Raises why there will be none."""
+
+    def full_name(self, tool: str) -> str:
+        """Return the name of a tool among those of all servers."""
+
+    def is_repeatable(self, tool: str) -> bool:
+        """Whether a second call of the tool surely does no more than the first."""
+
+    def call_failed(self, client: ManagedClient, error: McpError) -> None:
+        """Take note that a call failed."""
+
+    def call_answered(self) -> None:
+        """Take note that the server answered a call."""
+
+    def lost(self, client: ManagedClient, error: McpError) -> None:
+        """Take note that the connection has ended by itself."""
+
+    def renewed(self, client: ManagedClient) -> None:
+        """Take note of another session on the same connection."""
+
+    def closed_by_user(self, client: ManagedClient) -> None:
+        """Take note that somebody has closed the client."""
+
+
+class ManagedClient(Client):
+    """A `Client` whose tool calls wait for a connection that is being made."""
+
+    def __init__(self, target: Target, keeper: Keeper, options: ClientOptions) -> None:
+        super().__init__(target, **options)
+        self._keeper = keeper
+        self._connection.observers.append(_Ear(self, keeper))
+
+    def give_up(self, error: McpError) -> None:
+        """Let every call in flight fail with a reason, though the connection looks open."""
+        if self.is_connected:
+            self._connection.session.connection_lost(error)
+
+    @property
+    def idle_limit(self) -> float | None:
+        """Seconds that a tool call waits by default."""
+        return self._connection.options.timeouts.tool
+
+    def _full_name(self, name: str) -> str:
+        return self._keeper.full_name(name)
+
+    def _request_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None,
+        timeout: Seconds,
+        max_timeout: Seconds,
+        on_progress: ProgressHandler | None,
+        meta: Mapping[str, Any] | None,
+        headers: Mapping[str, str] | None,
+    ) -> Coroutine[Any, Any, dict[str, Any]]:
+        limits = self._connection.options.timeouts.for_call("tools/call", timeout, max_timeout)
+
+        def request(client: ManagedClient) -> Coroutine[Any, Any, dict[str, Any]]:
+            return super()._request_tool(
+                name, arguments, timeout, max_timeout, on_progress, meta, headers
+            )
+
+        return self._at_home(_persistent, self._keeper, name, request, limits.timeout)
+
+
+async def _persistent(
+    keeper: Keeper,
+    tool: str,
+    request: Callable[[ManagedClient], Coroutine[Any, Any, dict[str, Any]]],
+    seconds: float | None,
+) -> dict[str, Any]:
+    """Make a call when there is a connection, and once more if that is safe.
+
+    It is where the call surely did not run, or where running twice does no harm.
+    """
+    client = keeper.client if keeper.is_connected else await keeper.ready(seconds)
+    try:
+        result = await request(client)
+    except McpError as error:
+        keeper.call_failed(client, error)
+        harmless = isinstance(error, ConnectionLost) and keeper.is_repeatable(tool)
+        if not did_not_run(error) and not harmless:
+            raise
+    else:
+        keeper.call_answered()
+        return result
+    client = await keeper.ready(seconds)
+    try:
+        return await request(client)
+    except McpError as error:
+        keeper.call_failed(client, error)
+        raise
+
+
+class _Ear(Observer):
+    """Tells the keeper what happens on the connection."""
+
+    def __init__(self, client: ManagedClient, keeper: Keeper) -> None:
+        self._client = client
+        self._keeper = keeper
+
+    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+        """A message shows that the server is there."""
+        self._keeper.call_answered()
+
+    def connected(self) -> None:
+        """Another session may have other tools."""
+        self._keeper.renewed(self._client)
+
+    def lost(self, error: McpError) -> None:
+        """A session that has expired is renewed by the next call, and is no loss."""
+        if not isinstance(error, SessionExpired):
+            self._keeper.lost(self._client, error)
+
+    def closed(self) -> None:
+        """Somebody wants no connection any more."""
+        self._keeper.closed_by_user(self._client)

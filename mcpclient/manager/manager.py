@@ -1,0 +1,507 @@
+"""Many servers as one: connected side by side, kept connected, their tools in one list."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import os
+from collections.abc import Awaitable, Collection, Generator, Iterable, Mapping
+from functools import partial
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar, Union, overload
+
+from ..client.client import Client
+from ..client.link.options import ClientOptions, check_names
+from ..client.link.targets import Target
+from ..config.config import Config
+from ..config.load import load_config
+from ..config.policy.policy import Policy
+from ..config.problem import Problem
+from ..config.server import ServerConfig
+from ..errors import McpError, ServersFailed, UsageError
+from ..framing.logs import logger_for
+from ..protocol.tool_search import search_tools
+from ..protocol.types import CallToolResult, GetPromptResult, ReadResourceResult
+from .backoff import Reconnect
+from .catalog import Catalog
+from .changes import Changes, compare_servers
+from .configured import configured_servers
+from .events import Events, EventStream, ManagerEvent
+from .memory import Memory, memory_key
+from .naming import Naming, ToolNames
+from .pins import Pins
+from .resources import ManagedPrompt, ManagedResource, find_resource_server, split_prompt_name
+from .server import Server, Shared
+from .slots import Slots
+from .status import Status
+from .tools import ManagedTool, ToolList
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..client.link.options import CallOptions
+
+__all__ = ["Manager", "Servers", "connect_all"]
+
+T = TypeVar("T")
+
+logger = logger_for("mcpclient.manager")
+
+_CLOSE_SECONDS = 5.0
+_EVENT_SECONDS = 1.0
+
+Servers = Union[
+    Mapping[str, Union[Target, ServerConfig]], Config, Iterable[Target], str, "os.PathLike[str]"
+]
+"""Servers by name, a loaded configuration, a list of targets, or the path of a file."""
+
+
+class Manager:
+    """The servers of an agent.
+
+    ``async with Manager(servers, …) as manager`` connects and closes; so do ``manager = await
+    Manager(servers, …)`` and ``await manager.close()``. `mcpclient.connect_all` is this class.
+
+    ``servers``: a mapping of names to targets (see `Client`) or `ServerConfig`; a `Config`; a list
+    of targets, named after their hosts and commands; the path of a configuration file; None: the
+    files that hold for this folder, see `load_config`.
+
+    - ``naming``: how tools are named: ``"server__tool"``, ``"mcp__server__tool"``,
+      ``"server_tool"``, ``"tool"``, or a function of both names. ``name_limit``: the longest name
+      (64, as most providers of models have it). See `ToolNames`.
+    - ``wait``: ``"all"``: until every server is connected or has failed; a number: seconds after
+      which those that are there will do, and the rest arrive as events; ``"none"``: do not wait.
+    - ``required``: names of servers, or True for all: one that is not connected then is an error.
+    - ``lazy``: servers whose tools are remembered from an earlier run are connected at the first
+      call only. ``memory``: the file that remembers (by default ``tools.json`` in the state folder
+      of this user); without ``lazy`` nothing is remembered unless this is given.
+    - ``pins``: a lock file of tool definitions, see `Pins`. ``policy``: which servers are allowed.
+    - ``reconnect``: how lost servers are brought back, see `Reconnect`; None: they are not.
+      ``auto_refresh``: list the tools again when a server says that they have changed (True).
+    - ``on_event``: takes each `ManagerEvent`, in order; plain or async.
+    - ``client_options``: the options of `Client`, for every server; one that means nothing for a
+      server, such as ``env`` for a URL, is left out there. Handlers see the server's name.
+
+    Three servers that run here and twenty that are reached by URL are connected at the same time;
+    ``MCP_SERVER_CONNECTION_BATCH_SIZE`` and ``MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE`` in the
+    environment say otherwise. Raises `UsageError` for arguments that make no sense.
+    """
+
+    def __init__(
+        self,
+        servers: Servers | None = None,
+        *,
+        naming: Naming = "server__tool",
+        name_limit: int = 64,
+        required: Collection[str] | bool = (),
+        wait: Literal["all", "none"] | float = "all",
+        lazy: bool = False,
+        memory: str | os.PathLike[str] | None = None,
+        pins: Pins | None = None,
+        policy: Policy | None = None,
+        reconnect: Reconnect | None = Reconnect(),  # noqa: B008 - it is a constant
+        auto_refresh: bool = True,
+        on_event: Callable[[ManagerEvent], Any] | None = None,
+        **client_options: Unpack[ClientOptions],
+    ) -> None:
+        check_names(client_options, ClientOptions.__annotations__)
+        if isinstance(wait, str) and wait not in ("all", "none"):
+            raise UsageError(f'wait is "all", "none" or a number of seconds, not {wait!r}')
+        if isinstance(required, str):
+            raise UsageError(f"required is a list: write required=[{required!r}]")
+        self._source = servers if isinstance(servers, (str, os.PathLike)) else None
+        self._is_loaded = servers is None or self._source is not None
+        self._policy = policy
+        config = load_config(self._source, policy=policy) if self._is_loaded else servers
+        self._config = config if isinstance(config, Config) else Config()
+        self._configs = configured_servers(config, policy)
+        self._lazy, self._wait, self._required = lazy, wait, required
+        self._events = Events(on_event)
+        self._names = ToolNames(naming, name_limit, list(self._configs))
+        self._catalog = Catalog(self._names, self._events.tell)
+        self._memory = Memory(memory) if memory is not None or self._is_lazy else None
+        self._make_shared = partial(
+            Shared,
+            options=client_options,
+            catalog=self._catalog,
+            events=self._events,
+            reconnect=reconnect,
+            reread=self._read_again,
+            pins=pins,
+            memory=self._memory,
+            auto_refresh=auto_refresh,
+        )
+        self._shared: Shared | None = None
+        self._servers: dict[str, Server] = {}
+        self._is_open = False
+        self._require_known()
+
+    @property
+    def _is_lazy(self) -> bool:
+        return self._lazy or any(config.lazy for config in self._configs.values())
+
+    def _require_known(self) -> None:
+        if not isinstance(self._required, bool):
+            for name in self._required:
+                if name not in self._configs:
+                    raise UsageError(_unknown(name, self._configs))
+
+    # Connecting and closing
+
+    async def open(self) -> Manager:
+        """Connect the servers, as far as ``wait`` says. Idempotent.
+
+        Raises `ServersFailed` when one that is required is not connected; then all are closed.
+        """
+        if self._is_open:
+            return self
+        self._is_open = True
+        self._shared = self._make_shared(slots=Slots(os.environ))
+        self._servers.update(
+            (name, Server(config, self._shared)) for name, config in self._configs.items()
+        )
+        try:
+            self._recall(self._servers.values())
+            for server in self._servers.values():
+                server.start()
+            await self._settle()
+            self._names.settle()
+            self._check_required()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    def _recall(self, servers: Iterable[Server]) -> None:
+        """Let servers take what is remembered of them: one read for all."""
+        if self._memory is None:
+            return
+        remembered = self._memory.recall()
+        for server in servers:
+            found = remembered.get(memory_key(server.config))
+            if found is not None:
+                server.remember(found, defer=self._lazy or server.config.lazy)
+
+    async def _settle(self) -> None:
+        """Wait for the attempts as long as the caller wants to."""
+        if self._wait == "none":
+            return
+        waits = [asyncio.ensure_future(each.settled()) for each in self._servers.values()]
+        limit = None if isinstance(self._wait, str) else self._wait
+        try:
+            if waits:
+                await asyncio.wait(waits, timeout=limit)
+        finally:
+            for task in waits:
+                task.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)
+
+    def _check_required(self) -> None:
+        required = self._servers if self._required is True else self._required or ()
+        good = (Status.CONNECTED, Status.DEFERRED)
+        failures = {
+            name: _as_mcp_error(self._servers[name])
+            for name in required
+            if self._servers[name].status not in good
+        }
+        if failures:
+            raise ServersFailed(failures)
+
+    async def close(self) -> None:
+        """Disconnect every server, within 5 seconds however many there are. Idempotent.
+
+        Events of closing are delivered before it returns. Calls still waiting raise `ClientClosed`.
+        """
+        if not self._is_open:
+            return
+        self._is_open = False
+        servers = list(self._servers.values())
+        closing = [asyncio.ensure_future(server.disconnect()) for server in servers]
+        try:
+            if closing:
+                _, late = await asyncio.wait(closing, timeout=_CLOSE_SECONDS)
+                for task in late:
+                    task.cancel()
+        finally:
+            for server in servers:
+                server.abort()
+            if self._memory is not None:
+                self._memory.save()
+            await self._events.close(_EVENT_SECONDS)
+
+    def __await__(self) -> Generator[Any, None, Manager]:
+        return self.open().__await__()
+
+    async def __aenter__(self) -> Manager:
+        return await self.open()
+
+    async def __aexit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    # What is there
+
+    @property
+    def servers(self) -> Mapping[str, Server]:
+        """The servers by name, in the order of the configuration; always as of now."""
+        return MappingProxyType(self._servers)
+
+    @property
+    def tools(self) -> ToolList:
+        """The tools of all servers: one list object, replaced in place when they change."""
+        return self._catalog.tools
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What is wrong in the configuration."""
+        return self._config.problems
+
+    def __getitem__(self, name: str) -> Client:
+        """Return the client of a server. Raises `UsageError` for an unknown name."""
+        return self._server(name).client
+
+    def events(self) -> EventStream:
+        """Return what happens from now on, as an async iterator that ends with the manager."""
+        return self._events.stream()
+
+    def instructions(self) -> str:
+        """Return how the connected servers want to be used, under headings, for a system prompt."""
+        return "\n\n".join(
+            f"## {server.name}\n\n{server.instructions.strip()}"
+            for server in self._servers.values()
+            if server.is_connected and server.instructions.strip()
+        )
+
+    def search_tools(self, query: str, *, limit: int = 5) -> list[ManagedTool]:
+        """Return the tools that fit a few words best, at most ``limit`` of them."""
+        return search_tools(query, self.tools, limit=limit)
+
+    # Calls
+
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        returns: None = ...,
+        **options: Unpack[CallOptions],
+    ) -> CallToolResult: ...
+
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        returns: type[T],
+        **options: Unpack[CallOptions],
+    ) -> T: ...
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        returns: Any = None,
+        **options: Unpack[CallOptions],
+    ) -> Any:
+        """Call a tool by its full name. The options are those of `Client.call_tool`.
+
+        While its server is being connected, the call waits within its ``timeout``. When the
+        connection is lost, it is repeated once where it surely did not run, or where a trusted
+        server says that this does no harm; otherwise it fails with the reason.
+
+        Raises `UsageError` for a name that no tool has, `ServerUnavailable` for a server that is
+        disabled, denied, not approved or disconnected, and what `Client.call_tool` raises.
+        """
+        server, tool = self._catalog.owner(name)
+        client = self._servers[server].client
+        if returns is None:
+            return await client.call_tool(tool, arguments, **options)
+        return await client.call_tool(tool, arguments, returns=returns, **options)
+
+    async def list_resources(self) -> list[ManagedResource]:
+        """Return the resources of all connected servers, in their order.
+
+        A server that cannot list them is left out, with a line in the log.
+        """
+        found = await self._of_all("resources", lambda client: client.list_resources())
+        return [
+            ManagedResource(each.raw, server) for server, listed in found.items() for each in listed
+        ]
+
+    async def list_prompts(self) -> list[ManagedPrompt]:
+        """Return the prompts of all connected servers, in their order; see `list_resources`."""
+        found = await self._of_all("prompts", lambda client: client.list_prompts())
+        return [
+            ManagedPrompt(each.raw, server) for server, listed in found.items() for each in listed
+        ]
+
+    async def read_resource(self, uri: str, *, server: str | None = None) -> ReadResourceResult:
+        """Read a resource of ``server``, or of the one that lists it; also ``server:uri``.
+
+        Raises `UsageError` when several servers list it, and what `Client.read_resource` raises.
+        """
+        if server is None:
+            found = await self._of_all("resources", lambda client: client.list_resources())
+            offered = {name: {each.uri for each in listed} for name, listed in found.items()}
+            server, uri = find_resource_server(uri, offered, self._servers)
+        client = await self._ready(server)
+        return await client.read_resource(uri)
+
+    async def get_prompt(
+        self, name: str, arguments: Mapping[str, str] | None = None
+    ) -> GetPromptResult:
+        """Get a prompt by ``server:prompt``. Raises what `Client.get_prompt` raises."""
+        server, prompt = split_prompt_name(name, self._servers)
+        client = await self._ready(server)
+        return await client.get_prompt(prompt, arguments)
+
+    async def _ready(self, name: str) -> Client:
+        server = self._server(name)
+        return await server.ready(server.client.idle_limit)
+
+    async def _of_all(
+        self, capability: str, ask: Callable[[Client], Awaitable[list[T]]]
+    ) -> dict[str, list[T]]:
+        """Ask every connected server that declares a capability, side by side."""
+        asked = {
+            server.name: asyncio.ensure_future(ask(server.client))
+            for server in self._servers.values()
+            if server.is_connected and capability in server.client.capabilities
+        }
+        await asyncio.gather(*asked.values(), return_exceptions=True)
+        answers: dict[str, list[T]] = {}
+        for name, task in asked.items():
+            error = task.exception()
+            if error is None:
+                answers[name] = task.result()
+            elif isinstance(error, McpError):
+                logger.warning("%s: its %s were not listed: %s", name, capability, error)
+            else:
+                raise error
+        return answers
+
+    # Other servers
+
+    async def add(self, name: str, server: Target | ServerConfig) -> Server:
+        """Add a server and connect it; one of the same name is closed first.
+
+        The same name with the same configuration is the same connection. How it went is in
+        `Server.status`. Raises `UsageError`.
+        """
+        self._require_open()
+        config = configured_servers({name: server}, self._policy)[name]
+        before = self._servers.get(name)
+        if before is not None:
+            if not compare_servers({name: before.config}, {name: config}):
+                await before.connect()
+                return before
+            await self.remove(name)
+        added = self._make(config)
+        added.start()
+        await added.settled()
+        self._names.settle()
+        return added
+
+    async def connect(self, name: str) -> Server:
+        """Connect a server, also one that is disabled, has failed, or needed a login.
+
+        How it went is in `Server.status`. Raises `UsageError` for an unknown name.
+        """
+        server = self._server(name)
+        await server.connect()
+        return server
+
+    async def disconnect(self, name: str) -> None:
+        """Close the connection of a server; its status is ``closed`` and its tools are gone."""
+        await self._server(name).disconnect()
+
+    async def remove(self, name: str) -> None:
+        """Close a server and forget about it. Its tools' names stay reserved for it."""
+        await self._server(name).disconnect()
+        self._catalog.update(self._servers[name], ())
+        del self._servers[name]
+        self._configs.pop(name, None)
+
+    async def reload(self, config: Config | None = None) -> Changes:
+        """Take another configuration, by default what the files say now.
+
+        Only what has changed is touched: other servers keep their connections. Raises `UsageError`
+        when the manager was not made from files and there is no ``config``.
+        """
+        self._require_open()
+        if config is None:
+            if not self._is_loaded:
+                raise UsageError("these servers came from no file: give reload() a Config")
+            config = await self._load()
+        after = configured_servers(config, self._policy)
+        changes = compare_servers({n: s.config for n, s in self._servers.items()}, after)
+        self._config = config
+        gone = [self.remove(name) for name in (*changes.removed, *changes.changed)]
+        await asyncio.gather(*gone)
+        made = [self._make(after[name]) for name in (*changes.added, *changes.changed)]
+        for server in made:
+            server.start()
+        self._servers = {name: self._servers[name] for name in after}
+        await asyncio.gather(*(server.settled() for server in made))
+        self._names.settle()
+        return changes
+
+    def _make(self, config: ServerConfig) -> Server:
+        assert self._shared is not None
+        self._names.add_server(config.name)
+        self._configs[config.name] = config
+        made = self._servers[config.name] = Server(config, self._shared)
+        self._recall([made])
+        return made
+
+    def lock(self, pins: Pins) -> None:
+        """Write the tools of every connected server into a lock file. Raises `OSError`."""
+        pins.write(
+            {
+                server.name: (server.config.fingerprint(), server.tools)
+                for server in self._servers.values()
+                if server.is_connected
+            }
+        )
+
+    async def _load(self, enabled: Collection[str] = ()) -> Config:
+        load = partial(load_config, self._source, policy=self._policy, enabled=enabled)
+        return await asyncio.get_running_loop().run_in_executor(None, load)
+
+    async def _read_again(self, name: str, switch_on: bool) -> ServerConfig | None:
+        if not self._is_loaded:
+            return None
+        config = await self._load([name] if switch_on else ())
+        return config.servers.get(name)
+
+    def _server(self, name: str) -> Server:
+        self._require_open()
+        if name not in self._servers:
+            raise UsageError(_unknown(name, self._servers))
+        return self._servers[name]
+
+    def _require_open(self) -> None:
+        if not self._is_open:
+            raise UsageError("the manager is not open: use it in `async with`, or await it")
+
+
+connect_all = Manager
+"""Connect to many servers: ``async with connect_all(servers) as manager``. See `Manager`."""
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
+    similar = difflib.get_close_matches(name, list(known), n=1)
+    hint = f"; did you mean {similar[0]!r}?" if similar else ""
+    return f"there is no server {name!r}{hint}"
+
+
+def _as_mcp_error(server: Server) -> McpError:
+    error = server.unavailable()
+    return error if isinstance(error, McpError) else UsageError(f"{server.name}: {error!r}")

@@ -1,0 +1,115 @@
+"""What is remembered of servers from one run to the next: the tools they had.
+
+One file of mode 0600, shared by all processes of its owner. It holds nothing that is needed: one
+that cannot be read, or holds something else, is as good as none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..config.server import ServerConfig
+from ..framing.logs import logger_for
+from ..net.files import change_file, read_file
+from ..net.folders import state_folder
+
+__all__ = ["Memory", "Remembered", "memory_key"]
+
+logger = logger_for("mcpclient.manager")
+
+_LARGEST_FILE = 64 * 1024 * 1024
+_MOST_SERVERS = 1000
+_VERSION = 1
+
+# What tells one user of a server from another.
+_IDENTITY = ("auth", "headers", "env")
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What a server offered when it was connected the last time."""
+
+    tools: Sequence[Mapping[str, Any]] = ()
+    instructions: str = ""
+
+
+def memory_key(server: ServerConfig) -> str:
+    """Return under what a server is remembered: its configuration, and who its user is.
+
+    A digest, so that neither can be read from it.
+    """
+    identity = [repr(server.options.get(name)) for name in _IDENTITY]
+    text = "\0".join([server.name, server.fingerprint(), *identity])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass
+class Memory:
+    """The file. ``path``: by default ``tools.json`` in the state folder of this user."""
+
+    path: str | os.PathLike[str] | None = None
+    _changes: dict[str, Remembered] = field(default_factory=dict)
+
+    @property
+    def file(self) -> Path:
+        """The file that remembers."""
+        if self.path is not None:
+            return Path(self.path)
+        return state_folder(os.environ) / "tools.json"
+
+    def recall(self) -> dict[str, Remembered]:
+        """Return what is remembered, by `memory_key`. Reads the file, once for all servers."""
+        try:
+            return _entries(read_file(self.file, limit=_LARGEST_FILE, private=True))
+        except OSError:
+            return {}
+
+    def note(self, key: str, remembered: Remembered) -> None:
+        """Take note of what a server offers; `save` writes it."""
+        self._changes.pop(key, None)
+        self._changes[key] = remembered
+
+    def save(self) -> None:
+        """Write what was noted. A file that cannot be written is a warning in the log."""
+        changes, self._changes = self._changes, {}
+        if not changes:
+            return
+
+        def edit(content: bytes | None) -> bytes:
+            kept = {key: each for key, each in _entries(content).items() if key not in changes}
+            entries = list({**kept, **changes}.items())[-_MOST_SERVERS:]
+            servers = {
+                key: {"tools": list(each.tools), "instructions": each.instructions}
+                for key, each in entries
+            }
+            text = json.dumps({"version": _VERSION, "servers": servers}, ensure_ascii=True)
+            return text.encode("ascii")
+
+        try:
+            change_file(self.file, edit, limit=_LARGEST_FILE, private=True)
+        except OSError as error:
+            logger.warning("the tools of servers are not remembered: %s: %s", self.file, error)
+
+
+def _entries(content: bytes | None) -> dict[str, Remembered]:
+    try:
+        stored = json.loads(content or b"{}")
+    except (ValueError, RecursionError):
+        return {}
+    servers = stored.get("servers") if isinstance(stored, dict) else None
+    if not isinstance(servers, dict) or stored.get("version") != _VERSION:
+        return {}
+    return {
+        key: Remembered(
+            [tool for tool in entry["tools"] if isinstance(tool, dict)],
+            str(entry.get("instructions") or ""),
+        )
+        for key, entry in servers.items()
+        if isinstance(entry, dict) and isinstance(entry.get("tools"), list)
+    }

@@ -1,0 +1,69 @@
+"""What a server is called when nobody has named it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..client.link.targets import Target
+from ..errors import UsageError
+
+__all__ = ["derive_name", "name_targets"]
+
+
+def derive_name(target: Target) -> str:
+    """Return a name for a server: of its configuration, its host's first label, or its command.
+
+    An address has no first label and is taken whole. Raises `UsageError` for a transport of the
+    caller's own, which says nothing of a name.
+    """
+    if isinstance(target, Mapping):
+        named = target.get("name")
+        if isinstance(named, str) and named:
+            return named
+        return derive_name(_inner_target(target))
+    if isinstance(target, str) and "://" in target:
+        return _host_name(target)
+    words: list[str] = []
+    if isinstance(target, str):
+        words = [target] if os.path.isfile(target) else shlex.split(target, posix=os.name != "nt")
+    elif isinstance(target, os.PathLike):
+        words = [os.fspath(target)]
+    elif isinstance(target, Sequence):
+        words = [os.fspath(word) for word in target]
+    name = os.path.splitext(os.path.basename(words[0].replace("\\", "/")))[0] if words else ""
+    if not name:
+        raise UsageError("this server needs a name: give a mapping of names to servers")
+    return name
+
+
+def _inner_target(target: Mapping[str, Any]) -> Target:
+    for key in ("url", "httpUrl", "serverUrl", "command"):
+        if target.get(key):
+            inner: Target = target[key]
+            return inner
+    raise UsageError("a server's configuration needs a command or a url")
+
+
+def _host_name(url: str) -> str:
+    parts = urlsplit(url)
+    host = parts.hostname or os.path.splitext(os.path.basename(parts.path))[0]
+    if not host:
+        raise UsageError("the URL of this server names no host")
+    return host if host.replace(".", "").isdigit() or ":" in host else host.split(".")[0]
+
+
+def name_targets(targets: Iterable[Target]) -> dict[str, Target]:
+    """Return targets by derived names; a name that is taken gets ``_2``, ``_3`` and so on."""
+    named: dict[str, Target] = {}
+    for target in targets:
+        name = unique = derive_name(target)
+        number = 1
+        while unique in named:
+            number += 1
+            unique = f"{name}_{number}"
+        named[unique] = target
+    return named

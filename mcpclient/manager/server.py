@@ -1,0 +1,493 @@
+"""One server of a manager: what is known of it, and how its connection is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import random
+from typing import Any, Callable
+
+from ..auth.needs_auth import NEEDS_AUTH_SECONDS
+from ..client.events.hooks import Hooks
+from ..config.server import ServerConfig
+from ..errors import (
+    CallTimeout,
+    ClientClosed,
+    ConnectionLost,
+    McpError,
+    ServerUnavailable,
+)
+from ..framing.logs import logger_for
+from ..net.wall_clock import seconds_since_epoch
+from .backoff import Reconnect
+from .catalog import Catalog
+from .changes import same_server
+from .events import Events, PinMismatch, StatusChanged
+from .failures import FailureCount, after_attempt, lacks_login
+from .filters import is_offered
+from .guard import Guard
+from .machine import Action, Event, step
+from .managed_client import ManagedClient
+from .memory import Memory, Remembered, memory_key
+from .options import options_for, runs_here
+from .pins import Pins
+from .slots import Slots
+from .status import Status
+from .tools import ToolList
+
+__all__ = ["Server", "Shared"]
+
+logger = logger_for("mcpclient.manager")
+
+_UNDER_WAY = (Status.CONNECTING, Status.RECONNECTING)
+_INITIAL = {
+    "disabled": Status.DISABLED,
+    "needs_approval": Status.NEEDS_APPROVAL,
+    "denied": Status.DENIED,
+}
+_WHAT_TO_DO = {
+    Status.DISABLED: "its configuration switches it off; connect() switches it on",
+    Status.NEEDS_APPROVAL: "nobody has agreed to it yet; approve it and reload()",
+    Status.DENIED: "a policy forbids it",
+    Status.CLOSED: "it was disconnected; connect() connects it again",
+    Status.NEEDS_AUTH: "log in, then connect()",
+    Status.NEEDS_CLIENT_REGISTRATION: "register a client, configure its client_id, then connect()",
+}
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What the servers of one manager have in common.
+
+    ``reread``: returns the present configuration of a server by name, None when it cannot be read
+    again; ``switch_on`` asks for it as if it were enabled.
+    """
+
+    options: Mapping[str, Any]
+    catalog: Catalog
+    events: Events
+    slots: Slots
+    reconnect: Reconnect | None
+    reread: Callable[[str, bool], Awaitable[ServerConfig | None]]
+    pins: Pins | None = None
+    memory: Memory | None = None
+    auto_refresh: bool = True
+
+
+class Server:
+    """One server of a manager.
+
+    - ``name``, ``config``: as configured. ``status``: a `Status`; ``error``: why, where something
+      failed, otherwise None; ``since``: since when, in seconds since the epoch; ``next_try``: when
+      it is tried again by itself, or None.
+    - ``tools``: those that are offered, a list that stays the same object; ``stale``: whether they
+      are those of an earlier connection. ``instructions``: how it wants to be used, or "".
+    - ``trusted``: whether its annotations may be believed.
+    """
+
+    def __init__(self, config: ServerConfig, shared: Shared) -> None:
+        self.config = config
+        self.status = _INITIAL.get(config.state, Status.CLOSED)
+        self.error: Exception | None = None
+        self.since = seconds_since_epoch()
+        self.next_try: float | None = None
+        self.stale = True
+        self.instructions = ""
+        self._shared = shared
+        self._client: ManagedClient | None = None
+        self._refused: dict[str, str] = {}
+        limit = shared.reconnect.terminal_errors if shared.reconnect is not None else 0
+        self._failures = FailureCount(limit)
+        self._attempts = 0
+        self._attempt: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._closing: asyncio.Task[None] | None = None
+        self._follower: asyncio.Task[None] | None = None
+        self._refreshing: asyncio.Task[None] | None = None
+        self._changed: asyncio.Future[None] | None = None
+
+    def __repr__(self) -> str:
+        return f"<mcpclient.Server {self.name} {self.status}>"
+
+    @property
+    def name(self) -> str:
+        """The name it is configured under."""
+        return self.config.name
+
+    @property
+    def trusted(self) -> bool:
+        """Whether its annotations may be believed."""
+        return self.config.trusted or bool(self.config.options.get("trusted"))
+
+    @property
+    def tools(self) -> ToolList:
+        """The tools that are offered, a list that stays the same object."""
+        return self._shared.catalog.tools_of(self.name)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether calls can be made now."""
+        return self.status is Status.CONNECTED
+
+    @property
+    def client(self) -> ManagedClient:
+        """Its client, which stays the same object as long as the configuration does.
+
+        Raises `ServerUnavailable` for a server that may not be connected, and `UsageError` for one
+        whose configuration makes no sense.
+        """
+        if self._client is None:
+            if self.config.state != "ready":
+                raise self.unavailable()
+            guard = []
+            if self._shared.pins is not None or self.config.include or self.config.exclude:
+                guard.append(Guard(self, self.config.options.get("timeout", 30.0)))
+            options = options_for(self.config, self._shared.options, guard)
+            self._client = ManagedClient(self.config.target, self, options)
+        return self._client
+
+    def unavailable(self) -> Exception:
+        """Return why no call can be made."""
+        if isinstance(self.error, McpError):
+            return self.error.again()
+        if self.error is not None:
+            return self.error
+        reason = self.config.reason or _WHAT_TO_DO.get(self.status, "it is not connected")
+        return ServerUnavailable(self.name, self.status.value, reason)
+
+    # What the user and the calls want
+
+    def remember(self, remembered: Remembered, *, defer: bool) -> None:
+        """Take what the server offered in an earlier run: offered now, or only its names kept."""
+        self.instructions = remembered.instructions
+        if self.config.state != "ready":
+            return
+        if defer:
+            self.status = Status.DEFERRED
+            self._offer(remembered.tools)
+        else:
+            names = (str(tool.get("name", "")) for tool in remembered.tools)
+            self._shared.catalog.names.assign(self.name, names)
+
+    def start(self) -> None:
+        """Begin to connect, unless something forbids or defers it."""
+        if self.status is Status.CLOSED:
+            self._feed(Event.CONNECT)
+
+    async def connect(self) -> None:
+        """Connect because somebody asks for it, and wait for the outcome, which is in ``status``.
+
+        Credentials and configuration are read again.
+        """
+        if self.status is not Status.CONNECTED:
+            await self._read_again(switch_on=self.status is Status.DISABLED)
+            if self.config.state == "ready":
+                self._feed(Event.CONNECT)
+        await self.settled()
+
+    async def settled(self) -> None:
+        """Wait until no attempt is under way."""
+        while self._attempt is not None:
+            await asyncio.wait({self._attempt})
+
+    async def ready(self, seconds: float | None) -> ManagedClient:
+        """Wait for the connection, for ``seconds`` at most (None: no limit); return the client.
+
+        Begins an attempt where the last one has failed. Raises why there will be no connection, and
+        `CallTimeout`.
+        """
+        if self.status is Status.NEEDS_AUTH:
+            if seconds_since_epoch() - self.since >= NEEDS_AUTH_SECONDS:
+                self._feed(Event.CONNECT)
+        else:
+            self._feed(Event.CALL)
+        loop = asyncio.get_running_loop()
+        deadline = None if not seconds else loop.time() + seconds
+        while self.status is not Status.CONNECTED:
+            if self.status not in _UNDER_WAY:
+                raise self.unavailable()
+            left = None if deadline is None else deadline - loop.time()
+            if left is not None and left <= 0:
+                raise CallTimeout("tools/call", seconds or 0.0) from self.error
+            await asyncio.wait({self._change()}, timeout=left)
+        return self.client
+
+    async def disconnect(self) -> None:
+        """Close the connection, and let the status be ``closed``."""
+        self._feed(Event.DISCONNECT)
+        if self._closing is not None:
+            await asyncio.wait({self._closing})
+
+    def abort(self) -> None:
+        """Drop everything without waiting."""
+        if self._client is not None:
+            self._client._connection.abort()
+        if self._closing is not None:
+            self._closing.cancel()
+
+    # What its client asks and tells
+
+    def full_name(self, tool: str) -> str:
+        """Return the name of a tool among those of all servers; its own, if it has no other."""
+        return self._shared.catalog.names.names_of(self.name).get(tool, tool)
+
+    def is_repeatable(self, tool: str) -> bool:
+        """Whether a trusted server says that a second call does no more than the first."""
+        return any(each.raw_name == tool and each.idempotent for each in self.tools)
+
+    def refusal_of(self, tool: str) -> str | None:
+        """Return why a tool is not to be called, None when it may be."""
+        if not is_offered(tool, self.config.include, self.config.exclude):
+            return "the configuration of its server leaves it out"
+        return self._refused.get(tool) or self._refused.get("")
+
+    def call_answered(self) -> None:
+        """Begin anew with counting failures."""
+        self._failures.count = 0
+
+    def call_failed(self, client: ManagedClient, error: McpError) -> None:
+        """Take note of a failed call: too many in a row, and the connection is made anew."""
+        if client is not self._client or self.status is not Status.CONNECTED:
+            return
+        if lacks_login(error):
+            self._feed(Event.UNAUTHORIZED, error)
+        elif self._failures.failed(error) and self._shared.reconnect is not None:
+            self.lost(client, error)
+
+    def lost(self, client: ManagedClient, error: McpError) -> None:
+        """Take note that the connection has ended, or is of no use any more."""
+        if client is self._client:
+            self._feed(Event.LOST, error)
+
+    def renewed(self, client: ManagedClient) -> None:
+        """List the tools of a new session."""
+        if client is self._client and self.status is Status.CONNECTED:
+            self.refresh_soon()
+
+    def closed_by_user(self, client: ManagedClient) -> None:
+        """Take note that somebody closed the client itself."""
+        if client is self._client and self.status is Status.CONNECTED:
+            self._feed(Event.DISCONNECT)
+
+    # The machine
+
+    def _feed(self, event: Event, error: Exception | None = None) -> None:
+        old = self.status
+        if event is Event.LOST and self._shared.reconnect is None:
+            event = Event.DISCONNECT
+        self.status, actions = step(old, event)
+        if not actions:
+            return
+        self.error = error
+        if self.status is not old:
+            self.since = seconds_since_epoch()
+        for action in actions:
+            _ACTIONS[action](self)
+        if self.status is not old:
+            logger.debug("%s: %s, was %s", self.name, self.status.value, old.value)
+            shown = error if isinstance(error, McpError) else None
+            self._shared.events.tell(StatusChanged(self.name, old, self.status, shown))
+        self._note_change()
+
+    def _open(self) -> None:
+        self._cancel_timer()
+        if self._attempt is None:
+            self._attempt = asyncio.get_running_loop().create_task(self._try())
+            self._attempt.add_done_callback(self._attempt_over)
+
+    def _attempt_over(self, task: asyncio.Task[None]) -> None:
+        if self._attempt is task:
+            self._attempt = None
+        if not task.cancelled() and task.exception() is not None:
+            logger.error("an attempt to connect %s failed", self.name, exc_info=task.exception())
+
+    def _pause(self) -> None:
+        assert self._shared.reconnect is not None
+        delay = self._shared.reconnect.delay(self._attempts, random())
+        self._attempts += 1
+        self.next_try = seconds_since_epoch() + delay
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(delay, self._feed_retry)
+
+    def _feed_retry(self) -> None:
+        self._feed(Event.RETRY, self.error)
+
+    def _cancel_timer(self) -> None:
+        self.next_try = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _stop(self) -> None:
+        self._cancel_timer()
+        if self._attempt is not None and self._attempt is not asyncio.current_task():
+            self._attempt.cancel()
+        self._attempt = None
+
+    def _close(self) -> None:
+        for task in (self._follower, self._refreshing):
+            if task is not None:
+                task.cancel()
+        self._follower = self._refreshing = None
+        if self._client is None:
+            return
+        if self.status is not Status.CLOSED and isinstance(self.error, McpError):
+            self._client.give_up(self.error)  # so that calls in flight learn the reason
+        before = self._closing
+        self._closing = asyncio.get_running_loop().create_task(_close(self._client, before))
+
+    def _keep_tools(self) -> None:
+        self.stale = True
+
+    def _drop_tools(self) -> None:
+        self.stale = True
+        self._shared.catalog.update(self, ())
+
+    def _rest(self) -> None:
+        self._attempts = self._failures.count = 0
+
+    # An attempt
+
+    async def _try(self) -> None:
+        try:
+            if self._closing is not None:
+                await asyncio.wait({self._closing})
+            if self.status is Status.RECONNECTING:
+                await self._read_again(switch_on=False)
+            local = runs_here(self.config.target)
+            tools = await self._shared.slots.run(self._connect, local=local)
+            if not self.client.is_connected:
+                raise ConnectionLost("the connection ended while the tools were listed")
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            self._attempt = None
+            event = after_attempt(error) if isinstance(error, McpError) else Event.FAILED
+            self._feed(event, error)
+        else:
+            self._attempt = None
+            self._feed(Event.OPENED)
+            self._adopt(tools)
+            self._follow()
+
+    async def _connect(self) -> list[Mapping[str, Any]]:
+        client = self.client
+        await client.connect()
+        tools = await self._list()
+        self._report(client, len(tools))
+        return tools
+
+    async def _list(self) -> list[Mapping[str, Any]]:
+        """Return the tools; a server that declares them has to be able to list them."""
+        client = self.client
+        if "tools" not in client.capabilities:
+            return []
+        return [tool.raw for tool in await client.list_tools(fresh=True)]
+
+    def _report(self, client: ManagedClient, tool_count: int) -> None:
+        hooks = self._shared.options.get("hooks")
+        if isinstance(hooks, Hooks):
+            hooks.connected(
+                server=self.name,
+                transport=client.transport_name,
+                server_name=client.server_info.name or None,
+                server_version=client.server_info.version or None,
+                tool_count=tool_count,
+            )
+
+    async def _read_again(self, *, switch_on: bool) -> None:
+        """Read the configuration again, and begin with another client where it has changed."""
+        config = await self._shared.reread(self.name, switch_on)
+        if config is None and switch_on:
+            config = replace(self.config, state="ready", enabled=True, reason="")
+        if config is None:
+            return
+        before, self.config = self.config, config
+        if self._client is not None and not same_server(before, config):
+            await self._client.close()
+            self._client = None
+
+    # The tools
+
+    def _adopt(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        """Take the tools of the present connection."""
+        self.stale = False
+        self.instructions = self.client.instructions or ""
+        self._offer(tools)
+        if self._shared.memory is not None:
+            remembered = Remembered(tools, self.instructions)
+            self._shared.memory.note(memory_key(self.config), remembered)
+
+    def _offer(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        include, exclude = self.config.include, self.config.exclude
+        offered = [t for t in tools if is_offered(str(t.get("name", "")), include, exclude)]
+        self._shared.catalog.update(self, offered)
+        if self._shared.pins is not None:
+            self._compare(self._shared.pins)
+
+    def _compare(self, pins: Pins) -> None:
+        mismatches = pins.compare(self.name, self.config.fingerprint(), self.tools)
+        self._refused = pins.refused(mismatches)
+        for mismatch in mismatches:
+            logger.warning("%s: %s", self.name, mismatch)
+            self._shared.events.tell(PinMismatch(self.name, mismatch))
+
+    def _follow(self) -> None:
+        """Hear of changes of the tools, where the server tells them."""
+        declared = self.client.capabilities.get("tools")
+        changes = isinstance(declared, Mapping) and declared.get("listChanged") is True
+        if self._shared.auto_refresh and changes:
+            loop = asyncio.get_running_loop()
+            self._follower = loop.create_task(self._hear_changes(self.client))
+
+    async def _hear_changes(self, client: ManagedClient) -> None:
+        try:
+            async with client.listen(tools=True) as changes:
+                async for _ in changes:
+                    self.refresh_soon()
+        except (McpError, ClientClosed) as error:
+            logger.debug("%s tells no changes: %s", self.name, error)
+
+    def refresh_soon(self) -> None:
+        """List the tools again in the background."""
+        if self._refreshing is None or self._refreshing.done():
+            self._refreshing = asyncio.get_running_loop().create_task(self._refresh())
+
+    async def _refresh(self) -> None:
+        try:
+            tools = await self._list()
+        except McpError as error:
+            self.stale = True
+            logger.warning("%s: its tools were not listed again: %s", self.name, error)
+        else:
+            self._adopt(tools)
+
+    # Waiting for changes
+
+    def _change(self) -> asyncio.Future[None]:
+        if self._changed is None:
+            self._changed = asyncio.get_running_loop().create_future()
+        return self._changed
+
+    def _note_change(self) -> None:
+        changed, self._changed = self._changed, None
+        if changed is not None and not changed.done():
+            changed.set_result(None)
+
+
+async def _close(client: ManagedClient, before: asyncio.Task[None] | None) -> None:
+    if before is not None:
+        await asyncio.wait({before})
+    await client.close()
+
+
+_ACTIONS: Mapping[Action, Callable[[Server], None]] = {
+    Action.STOP: Server._stop,
+    Action.CLOSE: Server._close,
+    Action.KEEP_TOOLS: Server._keep_tools,
+    Action.DROP_TOOLS: Server._drop_tools,
+    Action.OPEN: Server._open,
+    Action.PAUSE: Server._pause,
+    Action.REST: Server._rest,
+}
