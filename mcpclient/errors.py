@@ -378,7 +378,9 @@ _HINTS = {
 
 
 class SessionExpired(HttpError):
-    """404 for a request that carried the session id this server had issued."""
+    """The server has forgotten the session: a 404 for a request that carried the session id this
+    server had issued, or a 400 that says so.
+    """
 
 
 class NetworkError(McpError):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import ConnectionLost
 from ..net.recorder import TraceTarget
-from ..protocol.era_stateless import StatelessEra
 from ..protocol.extensions import extensions_of
 from ..protocol.types import CallToolResult, Implementation, Tool
 from .answers.roots import RootsOption
@@ -148,8 +147,12 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
 
     @property
     def is_connected(self) -> bool:
-        """Whether calls can be made now."""
-        return self._connection.is_open
+        """Whether calls can be made now, as far as is known.
+
+        False also once an HTTP server refuses the connection, or has forgotten the session and
+        gives no other; then `connect` connects anew, and a call that succeeds makes it True.
+        """
+        return self._connection.is_connected
 
     @property
     def server_info(self) -> Implementation:
@@ -192,8 +195,8 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
 
         The stateless era has no ping, so there the server is asked to describe itself.
         """
-        method = "server/discover" if self._is_stateless else "ping"
-        await self.request(method, timeout=timeout, fresh=True)
+        era = self._connection.era
+        await self.request("ping" if era is None else era.ping_method, timeout=timeout, fresh=True)
 
     async def set_roots(self, roots: RootsOption) -> None:
         """Answer with other roots from now on, and tell the server (handshake era).
@@ -202,12 +205,9 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
         that it will get none. Give ``roots=[]`` to begin without any.
         """
         self._connection.options.handlers.set_roots(roots)
-        if self.is_connected and not self._is_stateless:
+        era = self._connection.era
+        if self.is_connected and era is not None and era.allows_server_requests:
             await self.notify("notifications/roots/list_changed")
-
-    @property
-    def _is_stateless(self) -> bool:
-        return isinstance(self._connection.era, StatelessEra)
 
     def trace_to(self, target: TraceTarget) -> Callable[[], None]:
         """Write a transcript of everything sent and received from now on, as ``trace`` does.
@@ -223,7 +223,8 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
 
         In the stateless era the level travels with every later request instead.
         """
-        if self._is_stateless:
+        era = self._connection.era
+        if era is not None and era.repeats_log_level:
             self._connection.session.log_level = level
         else:
             await self.request("logging/setLevel", {"level": level})

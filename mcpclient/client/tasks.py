@@ -215,7 +215,7 @@ class Tasks(ToolCalls):
         """Return the result of a tool call, even when the server has made a task of it."""
         time = CallTime(self._connection, "tools/call", limits)
         result = await self._caller.call("tools/call", params, limits, time)
-        if result.get("resultType") != "task":
+        if not self._has_stateless_tasks or result.get("resultType") != "task":
             return result
         task = created_task(result)
         if task is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..errors import ToolError
 from ..framing.logs import logger_for
-from ..protocol.era_stateless import StatelessEra
+from ..protocol.header_parameters import HeaderParameters
 from ..protocol.types import CallToolResult, Tool
 from .around import Around, Call
 from .link.requests import ProgressHandler, with_meta
@@ -54,8 +54,9 @@ class Tools(Tasks):
         """
         tools = await self._list("tools/list", "tools", timeout, fresh, meta=meta)
         era = self._connection.era
-        if isinstance(era, StatelessEra) and self._connection.session.transport.carries_headers:
-            tools = [tool for tool in tools if _learn_headers(era, tool)]
+        mirrored = era.header_parameters if era is not None else None
+        if mirrored is not None and self._connection.session.transport.carries_headers:
+            tools = [tool for tool in tools if _learn_headers(mirrored, tool)]
         listed = [Tool(tool) for tool in tools]
         self._outputs.learn(listed)
         self._known_tools = {tool.name: tool for tool in listed}
@@ -156,9 +157,9 @@ def _typed(tool: str, result: CallToolResult, returns: type[T]) -> T:
     return typed
 
 
-def _learn_headers(era: StatelessEra, tool: Mapping[str, Any]) -> bool:
+def _learn_headers(mirrored: HeaderParameters, tool: Mapping[str, Any]) -> bool:
     try:
-        era.header_parameters.learn(tool)
+        mirrored.learn(tool)
     except ValueError as error:
         logger.warning("left out tool %r: %s", tool.get("name"), error)
         return False

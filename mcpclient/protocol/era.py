@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ..jsonrpc.messages import Message, RequestId
+from .header_parameters import HeaderParameters
 from .outgoing import Outgoing
 
 __all__ = ["ClientIdentity", "EraRules", "Params", "is_repeatable"]
@@ -63,6 +64,21 @@ class EraRules(Protocol):
     allows_server_requests: bool
     """Whether the server may send requests of its own (handshake era only)."""
 
+    ping_method: str
+    """What the server is asked to find out whether it answers."""
+
+    repeats_log_level: bool
+    """Whether the log level travels with every request, and is not the session's."""
+
+    caches_answers: bool
+    """Whether results say how long they may be used again."""
+
+    channel_headers: Mapping[str, str] | None
+    """The session's headers on the server's own channel; None where there is no such channel."""
+
+    header_parameters: HeaderParameters | None
+    """The tool arguments that are mirrored in headers; None where none are."""
+
     def request(
         self, request_id: RequestId, method: str, params: Params | None, log_level: str | None
     ) -> Outgoing:
@@ -82,4 +98,12 @@ class EraRules(Protocol):
 
     def cancellation(self, request_id: RequestId, reason: str) -> Outgoing:
         """Return the message that cancels a request."""
+
+    def input_requests(
+        self, method: str, result: Mapping[str, Any], *, takes_tasks: bool
+    ) -> Mapping[str, Any] | None:
+        """Return the requests for input that a result holds; None when the result is complete.
+
+        With ``takes_tasks``, a task that was made of the call is. Raises `ProtocolViolation`.
+        """
         ...

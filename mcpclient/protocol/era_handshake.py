@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ..jsonrpc import messages
 from ..jsonrpc.messages import Message, RequestId
 from .era import ClientIdentity, Params, is_repeatable
+from .header_parameters import HeaderParameters
 from .outgoing import Cancel, Outgoing
 
 __all__ = ["HandshakeEra"]
@@ -18,11 +22,16 @@ class HandshakeEra:
     """
 
     allows_server_requests = True
+    ping_method = "ping"
+    repeats_log_level = False
+    caches_answers = False
+    header_parameters: HeaderParameters | None = None
 
     def __init__(self, version: str, identity: ClientIdentity, *, agreed: bool = True) -> None:
         self.version = version
         self._identity = identity
         self.headers = {"MCP-Protocol-Version": version} if agreed else {}
+        self.channel_headers: Mapping[str, str] | None = self.headers
 
     def initialize_params(self) -> Params:
         """Return the params of ``initialize``, offering this era's version."""
@@ -47,6 +56,7 @@ class HandshakeEra:
             resumable=True,
             repeatable=is_repeatable(method),
             opens_session=initializes,
+            in_session=not initializes,
         )
 
     def opening_request(self, request_id: RequestId) -> Outgoing:
@@ -66,3 +76,9 @@ class HandshakeEra:
         return self.notification(
             "notifications/cancelled", {"requestId": request_id, "reason": reason}
         )
+
+    def input_requests(
+        self, method: str, result: Mapping[str, Any], *, takes_tasks: bool
+    ) -> Mapping[str, Any] | None:
+        """Return None: every result is complete, and ``resultType`` is a field like any other."""
+        return None

@@ -14,6 +14,7 @@ from ..jsonrpc.codec import encode
 from ..jsonrpc.messages import Message, RequestId
 from .era import ClientIdentity, Params, is_repeatable
 from .header_parameters import HeaderParameters, encode_header_value
+from .mrtr import input_requests_of
 from .outgoing import Cancel, Outgoing
 
 __all__ = ["StatelessEra"]
@@ -36,10 +37,14 @@ class StatelessEra:
     """How a call is worded when nothing is remembered between requests."""
 
     allows_server_requests = False
+    ping_method = "server/discover"
+    repeats_log_level = True
+    caches_answers = True
+    channel_headers: Mapping[str, str] | None = None
 
     def __init__(self, version: str, identity: ClientIdentity) -> None:
         self.version = version
-        self.header_parameters = HeaderParameters()
+        self.header_parameters: HeaderParameters | None = HeaderParameters()
         self._identity = identity
         self._meta: dict[str, Any] = {
             _PREFIX + "protocolVersion": version,
@@ -68,6 +73,7 @@ class StatelessEra:
             headers=self._mirror,
             cancel=(Cancel.NOT_ALLOWED if method == "server/discover" else Cancel.CLOSE_STREAM),
             repeatable=is_repeatable(method),
+            in_session=False,
             stays_open=method == "subscriptions/listen",
             meta=meta,
         )
@@ -89,21 +95,30 @@ class StatelessEra:
         named_by = _NAMED_BY.get(method)
         if named_by is not None and isinstance(params.get(named_by), str):
             headers["Mcp-Name"] = encode_header_value(params[named_by])
-        if method == "tools/call":
+        if method == "tools/call" and self.header_parameters is not None:
             headers.update(self.header_parameters.for_call(params))
         return headers
 
     def notification(self, method: str, params: Params | None) -> Outgoing:
         """Return a notification."""
         headers = {"MCP-Protocol-Version": self.version, "Mcp-Method": method}
-        return Outgoing(messages.notification(method, params), headers=headers)
+        return Outgoing(messages.notification(method, params), headers=headers, in_session=False)
 
     def answer(self, message: Message) -> Outgoing:
         """Return an answer to a request that the server had no right to send (an error)."""
-        return Outgoing(message, headers={"MCP-Protocol-Version": self.version})
+        headers = {"MCP-Protocol-Version": self.version}
+        return Outgoing(message, headers=headers, in_session=False)
 
     def cancellation(self, request_id: RequestId, reason: str) -> Outgoing:
         """Return ``notifications/cancelled``, for transports without a stream per request."""
         return self.notification(
             "notifications/cancelled", {"requestId": request_id, "reason": reason}
         )
+
+    def input_requests(
+        self, method: str, result: Mapping[str, Any], *, takes_tasks: bool
+    ) -> Mapping[str, Any] | None:
+        """Return the requests for input that a result holds, as its ``resultType`` says."""
+        if takes_tasks and method == "tools/call" and result.get("resultType") == "task":
+            return None
+        return input_requests_of(method, result)

@@ -35,7 +35,8 @@ class Outgoing:
     - ``resumable``: a response stream that breaks may be continued by event id.
     - ``repeatable``: sending the message twice does no harm, so when a connection turns out to be
       stale, the transport may send it again on another one.
-    - ``opens_session``: the message belongs to no session yet, and its answer may name one.
+    - ``in_session``: the message belongs to the session, where there is one.
+    - ``opens_session``: the answer may name the session to come.
     - ``stays_open``: the answer may never come; what the server sends before it is what matters.
     - ``meta``: the ``_meta`` of a request as JSON text, where many requests share it.
     """
@@ -45,6 +46,7 @@ class Outgoing:
         "_meta",
         "caller_headers",
         "cancel",
+        "in_session",
         "message",
         "opens_session",
         "repeatable",
@@ -60,6 +62,7 @@ class Outgoing:
         cancel: Cancel = Cancel.NOT_ALLOWED,
         resumable: bool = False,
         repeatable: bool = True,
+        in_session: bool = True,
         opens_session: bool = False,
         stays_open: bool = False,
         meta: bytes | None = None,
@@ -70,6 +73,7 @@ class Outgoing:
         self.cancel = cancel
         self.resumable = resumable
         self.repeatable = repeatable
+        self.in_session = in_session
         self.opens_session = opens_session
         self.stays_open = stays_open
         self._meta = meta

@@ -76,6 +76,11 @@ class Transport(abc.ABC):
         """What this transport connects to, for messages."""
         return self.name
 
+    @property
+    def unreachable(self) -> McpError | None:
+        """Why the server could not be reached the last time; None where it was, or nobody knows."""
+        return None
+
     @abc.abstractmethod
     async def open(self, receiver: Receiver) -> None:
         """Establish the connection; messages go to ``receiver`` from then on.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Awaitable, Mapping
 from typing import Any, Callable, Union
 
@@ -20,6 +21,7 @@ __all__ = [
     "HeaderSource",
     "answer_error",
     "peer_error",
+    "speaks_of_the_session",
 ]
 
 HeaderSource = Union[
@@ -35,6 +37,9 @@ MOST_ANSWERS = 50
 
 Each takes a connection, and the server decides how many there are to be, and how soon it takes one.
 """
+
+# Only so many bytes of a refusal that is no JSON-RPC error are looked at: it is a short one.
+_SHORT_BODY = 1024
 
 # Headers that belong to the protocol or to HTTP itself; those of a caller are left out.
 _RESERVED = frozenset(
@@ -52,6 +57,10 @@ _RESERVED = frozenset(
         "transfer-encoding",
     }
 )
+
+# What servers say of a session that they do not know, in a 400: "No valid session ID provided",
+# "Session not found", "Server not initialized".
+_SESSION = re.compile(r"\bsessions?\b|\bsession[_-]?id\b|\bnot initialized\b", re.IGNORECASE)
 
 # Answers a modern server gives in the name of a request whose id it could not or did not read.
 _MODERN_CODES = frozenset(
@@ -124,14 +133,18 @@ def answer_error(
     request_id: RequestId | None = None,
     *,
     in_session: bool = False,
+    has_worked: bool = False,
 ) -> McpError:
     """Return the exception for a response whose status is not a success.
 
     When the body is a JSON-RPC error that answers this very request, that is the exception, as on
     any other transport, with the HTTP error as its cause. Everything else is an `HttpError`: a
-    `SessionExpired` for a 404 ``in_session``.
+    `SessionExpired` for a 404 ``in_session``, and for a 400 that speaks of the session where that
+    ``has_worked`` before, so that it is not the request that is wrong.
     """
-    error_type = SessionExpired if head.status == 404 and in_session else HttpError
+    says_so = head.status == 400 and has_worked and speaks_of_the_session(body)
+    is_expired = in_session and (head.status == 404 or says_so)
+    error_type = SessionExpired if is_expired else HttpError
     error = error_type(head.status, head.headers, body[:ERROR_BODY_LIMIT], url.shown)
     if head.status in (401, 403) or error_type is SessionExpired:
         return error
@@ -140,6 +153,20 @@ def answer_error(
         return error
     refusal.__cause__ = error
     return refusal
+
+
+def speaks_of_the_session(body: bytes) -> bool:
+    """Whether the body of a refusal, a JSON-RPC error or plain text, is about the session.
+
+    Source: what servers answer after a restart, the reference server among them. The specification
+    has them answer 404 then, and 400 only where a request names no session.
+    """
+    message = _json_or_none(body)
+    error = message.get("error") if isinstance(message, dict) else None
+    if isinstance(error, dict):
+        text = str(error.get("message", ""))
+        return error.get("code") != ErrorCode.INVALID_PARAMS and bool(_SESSION.search(text))
+    return bool(_SESSION.search(body[:_SHORT_BODY].decode("utf-8", "replace")))
 
 
 def peer_error(message: Any, request_id: RequestId | None) -> PeerError | None:

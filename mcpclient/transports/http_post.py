@@ -8,7 +8,14 @@ from __future__ import annotations
 import asyncio
 from typing import Protocol
 
-from ..errors import ConnectionLost, McpError, MessageTooLarge, ProtocolViolation, SessionExpired
+from ..errors import (
+    ConnectFailed,
+    ConnectionLost,
+    McpError,
+    MessageTooLarge,
+    ProtocolViolation,
+    SessionExpired,
+)
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url
 from ..jsonrpc.messages import RequestId, is_answer
@@ -32,6 +39,10 @@ class PostOwner(Protocol):
     """What a post asks of the transport it belongs to."""
 
     url: Url
+    working_id: str | None
+    """The id of the last session in which the server has taken a message."""
+    unreachable: McpError | None
+    """Why the last message found no server; None when it found one."""
     max_message_size: int
     liveness: float | None
 
@@ -53,7 +64,7 @@ class PostOwner(Protocol):
         ...
 
     def expire(self, session_id: str | None, error: SessionExpired, *, by_call: bool) -> None:
-        """Take note of a 404: the server has forgotten a session."""
+        """Take note that the server has forgotten a session."""
 
     def settle(self, question: RequestId, session_id: str | None) -> None:
         """Take note that the server has taken our answer to a request of its own."""
@@ -102,11 +113,13 @@ class Post:
     def head_received(self, head: ResponseHead) -> None:
         """Take the status and the headers."""
         self._head = head
+        self._owner.unreachable = None
         question = self._outgoing.answers
         if question is None:
             self._take()
         if not self._succeeded:
             return
+        self._owner.working_id = self.session_id
         if question is not None:
             self._owner.settle(question, self.session_id)
         if self._outgoing.opens_session:
@@ -210,7 +223,12 @@ class Post:
         url = self._exchange.url if self._exchange is not None else self._owner.url
         body = bytes(self._body)
         in_session = self.session_id is not None
-        return answer_error(self._head, body, url, self.request_id, in_session=in_session)
+        has_worked = self.session_id == self._owner.working_id or self._owner.has_ended(
+            self.session_id
+        )
+        return answer_error(
+            self._head, body, url, self.request_id, in_session=in_session, has_worked=has_worked
+        )
 
     def no_response(self, cause: McpError | None = None) -> ConnectionLost:
         """Return the error for an answer that will never come."""
@@ -257,6 +275,8 @@ class Post:
         """Report that this message failed."""
         self._end()
         owner = self._owner
+        if isinstance(error, ConnectFailed):
+            owner.unreachable = error
         owner.receiver.request_failed(self.request_id, error)
         if isinstance(error, SessionExpired):
             owner.expire(self.session_id, error, by_call=self.request_id is not None)

@@ -84,6 +84,11 @@ class RecordingTransport(Transport):
         """What the recorded transport connects to."""
         return self._inner.description
 
+    @property
+    def unreachable(self) -> McpError | None:
+        """Why the recorded transport did not reach the server the last time."""
+        return self._inner.unreachable
+
     async def open(self, receiver: Receiver) -> None:
         """Open the recorded transport."""
         self._receiver = receiver

@@ -35,12 +35,19 @@ class ServerStream:
     """Follows one `EventStream` over any number of GETs.
 
     ``liveness``: seconds without a byte after which a connection counts as dead (None: never).
+    ``reached``: told of every GET that is answered (None) or fails (why).
     """
 
     def __init__(
-        self, stream: EventStream, url: Url, open_stream: OpenStream, liveness: float | None
+        self,
+        stream: EventStream,
+        url: Url,
+        open_stream: OpenStream,
+        liveness: float | None,
+        reached: Callable[[McpError | None], None] = lambda error: None,
     ) -> None:
         self._stream = stream
+        self._reached = reached
         self._url = url
         self._open_stream = open_stream
         self._liveness = liveness
@@ -80,7 +87,7 @@ class ServerStream:
     async def _read_once(self, accepted: asyncio.Future[bool] | None) -> McpError | None:
         self._stream.reconnected()
         self._unanswered += 1
-        sink = _StreamSink(self._stream, self._url, accepted)
+        sink = _StreamSink(self._stream, self._url, accepted, self._reached)
         try:
             exchange = await self._open_stream(self._stream.last_event_id, sink)
         except McpError as error:
@@ -110,8 +117,13 @@ class _StreamSink:
     """One GET's response."""
 
     def __init__(
-        self, stream: EventStream, url: Url, accepted: asyncio.Future[bool] | None
+        self,
+        stream: EventStream,
+        url: Url,
+        accepted: asyncio.Future[bool] | None,
+        reached: Callable[[McpError | None], None],
     ) -> None:
+        self._reached = reached
         self.ended: asyncio.Future[McpError | None] = asyncio.get_running_loop().create_future()
         self.bytes_heard = 0
         self._stream = stream
@@ -123,6 +135,7 @@ class _StreamSink:
 
     def head_received(self, head: ResponseHead) -> None:
         self.is_answered = True
+        self._reached(None)
         offered = head.status == 200 and is_event_stream(head.headers.get("content-type", ""))
         if not offered:
             self._refusal = head
@@ -144,6 +157,8 @@ class _StreamSink:
         self._end(None if refusal is None else answer_error(refusal, bytes(self._body), self._url))
 
     def response_failed(self, error: McpError) -> None:
+        if not self.is_answered:
+            self._reached(error)
         self._end(error)
 
     def _end(self, error: McpError | None) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any
 
-from ..errors import HttpError, McpError, SessionExpired
+from ..errors import ConnectFailed, HttpError, McpError, SessionExpired
 from ..framing.content_coding import ACCEPT_ENCODING
 from ..framing.http1 import ResponseHead
 from ..framing.logs import logger_for
@@ -27,7 +27,7 @@ from ..protocol.outgoing import Outgoing
 from .authorized import Credentials, Sending, authorizer_in, start_request
 from .base import Abandoned, Receiver, Transport
 from .event_stream import EventStream
-from .http_messages import MOST_ANSWERS, CallerHeaders, HeaderSource
+from .http_messages import MOST_ANSWERS, CallerHeaders, HeaderSource, speaks_of_the_session
 from .http_post import Post
 from .server_stream import ServerStream
 
@@ -58,6 +58,7 @@ class StreamableHttpTransport(Transport):
 
     name = "http"
     carries_headers = True
+    unreachable: McpError | None = None
 
     def __init__(
         self,
@@ -78,6 +79,7 @@ class StreamableHttpTransport(Transport):
         self.liveness = liveness
         self._http = http_client(dialer or Dialer())
         self.records_itself = isinstance(self._http, RecordedHttpClient)
+        self.working_id: str | None = None
         self._session_id: str | None = None
         self._expired_id: str | None = None
         self._expiry: SessionExpired | None = None
@@ -135,7 +137,7 @@ class StreamableHttpTransport(Transport):
 
     def _post(self, outgoing: Outgoing, body: bytes, caller: list[tuple[str, str]]) -> Post:
         headers = [*_POST_HEADERS, *caller, *outgoing.headers.items()]
-        session_id = None if outgoing.opens_session else self._session_id
+        session_id = self._session_id if outgoing.in_session else None
         if session_id is not None:
             headers.append(("Mcp-Session-Id", session_id))
         request = HttpRequest("POST", self.url, headers, body, repeatable=outgoing.repeatable)
@@ -171,7 +173,7 @@ class StreamableHttpTransport(Transport):
             # Nobody is to log in for a channel that the server may not even offer.
             return await self.open_stream(last_event_id, sink, passive=not self._offers_channel)
 
-        follower = ServerStream(stream, self.url, open_channel, self.liveness)
+        follower = ServerStream(stream, self.url, open_channel, self.liveness, self._reached)
         error = await follower.follow(accepted)
         if error is not None and self._offers_channel:
             self._lose_channel(error)
@@ -182,8 +184,7 @@ class StreamableHttpTransport(Transport):
         self._offers_channel = self._offers_channel or accepted.result()
 
     def _lose_channel(self, error: McpError) -> None:
-        in_session = self._session_id is not None
-        if isinstance(error, HttpError) and error.status == 404 and in_session:
+        if isinstance(error, HttpError) and self._is_expiry(error):
             # It is not that there is no such channel, for there was one.
             error = SessionExpired(error.status, error.headers, error.body, error.url)
         self.receiver.request_failed(None, error)
@@ -191,6 +192,13 @@ class StreamableHttpTransport(Transport):
             self.expire(self._session_id, error, by_call=False)
         else:
             self.receiver.channel_lost(error)
+
+    def _reached(self, error: McpError | None) -> None:
+        self.unreachable = error if isinstance(error, ConnectFailed) else None
+
+    def _is_expiry(self, error: HttpError) -> bool:
+        says_so = error.status == 400 and speaks_of_the_session(error.body)
+        return self._session_id is not None and (error.status == 404 or says_so)
 
     async def open_stream(
         self, last_event_id: str, sink: ResponseSink, *, passive: bool = False
@@ -250,9 +258,9 @@ class StreamableHttpTransport(Transport):
                 post.settle(question)
 
     def expire(self, session_id: str | None, error: SessionExpired, *, by_call: bool) -> None:
-        """Take note of a 404: the server has forgotten a session. End what waits for it in vain.
+        """Take note that the server has forgotten a session. End what waits for it in vain.
 
-        ``by_call``: the 404 was for a call, whose caller begins another session.
+        ``by_call``: it said so to a call, whose caller begins another session.
 
         A call whose response stream is open is left alone: the server may end the streams of a
         session with it but need not, and where several servers share the work, the one that has

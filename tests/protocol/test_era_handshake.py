@@ -27,7 +27,7 @@ def test_initialize() -> None:
     }
     assert dict(outgoing.headers) == {}
     assert outgoing.cancel is Cancel.NOT_ALLOWED
-    assert outgoing.opens_session
+    assert outgoing.opens_session and not outgoing.in_session
     assert outgoing.repeatable
 
 
@@ -48,7 +48,7 @@ def test_a_call() -> None:
     assert outgoing.cancel is Cancel.NOTIFY
     assert outgoing.resumable
     assert not outgoing.repeatable
-    assert not outgoing.opens_session
+    assert not outgoing.opens_session and outgoing.in_session
     assert era.allows_server_requests
     assert "params" not in era.request(3, "ping", None, None).message
 
@@ -70,3 +70,12 @@ def test_cancellation() -> None:
         "notifications/cancelled", {"requestId": 7, "reason": "timed out"}
     )
     assert outgoing.request_id is None
+
+
+def test_the_type_of_a_result_is_a_field_like_any_other() -> None:
+    """F-LIFE-2: it is read in the stateless era only."""
+    era = HandshakeEra("2025-06-18", IDENTITY)
+    for kind in ("input_required", "task", "complete", "vendor", None):
+        result = {"resultType": kind, "inputRequests": {"q": {"method": "roots/list"}}}
+        for takes_tasks in (False, True):
+            assert era.input_requests("tools/call", result, takes_tasks=takes_tasks) is None

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mcpclient.errors import ProtocolViolation
 from mcpclient.jsonrpc import messages
 from mcpclient.protocol.era import ClientIdentity, EraRules
 from mcpclient.protocol.era_stateless import StatelessEra
@@ -99,6 +100,7 @@ def test_parameters_in_headers() -> None:
     """F-HTTP-9: annotated arguments of a tool that was listed, of tool calls only."""
     rules = era()
     schema = {"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
+    assert rules.header_parameters is not None
     rules.header_parameters.learn({"name": "sql", "inputSchema": schema})
     params = {"name": "sql", "arguments": {"region": "us-west1"}}
     assert rules.request(1, "tools/call", params, None).headers["Mcp-Param-Region"] == "us-west1"
@@ -138,3 +140,26 @@ def test_what_is_no_request() -> None:
     refusal = messages.error_response(1, -32601, "no")
     assert era().answer(refusal).message is refusal
     assert dict(era().answer(refusal).headers) == {"MCP-Protocol-Version": "2026-07-28"}
+
+
+def test_the_type_of_a_result_is_read() -> None:
+    """F-LIFE-2, F-API-14: a request for input, a task where tasks are taken, or an error."""
+    asked = {"q": {"method": "roots/list"}}
+    result = {"resultType": "input_required", "inputRequests": asked}
+    assert era().input_requests("tools/call", result, takes_tasks=False) == asked
+    task = {"resultType": "task", "taskId": "1"}
+    assert era().input_requests("tools/call", task, takes_tasks=True) is None
+    for method, takes_tasks in (("tools/call", False), ("prompts/get", True)):
+        with pytest.raises(ProtocolViolation, match="unknown resultType 'task'"):
+            era().input_requests(method, task, takes_tasks=takes_tasks)
+
+
+def test_nothing_belongs_to_a_session() -> None:
+    """F-LIFE-2: not even where initialize was answered with a session id before."""
+    rules = era()
+    for outgoing in (
+        rules.request(1, "ping", None, None),
+        rules.notification("notifications/cancelled", None),
+        rules.answer({"id": 1}),
+    ):
+        assert not outgoing.in_session

@@ -15,9 +15,9 @@ class StreamableEndpoint:
     """One MCP endpoint. ``json``: answer with JSON, else with event streams. What the server says
     besides a JSON answer goes to the stream that a client has opened with GET.
 
-    ``session``: the session id to give out; a request that has another is answered with 404, as it
-    is by a server that has restarted. ``listens``: whether GET opens a stream, to which `send`
-    then writes.
+    ``session``: the session id to give out; a request that has another is answered with ``refusal``
+    (404), as it is by a server that has restarted. ``listens``: whether GET opens a stream, to
+    which `send` then writes.
     """
 
     def __init__(
@@ -30,6 +30,7 @@ class StreamableEndpoint:
     ) -> None:
         self.server = server
         self.session = session
+        self.refusal: tuple[int, bytes] = (404, b"")
         self.channel: Answer | None = None
         self._json = json
         self._listens = listens
@@ -42,7 +43,8 @@ class StreamableEndpoint:
     async def post(self, request: Request, answer: Answer) -> None:
         message = request.message
         if self._is_stranger(request, message):
-            answer.full(404)
+            status, body = self.refusal
+            answer.full(status, {"Content-Type": "application/json"}, body)
         elif "id" not in message or "method" not in message:
             self.server.receive(message, lambda _: None)
             answer.full(202)
@@ -54,6 +56,8 @@ class StreamableEndpoint:
     def _is_stranger(self, request: Request, message: Json) -> bool:
         if self.session is None or message.get("method") == "initialize":
             return False
+        if self.server.era != "handshake" and "mcp-method" in request.headers:
+            return False  # of the stateless era, which has no sessions
         return request.headers.get("mcp-session-id") != self.session
 
     def _headers(self, message: Json) -> dict[str, str]:
@@ -90,6 +94,9 @@ class StreamableEndpoint:
     async def get(self, request: Request, answer: Answer) -> None:
         if not self._listens:
             answer.full(405)
+            return
+        if self.session is not None and request.headers.get("mcp-session-id") != self.session:
+            answer.full(self.refusal[0], {}, self.refusal[1])
             return
         self.channel = answer
         answer.stream()

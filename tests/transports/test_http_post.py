@@ -13,6 +13,7 @@ import pytest
 from mcpclient.errors import (
     ConnectionLost,
     HttpError,
+    McpError,
     MessageTooLarge,
     PeerError,
     ProtocolViolation,
@@ -423,6 +424,8 @@ class Owner:
     description = "http://server.example/mcp"
     max_message_size = 1_000_000
     liveness: float | None = None
+    working_id: str | None = None
+    unreachable: McpError | None = None
 
     def __init__(self) -> None:
         self.receiver = RecordingReceiver()

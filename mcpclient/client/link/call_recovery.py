@@ -26,7 +26,6 @@ from ...net.retry_after import retry_after_seconds
 from ...protocol.mrtr import (
     INPUT_METHODS,
     MAX_ROUNDS,
-    input_requests_of,
     pause_before_retry,
     retry_params,
 )
@@ -108,10 +107,9 @@ class CallRecovery:
 
     def _asked(self, method: str, result: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return the requests for input that a result consists of, None when it is complete."""
-        is_task = result.get("resultType") == "task" and method == "tools/call"
-        if is_task and self._takes_tasks:
-            return None
-        return input_requests_of(method, result)
+        era = self._connection.era
+        assert era is not None, "there is a result, so there was an agreement"
+        return era.input_requests(method, result, takes_tasks=self._takes_tasks)
 
     async def _input(
         self, method: str, asked: Mapping[str, Any], rounds: int, time: CallTime

@@ -19,7 +19,6 @@ from ...framing.logs import logger_for
 from ...jsonrpc.messages import response
 from ...net.recorder import TraceTarget
 from ...protocol.era import EraRules
-from ...protocol.era_handshake import HandshakeEra
 from ...protocol.negotiation import Agreement
 from ...protocol.versions import LATEST_HANDSHAKE, Era, era_of
 from ...transports.recording import MessageLog, recorded
@@ -62,6 +61,7 @@ class Connection:
         self._connecting: Session | None = None
         self._lock: asyncio.Lock | None = None
         self._closed = False
+        self._is_forgotten = False
         self._keep_alive_timer: asyncio.TimerHandle | None = None
 
     @property
@@ -71,6 +71,18 @@ class Connection:
         if session is None or session.ended is not None or self._closed:
             return False
         return session.loop is self.loop and not session.loop.is_closed()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is reason to believe that the server would answer a call now.
+
+        There is none where it could not be reached the last time, or has forgotten the session and
+        refused another. A call may be made all the same: it finds out whether that has changed.
+        """
+        session = self._session
+        if session is None or not self.is_open:
+            return False
+        return session.transport.unreachable is None and not self._is_forgotten
 
     @property
     def is_to_be_closed(self) -> bool:
@@ -138,7 +150,7 @@ class Connection:
         async with self._opening:
             if self._closed:  # while this waited for another attempt
                 raise ClientClosed()
-            if self.is_open:
+            if self.is_connected:
                 return
             if self._session is not None:
                 await self._leave(self._session)
@@ -181,9 +193,10 @@ class Connection:
     async def reopen_channel(self) -> None:
         """Ask for the server's own channel once more, where it was given up."""
         session = self.session
-        if session.channel_error is not None and isinstance(session.era, HandshakeEra):
+        headers = session.era.channel_headers if session.era is not None else None
+        if session.channel_error is not None and headers is not None:
             session.channel_error = None
-            await session.transport.listen(session.era.headers)
+            await session.transport.listen(headers)
 
     @property
     def _opening(self) -> asyncio.Lock:
@@ -225,6 +238,7 @@ class Connection:
 
     def _agree(self, session: Session, agreement: Agreement) -> None:
         session.era = agreement.era
+        self._is_forgotten = False
         self._session = session
         self.agreement = agreement
         self.generation += 1
@@ -268,6 +282,7 @@ class Connection:
             except McpError as error:
                 self.generation += 1
                 session.expired = error
+                self._is_forgotten = True
                 for observer in list(self.observers):
                     observer.lost(error)
                 raise

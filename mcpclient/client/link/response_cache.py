@@ -8,7 +8,6 @@ from typing import Any
 
 from ...errors import McpError, PeerError
 from ...protocol.caching import CACHEABLE, Key, ResponseCache, key_of
-from ...protocol.era_stateless import StatelessEra
 from ..events.observer import Observer
 from .connection import Connection
 from .session import RequestOptions
@@ -32,7 +31,8 @@ class ClientCache(Observer):
         self, method: str, params: Mapping[str, Any] | None, options: RequestOptions
     ) -> Visit | None:
         """Begin a request; None when its result cannot be kept."""
-        if method not in CACHEABLE or not isinstance(self._connection.era, StatelessEra):
+        era = self._connection.era
+        if method not in CACHEABLE or era is None or not era.caches_answers:
             return None
         key = key_of(method, params)
         if key is None:

@@ -276,3 +276,14 @@ def test_an_error_after_a_round_is_the_call_s() -> None:
 
     with pytest.raises(PeerError, match="wrong answer"):
         call(ScriptedServer({"tools/call": answer}), elicitation=lambda request: True)
+
+
+@pytest.mark.parametrize("tasks", [False, True])
+@pytest.mark.parametrize("kind", ["input_required", "task", "vendor/other", 5])
+def test_in_the_handshake_era_no_result_is_a_question(kind: Any, tasks: bool) -> None:
+    """F-LIFE-2: ``resultType`` is the tool's own field there, and the tool is called once."""
+    result = {**DONE, "resultType": kind, "inputRequests": {"q": FORM}, "taskId": "t"}
+    server = ScriptedServer({"tools/call": result}, version="2025-11-25")
+    answer = call(server, elicitation=lambda request: True, tasks=tasks)
+    assert answer.text == "done" and answer.raw["resultType"] == kind
+    assert len(server.sent("tools/call")) == 1
