@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Union
+from typing import TYPE_CHECKING, Union
 from urllib.parse import urlsplit
 
 from ..errors import UsageError
 from .signing import Signer
 from .url_guard import LOOPBACK_HOSTS, UrlPolicy, host_of, origin_of
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 __all__ = [
     "ApiKey",
@@ -58,6 +61,9 @@ class ServerTrust:
       "" sends none, for servers that refuse it.
     - ``allowed_hosts``: hosts where endpoints may be, besides the issuer's own.
     - ``local_development``: allow http, and hosts that are loopback, private or link-local.
+    - ``ssl_context``: for TLS with authorization servers. Without, they need certificates of an
+      authority that the system trusts, or the client's ``ca_file``: its other options for TLS, such
+      as ``verify=False``, are for the MCP server alone, and for what is at the same origin.
     - ``dpop``: True insists on tokens bound to a key (RFC 9449); by default they are used where the
       server asks for nothing else.
     """
@@ -68,6 +74,7 @@ class ServerTrust:
     resource: str | None = None
     allowed_hosts: Sequence[str] = ()
     local_development: bool = False
+    ssl_context: SSLContext | None = field(default=None, repr=False)
     dpop: bool = False
 
     @property
@@ -97,6 +104,7 @@ class ServerTrust:
             allow_loopback=self.local_development,
             allowed_hosts=frozenset(self.allowed_hosts),
             trusted_origins=frozenset(origin_of(url) for url in named if url is not None),
+            server_origin=origin_of(server_url),
         )
 
     def _named_urls(self) -> list[str | None]:

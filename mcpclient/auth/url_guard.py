@@ -47,13 +47,14 @@ class UrlPolicy:
     ``allow_insecure_http``: http as well. ``allow_loopback``: loopback, private and link-local
     hosts as well. ``allowed_hosts``: hosts where an endpoint may be, besides the issuer's.
     ``trusted_origins``: origins that the user named, in the spelling of `origin_of`; they may be
-    private.
+    private. ``server_origin``: that of the MCP server.
     """
 
     allow_insecure_http: bool = False
     allow_loopback: bool = False
     allowed_hosts: frozenset[str] = frozenset()
     trusted_origins: frozenset[str] = frozenset()
+    server_origin: str | None = None
 
 
 def assert_safe_url(url: str, issuer_url: str | None, policy: UrlPolicy) -> None:

@@ -62,7 +62,9 @@ class OAuth(options.OAuth):
       is named first, and to no other. With a secret or signer, one of the three is needed.
     - ``resource``: the resource indicator to send ("": none).
       ``allowed_hosts``: hosts where endpoints may be, besides the issuer's. ``local_development``:
-      allow http and private hosts. ``dpop``: insist on tokens that are bound to a key.
+      allow http and private hosts. ``ssl_context``: for TLS with authorization servers, to which
+      the client's ``verify=False`` and ``ssl_context=`` do not apply. ``dpop``: insist on tokens
+      that are bound to a key.
     """
 
     provider: AuthProvider | None = field(default=None, repr=False, compare=False)
@@ -172,7 +174,7 @@ async def _refusal_of(url: str, options: OAuth, network: NetworkOptions) -> Resp
         "Content-Type": "application/json",
     }
     request = Fetch("POST", url, headers, _KNOCK, options.url_policy(url), 64 * 1024)
-    response = await GuardedFetcher(network).fetch(request)
+    response = await GuardedFetcher(network, ssl_context=options.ssl_context).fetch(request)
     return response if response.status == 401 else None
 
 
@@ -222,7 +224,8 @@ def _authorizer(
     provider: AuthProvider | CredentialStore,
 ) -> OAuthAuthorizer:
     authorization = Authorization(server_url, auth, protocol_version=LATEST_HANDSHAKE)
-    return OAuthAuthorizer(authorization, provider, GuardedFetcher(network or _network()))
+    fetcher = GuardedFetcher(network or _network(), ssl_context=auth.ssl_context)
+    return OAuthAuthorizer(authorization, provider, fetcher)
 
 
 def _static(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from dataclasses import replace
+import ssl
 
 from ..auth.effects import Fetch, Response
 from ..auth.url_guard import UrlPolicy, check_address, origin_of, without_query
@@ -43,16 +43,25 @@ FETCH_TIMEOUT = 30.0
 
 
 class GuardedFetcher:
-    """Performs `Fetch`. ``options``: how the client reaches its server, and so these URLs.
+    """Performs `Fetch`. ``options``: how the client reaches its server.
 
-    Behind a proxy no address is checked: it is the proxy that resolves the name and connects.
+    They hold for URLs at the server's own origin. Of other servers the certificates are always
+    checked, by ``ssl_context`` if there is one. Behind a proxy no address is checked: it is the
+    proxy that resolves the name and connects.
     """
 
-    def __init__(self, options: NetworkOptions | None = None) -> None:
+    def __init__(
+        self,
+        options: NetworkOptions | None = None,
+        *,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
         self._options = options or NetworkOptions()
+        for_others = self._options.for_others(ssl_context)
         self._tls = TlsContexts(self._options)
+        self._tls_for_others = TlsContexts(for_others)
         self._to_server = Dialer(self._options)
-        self._to_anywhere = Dialer(replace(self._options, client_cert=None, unix_socket=None))
+        self._to_others = Dialer(for_others)
 
     async def fetch(self, request: Fetch) -> Response:
         """Send the request and return the answer, whatever its status.
@@ -74,8 +83,8 @@ class GuardedFetcher:
         url = parse_url(request.url)
         loop = asyncio.get_running_loop()
         exchange = _Exchange(url, request.max_body, loop.create_future())
-        is_own = origin_of(request.url) in request.policy.trusted_origins
-        dialer = self._to_server if is_own else self._to_anywhere
+        is_own = origin_of(request.url) == request.policy.server_origin
+        dialer = self._to_server if is_own else self._to_others
         target, hop_headers = dialer.request_target(url)
         headers = [
             ("Host", url.authority),
@@ -114,8 +123,7 @@ class GuardedFetcher:
         loop = asyncio.get_running_loop()
         context = None
         if url.secure:
-            # The client certificate is for the server, and not for whomever it names.
-            context = self._tls.for_server if is_own else self._tls.for_proxy
+            context = (self._tls if is_own else self._tls_for_others).for_server
         failure: OSError | None = None
         for address in await _checked_addresses(url, policy):
             try:
@@ -130,7 +138,12 @@ class GuardedFetcher:
             except OSError as error:
                 failure = failure or error
         assert failure is not None, "a name without addresses does not resolve"
-        raise ConnectFailed(url.shown, explain_failure(failure, url), (failure,)) from failure
+        reason = explain_failure(failure, url)
+        is_lenient = not self._options.verify or self._options.ssl_context is not None
+        if isinstance(failure, ssl.SSLCertVerificationError) and not is_own and is_lenient:
+            reason += " (the client's verify= and ssl_context= are for its server; auth has its own"
+            reason += " ssl_context=)"
+        raise ConnectFailed(url.shown, reason, (failure,)) from failure
 
 
 async def _checked_addresses(url: Url, policy: UrlPolicy) -> list[str]:

@@ -32,6 +32,7 @@ class NetworkOptions:
     - ``unix_socket``: connect to this socket instead of the URL's host and port.
     - ``proxies``: which proxy each URL is reached through.
     - ``recorder``: writes down what is sent and received, while it is on.
+    - ``trusts_system``: trust the authorities of the system besides those of ``ca_file``.
     """
 
     ca_file: Path | None = None
@@ -41,6 +42,21 @@ class NetworkOptions:
     unix_socket: Path | None = None
     proxies: ProxyRules = field(default_factory=ProxyRules, repr=False)
     recorder: Recorder | None = None
+    trusts_system: bool = False
+
+    def for_others(self, ssl_context: ssl.SSLContext | None) -> NetworkOptions:
+        """Return what of this holds for servers that the client's server names.
+
+        Who they are is always checked: ``verify=False`` and an ``ssl_context`` are for the one
+        server they were given for, as are the client certificate and the Unix socket.
+        """
+        return NetworkOptions(
+            ca_file=self.ca_file,
+            ssl_context=ssl_context,
+            proxies=self.proxies,
+            recorder=self.recorder,
+            trusts_system=True,
+        )
 
     @classmethod
     def of(

@@ -49,6 +49,8 @@ def _context(options: NetworkOptions) -> ssl.SSLContext:
     else:
         try:
             context = ssl.create_default_context(cafile=os.fspath(options.ca_file))
+            if options.trusts_system:
+                context.load_default_certs()
         except OSError as error:
             name = os.fspath(options.ca_file)
             raise UsageError(f"ca_file {name!r} holds no certificates to trust: {error}") from error

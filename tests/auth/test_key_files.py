@@ -43,6 +43,49 @@ def test_the_forms_openssl_writes(text: str | bytes) -> None:
     assert read_private_pem(text) == PRIVATE
 
 
+def flipped(der: bytes, secret: bytes = SECRET) -> list[bytes]:
+    """The DER with each octet of the private key changed, one at a time."""
+    start = der.index(secret)
+    return [
+        der[:place] + bytes([der[place] ^ 1]) + der[place + 1 :]
+        for place in range(start, start + len(secret), 5)
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(pem(der) for der in flipped(PKCS8)),
+        *(pem(der, "EC PRIVATE KEY") for der in flipped(SEC1)),
+        # Too short, too long, zero, and not below the order of the curve.
+        pem(bytes.fromhex("3024020101041f") + SECRET[:31], "EC PRIVATE KEY"),
+        pem(bytes.fromhex("30260201010421") + b"\x00" + SECRET, "EC PRIVATE KEY"),
+        pem(bytes.fromhex("30250201010420") + bytes(32), "EC PRIVATE KEY"),
+        pem(bytes.fromhex("30250201010420") + b"\xff" * 32, "EC PRIVATE KEY"),
+        pem(SEC1 + b"\x00", "EC PRIVATE KEY"),
+        pem(PKCS8 + b"\x05\x00"),
+        # A character that is no base64 would shift all that follows, or be passed over.
+        pem(PKCS8).replace("M", "*", 1),
+        pem(PKCS8).replace("M", "M=", 1),
+    ],
+)
+def test_a_damaged_key_is_no_other_key(text: str) -> None:
+    """F-AUTH-6: it would sign without an error, and be refused everywhere."""
+    with pytest.raises(UsageError):
+        read_private_pem(text)
+
+
+def test_a_compressed_public_key_is_compared_as_well() -> None:
+    """F-AUTH-6: SEC 1, section 2.3.3, as ``openssl ec -conv_form compressed`` writes it."""
+    x, y = PUBLIC
+    point = bytes.fromhex("a124032200") + bytes([2 + y % 2]) + x.to_bytes(32, "big")
+    der = bytes.fromhex("304b0201010420") + SECRET + point
+    assert len(der) == 0x4B + 2
+    assert read_private_pem(pem(der, "EC PRIVATE KEY")) == PRIVATE
+    with pytest.raises(UsageError):
+        read_private_pem(pem(flipped(der)[0], "EC PRIVATE KEY"))
+
+
 OTHER_CURVE = bytes.fromhex("301006072a8648ce3d020106052b81040022")
 RSA = bytes.fromhex("300d06092a864886f70d0101010500")
 

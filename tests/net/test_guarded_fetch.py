@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import ssl
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -299,10 +300,69 @@ def test_the_client_certificate_is_for_the_users_server_only(tmp_path: Path) -> 
     async def main() -> None:
         async with serve(tls_answer, tls=context) as port:
             url = f"https://localhost:{port}/"
-            own = UrlPolicy(trusted_origins=frozenset({f"https://localhost:{port}"}))
+            own = UrlPolicy(allow_loopback=True, server_origin=f"https://localhost:{port}")
             assert (await get(fetch(url, own), options)).body == b"ok"
-            with pytest.raises((ConnectFailed, ConnectionLost)):
-                await get(fetch(url), options)
+            named = UrlPolicy(trusted_origins=frozenset({f"https://localhost:{port}"}))
+            for policy in (LOCAL, named):
+                with pytest.raises((ConnectFailed, ConnectionLost)):
+                    await get(fetch(url, policy), options)
+
+    asyncio.run(main())
+
+
+def lenient() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+@pytest.mark.parametrize(
+    "options",
+    [NetworkOptions(verify=False), NetworkOptions(ssl_context=lenient())],
+    ids=["verify", "ssl_context"],
+)
+def test_what_is_said_of_the_server_does_not_hold_for_token_endpoints(
+    tmp_path: Path, options: NetworkOptions
+) -> None:
+    """F-AUTH-10: whoever named them; they have an ssl_context of their own."""
+    authority = Authority(tmp_path)
+
+    async def main() -> None:
+        async with serve(tls_answer, tls=authority.server_context("other.example")) as port:
+            url, origin = f"https://localhost:{port}/token", f"https://localhost:{port}"
+            server = UrlPolicy(allow_loopback=True, server_origin=origin)
+            assert (await get(fetch(url, server), options)).body == b"ok"
+            for policy in (
+                UrlPolicy(allow_loopback=True, server_origin="https://localhost:1"),
+                UrlPolicy(trusted_origins=frozenset({origin}), server_origin="https://a.example:1"),
+            ):
+                request = fetch(url, policy, method="POST", body=b"client_secret=SECRET")
+                with pytest.raises(ConnectFailed, match="auth has its own ssl_context="):
+                    await get(request, options)
+                own = GuardedFetcher(options, ssl_context=lenient())
+                assert (await own.fetch(request)).body == b"ok"
+
+    asyncio.run(main())
+
+
+def test_token_endpoints_may_have_certificates_of_the_system_or_the_clients_authority(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-AUTH-10: a private server may have a public authorization server, or a private one."""
+    private, public = Authority(tmp_path, "private"), Authority(tmp_path, "public")
+    monkeypatch.setenv("SSL_CERT_FILE", str(public.file))
+    options = NetworkOptions(ca_file=private.file)
+
+    async def main() -> None:
+        for authority in (private, public):
+            async with serve(tls_answer, tls=authority.server_context("localhost")) as port:
+                url = f"https://localhost:{port}/token"
+                assert (await get(fetch(url), options)).body == b"ok"
+                own = UrlPolicy(allow_loopback=True, server_origin=f"https://localhost:{port}")
+                if authority is public:
+                    with pytest.raises(ConnectFailed, match="certificate"):
+                        await get(fetch(url, own), options)
 
     asyncio.run(main())
 
@@ -325,7 +385,7 @@ def test_the_servers_unix_socket_is_for_its_own_urls(tmp_path: Path) -> None:
     """F-HTTP-12"""
     path = tmp_path / "socket"
     options = NetworkOptions(unix_socket=path)
-    own = UrlPolicy(allow_insecure_http=True, trusted_origins=frozenset({"http://mcp.example:80"}))
+    own = UrlPolicy(allow_insecure_http=True, server_origin="http://mcp.example:80")
 
     async def main() -> None:
         async with serve(tls_answer, path=path):
