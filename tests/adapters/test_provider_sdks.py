@@ -1,0 +1,233 @@
+"""The adapters and the providers' own SDKs against servers that answer as the APIs do.
+
+These need ``anthropic``, ``openai``, ``google-genai`` and ``botocore``, and are skipped without.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mcpclient
+from mcpclient.adapters.providers import PROVIDERS
+from mcpclient.protocol.types import CallToolResult, Tool
+from tests.adapters.loops import LOOPS
+from tests.adapters.model_apis import APIS, Api, Script
+from tests.adapters.outcomes import OUTCOMES
+from tests.adapters.shapes import SHAPES, tool
+from tests.support.http_server import HttpServer
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+DEMO = Path(__file__).parents[2] / "conformance" / "servers" / "demo_server.py"
+
+each_provider = pytest.mark.parametrize("provider", PROVIDERS)
+Clients = dict[str, Callable[[str], Any]]
+
+
+def anthropic_client(url: str) -> Any:
+    sdk = pytest.importorskip("anthropic")
+    return sdk.AsyncAnthropic(api_key="k", base_url=url, max_retries=0)
+
+
+def openai_client(url: str) -> Any:
+    sdk = pytest.importorskip("openai")
+    return sdk.AsyncOpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0)
+
+
+def google_client(url: str) -> Any:
+    sdk = pytest.importorskip("google.genai")
+    return sdk.Client(api_key="k", http_options={"base_url": url})
+
+
+def bedrock_client(url: str) -> Any:
+    session = pytest.importorskip("botocore.session").get_session()
+    session.set_credentials("a", "k")
+    config = pytest.importorskip("botocore.config").Config(retries={"max_attempts": 1})
+    return session.create_client(
+        "bedrock-runtime", region_name="us-east-1", endpoint_url=url, config=config
+    )
+
+
+CLIENTS: Clients = {
+    "anthropic": anthropic_client,
+    "openai_chat": openai_client,
+    "openai_responses": openai_client,
+    "google": google_client,
+    "bedrock": bedrock_client,
+}
+
+
+@asynccontextmanager
+async def model(provider: str, script: Script) -> AsyncIterator[tuple[Any, Api]]:
+    """The SDK's client, and the API it talks to."""
+    api: Api = APIS[provider](script)
+    async with HttpServer({"POST": api.handle}) as server:
+        llm = CLIENTS[provider](f"http://{server.url().authority}")
+        try:
+            yield llm, api
+        finally:
+            await closed(llm)
+
+
+async def closed(llm: Any) -> None:
+    if hasattr(llm, "aio"):
+        await llm.aio.aclose()
+    result = llm.close()
+    if result is not None:
+        await result
+
+
+ADD: Script = [[("add", {"a": 1, "b": 2}), ("fail", {"reason": "no"}), ("nope", {})], "It is 3."]
+
+
+@each_provider
+def test_an_agent_with_a_real_server(provider: str) -> None:
+    """F-TOOL-7: ten lines; parallel calls, a tool that fails and one that does not exist."""
+
+    async def main() -> None:
+        async with model(provider, list(ADD)) as (llm, api):  # noqa: SIM117
+            async with mcpclient.connect([sys.executable, str(DEMO)]) as client:
+                assert await LOOPS[provider](llm, client, "1 + 2?") == "It is 3."
+        (first, added), (second, failed), (third, unknown) = api.results
+        assert (first, second, third) == ("call_0", "call_1", "call_2")
+        assert "3" in added
+        assert failed.lstrip("!").removeprefix("Tool error: ") != failed
+        assert "There is no tool 'nope'." in unknown
+
+    asyncio.run(main())
+
+
+class Everything:
+    """A source with a tool of every shape, whose calls come to every outcome."""
+
+    tools_are_stale = False
+
+    async def list_tools(self) -> list[Tool]:
+        return [
+            tool(schema, f"tool {number}", description=name)
+            for number, (name, (schema, _)) in enumerate(SHAPES.items())
+        ] + [tool({}, f"outcome_{number}") for number in range(len(OUTCOMES))]
+
+    async def call_tool(
+        self, name: str, arguments: Mapping[str, Any] | None = None, **options: Any
+    ) -> CallToolResult:
+        outcome = list(OUTCOMES.values())[int(name.rpartition("_")[2])]
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    def toolbox(self, provider: str) -> Any:
+        from mcpclient.adapters.toolbox import Toolbox
+
+        return Toolbox(self, provider)
+
+    async def list_resources(self) -> list[Any]:
+        return []
+
+    async def read_resource(self, uri: str, /) -> Any:
+        raise NotImplementedError
+
+
+@each_provider
+def test_every_schema_and_every_outcome(provider: str) -> None:
+    """F-TOOL-1, F-TOOL-3: the service takes all of it, and gets what the tools said."""
+    calls: Script = [[(f"outcome_{number}", {}) for number in range(len(OUTCOMES))], "done"]
+
+    async def main() -> None:
+        async with model(provider, calls) as (llm, api):
+            assert await LOOPS[provider](llm, Everything(), "go") == "done"
+        said = dict(zip(OUTCOMES, (text for _, text in api.results)))
+        assert said["text"] == "one\ntwo"
+        assert said["nothing"] == "[no output]"
+        assert said["structured beside its text"] == '{"n": 1}'
+        assert "<image>" in "".join(text for _, text in api.results)
+        assert "disk full" in said["an error"]
+        assert said["embedded text"] == "inside"
+        assert "199,999" not in said["long"] and "100,000 characters left out" in said["long"]
+
+    asyncio.run(main())
+
+
+async def anthropic_stream(llm: Any, **request: Any) -> Any:
+    async with llm.messages.stream(model="model-1", max_tokens=9, **request) as stream:
+        return await stream.get_final_message()
+
+
+async def openai_chat_stream(llm: Any, **request: Any) -> Any:
+    async with llm.chat.completions.stream(model="model-1", **request) as stream:
+        return await stream.get_final_completion()
+
+
+async def openai_responses_stream(llm: Any, **request: Any) -> Any:
+    async with llm.responses.stream(model="model-1", **request) as stream:
+        return await stream.get_final_response()
+
+
+async def google_stream(llm: Any, **request: Any) -> Any:
+    """The SDK gives the pieces of a stream; their parts together are the answer."""
+    parts: list[Any] = []
+    stream = llm.aio.models.generate_content_stream(model="model-1", **request)
+    async for piece in await stream:
+        parts += piece.candidates[0].content.parts
+    return {"role": "model", "parts": parts}
+
+
+async def bedrock_stream(llm: Any, **request: Any) -> Any:
+    """botocore gives the events of a stream; the input of a call is put together of its texts."""
+    response = await asyncio.to_thread(llm.converse_stream, modelId="model-1", **request)
+    blocks: dict[int, dict[str, Any]] = {}
+    for event in response["stream"]:
+        if "contentBlockStart" in event:
+            start = event["contentBlockStart"]
+            blocks[start["contentBlockIndex"]] = {**start["start"]["toolUse"], "input": ""}
+        if "contentBlockDelta" in event:
+            delta = event["contentBlockDelta"]
+            blocks[delta["contentBlockIndex"]]["input"] += delta["delta"]["toolUse"]["input"]
+    return {"role": "assistant", "content": [{"toolUse": block} for block in blocks.values()]}
+
+
+STREAMS: dict[str, Callable[..., Awaitable[Any]]] = {
+    "anthropic": anthropic_stream,
+    "openai_chat": openai_chat_stream,
+    "openai_responses": openai_responses_stream,
+    "google": google_stream,
+    "bedrock": bedrock_stream,
+}
+
+
+def question(provider: str, tools: Any) -> dict[str, Any]:
+    if provider == "google":
+        contents = [{"role": "user", "parts": [{"text": "go"}]}]
+        return {"contents": contents, "config": {"tools": tools}}
+    if provider == "bedrock":
+        messages = [{"role": "user", "content": [{"text": "go"}]}]
+        return {"messages": messages, "toolConfig": {"tools": tools}}
+    key = "input" if provider == "openai_responses" else "messages"
+    return {key: [{"role": "user", "content": "go"}], "tools": tools}
+
+
+@each_provider
+def test_streamed_calls(provider: str) -> None:
+    """F-TOOL-2: what the SDK has put together out of a stream is read like any response."""
+    schema, _ = SHAPES["plain"]
+    tools = PROVIDERS[provider].tools([tool(schema, "one.two"), tool(schema, "three")])
+    arguments = {"a": "a long text that comes in many pieces: é"}
+    script: Script = [[("one_two", arguments), ("three", {"a": ""})]]
+
+    async def main() -> None:
+        async with model(provider, script) as (llm, _):
+            response = await STREAMS[provider](llm, **question(provider, tools))
+            calls = PROVIDERS[provider].calls(response, tools)
+            assert [(call.id, call.name, call.arguments) for call in calls] == [
+                ("call_0", "one.two", arguments),
+                ("call_1", "three", {"a": ""}),
+            ]
+
+    asyncio.run(main())
