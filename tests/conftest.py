@@ -62,6 +62,12 @@ NEEDS = (
 )
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Keep ids short: pytest puts them into an environment variable, which Windows limits."""
+    too_long = isinstance(val, (str, bytes)) and len(val) > 1000
+    return f"{argname} of {len(val)}" if too_long else None  # type: ignore[arg-type]
+
+
 def pytest_collection_finish() -> None:
     """Spare the garbage collector, which many a test asks for, what stays to the end anyway."""
     gc.collect()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import selectors
+import sys
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from typing import Any, Optional, TypeVar
@@ -21,8 +22,8 @@ Result = TypeVar("Result")
 PATIENCE = 1.0
 
 # Real seconds that bytes may take from one socket of this loop to another before the clock jumps.
-# Loopback normally delivers within the system call that sends.
-SETTLE = 0.005
+# Loopback normally delivers within the system call that sends; on Windows it may take a while.
+SETTLE = 0.005 if sys.platform != "win32" else 0.1
 
 # Steps that tasks get to finish in after the main coroutine has, without the clock moving.
 LAST_STEPS = 50
