@@ -90,8 +90,23 @@ _SHOWN_BODY = 500
 _SHOWN_PARAMS = 3
 
 
+def shown(value: object, longest: int | None = 100) -> str:
+    """Return a value as messages show it: cut where it is long, and however deep it is."""
+    try:
+        text = repr(value)
+    except RecursionError:
+        return f"<{type(value).__name__}, nested too deeply to be shown>"
+    return text if longest is None or len(text) <= longest else f"{text[:longest]}…"
+
+
 class McpError(Exception):
     """Root of every error this library raises on purpose."""
+
+    def __repr__(self) -> str:
+        try:
+            return super().__repr__()
+        except RecursionError:  # a field has what a server sent
+            return f"{type(self).__name__}({', '.join(shown(field) for field in self.args)})"
 
     def again(self: AnyMcpError) -> AnyMcpError:
         """Return a copy to raise again, so that every waiter gets a traceback of its own."""
@@ -177,7 +192,10 @@ class NotRecorded(UsageError):
 
 
 def _shown_json(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return shown(value)
     return text if len(text) <= _SHOWN_BODY else f"{text[:_SHOWN_BODY]}…"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+from typing import Any
 
 import pytest
 
@@ -39,6 +40,7 @@ from mcpclient.errors import (
     ToolError,
     UrlElicitationRequired,
     UsageError,
+    shown,
 )
 from mcpclient.framing.headers import Headers
 from mcpclient.protocol.types import CallToolResult
@@ -336,3 +338,16 @@ def test_a_path_with_an_at_sign_is_shown_whole() -> None:
     """F-AUTH-12: hiding userinfo hides nothing else."""
     error = SsrfError("https://h/@scope/pkg", "x")
     assert str(error) == "refused to follow https://h/@scope/pkg: x"
+
+
+def test_a_value_too_deep_to_be_shown() -> None:
+    """F-WIRE-7: what a server sent may be deeper than `repr` goes."""
+    deep: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep = {"x": deep}
+    error = PeerError(-32000, "no", deep)
+    assert repr(error) == "PeerError(-32000, 'no', <dict, nested too deeply to be shown>)"
+    assert str(error) == "the server answered with error -32000: no"
+    assert repr(CallToolResult(deep)).startswith("CallToolResult(<dict, nested")
+    assert "nested too deeply" in str(NotRecorded("r", "m", deep))
+    assert shown("x" * 200, 5) == "'xxxx…"

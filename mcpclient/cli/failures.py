@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..errors import (
     ProcessExited,
     RegistrationRequired,
     UsageError,
+    shown,
 )
 from ..jsonrpc.messages import ErrorCode
 
@@ -72,8 +74,18 @@ def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
 
 def error_as_json(error: BaseException) -> dict[str, Any]:
     """Return an error with all its fields; ``type`` and ``text`` come first."""
-    fields = {name: _plain(value) for name, value in vars(error).items() if name[0] != "_"}
+    fields = {name: _flat(value) for name, value in vars(error).items() if name[0] != "_"}
     return {"type": type(error).__name__, "text": str(error), **fields}
+
+
+def _flat(value: Any) -> Any:
+    """Return the value in a form that can be printed as JSON, however deep it is."""
+    try:
+        plain = _plain(value)
+        json.dumps(plain, indent=2)
+    except RecursionError:
+        return shown(value)
+    return plain
 
 
 def _plain(value: Any) -> Any:

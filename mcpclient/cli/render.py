@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import ProtocolViolation
 from ..framing.escaping import escape
 from ..protocol.types import (
     AudioContent,
@@ -61,8 +62,14 @@ def one_line(text: str | None) -> str:
 
 
 def pretty_json(value: Any) -> str:
-    """Return a JSON value on several lines, in ASCII: safe anywhere, and exact."""
-    return json.dumps(value, indent=2)
+    """Return a JSON value on several lines, in ASCII: safe anywhere, and exact.
+
+    Raises `ProtocolViolation` for one that is too deep to be written again.
+    """
+    try:
+        return json.dumps(value, indent=2)
+    except RecursionError:
+        raise ProtocolViolation("the server sent JSON that is nested too deeply to show") from None
 
 
 def width_of(text: str) -> int:

@@ -33,7 +33,9 @@ _FRAMING_NAMES = frozenset(("content-length", "transfer-encoding"))
 _STATUS_LINE = re.compile(r"HTTP/(1\.[0-9]) ([1-9][0-9][0-9])(?: ([^\r\n\0]*))?\r?\n")
 _EMPTY_LINE = re.compile(rb"\n\r?\n")
 # Lengths of so many digits always fit a signed 64-bit integer; no real body is longer.
-_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
+# Unlike the lines of a head, these end with CRLF and nothing else (RFC 9112, section 7.1): what one
+# hop takes for the end of a chunk, another must not take for its data.
+_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 
 
@@ -233,6 +235,8 @@ class ResponseParser:
         elif self._method == "HEAD" or status in (204, 304):
             if status == 204 and not _FRAMING_NAMES.isdisjoint(headers):
                 self._keep_alive = False  # not allowed, and a body may follow in spite of it
+            elif "content-length" in headers:
+                _content_length(headers)  # of a body that is not sent, but one length all the same
             return self._finish(data, position, _NO_TRAILERS, events)
         elif "transfer-encoding" in headers:
             _check_transfer_coding(headers)
@@ -289,7 +293,7 @@ class ResponseParser:
     def _read_chunk_end(self, data: bytes, position: int, events: list[Event]) -> int:
         line, position = self._take_line(data, position, len(b"\r\n"))
         if line:
-            if line not in (b"\r\n", b"\n"):
+            if line != b"\r\n":
                 raise ProtocolViolation("the server sent a chunk longer than the size it gave")
             self._read = ResponseParser._read_chunk_line
         return position

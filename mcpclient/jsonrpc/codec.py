@@ -15,6 +15,7 @@ from typing import Any
 
 from ..errors import UsageError
 from .messages import RequestId
+from .weight import MOST_MEMORY, takes_too_much
 
 __all__ = ["MalformedMessage", "decode", "encode", "encode_request", "find_response_id"]
 
@@ -77,14 +78,17 @@ def encode_request(request: Mapping[str, Any], meta: bytes) -> bytes:
 def decode(text: bytes | str) -> Any:
     """Return the JSON value of ``text``.
 
-    Raises `MalformedMessage` for anything else: invalid UTF-8, no JSON, nesting too deep, or an
-    integer with more digits than the interpreter converts.
+    Raises `MalformedMessage` for anything else: invalid UTF-8, no JSON, nesting too deep, an
+    integer with more digits than the interpreter converts, or text made of so many small values
+    that they would take far more memory than it does.
     """
     try:
         string = str(text, "utf-8") if isinstance(text, bytes) else text
         if string.startswith("\ufeff"):
             string = string[1:]
         string = string.strip(_WHITE_SPACE)
+        if takes_too_much(string):
+            raise ValueError(f"its values would take over {MOST_MEMORY >> 20} MiB of memory")
         value, end = _scan(string, 0)
         if end < len(string):
             raise json.JSONDecodeError("Extra data", string, end)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
@@ -17,6 +18,9 @@ from .messages import Message
 __all__ = ["Correlator", "Pending", "ProgressCallback", "Waiter"]
 
 _NEVER = math.inf
+
+# An id of ours as text, and in no other form: "02" is not 2.
+_NUMBER = re.compile(r"[1-9][0-9]{0,18}")
 
 ProgressCallback = Callable[[Mapping[str, Any]], None]
 """Takes the params of one progress notification."""
@@ -136,7 +140,7 @@ class Correlator:
         """Return the request with this id; ``"7"`` and 7.0 are understood to mean 7."""
         if type(request_id) is int:
             return self._pending.get(request_id)
-        if isinstance(request_id, str) and request_id.isdecimal() and len(request_id) < 20:
+        if isinstance(request_id, str) and _NUMBER.fullmatch(request_id):
             return self._pending.get(int(request_id))
         if isinstance(request_id, float):  # 7.0 equals 7, in JSON as here
             return self._pending.get(request_id)  # type: ignore[call-overload, no-any-return]

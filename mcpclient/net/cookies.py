@@ -10,7 +10,7 @@ from __future__ import annotations
 import calendar
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ..framing.headers import Headers
@@ -21,6 +21,8 @@ __all__ = ["CookieJar"]
 _MAX_ORIGINS = 20
 _MAX_COOKIES = 50  # of one origin; RFC 6265, section 6.1 asks for no less
 _MAX_SIZE = 4096  # of name and value together, likewise
+_MAX_PATH = 1024
+_MAX_TOTAL = 32 * 1024  # of all cookies of one origin; servers take no longer heads
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DATE = re.compile(r"\b(\d{1,2})[ -]([a-z]{3})[a-z]*[ -](\d{4}|\d\d) (\d\d?):(\d\d):(\d\d)\b", re.I)
@@ -91,6 +93,8 @@ class CookieJar:
         path = attributes.get("path", "")
         if not path.startswith("/"):
             path = url.path.rpartition("/")[0] or "/"
+        if len(path) > _MAX_PATH:
+            return
         self._keep(url, _Cookie(name, value, path, self._expiry(attributes)))
 
     def _keep(self, url: Url, cookie: _Cookie) -> None:
@@ -100,9 +104,9 @@ class CookieJar:
         cookies.pop((cookie.name, cookie.path), None)
         if _is_over(cookie, self._now()):
             return
-        if len(cookies) >= _MAX_COOKIES:
-            del cookies[next(iter(cookies))]
         cookies[cookie.name, cookie.path] = cookie
+        while len(cookies) > _MAX_COOKIES or _size_of(cookies.values()) > _MAX_TOTAL:
+            del cookies[next(iter(cookies))]
 
     def _expiry(self, attributes: dict[str, str]) -> float | None:
         """When a cookie ends; ``Max-Age`` goes before ``Expires`` (section 5.3)."""
@@ -113,6 +117,10 @@ class CookieJar:
 
     def __repr__(self) -> str:
         return f"<CookieJar of {sum(map(len, self._origins.values()))} cookies>"
+
+
+def _size_of(cookies: Iterable[_Cookie]) -> int:
+    return sum(len(cookie.name) + len(cookie.value) + len(cookie.path) for cookie in cookies)
 
 
 def _is_over(cookie: _Cookie, now: float) -> bool:

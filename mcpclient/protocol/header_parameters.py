@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ..errors import UsageError, shown
 from ..framing.headers import TOKEN
 
 __all__ = ["HeaderParameter", "HeaderParameters", "encode_header_value", "header_parameters_of"]
@@ -88,12 +89,16 @@ def _annotated(
 def _checked(path: tuple[str | None, ...], node: Mapping[str, Any]) -> HeaderParameter:
     name = node[_ANNOTATION]
     if not isinstance(name, str) or not TOKEN.fullmatch(name):
-        raise ValueError(f"{_ANNOTATION} {name!r} is not an HTTP field name")
+        raise ValueError(f"{_ANNOTATION} {shown(name)} is not an HTTP field name")
     steps = tuple(step for step in path if step is not None)
     if len(steps) != len(path) or not path:
-        raise ValueError(f"{_ANNOTATION} {name!r} is not on a property reachable from the root")
+        raise ValueError(
+            f"{_ANNOTATION} {shown(name)} is not on a property reachable from the root"
+        )
     if node.get("type") not in _MIRRORED_TYPES:
-        raise ValueError(f"{_ANNOTATION} {name!r} is on a {node.get('type')!r}, not a primitive")
+        raise ValueError(
+            f"{_ANNOTATION} {shown(name)} is on a {shown(node.get('type'))}, not a primitive"
+        )
     return HeaderParameter(name, steps)
 
 
@@ -134,13 +139,22 @@ def _value_at(arguments: object, path: tuple[str, ...]) -> object:
 
 
 def _header_text(value: object) -> str | None:
-    """Return a primitive as header text; None for null, and for what no header can repeat."""
+    """Return a primitive as header text; None for null, and for what no header can repeat.
+
+    Raises `UsageError` for an integer that JavaScript cannot represent: such values MUST NOT be
+    sent, since the header and the body would differ for some who read both.
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return value
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, int) and abs(value) <= _LARGEST_INTEGER:
+    if isinstance(value, int):
+        if abs(value) > _LARGEST_INTEGER:
+            raise UsageError(
+                f"an integer argument that is repeated in a header is at most {_LARGEST_INTEGER}; "
+                "send it as a string, if the tool takes one"
+            )
         return str(value)
     return None

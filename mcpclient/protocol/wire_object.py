@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Callable, Generic, TypeVar, cast, overload
 
+from ..errors import shown
+
 __all__ = ["Field", "WireObject", "WireObjectList"]
 
 T = TypeVar("T")
@@ -80,7 +82,7 @@ class WireObject:
     __hash__ = None  # type: ignore[assignment]  # a record is as mutable as its dict
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.raw!r})"
+        return f"{type(self).__name__}({shown(self.raw, longest=None)})"
 
     @property
     def meta(self) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from ..jsonrpc.messages import RequestId, is_answer
 from ..protocol.outgoing import Outgoing
 from .authorized import Sending
 from .base import Receiver, deliver_text
+from .draining import Draining
 from .event_stream import EventStream, is_event_stream
 from .http_messages import ERROR_BODY_LIMIT, answer_error
 from .server_stream import ServerStream
@@ -30,9 +31,6 @@ __all__ = ["Post", "PostOwner"]
 
 # A message that is not a request has no caller whose timeout would end it.
 _NOTIFICATION_TIMEOUT = 30.0
-
-# How long a response stream is still read after the answer, which should end it.
-_DRAIN_TIMEOUT = 30.0
 
 
 class PostOwner(Protocol):
@@ -45,6 +43,7 @@ class PostOwner(Protocol):
     """Why the last message found no server; None when it found one."""
     max_message_size: int
     liveness: float | None
+    draining: Draining
 
     @property
     def description(self) -> str:
@@ -128,15 +127,16 @@ class Post:
             limit = self._owner.max_message_size
             self._stream = EventStream(self._owner.receiver, limit, self.request_id)
             self._await_life()
+            if self.request_id is None and question is None:
+                self._owner.draining.add(self)
 
     def body_received(self, data: bytes) -> None:
         """Take a piece of the body, or events."""
         if self._stream is not None:
             self._stream.feed(data)
             self._await_life()
-            if self._stream.answered and self._timer is None:
-                loop = asyncio.get_running_loop()
-                self._timer = loop.call_later(_DRAIN_TIMEOUT, self.abort)
+            if self._stream.answered:
+                self._owner.draining.add(self)
             return
         if not self._body:
             self._body = data  # most come in one piece
@@ -297,6 +297,7 @@ class Post:
 
     def _end(self) -> None:
         self._owner.forget(self)
+        self._owner.draining.discard(self)
         self._take()
         if self._timer is not None:
             self._timer.cancel()

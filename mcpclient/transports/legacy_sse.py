@@ -30,10 +30,14 @@ from ..net.recorded_http import RecordedHttpClient, http_client
 from ..protocol.outgoing import Outgoing
 from .authorized import Credentials, Sending, authorizer_in, start_request
 from .base import Abandoned, Receiver, Transport, deliver_text
+from .draining import Draining
 from .event_stream import is_event_stream
 from .http_messages import ERROR_BODY_LIMIT, MOST_ANSWERS, CallerHeaders, HeaderSource, answer_error
 
 __all__ = ["LegacySseTransport"]
+
+# How many responses to messages may stay open that are mere receipts.
+_MOST_RECEIPTS = 64
 
 # Nobody waits for a notification or an answer, so no caller's timeout would end its POST.
 _NOTIFICATION_TIMEOUT = 30.0
@@ -67,6 +71,8 @@ class LegacySseTransport(Transport):
         self._sink: _Stream | None = None
         self._turns: asyncio.Semaphore | None = None
         self._posts: set[_Post] = set()
+        # Some servers keep it open for as long as they are busy with the message.
+        self._draining = Draining(most=_MOST_RECEIPTS, seconds=None)
 
     @property
     def description(self) -> str:
@@ -123,7 +129,7 @@ class LegacySseTransport(Transport):
         assert self._endpoint is not None, "the transport is not open"
         assert self._receiver is not None
         request = HttpRequest("POST", self._endpoint, headers, body, repeatable=outgoing.repeatable)
-        post = _Post(self._endpoint, self._receiver, outgoing, self._posts)
+        post = _Post(self._endpoint, self._receiver, outgoing, self._posts, self._draining)
         post.begin(start_request(self._http, request, post, self._authorizer))
         if post.taken is None:
             return
@@ -188,11 +194,18 @@ class _Stream:
             return
         for event in self._decoder.feed(data):
             if isinstance(event, OversizedEvent):
-                self._receiver.message_rejected(MessageTooLarge(event.limit), None)
+                self._skip(MessageTooLarge(event.limit))
             elif event.event == "endpoint":
                 self._take_endpoint(event.data)
             elif event.event == "message" and event.data:
                 deliver_text(event.data, self._receiver)
+
+    def _skip(self, error: MessageTooLarge) -> None:
+        """Report an event that was too large; the first would have named the endpoint."""
+        if self.endpoint.done():
+            self._receiver.message_rejected(error, None)
+        else:
+            self._fail(error)
 
     def _take_endpoint(self, reference: str) -> None:
         if self.endpoint.done():
@@ -250,13 +263,21 @@ class _Post:
     an answer to a request of the server's, with its end.
     """
 
-    def __init__(self, url: Url, receiver: Receiver, outgoing: Outgoing, posts: set[_Post]) -> None:
+    def __init__(
+        self,
+        url: Url,
+        receiver: Receiver,
+        outgoing: Outgoing,
+        posts: set[_Post],
+        draining: Draining,
+    ) -> None:
         self.exchange: Sending | None = None
         self.request_id = outgoing.request_id
         self._is_answer = outgoing.answers is not None
         self._url = url
         self._receiver = receiver
         self._posts = posts
+        self._draining = draining
         self._refusal: ResponseHead | None = None
         self._body = b""
         self._timer: asyncio.TimerHandle | None = None
@@ -277,6 +298,8 @@ class _Post:
             self._take()
         if not 200 <= head.status < 300:
             self._refusal = head
+        elif not self._is_answer:
+            self._draining.add(self)
 
     def body_received(self, data: bytes) -> None:
         if self._refusal is not None:
@@ -306,6 +329,7 @@ class _Post:
         self._take()
         if self._timer is not None:
             self._timer.cancel()
+        self._draining.discard(self)
         self._posts.discard(self)
 
     def _take(self) -> None:

@@ -26,6 +26,7 @@ from ..net.recorded_http import RecordedHttpClient, http_client
 from ..protocol.outgoing import Outgoing
 from .authorized import Credentials, Sending, authorizer_in, start_request
 from .base import Abandoned, Receiver, Transport
+from .draining import Draining
 from .event_stream import EventStream
 from .http_messages import MOST_ANSWERS, CallerHeaders, HeaderSource, speaks_of_the_session
 from .http_post import Post
@@ -85,6 +86,7 @@ class StreamableHttpTransport(Transport):
         self._expiry: SessionExpired | None = None
         self._offers_channel = False
         self._posts: dict[object, Post] = {}
+        self.draining = Draining()
         self._channel: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._session_headers: list[tuple[str, str]] = []
@@ -208,7 +210,7 @@ class StreamableHttpTransport(Transport):
         if self._session_id is not None:
             headers.append(("Mcp-Session-Id", self._session_id))
         if last_event_id:
-            headers.append(("Last-Event-ID", last_event_id))
+            headers.append(("Last-Event-ID", _as_utf_8(last_event_id)))
         request = HttpRequest("GET", self.url, headers)
         return start_request(self._http, request, sink, self._authorizer, passive=passive)
 
@@ -331,6 +333,14 @@ class StreamableHttpTransport(Transport):
 def _cancel(task: asyncio.Task[None]) -> None:
     if not task.get_loop().is_closed():  # where no task ever runs again
         task.cancel()
+
+
+def _as_utf_8(text: str) -> str:
+    """Return text so that its UTF-8 is what goes out where headers are written as Latin-1.
+
+    Source: the HTML standard, "Server-sent events": the last event id, encoded as UTF-8.
+    """
+    return text.encode().decode("latin-1")
 
 
 class _Farewell:

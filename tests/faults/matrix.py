@@ -212,7 +212,7 @@ handshake listen       late     late     ok60      late     ok        (one)   ok
     """,
     "sse": """
                        drop     reset    stall     truncate duplicate reorder noise   not-utf8 not-json  no-message huge
-handshake connect      lost!    lost!    time!     lost!    ok        (one)   ok      time!    time~!    time~!     time~!
+handshake connect      lost!    lost!    time!     lost!    ok        (one)   ok      time!    time~!    time~!     big!
 handshake open         lost!    lost!    time!     lost!    ok        (one)   ok      ok       bad!      time~!     time~!
 handshake initialized  lost!    lost!    ok        lost!    ok        (one)   ok      ok       ok~       ok~        ok~
 handshake request      lost!    lost!    time      lost!    ok        ok      ok      ok       bad       time~      time~

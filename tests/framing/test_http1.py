@@ -95,7 +95,7 @@ ANSWERS: dict[str, tuple[bytes, Outcome]] = {
         Outcome(200, b"", True),
     ),
     "bare line feeds": (
-        b"HTTP/1.1 200 OK\na: b\nTransfer-Encoding: chunked\n\n3\nabc\n0\nt: 1\n\n",
+        b"HTTP/1.1 200 OK\na: b\nTransfer-Encoding: chunked\n\n3\r\nabc\r\n0\r\nt: 1\n\n",
         Outcome(
             200,
             b"abc",
@@ -568,3 +568,31 @@ def test_encode_request_refuses(method: str, target: str, headers: list[tuple[st
     """F-WIRE-5: nothing in a request can turn it into another one."""
     with pytest.raises(UsageError):
         encode_request(method, target, headers, b"body")
+
+
+@pytest.mark.parametrize(
+    "chunked",
+    [b"3\nabc\r\n0\r\n\r\n", b"3\r\nabc\n0\r\n\r\n", b"3\r\nabc\r\n0\n\r\n", b"3;x=y\nabc\r\n"],
+)
+@pytest.mark.parametrize("pieces", [False, True])
+def test_chunks_end_with_crlf_only(chunked: bytes, pieces: bool) -> None:
+    """F-WIRE-5: a bare line feed may end a line of the head, and nothing between chunks."""
+    data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked
+    parser = ResponseParser()
+    parser.start("GET")
+    for piece in [bytes([byte]) for byte in data] if pieces else [data]:
+        parser.feed(piece)
+    assert isinstance(parser.fault, ProtocolViolation)
+
+
+@pytest.mark.parametrize(("method", "status"), [("HEAD", 200), ("GET", 304), ("GET", 200)])
+@pytest.mark.parametrize("lengths", ["5\r\nContent-Length: 6", "5, 6", "-1", "x"])
+def test_conflicting_lengths_are_a_fault_even_without_a_body(
+    method: str, status: int, lengths: str
+) -> None:
+    """F-WIRE-5: RFC 9112, section 6.3: such a message must not be relied on."""
+    parser = ResponseParser()
+    parser.start(method)
+    parser.feed(f"HTTP/1.1 {status} x\r\nContent-Length: {lengths}\r\n\r\n".encode())
+    assert isinstance(parser.fault, ProtocolViolation)
+    assert not parser.reusable

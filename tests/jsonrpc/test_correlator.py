@@ -271,3 +271,13 @@ def test_every_waiter_gets_one_outcome_at_most(steps: list[tuple[str, Any]]) -> 
     for pending, _ in requests:
         correlator.close(pending)
     assert len(correlator) == 0
+
+
+@pytest.mark.parametrize("request_id", ["02", "2 ", "+2", "2.0", "\u0662", "", "0", "2" * 30])
+def test_an_id_in_another_form_is_another_id(request_id: str) -> None:
+    """F-WIRE-1: "2" may come back for 2, and nothing else that `int` would take for it."""
+    correlator = Correlator()
+    opened(correlator)
+    pending, _ = opened(correlator)
+    assert correlator.find(request_id) is None
+    assert correlator.find("2") is correlator.find(2) is pending

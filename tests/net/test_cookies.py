@@ -235,3 +235,16 @@ def test_values_are_not_in_a_repr() -> None:
     browser = Browser()
     browser.receives("lb=secret")
     assert "secret" not in repr(browser.jar) + repr(vars(browser.jar))
+
+
+def test_the_cookies_of_one_origin_are_bounded_in_size() -> None:
+    """F-HTTP-14: fifty of 4 KB would be more than any server takes in a head."""
+    jar = CookieJar()
+    url = parse_url("http://a.example/mcp")
+    for number in range(50):
+        jar.store(url, Headers([("Set-Cookie", f"c{number}={'x' * 4000}; Path=/")]))
+    header = jar.header_for(url)
+    assert len(header) <= 32 * 1024
+    assert "c49=" in header and "c0=" not in header
+    jar.store(url, Headers([("Set-Cookie", f"far=1; Path=/{'x' * 60_000}")]))
+    assert jar.header_for(url) == header

@@ -25,6 +25,7 @@ from mcpclient.framing.uri import parse_url
 from mcpclient.jsonrpc import messages
 from mcpclient.jsonrpc.messages import RequestId
 from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports.draining import Draining
 from mcpclient.transports.event_stream import EventStream
 from mcpclient.transports.http_post import Post
 from mcpclient.transports.streamable_http import StreamableHttpTransport
@@ -429,6 +430,7 @@ class Owner:
 
     def __init__(self) -> None:
         self.receiver = RecordingReceiver()
+        self.draining = Draining()
         self.ended = False
         self.heard: list[Any] = []
 

@@ -424,3 +424,38 @@ def test_answers_take_so_many_connections_and_no_more() -> None:
         assert sorted(taken) == list(range(200))
 
     run_with({**service.routes, "POST /messages": reluctant}, work)
+
+
+def test_an_endpoint_that_is_too_long_is_known_at_once() -> None:
+    """F-HTTP-10: it was swallowed, and opening waited for its timeout."""
+
+    async def serve(request: Request, answer: Answer) -> None:
+        answer.stream()
+        answer.event(event="endpoint", message="/" + "x" * 2_000)
+        await answer.stall()
+
+    async def main() -> None:
+        async with HttpServer({"GET /mcp": serve}) as server:
+            transport = LegacySseTransport(server.url(), max_message_size=1_000)
+            with pytest.raises(MessageTooLarge):
+                await transport.open(Inbox())
+            assert asyncio.get_running_loop().time() < 1
+            await transport.close()
+
+    run(main())
+
+
+def test_receipts_that_stay_open_are_bounded() -> None:
+    """F-HTTP-3: a server that never ends its 202 costs no socket for each message."""
+
+    async def leave_open(request: Request, answer: Answer) -> None:
+        answer.stream()
+        await answer.stall()
+
+    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+        for number in range(1, 101):
+            await post(transport, call(number, "echo"))
+            await asyncio.sleep(0.01)
+        assert server.open_connections <= 66
+
+    run_with(routes(**{"POST /messages": leave_open}), work)

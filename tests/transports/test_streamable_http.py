@@ -790,3 +790,48 @@ def test_it_can_be_dropped_when_its_loop_is_gone() -> None:
     loop.close()
     transport.abort()
     transport.abort()
+
+
+@pytest.mark.parametrize("notifications", [False, True])
+def test_few_streams_are_read_on_after_their_answers(notifications: bool) -> None:
+    """F-HTTP-3: a server that leaves each of them open costs no socket for each message."""
+
+    async def leave_open(request: Request, answer: Answer) -> None:
+        answer.stream()
+        if "id" in request.message:
+            answer.event(result(request))
+        await answer.stall()
+
+    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+        for number in range(1, 31):
+            if notifications:
+                await post(transport, ERA.notification("vendor/note", {}))
+            else:
+                await post(transport, call(number, "echo"))
+                await inbox.answer_to(number)
+            await asyncio.sleep(0.1)
+            assert server.open_connections <= 5
+        await asyncio.sleep(31)
+        assert server.open_connections == 0 and not transport._posts
+
+    run_with({"POST /mcp": leave_open}, work)
+
+
+def test_an_event_id_goes_back_as_utf_8() -> None:
+    """F-HTTP-5: as the HTML standard has it, whatever the id is made of."""
+
+    async def resumed(request: Request, answer: Answer) -> None:
+        answer.stream()
+        answer.event({"jsonrpc": "2.0", "id": 1, "result": {"ok": True}})
+        answer.end()
+
+    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+        await post(transport, call(1, "echo"))
+        assert (await inbox.answer_to(1))["result"] == {"ok": True}
+        (get,) = server.requests_of("GET")
+        assert (
+            get.headers["last-event-id"].encode("latin-1").decode() == "h\u00e9-\u2713-\U0001f600"
+        )
+
+    first = broken_stream(("h\u00e9-\u2713-\U0001f600", "vendor/one"), retry=1000)
+    run_with({"POST /mcp": first, "GET /mcp": resumed}, work)

@@ -21,6 +21,9 @@ from .asking import ask
 
 __all__ = ["Elicitation", "ElicitationAnswerer", "ElicitationOption", "accept_defaults"]
 
+# How many visits a user is asked for before one call; with more, the call fails.
+_MOST_VISITS = 20
+
 # How many visits are remembered for which the server may still announce that they are over.
 _REMEMBERED_VISITS = 1000
 
@@ -117,11 +120,11 @@ class ElicitationAnswerer(Observer):
     async def visit(self, elicitations: Iterable[Mapping[str, Any]], server: str) -> bool:
         """Ask for visits that a call needs, one after the other. False: not all were agreed to.
 
-        Raises `HandlerFailed`.
+        Nobody is asked for more than twenty. Raises `HandlerFailed`.
         """
-        if "url" not in self._by_mode:
-            return False
         visits = list(elicitations)
+        if "url" not in self._by_mode or len(visits) > _MOST_VISITS:
+            return False
         for visit in visits:
             try:
                 answer = await self.answer({**visit, "mode": "url"}, server)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from ...errors import McpError, UsageError
 from ...jsonrpc import messages
 from ...jsonrpc.messages import ErrorCode, Message, RequestId
+from ...jsonrpc.weight import weight_of
 from ..events.callbacks import BackgroundTasks
 from .handlers import TAKES_ITS_TIME, Handlers, error_answer
 from .task_receiver import TaskReceiver
@@ -18,8 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["InboundRequests"]
 
-# How many requests of the server's are answered at the same time; more get no answer.
+# How many requests of the server's the handlers answer at the same time, and how much memory those
+# take in bytes; more are refused.
 _MAX_ANSWERING = 1000
+_MAX_WEIGHT = 64 * 1024 * 1024
+# How many answers may be on their way altogether; beyond that a request gets none.
+_MAX_WAITING = 20_000
+_LONGEST_ID = 1024
 
 
 class InboundRequests:
@@ -43,29 +49,42 @@ class InboundRequests:
         self._send = send
         self._on_error = on_error
         self._running: dict[RequestId, asyncio.Task[Any]] = {}
+        # What the handlers are busy with, and how much memory that takes.
+        self._handled: dict[RequestId, int] = {}
 
     def take(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> str | None:
-        """Begin to answer a request. Return the reason when it gets no answer, None otherwise."""
+        """Begin to answer a request. Return the reason when it gets none, or only an error."""
         if request_id in self._running:  # a user is asked once
             return f"with the id {request_id!r:.100} again"
-        if not self._has_room:
+        if not self._has_room_for(request_id):
             return "while it waited for too many answers"
+        if method == "ping":
+            self._start(request_id, self._deliver(messages.response(request_id, {})))
+            return None
+        weight = weight_of(params, _MAX_WEIGHT)
+        is_too_much = sum(self._handled.values()) + weight > _MAX_WEIGHT
+        if len(self._handled) >= _MAX_ANSWERING or is_too_much:
+            reason = "too many requests wait for an answer"
+            self.refuse(request_id, ErrorCode.INTERNAL_ERROR, reason)
+            return "while it waited for too many answers"
+        self._handled[request_id] = weight
         self._start(request_id, self._answer(request_id, method, params))
         return None
 
     def refuse(self, request_id: RequestId, code: ErrorCode, reason: str) -> None:
-        """Answer what is not a valid request with an error, if there is room for an answer."""
-        if self._has_room and request_id not in self._running:
+        """Answer what cannot be answered otherwise with an error, if there is room for that."""
+        if request_id not in self._running and self._has_room_for(request_id):
             answer = messages.error_response(request_id, code, reason)
             self._start(request_id, self._deliver(answer))
 
-    @property
-    def _has_room(self) -> bool:
-        return len(self._running) < _MAX_ANSWERING
+    def _has_room_for(self, request_id: RequestId) -> bool:
+        is_short = isinstance(request_id, int) or len(request_id) <= _LONGEST_ID
+        return len(self._running) < (_MAX_WAITING if is_short else _MAX_ANSWERING // 10)
 
     def cancel(self, request_id: object) -> None:
         """Stop answering a request that the server has withdrawn."""
         if isinstance(request_id, (int, str)) and request_id in self._running:
+            self._handled.pop(request_id, None)
             self._running.pop(request_id).cancel()
 
     def withdraw(self) -> None:
@@ -75,6 +94,7 @@ class InboundRequests:
         that to another question.
         """
         running, self._running = self._running, {}
+        self._handled.clear()
         for task in running.values():
             # A handler's own call may have found it out.
             if task is not asyncio.current_task(task.get_loop()):
@@ -87,6 +107,7 @@ class InboundRequests:
     def _ended(self, request_id: RequestId, task: asyncio.Task[Any]) -> None:
         if self._running.get(request_id) is task:  # and not a later request of the same id
             del self._running[request_id]
+            self._handled.pop(request_id, None)
 
     async def _answer(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
         takes_its_time = method in TAKES_ITS_TIME

@@ -10,12 +10,15 @@ from collections.abc import Coroutine
 from typing import Any, Callable
 
 from ...framing.logs import logger_for
+from ...jsonrpc.weight import weight_of
 
 __all__ = ["BackgroundTasks", "OrderedCallback"]
 
 logger = logger_for("mcpclient.client")
 
+# How many calls wait, and how much memory their arguments take together, in bytes.
 _MOST_WAITING = 10_000
+_MOST_WEIGHT = 32 * 1024 * 1024
 
 
 class BackgroundTasks:
@@ -58,14 +61,16 @@ class OrderedCallback:
     """One callback, called in order and one call at a time. An exception it raises is logged.
 
     A plain function runs at once. When it returns an awaitable, that is awaited in the background,
-    and later calls wait for it. At most 10,000 calls wait. Then the oldest are dropped for new
-    ones, so that a server which talks faster than the caller listens costs no memory.
+    and later calls wait for it. At most 10,000 calls wait, with arguments of 32 MiB together. Then
+    the oldest are dropped for new ones, so that a server which talks faster than the caller listens
+    costs no memory.
     """
 
     def __init__(self, function: Callable[..., Any], tasks: BackgroundTasks) -> None:
         self._function = function
         self._tasks = tasks
-        self._waiting: deque[tuple[Any, ...]] = deque(maxlen=_MOST_WAITING)
+        self._waiting: deque[tuple[tuple[Any, ...], int]] = deque()
+        self._weight = 0
         self._overflowed = False
         self._running: asyncio.Task[Any] | None = None
 
@@ -80,10 +85,21 @@ class OrderedCallback:
             self._running.add_done_callback(lambda task: self._ended(task, outcome))
 
     def _wait(self, arguments: tuple[Any, ...]) -> None:
-        if len(self._waiting) == _MOST_WAITING and not self._overflowed:
-            self._overflowed = True
-            logger.warning("callback %r is too slow; it misses the oldest calls", self._function)
-        self._waiting.append(arguments)
+        weight = weight_of(arguments, _MOST_WEIGHT)
+        self._waiting.append((arguments, weight))
+        self._weight += weight
+        while len(self._waiting) > _MOST_WAITING or self._weight > _MOST_WEIGHT:
+            if not self._overflowed:
+                self._overflowed = True
+                logger.warning(
+                    "callback %r is too slow; it misses the oldest calls", self._function
+                )
+            self._next()
+
+    def _next(self) -> tuple[Any, ...]:
+        arguments, weight = self._waiting.popleft()
+        self._weight -= weight
+        return arguments
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         try:
@@ -100,7 +116,7 @@ class OrderedCallback:
                     await self._await(outcome)
                 if not self._waiting:
                     return
-                outcome = self._call(self._waiting.popleft())
+                outcome = self._call(self._next())
         finally:
             self._running = None
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...errors import McpError, SessionExpired
+from ...errors import McpError, SessionExpired, shown
 from ...framing.logs import logger_for
 from ...protocol.types import LogMessage
 from ..link.options import Events
@@ -62,7 +62,8 @@ class EventCallbacks:
         level = _LOG_LEVELS.get(message.level, logging.INFO)
         if server_logger.isEnabledFor(level):
             logger_name = f" {message.logger}" if message.logger else ""
-            said = f"{logger_name}: {message.data}"
+            data = message.data if isinstance(message.data, str) else shown(message.data, None)
+            said = f"{logger_name}: {data}"
             server_logger.log(level, "%s%s", self._server, said)
         if self._log is not None:
             self._log(message)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping
 from typing import Any, Callable
 
-from ...errors import ProtocolViolation
+from ...errors import ProtocolViolation, shown
+from ...jsonrpc.weight import weight_of
 
-__all__ = ["MAX_PAGES", "all_pages"]
+__all__ = ["MAX_PAGES", "MAX_WEIGHT", "all_pages"]
 
 MAX_PAGES = 1000
 """How many pages a list may have before it counts as endless."""
+
+MAX_WEIGHT = 256 * 1024 * 1024
+"""How much memory the pages of a list may take together, in bytes."""
 
 
 async def all_pages(
@@ -20,11 +24,13 @@ async def all_pages(
 
     ``fetch`` takes the params of one request and returns its result. A cursor is opaque, and the
     list ends only where there is none ("Pagination", all revisions). Items that are not objects are
-    left out. Raises `ProtocolViolation` for a cursor that comes again, and after `MAX_PAGES` pages.
+    left out. Raises `ProtocolViolation` for a cursor that comes again, after `MAX_PAGES` pages, and
+    when they take more than `MAX_WEIGHT` bytes; one page alone is limited as a message is.
     """
     items: list[dict[str, Any]] = []
     params: dict[str, Any] = {}
     seen: set[str] = set()
+    weight = 0
     for _ in range(MAX_PAGES):
         result = await fetch(params)
         page = result.get(key)
@@ -33,9 +39,13 @@ async def all_pages(
         cursor = result.get("nextCursor")
         if cursor is None:
             return items
-        shown = repr(cursor)  # by the schema a string, but anything else is sent back unchanged too
-        if shown in seen:
-            raise ProtocolViolation(f"the server gave the cursor {shown[:100]} for {key} twice")
-        seen.add(shown)
+        weight += weight_of(result, MAX_WEIGHT)
+        if weight > MAX_WEIGHT:
+            size = f"{MAX_WEIGHT >> 20} MiB of memory"
+            raise ProtocolViolation(f"the list of {key} goes on, and takes over {size} already")
+        mark = shown(cursor, None)  # by the schema a string, but anything else is sent back, too
+        if mark in seen:
+            raise ProtocolViolation(f"the server gave the cursor {shown(cursor)} for {key} twice")
+        seen.add(mark)
         params = {"cursor": cursor}
     raise ProtocolViolation(f"the list of {key} did not end within {MAX_PAGES} pages")

@@ -138,7 +138,7 @@ class _Parser:
         if isinstance(part, (Boundary, Look)):
             raise self.error("a place in the text cannot be repeated")
         self._skip("?")  # a lazy quantifier matches the same texts
-        if self._peek() in ("*", "+", "?"):
+        if self._quantifier() is not None:
             raise self.error("a quantifier follows a quantifier")
         return Repeat(part, *bounds)
 

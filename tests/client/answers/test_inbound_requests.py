@@ -128,7 +128,7 @@ def test_what_is_not_a_valid_request_takes_room_like_any_other(
     room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-WIRE-2: it is refused once, and not while there are too many to answer."""
-    monkeypatch.setattr("mcpclient.client.answers.inbound_requests._MAX_ANSWERING", room)
+    monkeypatch.setattr("mcpclient.client.answers.inbound_requests._MAX_WAITING", room)
 
     async def work(bench: Bench) -> None:
         for _ in range(2):
@@ -232,16 +232,51 @@ def test_a_request_of_the_server_that_comes_again_is_answered_once() -> None:
 def test_so_many_requests_of_the_server_are_answered_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """F-API-10: a flood of them costs no memory."""
-    monkeypatch.setattr("mcpclient.client.answers.inbound_requests._MAX_ANSWERING", 2)
+    """F-API-10: a flood of them costs no memory; those over the limit get an error at once."""
+    module = "mcpclient.client.answers.inbound_requests"
+    monkeypatch.setattr(f"{module}._MAX_ANSWERING", 2)
+    monkeypatch.setattr(f"{module}._MAX_WAITING", 4)
 
     async def work(bench: Bench) -> None:
-        for number in range(5):
+        for number in range(6):
+            bench.session.message_received({"id": number, "method": "vendor/ask"})
+        await turn()
+        codes = {message["id"]: message["error"]["code"] for message in bench.wire.sent}
+        assert codes == {0: -32601, 1: -32601, 2: -32603, 3: -32603}
+        assert len(bench.errors) == 4
+        assert "too many answers" in str(bench.errors[0])
+
+    on_bench(work)
+
+
+def test_every_ping_is_answered() -> None:
+    """F-API-10: 1,200 at once got 1,000 answers, and a call beside them goes on."""
+
+    async def work(bench: Bench) -> None:
+        for number in range(1200):
             bench.session.message_received({"id": number, "method": "ping"})
         await turn()
-        assert [message["id"] for message in bench.wire.sent] == [0, 1]
-        assert len(bench.errors) == 3
-        assert "too many answers" in str(bench.errors[0])
+        assert [answer["id"] for answer in bench.wire.sent] == list(range(1200))
+        assert all(answer["result"] == {} for answer in bench.wire.sent)
+        assert bench.errors == []
+
+    on_bench(work)
+
+
+def test_what_waits_for_an_answer_is_bounded_in_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-10: a thousand requests of 60 MB are as many bytes as a million of 60 KB."""
+    monkeypatch.setattr("mcpclient.client.answers.inbound_requests._MAX_WEIGHT", 100_000)
+
+    async def work(bench: Bench) -> None:
+        for number in range(4):
+            params = {"text": "x" * 40_000}
+            bench.session.message_received({"id": number, "method": "vendor/a", "params": params})
+        for number in range(200):
+            bench.session.message_received({"id": f"{number}" + "x" * 2000, "method": "ping"})
+        await turn()
+        codes = [message["error"]["code"] for message in bench.wire.sent if "error" in message]
+        assert codes == [-32601, -32601, -32603, -32603]
+        assert len(bench.wire.sent) == 100  # an id may be as long as a message, too
 
     on_bench(work)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mcpclient.client.events.callbacks import BackgroundTasks, OrderedCallback
+from mcpclient.protocol.types import LogMessage
 from tests.support.virtual_time import run
 
 
@@ -75,6 +76,30 @@ def test_a_callback_that_is_too_slow_misses_the_oldest_calls(
 
     run(main())
     assert caplog.text.count("misses the oldest calls") == 1
+
+
+def test_what_waits_for_a_slow_callback_is_bounded_in_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-API-20: ten thousand notifications of a message's size would be all the memory there is."""
+    monkeypatch.setattr("mcpclient.client.events.callbacks._MOST_WEIGHT", 100_000)
+
+    async def main() -> None:
+        heard: list[int] = []
+
+        async def slow(message: LogMessage) -> None:
+            await asyncio.sleep(1)
+            heard.append(message.raw["number"])
+
+        callback = OrderedCallback(slow, BackgroundTasks())
+        for number in range(8):
+            callback(LogMessage({"number": number, "data": ["x" * 10_000] * 4}))
+        callback(LogMessage({"number": 8, "data": "x" * 200_000}))
+        callback(LogMessage({"number": 9}))
+        await callback.finish(None)
+        assert heard == [0, 9]
+
+    run(main())
 
 
 def test_a_function_that_is_a_coroutine_at_times() -> None:

@@ -93,3 +93,28 @@ def test_a_refused_page_is_the_servers_error() -> None:
 
     with pytest.raises(PeerError):
         asyncio.run(all_pages(fetch, "tools"))
+
+
+def test_the_pages_of_a_list_are_bounded_in_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-9: a thousand pages of 4 MB would be 3 GB and more; one page is a message like any."""
+    monkeypatch.setattr("mcpclient.client.link.paging.MAX_WEIGHT", 3_000_000)
+
+    class Endless(Server):
+        async def fetch(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+            self.asked.append(dict(params))
+            return page("x" * 1_000_000, nextCursor=f"{len(self.asked)}")
+
+    server = Endless()
+    with pytest.raises(ProtocolViolation, match="the list of tools goes on, and takes over 2 MiB"):
+        server.list_all()
+    assert len(server.asked) == 3
+    assert len(Server(page("x" * 9_000_000)).list_all()) == 1
+
+
+def test_a_cursor_may_be_too_deep_to_be_shown() -> None:
+    """F-WIRE-7: it is no reason for a bare RecursionError."""
+    cursor: list[Any] = []
+    for _ in range(100_000):
+        cursor = [cursor]
+    with pytest.raises(ProtocolViolation, match="nested too deeply to be shown"):
+        Server(page("a", nextCursor=cursor)).list_all()

@@ -234,3 +234,13 @@ def test_in_a_schema() -> None:
     compiled = compile_schema(schema)
     assert compiled.validate({"é": "a"}) == []
     assert [v.instance_path for v in compiled.validate({"é": "x", "É": 1})] == ["/é", "/É"]
+
+
+@pytest.mark.parametrize(
+    "pattern", ["^[0-9]{2}{3}$", "a*{2}", "a{2}*", "a{2}?{3}", "a+?{1,}", "a**"]
+)
+def test_a_quantifier_follows_no_quantifier(pattern: str) -> None:
+    """F-API-17: ECMA-262 refuses it; what is no quantifier stands for itself."""
+    with pytest.raises(PatternError, match="a quantifier follows a quantifier"):
+        Pattern(pattern, 100)
+    assert Pattern("^a{2}{x}$", 100).search("aa{x}", Meter().spend)
