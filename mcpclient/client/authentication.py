@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +25,8 @@ from ..net.login.storage import FileStore, MemoryStore, credentials_path
 from ..net.network_options import NetworkOptions
 from ..net.recorder import Recorder, TraceTarget
 from ..protocol.versions import LATEST_HANDSHAKE
-from ..transports.authorized import Credentials
+from ..transports.authorized import Credentials, http_url
+from .login.needs_auth import NeedsAuthMemory, memory_of
 from .login.runner import OAuthAuthorizer, StaticAuthorizer, settled
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "EnterpriseManaged",
     "OAuth",
     "WorkloadIdentity",
+    "awaiting_login",
     "default_store",
     "finish_auth",
     "log_in",
@@ -211,6 +214,22 @@ async def finish_auth(
     callback = parse_callback(code) if state is None else Callback(code, state, iss)
     authorizer = (auth or OAuth()).authorizer(str(parse_url(server_url)))
     await authorizer.finish(callback)
+
+
+async def awaiting_login(servers: Mapping[str, object]) -> set[str]:
+    """Return the URLs of servers that needed a login less than 15 minutes ago and got none.
+
+    ``servers``: what ``auth=`` is for each URL. Those that share a store are looked up in one read.
+    """
+    by_memory: dict[NeedsAuthMemory, dict[str, str]] = {}
+    for url, auth in servers.items():
+        if isinstance(auth, OAuth):  # nothing else needs a human
+            memory = memory_of(auth.provider or _login_with(default_store()))
+            by_memory.setdefault(memory, {})[http_url(parse_url(url))] = url
+    found: set[str] = set()
+    for memory, urls in by_memory.items():
+        found |= {urls[url] for url in await memory.remembered(urls)}
+    return found
 
 
 def _network(recorder: Recorder | None = None) -> NetworkOptions:

@@ -17,6 +17,7 @@ from mcpclient.client.authentication import (
     EnterpriseManaged,
     OAuth,
     WorkloadIdentity,
+    awaiting_login,
     default_store,
     finish_auth,
     log_in,
@@ -24,6 +25,7 @@ from mcpclient.client.authentication import (
 )
 from mcpclient.client.client import Client
 from mcpclient.client.login import runner
+from mcpclient.client.login.needs_auth import memory_of
 from mcpclient.client.login.runner import OAuthAuthorizer, StaticAuthorizer
 from mcpclient.errors import AuthError, AuthorizationRequired, HttpError, UsageError
 from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
@@ -261,6 +263,30 @@ def test_logging_out_of_a_programs_credentials() -> None:
         await store.save("credential c", {"issuer": "https://wrong.example"})
         await log_out("https://mcp.example/mcp", auth)
         assert await store.load("credential c") is None
+
+    asyncio.run(main())
+
+
+def test_servers_that_await_a_login_are_looked_up_in_one_read() -> None:
+    """F-AUTH-11, F-MANY-3: for whoever has many of them, before any request is sent."""
+    loads: list[str] = []
+
+    class Counting(MemoryStore):
+        async def load(self, key: str) -> Any:
+            loads.append(key)
+            return await super().load(key)
+
+    async def main() -> None:
+        store = Counting()
+        await memory_of(store).mark("https://1.example/mcp")
+        servers: dict[str, object] = {
+            f"https://{number}.example/mcp": OAuth(provider=TwoStepLogin(store))
+            for number in range(20)
+        }
+        servers["https://else.example/mcp"] = None
+        servers["https://token.example/mcp"] = BearerToken("a")
+        assert await awaiting_login(servers) == {"https://1.example/mcp"}
+        assert loads == ["needs-auth"]
 
     asyncio.run(main())
 

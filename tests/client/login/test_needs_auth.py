@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Mapping
+from weakref import ref
 
 import pytest
 
-from mcpclient.client.login.needs_auth import NeedsAuthMemory
+from mcpclient.client.login import needs_auth
+from mcpclient.client.login.needs_auth import NeedsAuthMemory, memory_of
+from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
 from mcpclient.net.login.storage import MemoryStore
 
 
@@ -35,13 +39,58 @@ def test_many_servers_are_looked_up_by_one_read() -> None:
 
     async def main() -> None:
         store = CountingStore()
+        await asyncio.gather(*(NeedsAuthMemory(store).mark(url) for url in URLS[:10]))
         memory = NeedsAuthMemory(store)
-        await asyncio.gather(*(memory.mark(url) for url in URLS[:10]))
         store.loads = 0
         assert await memory.remembered(URLS) == set(URLS[:10])
         assert store.loads == 1
 
     asyncio.run(main())
+
+
+def test_many_servers_that_need_a_login_at_once_read_once() -> None:
+    """F-AUTH-11: each looks, and each is marked; all are in the store in the end."""
+
+    async def main() -> None:
+        store = CountingStore()
+
+        async def need(url: str) -> None:
+            memory = memory_of(store)
+            assert not await memory.remembered([url])
+            await memory.mark(url)
+
+        await asyncio.gather(*map(need, URLS))
+        assert store.loads == 1
+        assert await NeedsAuthMemory(store).remembered(URLS) == set(URLS)
+
+    asyncio.run(main())
+
+
+def test_what_others_have_written_is_read_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-11: and not undone by what is written here."""
+    monkeypatch.setattr(needs_auth, "_FRESH_FOR", -1.0)
+
+    async def main() -> None:
+        store = MemoryStore()
+        ours, theirs = NeedsAuthMemory(store), NeedsAuthMemory(store)
+        await ours.mark(URLS[0])
+        await theirs.mark(URLS[1])
+        await ours.mark(URLS[2])
+        await theirs.clear(URLS[0])
+        assert await ours.remembered(URLS) == set(URLS[1:3])
+
+    asyncio.run(main())
+
+
+def test_those_that_share_a_store_share_its_memory() -> None:
+    """F-AUTH-11: also where each has a way to the user of its own."""
+    store = MemoryStore()
+    assert memory_of(TwoStepLogin(store)) is memory_of(BrowserLogin(store)) is memory_of(store)
+    assert memory_of(MemoryStore()) is not memory_of(store)
+    gone = ref(store)
+    del store
+    gc.collect()
+    assert gone() is None
 
 
 def test_it_lasts_for_15_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
