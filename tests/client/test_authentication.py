@@ -25,7 +25,7 @@ from mcpclient.client.authentication import (
 )
 from mcpclient.client.client import Client
 from mcpclient.client.login import runner
-from mcpclient.client.login.needs_auth import memory_of
+from mcpclient.client.login.needs_auth import NeedsAuthMemory
 from mcpclient.client.login.runner import OAuthAuthorizer, StaticAuthorizer
 from mcpclient.errors import AuthError, AuthorizationRequired, HttpError, UsageError
 from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
@@ -278,7 +278,8 @@ def test_servers_that_await_a_login_are_looked_up_in_one_read() -> None:
 
     async def main() -> None:
         store = Counting()
-        await memory_of(store).mark("https://1.example/mcp")
+        await NeedsAuthMemory(store).mark("https://1.example/mcp")
+        loads.clear()
         servers: dict[str, object] = {
             f"https://{number}.example/mcp": OAuth(provider=TwoStepLogin(store))
             for number in range(20)

@@ -54,12 +54,12 @@ def test_many_servers_that_need_a_login_at_once_read_once() -> None:
     async def main() -> None:
         store = CountingStore()
 
-        async def need(url: str) -> None:
-            memory = memory_of(store)
+        async def need(memory: NeedsAuthMemory, url: str) -> None:
             assert not await memory.remembered([url])
             await memory.mark(url)
 
-        await asyncio.gather(*map(need, URLS))
+        memories = [memory_of(TwoStepLogin(store)) for _ in URLS]
+        await asyncio.gather(*map(need, memories, URLS))
         assert store.loads == 1
         assert await NeedsAuthMemory(store).remembered(URLS) == set(URLS)
 
