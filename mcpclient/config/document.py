@@ -101,7 +101,7 @@ def _read_toml(text: str) -> Any:
         reason = str(error).partition(" (at ")[0]
         raise DocumentError(f"it is not TOML: {reason}", line) from None
     except (RecursionError, ValueError):
-        raise DocumentError("it is not TOML: a value is too deep or out of range") from None
+        raise DocumentError("it is not TOML: a value is too deep or out of range", 1) from None
 
 
 def _read_yaml(text: str) -> Any:
@@ -111,7 +111,7 @@ def _read_yaml(text: str) -> Any:
         return parse_front_matter(body)
     except FrontMatterError as error:
         place = _YAML_PLACE.match(str(error))
-        line = int(place.group(1)) + skipped if place else None
+        line = int(place.group(1)) + skipped if place else 1
         reason = _YAML_PLACE.sub("", str(error))
         raise DocumentError(f"its YAML is not read: {reason}", line) from None
 

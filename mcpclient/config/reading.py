@@ -153,7 +153,7 @@ def _of_document(place: Place, document: Document, problems: list[Problem]) -> C
         tool_switches=_tool_switches(settings) if found.application.name == "opencode" else (),
     )
     problems.extend(_misplaced(file, found.key, found.others, kind.key, kind.ending))
-    if found.servers == {} and not kind.settings and place.scope != "enterprise":
+    if found.servers in ({}, []) and not kind.settings and place.scope != "enterprise":
         problems.append(
             Problem("warning", "it configures no servers", place.path, document.line(found.key))
         )

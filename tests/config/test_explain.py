@@ -1,0 +1,46 @@
+"""Where a server comes from, in words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from mcpclient.config.load import load_config
+
+SERVERS = {
+    "github": {
+        "command": "npx",
+        "args": ["-y", "@modelcontextprotocol/server-github", "--key", "SECRET"],
+        "env": {"GITHUB_TOKEN": "${TOKEN}", "B": "SECRET"},
+        "timeout": 5,
+        "include": ["a*"],
+    },
+    "slack": {
+        "url": "https://u:SECRET@mcp.slack.com/v1?key=SECRET",
+        "headers": {"Authorization": "SECRET"},
+        "oauth": {"clientId": "SECRET"},
+    },
+    "broken": {"comand": "SECRET"},
+}
+
+
+def test_each_value_is_told_with_its_line_and_no_secret(tmp_path: Path) -> None:
+    """F-MANY-7: explain never holds a value of a variable or of a header."""
+    path = tmp_path / ".mcp.json"
+    path.write_text(json.dumps({"mcpServers": SERVERS}, indent=1))
+    config = load_config(path, env={"TOKEN": "SECRET"})
+    texts = {name: config.explain(name) for name in SERVERS}
+    assert not any("SECRET" in text for text in texts.values())
+    assert texts["github"].splitlines() == [
+        "github",
+        f"  from: {path}:3 (scope file, read as a file of claude-code)",
+        "  command: npx -y @modelcontextprotocol/server-github (2 more arguments) (line 4)",
+        "  env: GITHUB_TOKEN, B (line 11)",
+        "  include: a* (line 16)",
+        "  timeout: 5 s (line 15)",
+        "  state: ready",
+    ]
+    assert "  url: https://mcp.slack.com/v1 (line 21)" in texts["slack"]
+    assert "  headers: Authorization (line 22)" in texts["slack"]
+    assert "  oauth: given" in texts["slack"]
+    assert texts["broken"].endswith("  state: not used, it needs a command or a url")

@@ -1,0 +1,495 @@
+"""Files into a configuration: merged, judged, approved, expanded."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient.config import load
+from mcpclient.config.approvals import Approvals
+from mcpclient.config.config import Config
+from mcpclient.config.load import load_config
+from mcpclient.config.policy.policy import Policy
+from mcpclient.config.scopes import Place
+from mcpclient.config.server import ServerConfig
+from mcpclient.config.variables import InputSpec
+from mcpclient.errors import UsageError
+from mcpclient.net.folders import config_folder
+
+Write = Callable[[str, Any], Path]
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    home = str(tmp_path / "home")
+    return {"HOME": home, "USERPROFILE": home, "LOCALAPPDATA": f"{home}/.config", "A": "value"}
+
+
+@pytest.fixture
+def own(environ: dict[str, str]) -> str:
+    """This library's own folder of settings."""
+    return str(config_folder(environ))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]
+) -> None:
+    monkeypatch.setattr(load, "enterprise_place", lambda: None)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write(name: str, content: Any) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content if isinstance(content, str) else json.dumps(content, indent=0))
+        return path
+
+    return write
+
+
+def servers(**entries: Any) -> dict[str, Any]:
+    return {"mcpServers": entries}
+
+
+def states(config: Config) -> dict[str, str]:
+    return {name: server.state for name, server in config.servers.items()}
+
+
+def test_the_file_of_the_seed(write: Write) -> None:
+    """F-MANY-7, F-MANY-8, seed 002 section 15.2.2"""
+    path = write(
+        ".mcp.json",
+        servers(
+            github={
+                "type": "stdio",
+                "command": "npx",
+                "args": ["-y", "@modelcontextprotocol/server-github"],
+                "env": {"GITHUB_PERSONAL_ACCESS_TOKEN": "${GITHUB_TOKEN}"},
+            },
+            slack={
+                "type": "http",
+                "url": "https://mcp.slack.com/api/v1",
+                "headers": {"Authorization": "Bearer ${SLACK_BOT_TOKEN}"},
+            },
+            filesystem={"type": "sse", "url": "http://localhost:8080/sse"},
+        ),
+    )
+    config = load_config(path, env={"GITHUB_TOKEN": "SECRET"})
+    assert [(name, server.target) for name, server in config.servers.items()] == [
+        ("github", ["npx", "-y", "@modelcontextprotocol/server-github"]),
+        ("slack", "https://mcp.slack.com/api/v1"),
+        ("filesystem", "http://localhost:8080/sse"),
+    ]
+    github, slack, filesystem = config.servers.values()
+    assert github.options == {"env": {"GITHUB_PERSONAL_ACCESS_TOKEN": "SECRET"}}
+    assert slack.options == {"transport": "http"}
+    assert filesystem.options == {"transport": "sse"}
+    (problem,) = config.problems
+    assert (problem.severity, problem.line, problem.server, problem.field) == (
+        "warning",
+        18,
+        "slack",
+        "headers.Authorization",
+    )
+    (source,) = config.sources
+    assert (source.path, source.servers) == (str(path), ("github", "slack", "filesystem"))
+    assert "SECRET" not in f"{config} {config.problems} {config.explain('github')}"
+
+
+def test_one_bad_entry_does_not_cost_its_neighbours(write: Write) -> None:
+    path = write(".mcp.json", servers(a={"comand": "x"}, b={"command": "x"}, c=3))
+    config = load_config(path)
+    assert list(config.servers) == ["b"]
+    assert [problem.server for problem in config.problems if problem.severity == "error"] == [
+        "a",
+        "c",
+    ]
+
+
+def test_the_stronger_scope_counts_as_a_whole(
+    write: Write, tmp_path: Path, environ: dict[str, str], own: str
+) -> None:
+    """F-MANY-7: plugin < user < project < local."""
+    project = tmp_path / "p" / "sub"
+    entry = {"command": "x"}
+    write(f"{own}/plugins/one/.mcp.json", servers(a={"command": "plugin"}, e={"command": "e"}))
+    write(
+        "home/.claude.json",
+        {
+            **servers(a={"command": "user", "env": {"A": "b"}}, b=entry, c=entry, d=entry),
+            "projects": {str(tmp_path / "p"): servers(d={"command": "local"})},
+        },
+    )
+    write("p/.mcp.json", servers(b={"command": "outer"}, c={"command": "outer"}, d=entry))
+    write("p/sub/.mcp.json", servers(c={"command": "inner"}))
+    approvals = Approvals(lambda server: True)
+    config = load_config(start=project, env=environ, approvals=approvals)
+    assert {name: (server.scope, server.target) for name, server in config.servers.items()} == {
+        "a": ("user", ["user"]),
+        "b": ("project", ["outer"]),
+        "c": ("project", ["inner"]),
+        "d": ("local", ["local"]),
+        "e": ("plugin", ["e"]),
+    }
+    assert "overrides, as a whole" in config.explain("a")
+    assert config.servers["c"].options == {"cwd": str(project)}
+    user = load_config(start=project, env=environ, scopes=["user"])
+    assert {server.scope for server in user.servers.values()} == {"user"}
+    with pytest.raises(UsageError, match="no scope 'usr'"):
+        load_config(scopes=["usr"])
+
+
+def test_a_broken_entry_does_not_uncover_another(
+    write: Write, tmp_path: Path, environ: dict[str, str]
+) -> None:
+    write("home/.claude.json", servers(a={"command": "user"}))
+    write("p/.mcp.json", servers(a={"comand": "x"}))
+    assert load_config(start=tmp_path / "p", env=environ).servers == {}
+
+
+def test_a_plugin_that_repeats_a_configured_server_is_dropped(
+    write: Write, tmp_path: Path, environ: dict[str, str], own: str
+) -> None:
+    """F-MANY-7: same command or URL."""
+    write("home/.claude.json", servers(a={"command": "x"}, b={"url": "https://X/mcp"}))
+    write(
+        f"{own}/plugins/one/.mcp.json",
+        servers(
+            c={"command": ["x"]},
+            d={"url": "https://x:443/mcp", "headers": {"A": "b"}},
+            e={"command": "x", "args": ["y"]},
+            f={"command": "x", "args": ["y"]},
+        ),
+    )
+    config = load_config(start=tmp_path, env=environ)
+    assert list(config.servers) == ["e", "a", "b"]
+    assert [problem.message for problem in config.problems] == [
+        "it repeats 'a', so it is dropped",
+        "it repeats 'b', so it is dropped",
+        "it repeats 'e', so it is dropped",
+    ]
+    assert "so it is dropped" in config.explain("c")
+
+
+def test_a_projects_servers_need_an_agreement(
+    write: Write, tmp_path: Path, environ: dict[str, str]
+) -> None:
+    """F-MANY-7: and until then they learn no secret."""
+    entry = {"command": "x", "args": ["${A}"], "env": {"B": "${A}"}}
+    path = write("p/.mcp.json", servers(a=entry, b={"url": "https://x/${A}"}))
+
+    def loaded(approvals: Approvals | None = None) -> Config:
+        return load_config(start=tmp_path / "p", env=environ, approvals=approvals)
+
+    config = loaded()
+    assert states(config) == {"a": "needs_approval", "b": "needs_approval"}
+    assert config.servers["a"].target == ["x", "${A}"]
+    assert config.servers["a"].options == {}
+    assert "needs_approval, a project's file" in config.explain("a")
+    seen: list[ServerConfig] = []
+
+    def ask(server: ServerConfig) -> bool:
+        seen.append(server)
+        return server.name == "a"
+
+    assert states(loaded(Approvals(ask))) == {"a": "ready", "b": "needs_approval"}
+    assert [server.target for server in seen] == [["x", "${A}"], "https://x/${A}"]
+    assert states(loaded()) == {"a": "ready", "b": "needs_approval"}
+    write("p/.mcp.json", servers(b={"url": "https://x/${A}"}, a={**entry, "cwd": "/"}))
+    assert states(loaded())["a"] == "needs_approval"
+    # A file that the caller names is the caller's word, unless it gives approvals.
+    assert states(load_config(path))["a"] == "ready"
+    assert states(load_config(path, approvals=Approvals()))["a"] == "needs_approval"
+
+
+def test_the_inputs_are_part_of_what_is_agreed_to(write: Write) -> None:
+    entry = {"command": "x", "args": ["${input:a}"]}
+    path = write("x.json", {"inputs": [{"id": "a", "default": "b"}], "servers": {"s": entry}})
+    first = load_config(path).servers["s"]
+    write("x.json", {"inputs": [{"id": "a", "default": "c"}], "servers": {"s": entry}})
+    assert load_config(path).servers["s"].fingerprint() != first.fingerprint()
+
+
+def test_inputs_are_asked_for_only_when_a_server_may_start(write: Write) -> None:
+    """F-MANY-8"""
+    path = write(
+        ".vscode/mcp.json",
+        {
+            "inputs": [{"id": "t", "password": True}, {"id": "u"}],
+            "servers": {
+                "a": {"command": "x", "args": ["${input:t}"]},
+                "b": {"command": "y", "args": ["${input:u}"], "disabled": True},
+            },
+        },
+    )
+    seen: list[str] = []
+
+    def ask(spec: InputSpec) -> str:
+        seen.append(spec.id)
+        return "typed"
+
+    config = load_config(path, inputs=ask)
+    assert config.servers["a"].target == ["x", "typed"]
+    assert config.servers["b"].target == ["y", "${input:u}"]
+    assert seen == ["t"]
+
+
+def test_what_a_policy_denies(write: Write) -> None:
+    """F-MANY-9: as written, and with the values of its variables."""
+    path = write(
+        ".mcp.json",
+        servers(
+            evil={"command": "good"},
+            written={"url": "https://evil.com/${A}"},
+            expanded={"url": "https://${HOST}/"},
+            good={"command": "good", "args": ["${A}"]},
+            off={"command": "evil", "disabled": True},
+        ),
+    )
+    policy = Policy(deny=["name:evil", "url:https://evil.com/*"])
+    config = load_config(path, policy=policy, env={"HOST": "evil.com", "A": "value"})
+    assert states(config) == {
+        "evil": "denied",
+        "written": "denied",
+        "expanded": "denied",
+        "good": "ready",
+        "off": "disabled",
+    }
+    assert config.servers["expanded"].target == "https://${HOST}/"
+    assert config.servers["expanded"].reason == "denied by the rule url:https://evil.com/*"
+    assert config.servers["good"].target == ["good", "value"]
+    assert "state: ready, nothing denies it" in config.explain("good")
+    assert set(states(load_config(path, policy=Policy(allow=[]))).values()) == {
+        "denied",
+        "disabled",
+    }
+
+
+def test_the_lists_of_gemini(write: Write) -> None:
+    path = write(
+        ".gemini/settings.json",
+        {
+            **servers(a={"command": "x"}, b={"command": "y"}, c={"command": "$A"}),
+            "mcp": {"allowed": ["a", "c"], "excluded": ["a"]},
+        },
+    )
+    config = load_config(path, env={"A": "value"})
+    assert states(config) == {"a": "denied", "b": "denied", "c": "ready"}
+    assert config.servers["c"].target == ["value"]
+
+
+def test_the_tools_that_opencode_switches_off(write: Write) -> None:
+    """F-MANY-13"""
+    path = write(
+        "opencode.json",
+        {
+            "mcp": {name: {"type": "local", "command": [name]} for name in ("a", "b", "c")},
+            "tools": {"a_delete*": False, "b*": False},
+        },
+    )
+    config = load_config(path)
+    assert [server.exclude for server in config.servers.values()] == [("delete*",), ("*",), ()]
+
+
+def enterprise(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load, "enterprise_place", lambda: Place(str(path), "enterprise"))
+
+
+def test_the_enterprise_takes_over_alone(
+    write: Write, tmp_path: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-MANY-7, F-MANY-9: only its servers, filtered by its lists and by the caller's."""
+    write("home/.claude.json", servers(u={"command": "x"}))
+    write("p/.mcp.json", servers(p={"command": "x"}))
+    managed = write("etc/managed-mcp.json", servers(a={"command": "x"}, b={"command": "y"}))
+    enterprise(managed, monkeypatch)
+
+    def loaded(policy: Policy | None = None) -> Config:
+        return load_config(start=tmp_path / "p", env=environ, policy=policy)
+
+    assert states(loaded()) == {"a": "ready", "b": "ready"}
+    settings = write("etc/managed-settings.json", {"deniedMcpServers": [{"serverName": "a"}]})
+    assert states(loaded()) == {"a": "denied", "b": "ready"}
+    assert states(loaded(Policy(deny=["name:b"]))) == {"a": "denied", "b": "denied"}
+    for content in ({"allowedMcpServers": [{"name": "a"}]}, "{", "[]"):
+        settings.write_text(content if isinstance(content, str) else json.dumps(content))
+        config = loaded()
+        assert set(states(config).values()) == {"denied"}
+        assert config.problems[0].file == str(settings)
+    settings.unlink()
+    managed.write_text('{"mcpServers": {}}')
+    assert (loaded().servers, loaded().problems) == ({}, [])
+
+
+@pytest.mark.parametrize("kind", ["broken", "folder", "link"])
+def test_an_enterprises_file_that_cannot_be_read_allows_nothing(
+    kind: str,
+    write: Write,
+    tmp_path: Path,
+    environ: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-MANY-7: it fails closed."""
+    write("home/.claude.json", servers(u={"command": "x"}))
+    path = tmp_path / "managed-mcp.json"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "broken":
+        path.write_text("{")
+    else:
+        try:
+            path.symlink_to(tmp_path / "nowhere")
+        except OSError:
+            pytest.skip("needs links")
+    enterprise(path, monkeypatch)
+    config = load_config(start=tmp_path, env=environ)
+    assert config.servers == {}
+    assert [problem.severity for problem in config.problems] == ["error"]
+
+
+def test_folders_begin_at_the_project(write: Write, tmp_path: Path) -> None:
+    write("p/.env", "B=file\n")
+    write("p/.vscode/token", "text\n")
+    path = write(
+        "p/.vscode/mcp.json",
+        {
+            "servers": {
+                "a": {
+                    "command": "${workspaceFolder}/x",
+                    "args": ["${workspaceFolderBasename}", "{file:token}"],
+                    "cwd": "sub",
+                    "envFile": "${workspaceFolder}/.env",
+                }
+            }
+        },
+    )
+    server = load_config(path).servers["a"]
+    project = os.path.realpath(tmp_path / "p") if os.name == "nt" else str(tmp_path / "p")
+    assert server.target == [f"{project}/x", "p", "text"]
+    assert server.options == {"env": {"B": "file"}, "cwd": os.path.join(project, "sub")}
+
+
+def test_nothing_is_configured(tmp_path: Path, environ: dict[str, str]) -> None:
+    config = load_config(start=tmp_path, env=environ)
+    assert (config.servers, config.problems, config.sources) == ({}, [], [])
+    (problem,) = load_config(tmp_path / "none.json").problems
+    assert problem.message == "there is no such file"
+
+
+CLAUDE = {"command": "npx", "args": ["-y", "a b"], "env": {"K": "${A}"}}
+CLAUDE_URL = {"type": "http", "url": "https://x/mcp", "headers": {"H": "Bearer ${A}"}}
+NO_TYPE = {"url": "https://x/mcp", "headers": {"H": "Bearer ${A}"}, "transport": "http"}
+SHAPES: dict[str, tuple[str, Any]] = {
+    "Claude Code": ("p/.mcp.json", servers(local=CLAUDE, remote=CLAUDE_URL)),
+    "Cursor": (
+        "p/.cursor/mcp.json",
+        servers(
+            local={**CLAUDE, "env": {"K": "${env:A}"}},
+            remote={**NO_TYPE, "headers": {"H": "Bearer ${env:A}"}},
+        ),
+    ),
+    "Gemini": (
+        "p/.gemini/settings.json",
+        servers(
+            local={**CLAUDE, "env": {"K": "$A"}},
+            remote={"httpUrl": "https://x/mcp", "headers": {"H": "Bearer $A"}},
+        ),
+    ),
+    "Windsurf": (
+        "p/mcp_config.json",
+        servers(
+            local=CLAUDE,
+            remote={
+                "serverUrl": "https://x/mcp",
+                "transport": "http",
+                "headers": {"H": "Bearer ${env:A}"},
+            },
+        ),
+    ),
+    "Roo": (
+        "p/.roo/mcp.json",
+        servers(local=CLAUDE, remote={**CLAUDE_URL, "type": "streamable-http"}),
+    ),
+    "VS Code": (
+        "p/.vscode/mcp.json",
+        '{"inputs": [{"id": "k", "type": "promptString"}], // asked for\n"servers": '
+        + json.dumps(
+            {
+                "local": {"type": "stdio", **CLAUDE, "env": {"K": "${input:k}"}},
+                "remote": {**CLAUDE_URL, "headers": {"H": "Bearer ${input:k}"}},
+            }
+        )
+        + ",}",
+    ),
+    "OpenCode": (
+        "p/opencode.json",
+        {
+            "mcp": {
+                "local": {
+                    "type": "local",
+                    "command": ["npx", "-y", "a b"],
+                    "environment": {"K": "{env:A}"},
+                },
+                "remote": {
+                    "type": "remote",
+                    "url": "https://x/mcp",
+                    "headers": {"H": "Bearer {env:A}"},
+                },
+            }
+        },
+    ),
+    "Zed": (
+        "p/.zed/settings.json",
+        {
+            "context_servers": {
+                "local": {
+                    "command": {"path": "npx", "args": ["-y", "a b"], "env": {"K": "${A}"}},
+                    "settings": {},
+                },
+                "remote": NO_TYPE,
+            }
+        },
+    ),
+    "Codex": (
+        "p/.codex/config.toml",
+        'model = "x"\n[mcp_servers.local]\ncommand = "npx"\nargs = ["-y", "a b"]\n'
+        'env_vars = ["K"]\n[mcp_servers.remote]\nurl = "https://x/mcp"\n'
+        'env_http_headers = { H = "BEARER" }\n',
+    ),
+    "Continue": (
+        "p/.continue/mcpServers/a.yaml",
+        "name: x\nversion: 0.0.1\nschema: v1\nmcpServers:\n  - name: local\n    command: npx\n"
+        '    args: ["-y", "a b"]\n    env:\n      K: ${A}\n  - name: remote\n'
+        "    type: streamable-http\n    url: https://x/mcp\n    headers:\n      H: Bearer ${A}\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "content"), SHAPES.values(), ids=SHAPES)
+def test_the_same_configuration_in_every_shape_gives_the_same_servers(
+    name: str, content: Any, write: Write
+) -> None:
+    """F-MANY-7: every shape people have."""
+    if name.endswith(".toml"):
+        pytest.importorskip("tomllib")
+    environ = {"A": "value", "K": "value", "BEARER": "Bearer value"}
+    config = load_config(write(name, content), env=environ, inputs={"k": "value"})
+    assert config.problems == []
+    local, remote = config.servers["local"], config.servers["remote"]
+    assert (local.target, local.options) == (["npx", "-y", "a b"], {"env": {"K": "value"}})
+    assert remote.target == "https://x/mcp"
+    assert remote.options["headers"] == {"H": "Bearer value"}
+    # OpenCode and VS Code find out which HTTP transport it is.
+    assert remote.options.get("transport", "http") == "http"
+    assert states(config) == {"local": "ready", "remote": "ready"}

@@ -1,0 +1,80 @@
+"""Malformed configurations: a problem with a line, never a traceback, never a process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mcpclient.config.load import load_config
+from mcpclient.config.shapes.fields import FIELDS
+from tests.support.strategies import json_values
+
+from .malformed import MALFORMED, Malformed
+
+pytest.importorskip("tomllib")
+
+
+@pytest.fixture(autouse=True)
+def _no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any, **options: Any) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+
+
+def test_there_are_two_hundred() -> None:
+    assert len(MALFORMED) >= 200
+    assert len({(case.file, case.content) for case in MALFORMED}) == len(MALFORMED)
+
+
+@pytest.mark.parametrize("case", MALFORMED, ids=lambda case: case.name)
+def test_a_malformed_configuration_is_a_problem_with_a_line(
+    case: Malformed, tmp_path: Path
+) -> None:
+    """F-MANY-7: and never costs the servers beside it."""
+    path = tmp_path / case.file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(case.content)
+    config = load_config(path, env={})
+    assert list(config.servers) == (["sound"] if case.sound else [])
+    assert config.problems
+    for problem in config.problems:
+        assert problem.file == str(path)
+        assert problem.message
+        assert "\n" not in str(problem)
+        lines = case.content.count(b"\n") + 1
+        assert 1 <= (problem.line or 0) <= lines
+    if case.sound:
+        assert {problem.server for problem in config.problems} == {"bad"}
+        assert "not used" in config.explain("bad")
+
+
+entries = st.dictionaries(
+    st.sampled_from(sorted(FIELDS)) | st.text(max_size=5),
+    json_values | st.text(max_size=10) | st.lists(st.text(max_size=5), max_size=3),
+    max_size=6,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.dictionaries(st.text(max_size=8), entries | json_values, max_size=3))
+def test_any_entries_are_servers_or_problems(
+    tmp_path_factory: pytest.TempPathFactory, servers: dict[str, Any]
+) -> None:
+    """F-MANY-7: each name is a server, or has a problem; nothing is passed over."""
+    path = tmp_path_factory.getbasetemp() / "any.json"
+    path.write_text(json.dumps({"mcpServers": servers}))
+    config = load_config(path, env={})
+    told = {problem.server for problem in config.problems if problem.severity == "error"}
+    for name in servers:
+        assert name in config.servers or name in told or None in told
+        assert name not in config.servers or name not in told
+    for server in config.servers.values():
+        assert config.explain(server.name)
+        assert len(server.fingerprint()) == 64

@@ -1,0 +1,139 @@
+"""Servers added to a file and removed from it."""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient.config.load import load_config
+from mcpclient.config.writing import (
+    add_server,
+    add_server_to,
+    remove_server,
+    remove_server_from,
+)
+from mcpclient.errors import UsageError
+
+STDIO = {"command": "npx", "args": ["-y", "a"], "env": {"A": "b"}}
+REMOTE = {"url": "https://x/mcp", "headers": {"A": "b"}}
+FILES = [
+    *(".mcp.json", ".claude.json", ".vscode/mcp.json", ".cursor/mcp.json", "opencode.json"),
+    *(".gemini/settings.json", "mcp_config.json", ".zed/settings.json", ".roo/mcp.json"),
+    ".agents/mcp.json",
+]
+
+
+@pytest.fixture(autouse=True)
+def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "state"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_added_is_loaded_and_removed(name: str, tmp_path: Path) -> None:
+    """F-MANY-7, F-SHOW-1: add and remove, in the shape of the file's application."""
+    path = tmp_path / name
+    add_server(path, "one", STDIO)
+    add_server(path, "two", REMOTE)
+    config = load_config(path)
+    assert config.problems == []
+    assert config.servers["one"].target == ["npx", "-y", "a"]
+    assert config.servers["one"].options == {"env": {"A": "b"}}
+    assert config.servers["two"].target == "https://x/mcp"
+    assert config.servers["two"].options["headers"] == {"A": "b"}
+    remove_server(path, "one")
+    assert list(load_config(path).servers) == ["two"]
+
+
+def test_toml() -> None:
+    pytest.importorskip("tomllib")
+    text = "model = 'x' # mine\n"
+    added = add_server_to(text, "/p/.codex/config.toml", "one", REMOTE)
+    assert added == (
+        f'{text}\n[mcp_servers.one]\nurl = "https://x/mcp"\nhttp_headers = {{ A = "b" }}\n'
+    )
+    replaced = add_server_to(added, "/p/.codex/config.toml", "one", STDIO, replace=True)
+    assert 'command = "npx"' in replaced
+    assert "url" not in replaced
+    assert remove_server_from(added, "/p/.codex/config.toml", "one").strip() == text.strip()
+    inline = "[mcp_servers]\na = { command = 'x' }\n"
+    with pytest.raises(UsageError, match="not changed here"):
+        remove_server_from(inline, "config.toml", "a")
+    with pytest.raises(UsageError, match="not TOML"):
+        add_server_to("mcp_servers = {}\n", "config.toml", "a", STDIO)
+
+
+TEXT = """{
+  // the servers
+  "mcpServers": {
+    "a": {"command": "x"}, // mine
+    "b": {"command": "y"},
+  },
+  "theme": "dark"
+}
+"""
+
+
+def test_comments_and_order_stay() -> None:
+    """F-MANY-7"""
+    changed = add_server_to(TEXT, ".mcp.json", "c", {"command": "z"})
+    assert changed == TEXT.replace('"y"},\n', '"y"},\n    "c": {\n      "command": "z"\n    }\n')
+    assert remove_server_from(TEXT, ".mcp.json", "b") == TEXT.replace(
+        '    "b": {"command": "y"},\n', ""
+    )
+
+
+def test_servers_under_another_key_stay_there() -> None:
+    """A file that is named like no other keeps the shape it has."""
+    text = json.dumps({"mcp": {"servers": {"a": {"command": "x"}}}})
+    changed = add_server_to(text, "settings.json", "b", {"command": "y"})
+    assert list(json.loads(changed)["mcp"]["servers"]) == ["a", "b"]
+
+
+REFUSED: list[tuple[str, str, str, dict[str, Any], str]] = [
+    (".mcp.json", TEXT, "a", STDIO, "there is a server 'a' .* already"),
+    (".mcp.json", TEXT, " ", STDIO, "needs a name"),
+    (".mcp.json", TEXT, "a\nb", STDIO, "needs a name"),
+    (".mcp.json", TEXT, "n", {}, "it needs a command or a url"),
+    (".mcp.json", TEXT, "n", {"command": "x", "args": "a"}, "args: has to be a list"),
+    (".mcp.json", "{", "n", STDIO, r"\.mcp\.json:1: it is not JSON"),
+    (".mcp.json", "[]", "n", STDIO, "cannot be changed"),
+    (".mcp.json", '{"mcpServers": []}', "n", STDIO, "are not an object"),
+    ("a.yaml", "a: b", "n", STDIO, "YAML is read, but not written"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "server", "entry", "reason"), REFUSED)
+def test_what_cannot_be_added(
+    name: str, text: str, server: str, entry: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(UsageError, match=reason):
+        add_server(path, server, entry)
+    assert path.read_text() == text
+
+
+def test_what_cannot_be_removed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no server 'aa' .*; did you mean 'a'\?|no server 'aa'"):
+        remove_server_from(TEXT, ".mcp.json", "aa")
+    path = tmp_path / ".mcp.json"
+    path.write_bytes(b"\xff")
+    with pytest.raises(UsageError, match="UTF-8"):
+        remove_server(path, "a")
+
+
+def test_many_writers_undo_nothing(tmp_path: Path) -> None:
+    """F-MANY-7: atomic, and locked."""
+    path = tmp_path / ".mcp.json"
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [pool.submit(add_server, path, f"s{n}", STDIO) for n in range(12)]
+    assert [job.result() for job in jobs] == [None] * 12
+    assert sorted(load_config(path).servers) == sorted(f"s{n}" for n in range(12))
+    assert [name for name in os.listdir(tmp_path) if "mcp.json" in name] == [".mcp.json"]
