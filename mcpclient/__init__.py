@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .adapters.definitions import ToolDefinitions as ToolDefinitions
     from .adapters.definitions import ToolProblem as ToolProblem
     from .adapters.limits import Limits as Limits
+    from .adapters.sampling import sampling_model as sampling_model
     from .adapters.tool_calls import ToolCall as ToolCall
     from .adapters.toolbox import Toolbox as Toolbox
     from .auth.authorization_code import parse_callback as parse_callback
@@ -357,6 +358,7 @@ _EXPORTS = {
     "parse_tool_name": ".manager.naming",
     "refusal": ".client.around",
     "remove_server": ".config.writing",
+    "sampling_model": ".adapters.sampling",
     "serve_function": ".transports.inprocess",
     "telemetry": ".telemetry",
 }

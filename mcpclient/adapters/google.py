@@ -10,6 +10,7 @@ append the model's content unchanged.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable
 
@@ -27,6 +28,8 @@ from .turns import Item, MadeCall, MadeResult, Turn, made_results, turns_of
 __all__ = ["answer", "calls", "messages", "request", "results", "tools"]
 
 _API = "Google's Gemini API"
+# Where a sampling answer keeps what the API signs its calls with.
+_SIGNATURE = "mcpclient/thoughtSignature"
 
 _RULES = DefinitionRules(
     names=NameRule("a-zA-Z0-9_-", 64, first="a-zA-Z_"),
@@ -126,7 +129,7 @@ def answer(response: object, sampling: SamplingRequest) -> dict[str, Any]:
         text = first_present(part, "text")
         if first_present(part, "functionCall", "function_call") is not None:
             use = next(read).as_tool_use()
-            content.append({**use, "id": use["id"] or f"call_{number}"})
+            content.append({**use, "id": use["id"] or f"call_{number}", **_signed(part)})
         elif isinstance(text, str) and not first_present(part, "thought"):
             content.append({"type": "text", "text": text})
     reason = first_present(_candidate(whole), "finishReason", "finish_reason")
@@ -194,5 +197,15 @@ def _item(item: Item) -> dict[str, Any]:
     if isinstance(item, MadeResult):
         return _result(item)
     if isinstance(item, MadeCall):
-        return {"functionCall": {"id": item.id, "name": item.name, "args": item.arguments}}
+        call = {"functionCall": {"id": item.id, "name": item.name, "args": item.arguments}}
+        signature = item.meta.get(_SIGNATURE)
+        return {**call, "thoughtSignature": signature} if signature else call
     return _part(item)
+
+
+def _signed(part: object) -> dict[str, Any]:
+    """Let the server keep the signature of a call, which the API wants back with the call."""
+    signature = first_present(part, "thoughtSignature", "thought_signature")
+    if isinstance(signature, bytes):  # as the SDK has it
+        signature = base64.b64encode(signature).decode("ascii")
+    return {"_meta": {_SIGNATURE: signature}} if signature else {}

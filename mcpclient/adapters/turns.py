@@ -6,8 +6,8 @@ those in its own shape.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Union
 
 from ..protocol.sampling import SamplingMessage
@@ -28,11 +28,12 @@ __all__ = ["Item", "MadeCall", "MadeResult", "Turn", "made_results", "turns_of"]
 
 @dataclass(frozen=True)
 class MadeCall:
-    """A call that the model made. ``name`` is the one its API knows."""
+    """A call that the model made. ``name`` is the one its API knows; ``meta`` is of the block."""
 
     id: str
     name: str
     arguments: dict[str, Any]
+    meta: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def _items(
     for block in blocks:
         if isinstance(block, ToolUseContent):
             called[block.id] = names.get(block.name, block.name)
-            items.append(MadeCall(block.id, called[block.id], block.input))
+            items.append(MadeCall(block.id, called[block.id], block.input, block.meta))
         elif isinstance(block, ToolResultContent):
             name = called.get(block.tool_use_id, "")
             outcome = prepared(CallToolResult(block.raw), limits, rules)

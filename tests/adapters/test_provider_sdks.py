@@ -9,6 +9,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import pytest
 
 import mcpclient
 from mcpclient.adapters.providers import PROVIDERS
+from mcpclient.adapters.sampling import sampling_model
+from mcpclient.client.answers.sampling import SamplingAnswerer
 from mcpclient.protocol.types import CallToolResult, Tool
 from tests.adapters.loops import LOOPS
 from tests.adapters.model_apis import APIS, Api, Script
@@ -151,6 +154,47 @@ def test_every_schema_and_every_outcome(provider: str) -> None:
         assert "disk full" in said["an error"]
         assert said["embedded text"] == "inside"
         assert "199,999" not in said["long"] and "100,000 characters left out" in said["long"]
+
+    asyncio.run(main())
+
+
+CREATE: dict[str, Callable[[Any], Callable[..., Any]]] = {
+    "anthropic": lambda llm: llm.messages.create,
+    "openai_chat": lambda llm: llm.chat.completions.create,
+    "openai_responses": lambda llm: llm.responses.create,
+    "google": lambda llm: llm.aio.models.generate_content,
+    "bedrock": lambda llm: partial(asyncio.to_thread, llm.converse),
+}
+ASKED = {
+    "messages": [{"role": "user", "content": {"type": "text", "text": "weather?"}}],
+    "maxTokens": 100,
+    "tools": [{"name": "weather.now", "inputSchema": {"properties": {"in": {"type": "string"}}}}],
+}
+
+
+@each_provider
+def test_a_server_that_asks_the_model(provider: str) -> None:
+    """F-API-11: a call of a tool the server has, and after its result the answer."""
+    script: Script = [[("weather_now", {"in": "Rome"})], "sunny"]
+
+    async def main() -> None:
+        async with model(provider, script) as (llm, api):
+            option = sampling_model(provider, "model-1", CREATE[provider](llm))
+            answerer = SamplingAnswerer(option)
+            first = await answerer.answer(ASKED, "server")
+            use = first["content"]
+            assert (use["name"], use["input"]) == ("weather.now", {"in": "Rome"})
+            result = {"type": "tool_result", "toolUseId": use["id"], "content": []}
+            answer = {**result, "structuredContent": {"sky": "blue"}}
+            messages = [
+                *ASKED["messages"],  # type: ignore[misc]
+                {"role": "assistant", "content": [use]},
+                {"role": "user", "content": [answer]},
+            ]
+            second = await answerer.answer({**ASKED, "messages": messages}, "server")
+            assert second["content"]["text"] == "sunny"
+            assert second["stopReason"] == "endTurn"
+            assert api.results == [("call_0", '{"sky": "blue"}')]
 
     asyncio.run(main())
 

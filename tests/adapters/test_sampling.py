@@ -1,0 +1,226 @@
+"""Models of the providers that answer what servers ask."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from typing import Any
+
+import pytest
+
+from mcpclient.adapters.sampling import sampling_model
+from mcpclient.client.answers.sampling import SamplingAnswerer
+from mcpclient.errors import HandlerFailed, UsageError
+from tests.adapters.model_apis import APIS, Script
+
+PARAMS = {
+    "messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}],
+    "maxTokens": 100,
+}
+LOOK = {"name": "look.up", "inputSchema": {"type": "object", "properties": {"a b": {}}}}
+# What the property is called for those APIs that would not take it.
+KEYS = {"openai_chat": "a b", "openai_responses": "a b"}
+
+
+def answered(provider: str, turn: Any, params: dict[str, Any], **options: Any) -> dict[str, Any]:
+    """What the server is told when the model's turn is this."""
+    api = APIS[provider]([])
+
+    def create(**request: Any) -> Any:
+        calls = [] if isinstance(turn, str) else api.numbered(turn)
+        return api.whole(turn if isinstance(turn, str) else "", calls)
+
+    option = sampling_model(provider, "model-0", create, **options)
+    return asyncio.run(SamplingAnswerer(option).answer(params, "server"))
+
+
+@pytest.mark.parametrize("provider", APIS)
+def test_text(provider: str) -> None:
+    """F-API-11: text, the model that said it, and why it stopped."""
+    assert answered(provider, "hello", PARAMS) == {
+        "role": "assistant",
+        "content": {"type": "text", "text": "hello"},
+        "model": "model-0" if provider == "bedrock" else "model-1",
+        "stopReason": "endTurn",
+    }
+
+
+@pytest.mark.parametrize("provider", APIS)
+def test_tools(provider: str) -> None:
+    """F-API-10, F-API-11: by the server's names, with the arguments by its names, too."""
+    turn: Script = [[("look_up", {KEYS.get(provider, "a_b"): 1})]]
+    result = answered(provider, turn[0], {**PARAMS, "tools": [LOOK]})
+    assert result["stopReason"] == "toolUse"
+    assert result["content"] == {
+        "type": "tool_use",
+        "id": "call_0",
+        "name": "look.up",
+        "input": {"a b": 1},
+    }
+
+
+@pytest.mark.parametrize("provider", APIS)
+def test_a_call_that_makes_no_sense(provider: str) -> None:
+    """F-API-11: the server gets an error, and the connection goes on."""
+    with pytest.raises(HandlerFailed, match="of no use: There is no tool 'nope'"):
+        answered(provider, [("nope", {})], {**PARAMS, "tools": [LOOK]})
+
+
+@pytest.mark.parametrize("provider", APIS)
+def test_no_answer_of_the_provider(provider: str) -> None:
+    """F-API-11."""
+    option = sampling_model(provider, "m", lambda **request: {"odd": 1})
+    with pytest.raises(HandlerFailed, match="of no use: not a response of"):
+        asyncio.run(SamplingAnswerer(option).answer(PARAMS, "server"))
+
+
+def test_a_rejection() -> None:
+    """F-API-11: None says no."""
+
+    async def create(**request: Any) -> None:
+        return None
+
+    option = sampling_model("anthropic", "m", create)
+    with pytest.raises(HandlerFailed, match="User rejected"):
+        asyncio.run(SamplingAnswerer(option).answer(PARAMS, "server"))
+
+
+def test_without_tools() -> None:
+    """F-API-10: then sampling with tools is not declared."""
+    assert SamplingAnswerer(sampling_model("google", "m", print)).settings == {"tools": {}}
+    assert SamplingAnswerer(sampling_model("google", "m", print, tools=False)).settings == {}
+
+
+def test_an_unknown_provider() -> None:
+    with pytest.raises(UsageError, match="there is no provider 'x'"):
+        sampling_model("x", "m", print)
+
+
+@pytest.mark.parametrize(
+    ("provider", "response"),
+    [
+        ("anthropic", {"content": [{"type": "text", "text": "a"}], "stop_reason": "max_tokens"}),
+        ("openai_chat", {"choices": [{"message": {"content": "a"}, "finish_reason": "length"}]}),
+        (
+            "openai_responses",
+            {
+                "status": "incomplete",
+                "output": [{"type": "message", "content": [{"type": "output_text", "text": "a"}]}],
+            },
+        ),
+        (
+            "google",
+            {"candidates": [{"content": {"parts": [{"text": "a"}]}, "finishReason": "MAX_TOKENS"}]},
+        ),
+        (
+            "bedrock",
+            {"output": {"message": {"content": [{"text": "a"}]}}, "stopReason": "max_tokens"},
+        ),
+    ],
+)
+def test_why_it_stopped(provider: str, response: dict[str, Any]) -> None:
+    """F-API-11: that the answer was cut off is told in the protocol's word."""
+    option = sampling_model(provider, "m", lambda **request: response)
+    result = asyncio.run(SamplingAnswerer(option).answer(PARAMS, "server"))
+    assert (result["stopReason"], result["content"]["text"]) == ("maxTokens", "a")
+
+
+FULL = {
+    **PARAMS,
+    "systemPrompt": "Be brief.",
+    "temperature": 1.5,
+    "stopSequences": ["END"],
+    "tools": [LOOK],
+}
+
+
+@pytest.mark.parametrize(
+    ("provider", "expected"),
+    [
+        (
+            "anthropic",
+            {
+                "max_tokens": 100,
+                "system": "Be brief.",
+                "temperature": 1.0,
+                "stop_sequences": ["END"],
+                "tool_choice": {"type": "none"},
+            },
+        ),
+        (
+            "openai_chat",
+            {
+                "max_completion_tokens": 100,
+                "temperature": 1.5,
+                "stop": ["END"],
+                "tool_choice": "none",
+            },
+        ),
+        (
+            "openai_responses",
+            {
+                "max_output_tokens": 100,
+                "instructions": "Be brief.",
+                "temperature": 1.5,
+                "tool_choice": "none",
+            },
+        ),
+        (
+            "bedrock",
+            {
+                "system": [{"text": "Be brief."}],
+                "inferenceConfig": {"maxTokens": 100, "temperature": 1.0, "stopSequences": ["END"]},
+            },
+        ),
+        ("google", {"model": "m"}),
+    ],
+)
+def test_what_the_server_asks_for(provider: str, expected: dict[str, Any]) -> None:
+    """F-API-11: in the words of each API."""
+    seen: dict[str, Any] = {}
+
+    def create(**request: Any) -> None:
+        seen.update(request)
+
+    option = sampling_model(provider, "m", create)
+    params = {**FULL, "toolChoice": {"mode": "none"}}
+    with pytest.raises(HandlerFailed):
+        asyncio.run(SamplingAnswerer(option).answer(params, "server"))
+    assert {key: seen.get(key) for key in expected} == expected
+    if provider == "google":
+        config = dict(seen["config"])
+        del config["tools"]
+        assert config == {
+            "maxOutputTokens": 100,
+            "systemInstruction": "Be brief.",
+            "temperature": 1.5,
+            "stopSequences": ["END"],
+            "toolConfig": {"functionCallingConfig": {"mode": "NONE"}},
+        }
+    if provider == "bedrock":
+        assert "toolConfig" not in seen
+
+
+def test_google_needs_no_ids() -> None:
+    """F-API-11: MCP does, so calls without one are numbered."""
+    part = {"functionCall": {"name": "look_up", "args": {}}}
+    response = {
+        "candidates": [
+            {"content": {"role": "model", "parts": [{"text": "hm", "thought": True}, part]}}
+        ]
+    }
+    option = sampling_model("google", "m", lambda **request: response)
+    result = asyncio.run(SamplingAnswerer(option).answer({**PARAMS, "tools": [LOOK]}, "s"))
+    assert result["content"]["id"] == "call_1"
+
+
+def test_bytes_are_bytes_for_bedrock() -> None:
+    """F-API-11: botocore encodes them itself."""
+    image = {"type": "image", "data": base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()}
+    seen: dict[str, Any] = {}
+    option = sampling_model("bedrock", "m", lambda **request: seen.update(request))
+    message = {"role": "user", "content": {**image, "mimeType": "image/png"}}
+    with pytest.raises(HandlerFailed):
+        asyncio.run(SamplingAnswerer(option).answer({**PARAMS, "messages": [message]}, "server"))
+    (block,) = seen["messages"][0]["content"]
+    assert block == {"image": {"format": "png", "source": {"bytes": b"\x89PNG\r\n\x1a\n"}}}
