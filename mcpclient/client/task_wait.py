@@ -22,7 +22,14 @@ from ..errors import (
     TaskFailed,
 )
 from ..protocol.era_stateless import StatelessEra
-from ..protocol.tasks import MOST_INPUTS, Polling, Task, patience_with
+from ..protocol.tasks import (
+    MOST_INPUTS,
+    Polling,
+    Task,
+    created_task,
+    described_task,
+    patience_with,
+)
 from .events.callbacks import BackgroundTasks, OrderedCallback
 from .link.call_recovery import CallRecovery
 from .link.connection import Connection
@@ -106,6 +113,8 @@ class TaskWait:
         """
         try:
             result = await self._wait()
+            if "content" not in result and created_task(result) is not None:
+                raise ProtocolViolation(f"the result of task {self._id} is another task")
             await self._relay.finish(self._limits.timeout)
             return result
         finally:
@@ -142,7 +151,8 @@ class TaskWait:
     # Asking
 
     async def _poll(self) -> Task:
-        return Task(await self._request("tasks/get", {"taskId": self._id}))
+        found = await self._request("tasks/get", {"taskId": self._id})
+        return described_task(found, self._id)
 
     async def _request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Repeat a request until there is an answer, over a new connection if need be."""

@@ -20,6 +20,7 @@ from ..protocol.tasks import (
     answered_task,
     created_task,
     declares,
+    described_task,
     task_support_of,
 )
 from ..protocol.types import CallToolResult, Progress, Tool
@@ -65,9 +66,10 @@ class Tasks(ToolCalls):
         """Call a tool and return as soon as the server has made a task of the call.
 
         ``tool``: its name, or the `Tool` from a listing, which says whether it can be called as a
-        task. ``ttl``: seconds the server should keep the task (2025-11-25 only; it may decide
-        otherwise). ``on_progress`` is called for as long as the task runs. The other options are
-        those of `call_tool`; a hook around the call sees the task as a result without content.
+        task (of a name, the latest listing does). ``ttl``: seconds the server should keep the task
+        (2025-11-25 only; it may decide otherwise). ``on_progress`` is called for as long as the
+        task runs. The other options are those of `call_tool`; a hook around the call sees the task
+        as a result without content.
 
         A server with the tasks extension may also answer at once: then the task is over and has no
         ``id``, and `await_task` accepts it all the same. Raises `UsageError` when the server does
@@ -79,7 +81,8 @@ class Tasks(ToolCalls):
             self._require_extension()
         else:
             self._require("tasks", "requests", "tools", "call")
-            if isinstance(tool, Tool) and task_support_of(tool.raw) == "forbidden":
+            known = tool if isinstance(tool, Tool) else self._known_tools.get(name)
+            if known is not None and task_support_of(known.raw) == "forbidden":
                 raise UsageError(f"tool {name!r} cannot be called as a task")
             params["task"] = {} if ttl is None else {"ttl": round(ttl * 1000)}
             if on_progress is not None:
@@ -111,7 +114,8 @@ class Tasks(ToolCalls):
         Raises `PeerError` (-32602) for a task that the server does not know, or no longer knows.
         """
         params = {"taskId": _id_of(task)}
-        return Task(await self.request("tasks/get", params, timeout=timeout, headers=headers))
+        found = await self.request("tasks/get", params, timeout=timeout, headers=headers)
+        return described_task(found, params["taskId"])
 
     async def list_tasks(self, *, timeout: Seconds = DEFAULT) -> list[Task]:
         """Return the tasks the server has for this client (2025-11-25 only).
@@ -209,15 +213,30 @@ class Tasks(ToolCalls):
         with self._task_news.telling(task.id, wait):
             return await wait.run()
 
+    def _has_to_be_a_task(self, name: str) -> bool:
+        """Whether a tool of 2025-11-25 can be called as a task only, and tasks can be made."""
+        tool = self._known_tools.get(name)
+        if tool is None or task_support_of(tool.raw) != "required" or self._has_stateless_tasks:
+            return False
+        agreement = self._connection.agreement
+        path = ("tasks", "requests", "tools", "call")
+        return agreement is not None and declares(agreement.capabilities, *path)
+
     async def _without_task(
         self, params: Mapping[str, Any], limits: RequestOptions
     ) -> dict[str, Any]:
-        """Return the result of a tool call, even when the server has made a task of it."""
+        """Return the result of a tool call, even when the server has made a task of it.
+
+        It did when ``params`` ask for one, as those of 2025-11-25 do.
+        """
         time = CallTime(self._connection, "tools/call", limits)
         result = await self._caller.call("tools/call", params, limits, time)
-        if not self._has_stateless_tasks or result.get("resultType") != "task":
+        made_one = self._has_stateless_tasks and result.get("resultType") == "task"
+        if not made_one and "task" not in params:
             return result
         task = created_task(result)
+        if task is None and not made_one:
+            return result
         if task is None:
             raise ProtocolViolation("tools/call: the server answered with a task without id")
         try:

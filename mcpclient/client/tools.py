@@ -97,7 +97,9 @@ class Tools(Tasks):
         around: Sequence[Around] = (),
         returns: type[T] | None = None,
     ) -> CallToolResult | T:
-        """Call a tool with exactly one request. The options are those of `CallOptions`.
+        """Call a tool with exactly one request, or as a task where it can only be called so.
+
+        The options are those of `CallOptions`.
 
         When the tool itself fails, the result has ``is_error``; with ``raise_on_error`` a
         `ToolError` is raised instead. Also raises what `request` does. Structured content is
@@ -139,8 +141,13 @@ class Tools(Tasks):
         meta: Mapping[str, Any] | None,
         headers: Mapping[str, str] | None,
     ) -> Coroutine[Any, Any, dict[str, Any]]:
-        params = {"name": name, "arguments": arguments or {}}
-        if self._connection.options.tasks:
+        params: dict[str, Any] = {"name": name, "arguments": arguments or {}}
+        if self._has_to_be_a_task(name):
+            params["task"] = {}
+            if on_progress is not None:
+                token = self._task_news.relay_progress(on_progress)
+                meta, on_progress = {**(meta or {}), "progressToken": token}, None
+        if "task" in params or self._connection.options.tasks:
             limits = self._limits("tools/call", timeout, max_timeout, on_progress, headers)
             return self._at_home(self._without_task, with_meta(params, meta), limits)
         return self._request("tools/call", params, timeout, max_timeout, on_progress, meta, headers)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from ..errors import ProtocolViolation
 from .wire_object import Field, WireObject
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "answered_task",
     "created_task",
     "declares",
+    "described_task",
     "patience_with",
     "receiver_capability",
     "related_task_of",
@@ -122,6 +124,17 @@ def created_task(result: Mapping[str, Any], tool: str = "") -> Task | None:
     if result.get("resultType") == "task" and isinstance(result.get("taskId"), str):
         return Task(result, tool)
     return None
+
+
+def described_task(result: Mapping[str, Any], task_id: str) -> Task:
+    """Return a task as the answer to ``tasks/get`` describes it.
+
+    Raises `ProtocolViolation` for another one than was asked for.
+    """
+    task = Task(result)
+    if task.id not in ("", task_id):
+        raise ProtocolViolation(f"asked for task {task_id}, the server described {task.id:.100}")
+    return task
 
 
 def answered_task(result: Mapping[str, Any], tool: str = "") -> Task:

@@ -77,6 +77,11 @@ class Transport(abc.ABC):
         return self.name
 
     @property
+    def cookies(self) -> str:
+        """The cookies that a message would carry now: the server may know who calls by them."""
+        return ""
+
+    @property
     def unreachable(self) -> McpError | None:
         """Why the server could not be reached the last time; None where it was, or nobody knows."""
         return None

@@ -78,7 +78,8 @@ class StreamableHttpTransport(Transport):
         self._headers = CallerHeaders(headers or {}, url, fixed)
         self._listen_wait = listen_wait
         self.liveness = liveness
-        self._http = http_client(dialer or Dialer())
+        self._dialer = dialer or Dialer()
+        self._http = http_client(self._dialer)
         self.records_itself = isinstance(self._http, RecordedHttpClient)
         self.working_id: str | None = None
         self._session_id: str | None = None
@@ -97,6 +98,11 @@ class StreamableHttpTransport(Transport):
     def description(self) -> str:
         """The URL, without credentials and query."""
         return self.url.shown
+
+    @property
+    def cookies(self) -> str:
+        """The cookies that the server has set, as they are sent."""
+        return self._dialer.cookies.header_for(self.url)
 
     @property
     def receiver(self) -> Receiver:

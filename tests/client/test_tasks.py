@@ -19,6 +19,7 @@ CORE_TASKS: dict[str, Any] = {
 }
 WITH_EXTENSION: dict[str, Any] = {"extensions": {EXTENSION: {}}}
 DONE = {"content": [{"type": "text", "text": "done"}]}
+OPTIONAL = {"execution": {"taskSupport": "optional"}}
 CREATED = {"taskId": "t1", "status": "working", "ttlMs": 60_000, "pollIntervalMs": 1000}
 
 
@@ -239,7 +240,7 @@ def test_results_of_tasks_are_checked_like_those_of_calls() -> None:
     """F-API-17: against the output schema of a tool that was listed."""
     server = handshake_server()
     schema = {"type": "object", "required": ["answer"]}
-    server.answers["tools/list"] = {"tools": [{"name": "slow", "outputSchema": schema}]}
+    server.answers["tools/list"] = {"tools": [{"name": "slow", "outputSchema": schema, **OPTIONAL}]}
 
     async def main() -> None:
         async with server.client() as client:
@@ -352,5 +353,124 @@ def test_what_is_remembered_of_tasks_is_bounded() -> None:
                 client._task_news.inputs_of(str(_))
             assert len(client._task_news._progress) == 1000
             assert len(client._task_news._inputs) == 1000
+
+    virtual_time.run(main())
+
+
+def listed(support: str | None) -> dict[str, Any]:
+    execution = {} if support is None else {"execution": {"taskSupport": support}}
+    return {"tools": [{"name": "slow", "inputSchema": {}, **execution}]}
+
+
+def test_a_tool_that_can_only_be_a_task_is_called_as_one() -> None:
+    """F-API-13: the listing says so, and `call_tool` returns the result all the same."""
+    server = handshake_server()
+    server.answers["tools/list"] = listed("required")
+    heard: list[float] = []
+
+    async def main() -> None:
+        async with server.client() as client:
+            await client.list_tools()
+            calling = asyncio.ensure_future(
+                client.call_tool("slow", on_progress=lambda step: heard.append(step.progress))
+            )
+            await asyncio.sleep(1)
+            token = server.sent("tools/call")[0]["_meta"]["progressToken"]
+            server.notify("notifications/progress", progressToken=token, progress=1)
+            assert (await calling).text == "done"
+            assert heard == [1]
+
+    virtual_time.run(main())
+    assert server.sent("tools/call")[0]["task"] == {}
+    assert server.sent("tasks/result") == [{"taskId": "t1"}]
+
+
+@pytest.mark.parametrize(
+    ("support", "capabilities"), [("optional", CORE_TASKS), (None, CORE_TASKS), ("required", {})]
+)
+def test_any_other_tool_is_called_plainly(support: str | None, capabilities: Any) -> None:
+    """F-API-13: also where the server could not make a task of it."""
+    server = handshake_server(capabilities)
+    server.answers.update({"tools/list": listed(support), "tools/call": DONE})
+
+    async def main() -> None:
+        async with server.client() as client:
+            await client.list_tools()
+            assert (await client.call_tool("slow")).text == "done"
+
+    virtual_time.run(main())
+    assert "task" not in server.sent("tools/call")[0]
+
+
+@pytest.mark.parametrize("immediate", [False, True])
+def test_a_call_that_is_a_task_can_be_cancelled(immediate: bool) -> None:
+    """F-API-13: with tasks/cancel, as soon as the id is known; an answer at once is a result."""
+    server = handshake_server()
+    server.answers["tools/list"] = listed("required")
+    if immediate:
+        server.answers["tools/call"] = DONE
+
+    async def main() -> None:
+        async with server.client() as client:
+            await client.list_tools()
+            calling = asyncio.ensure_future(client.call_tool("slow"))
+            await asyncio.sleep(1)
+            if immediate:
+                assert (await calling).text == "done"
+                return
+            calling.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await calling
+            await asyncio.sleep(1)
+            assert server.sent("tasks/cancel") == [{"taskId": "t1"}]
+
+    virtual_time.run(main())
+
+
+def test_a_tool_that_is_known_not_to_be_a_task_is_not_called_as_one() -> None:
+    """F-API-13: the name is enough once it has been listed."""
+    server = handshake_server()
+    server.answers["tools/list"] = listed(None)
+
+    async def main() -> None:
+        async with server.client() as client:
+            await client.call_tool_task("slow")
+            await client.list_tools()
+            with pytest.raises(UsageError, match="cannot be called as a task"):
+                await client.call_tool_task("slow")
+
+    virtual_time.run(main())
+    assert len(server.sent("tools/call")) == 1
+
+
+@pytest.mark.parametrize("wait", [False, True])
+def test_the_state_of_another_task_is_a_violation(wait: bool) -> None:
+    """F-API-13: whoever asked for t1 is not told what became of t2."""
+    server = handshake_server()
+    server.answers["tasks/get"] = {"taskId": "t2", "status": "completed"}
+
+    async def main() -> None:
+        async with server.client() as client:
+            with pytest.raises(ProtocolViolation, match=r"asked for task t1, .* described t2"):
+                await (client.await_task("t1") if wait else client.get_task("t1"))
+
+    virtual_time.run(main())
+
+
+@pytest.mark.parametrize("make", [handshake_server, stateless_server])
+def test_the_result_of_a_task_is_no_task(make: Any) -> None:
+    """F-API-13: it would lead to the next one, and so on."""
+    server = make()
+    if make is handshake_server:
+        server.answers["tasks/result"] = {"task": {"taskId": "t2", "status": "working"}}
+    else:
+        another = {"resultType": "task", "taskId": "t2", "status": "working"}
+        server.answers["tasks/get"] = {"taskId": "t1", "status": "completed", "result": another}
+
+    async def main() -> None:
+        async with server.client(tasks=True) as client:
+            task = await client.call_tool_task("slow")
+            with pytest.raises(ProtocolViolation):
+                await client.await_task(task)
 
     virtual_time.run(main())

@@ -44,12 +44,13 @@ class ClientCache(Observer):
 
         It is not known where a function supplies the headers or an access token is used, since both
         may change at any time. Otherwise the client's own headers are fixed, and only the headers
-        of the single call make a difference.
+        of the single call make a difference, and the cookies: a tool may log the user in with one.
         """
         connection = self._connection
         if callable(connection.options.headers) or connection.route.authorizer is not None:
             return None
-        return tuple(sorted((name.lower(), value) for name, value in headers.items()))
+        own = tuple(sorted((name.lower(), value) for name, value in headers.items()))
+        return own, connection.session.transport.cookies
 
     def refused(self, method: str, params: Mapping[str, Any] | None, error: PeerError) -> None:
         """Drop what an error answer casts doubt on."""

@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 
+from mcpclient.client.client import Client
 from mcpclient.errors import PeerError
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.support import virtual_time
+from tests.support.http_server import Answer, HttpServer, Request
+from tests.support.mcp_http import StreamableEndpoint
+from tests.support.mcp_server import McpServer
 
 TOOLS_CHANGED = "notifications/tools/list_changed"
 
@@ -285,3 +289,36 @@ def test_params_that_are_no_json_reach_the_one_who_says_so() -> None:
                 await client.request("resources/read", {"uri": object()})
 
     virtual_time.run(main())
+
+
+def test_another_cookie_may_be_another_user() -> None:
+    """F-API-15, F-HTTP-14: what was kept before a tool logged the user in is not used after it."""
+    service = StreamableEndpoint(McpServer("stateless"))
+    listings: list[str] = []
+
+    async def serve(request: Request, answer: Answer) -> None:
+        method, request_id = request.message["method"], request.message["id"]
+        if method == "tools/list":
+            listings.append(request.headers.get("cookie", ""))
+            tools = [{"name": f"tool{len(listings)}", "inputSchema": {}}]
+            result = {"resultType": "complete", "ttlMs": 60_000, "tools": tools}
+            answer.json({"jsonrpc": "2.0", "id": request_id, "result": result})
+        elif method == "tools/call":
+            user = request.message["params"]["arguments"]["user"]
+            result = {"resultType": "complete", "content": []}
+            cookie = {"Set-Cookie": f"user={user}; Path=/"}
+            answer.json({"jsonrpc": "2.0", "id": request_id, "result": result}, headers=cookie)
+        else:
+            await service.post(request, answer)
+
+    async def main() -> None:
+        routes = {**service.routes, "POST /mcp": serve}
+        async with HttpServer(routes) as server, Client(str(server.url())) as client:
+            for user in ("", "ada", "ada", "bob"):
+                if user:
+                    await client.call_tool("log_in", {"user": user})
+                for _ in range(2):
+                    await client.list_tools()
+
+    virtual_time.run(main())
+    assert listings == ["", "user=ada", "user=bob"]
