@@ -111,7 +111,7 @@ class Manager:
             raise UsageError(f"required is a list: write required=[{required!r}]")
         self._source = servers if isinstance(servers, (str, os.PathLike)) else None
         self._is_loaded = servers is None or self._source is not None
-        self._policy = policy
+        self._policy, self._pins = policy, pins
         config = load_config(self._source, policy=policy) if self._is_loaded else servers
         self._config = config if isinstance(config, Config) else Config()
         self._configs = configured_servers(config, policy)
@@ -257,8 +257,22 @@ class Manager:
 
     @property
     def problems(self) -> list[Problem]:
-        """What is wrong in the configuration."""
-        return self._config.problems
+        """What is wrong in the configuration, and which tools are not those that were locked."""
+        return [
+            *self._config.problems,
+            *(
+                Problem(
+                    "warning",
+                    str(mismatch),
+                    os.fspath(self._pins.path),
+                    server=server.name,
+                    hint="look at the difference, and lock again if it is meant",
+                )
+                for server in self._servers.values()
+                for mismatch in server.mismatches
+                if self._pins is not None
+            ),
+        ]
 
     def __getitem__(self, name: str) -> Client:
         """Return the client of a server. Raises `UsageError` for an unknown name."""

@@ -50,7 +50,9 @@ def _inner_target(target: Mapping[str, Any]) -> Target:
 
 def _host_name(url: str) -> str:
     parts = urlsplit(url)
-    host = parts.hostname or os.path.splitext(os.path.basename(parts.path))[0]
+    host = parts.hostname
+    if parts.scheme.lower() == "unix":
+        host = os.path.splitext(os.path.basename(parts.path))[0]
     if not host:
         raise UsageError("the URL of this server names no host")
     return host if host.replace(".", "").isdigit() or ":" in host else host.split(".")[0]

@@ -31,7 +31,7 @@ from .machine import Action, Event, step
 from .managed_client import ManagedClient
 from .memory import Memory, Remembered, memory_key
 from .options import options_for, runs_here
-from .pins import Pins
+from .pins import Mismatch, Pins
 from .slots import Slots
 from .status import Status
 from .tools import ToolList
@@ -83,7 +83,8 @@ class Server:
       it is tried again by itself, or None.
     - ``tools``: those that are offered, a list that stays the same object; ``stale``: whether they
       are those of an earlier connection. ``instructions``: how it wants to be used, or "".
-    - ``trusted``: whether its annotations may be believed.
+    - ``trusted``: whether its annotations may be believed. ``mismatches``: what is not as the lock
+      file says, see `Pins`.
     """
 
     def __init__(self, config: ServerConfig, shared: Shared) -> None:
@@ -94,6 +95,7 @@ class Server:
         self.next_try: float | None = None
         self.stale = True
         self.instructions = ""
+        self.mismatches: tuple[Mismatch, ...] = ()
         self._shared = shared
         self._client: ManagedClient | None = None
         self._refused: dict[str, str] = {}
@@ -118,7 +120,8 @@ class Server:
     @property
     def trusted(self) -> bool:
         """Whether its annotations may be believed."""
-        return self.config.trusted or bool(self.config.options.get("trusted"))
+        options = {**self._shared.options, **self.config.options}
+        return self.config.trusted or bool(options.get("trusted"))
 
     @property
     def tools(self) -> ToolList:
@@ -428,7 +431,7 @@ class Server:
 
     def _compare(self, pins: Pins) -> None:
         mismatches = pins.compare(self.name, self.config.fingerprint(), self.tools)
-        self._refused = pins.refused(mismatches)
+        self._refused, self.mismatches = pins.refused(mismatches), tuple(mismatches)
         for mismatch in mismatches:
             logger.warning("%s: %s", self.name, mismatch)
             self._shared.events.tell(PinMismatch(self.name, mismatch))

@@ -1,0 +1,70 @@
+"""What a manager tells: F-MANY-2."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from mcpclient import Manager, Status, StatusChanged, ToolsUpdated
+from mcpclient.manager.events import Events
+from tests.manager.fleet import Member
+from tests.support.virtual_time import run
+
+
+def changed(new: Status) -> StatusChanged:
+    return StatusChanged("a", Status.CLOSED, new)
+
+
+def test_events_come_in_order_to_everyone() -> None:
+    """F-MANY-2: a callback that takes its time loses none of them."""
+
+    async def main() -> None:
+        heard: list[Any] = []
+
+        async def slow(event: Any) -> None:
+            await asyncio.sleep(0.1)
+            heard.append(event)
+
+        events = Events(slow)
+        stream = events.stream()
+        told = [changed(Status.CONNECTING), changed(Status.CONNECTED)]
+        for event in told:
+            events.tell(event)
+        await events.close(1)
+        assert [event async for event in stream] == heard == told
+
+    run(main())
+
+
+def test_a_waiting_consumer_is_woken() -> None:
+    async def main() -> None:
+        events = Events(None)
+        stream = events.stream()
+        waiting = asyncio.ensure_future(stream.__anext__())
+        await asyncio.sleep(0)
+        events.tell(changed(Status.FAILED))
+        assert (await waiting) == changed(Status.FAILED)
+
+    run(main())
+
+
+def test_events_of_closing_are_delivered_before_close_returns() -> None:
+    """F-MANY-2"""
+
+    async def main() -> None:
+        heard: list[Any] = []
+
+        async def note(event: Any) -> None:
+            await asyncio.sleep(0.01)
+            heard.append(event)
+
+        manager = await Manager({"a": Member("x")}, on_event=note)
+        stream = manager.events()
+        await manager.close()
+        assert heard[-2:] == [
+            ToolsUpdated("a", removed=("a__x",)),
+            StatusChanged("a", Status.CONNECTED, Status.CLOSED),
+        ]
+        assert [event async for event in stream] == heard[-2:]
+
+    run(main())

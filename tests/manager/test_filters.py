@@ -1,0 +1,50 @@
+"""Which tools are offered: F-MANY-13."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+import mcpclient
+from mcpclient import Manager
+from mcpclient.manager.filters import is_offered
+from tests.manager.fleet import Member
+from tests.support.virtual_time import run
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "offered"),
+    [
+        ((), (), ["get", "get_all", "Get", "delete"]),
+        (("get*",), (), ["get", "get_all"]),
+        (("get", "delete"), (), ["get", "delete"]),
+        ((), ("*delete*",), ["get", "get_all", "Get"]),
+        (("*",), ("[gG]et",), ["get_all", "delete"]),
+        (("nothing",), (), []),
+    ],
+)
+def test_patterns(include: Sequence[str], exclude: Sequence[str], offered: list[str]) -> None:
+    """F-MANY-13: what is excluded is out, whatever is included."""
+    tools = ["get", "get_all", "Get", "delete"]
+    assert [tool for tool in tools if is_offered(tool, include, exclude)] == offered
+
+
+def test_a_vetted_subset_of_an_editor() -> None:
+    """F-MANY-13, seed 002 (15.6.1): whatever else the server offers, now or later, is not there."""
+
+    async def main() -> None:
+        member = Member("executeCode", "getDiagnostics", "closeAllTabs")
+        include = ("executeCode", "getDiagnostics")
+        ide = mcpclient.ServerConfig("ide", target=member, include=include)
+        async with Manager({"ide": ide}, naming="mcp__server__tool") as manager:
+            assert [each.name for each in manager.tools] == [
+                "mcp__ide__executeCode",
+                "mcp__ide__getDiagnostics",
+            ]
+            refused = await manager["ide"].call_tool("closeAllTabs")
+            assert (refused.is_error, member.calls) == (True, [])
+            assert "the configuration of its server leaves it out" in refused.text
+            assert not (await manager.call_tool("mcp__ide__executeCode")).is_error
+
+    run(main())

@@ -1,0 +1,159 @@
+"""The table of reconnection as data, and a model of the world that plays with it: F-MANY-5."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import settings
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from mcpclient.manager.machine import TABLE, Action, Event, step
+from mcpclient.manager.status import Status
+
+FORBIDDEN = {Status.NEEDS_APPROVAL, Status.DENIED}
+ENDED = {Status.CLOSED, Status.DISABLED}
+PAIRS = list(itertools.product(Status, Event))
+
+
+@pytest.mark.parametrize("state", sorted(FORBIDDEN))
+def test_what_is_not_allowed_stays_so(state: Status) -> None:
+    """F-MANY-2, F-MANY-7: neither a call nor the user's wish starts a process."""
+    assert all(step(state, event) == (state, ()) for event in Event)
+
+
+def test_nothing_but_the_user_brings_a_closed_server_back() -> None:
+    """F-MANY-4"""
+    for state in ENDED:
+        leaving = {event for event in Event if step(state, event)[0] is not state}
+        assert leaving == {Event.CONNECT}
+
+
+def test_every_server_that_has_something_can_be_disconnected() -> None:
+    """F-MANY-4: whatever goes on is stopped and closed."""
+    for state in set(Status) - FORBIDDEN - ENDED:
+        after, actions = step(state, Event.DISCONNECT)
+        assert after is Status.CLOSED
+        assert {Action.STOP, Action.CLOSE, Action.DROP_TOOLS} <= set(actions)
+
+
+@pytest.mark.parametrize(("state", "event"), PAIRS)
+def test_an_attempt_is_made_only_where_one_is_awaited(state: Status, event: Event) -> None:
+    """F-MANY-2: who opens says so in the status; a pause is between attempts to reconnect."""
+    after, actions = step(state, event)
+    if Action.OPEN in actions:
+        assert after in (Status.CONNECTING, Status.RECONNECTING)
+    if Action.PAUSE in actions:
+        assert after is Status.RECONNECTING and Action.OPEN not in actions
+    if Action.REST in actions:
+        assert after is Status.CONNECTED
+
+
+def test_connected_is_reached_by_an_attempt_and_left_by_what_ends_it() -> None:
+    """F-MANY-2"""
+    entering = {pair for pair in PAIRS if step(*pair)[0] is Status.CONNECTED} - {
+        (Status.CONNECTED, event) for event in Event
+    }
+    assert entering == {
+        (Status.CONNECTING, Event.OPENED),
+        (Status.RECONNECTING, Event.OPENED),
+    }
+    leaving = {e for e in Event if step(Status.CONNECTED, e)[0] is not Status.CONNECTED}
+    assert leaving == {Event.LOST, Event.UNAUTHORIZED, Event.DISCONNECT}
+
+
+def test_every_state_of_the_seed_is_there() -> None:
+    """Seed 004: connected, disabled, failed, needs_auth, needs_client_registration."""
+    seed = {"connected", "disabled", "failed", "needs_auth", "needs_client_registration"}
+    assert seed < {state.value for state in Status}
+
+
+def test_the_table_has_no_row_that_does_nothing() -> None:
+    for (state, event), (after, actions) in TABLE.items():
+        assert actions, (state, event)
+        assert (after, actions) == step(state, event)
+
+
+class World(RuleBasedStateMachine):
+    """A server, its attempts and its pauses, as `server.Server` has them, without time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = Status.CLOSED
+        self.is_attempting = self.is_pausing = self.is_open = False
+        self.wanted = False
+
+    def feed(self, event: Event) -> None:
+        self.state, actions = step(self.state, event)
+        for action in actions:
+            if action is Action.STOP:
+                self.is_attempting = self.is_pausing = False
+            elif action is Action.CLOSE:
+                self.is_open = False
+            elif action is Action.OPEN:
+                self.is_attempting, self.is_pausing = True, False
+            elif action is Action.PAUSE:
+                assert not self.is_attempting
+                self.is_pausing = True
+
+    @rule()
+    def user_connects(self) -> None:
+        self.wanted = True
+        self.feed(Event.CONNECT)
+
+    @rule()
+    def user_disconnects(self) -> None:
+        self.wanted = False
+        self.feed(Event.DISCONNECT)
+
+    @rule()
+    def call(self) -> None:
+        self.feed(Event.CALL)
+
+    @precondition(lambda self: self.is_attempting)
+    @rule()
+    def attempt_succeeds(self) -> None:
+        self.is_attempting, self.is_open = False, True
+        self.feed(Event.OPENED)
+
+    @precondition(lambda self: self.is_attempting)
+    @rule()
+    def attempt_fails(self) -> None:
+        self.is_attempting = False
+        self.feed(Event.FAILED)
+
+    @precondition(lambda self: self.is_attempting)
+    @rule()
+    def attempt_needs_a_login(self) -> None:
+        self.is_attempting = False
+        self.feed(Event.UNAUTHORIZED)
+
+    @precondition(lambda self: self.is_open)
+    @rule()
+    def connection_is_lost(self) -> None:
+        self.feed(Event.LOST)
+
+    @precondition(lambda self: self.is_pausing)
+    @rule()
+    def pause_is_over(self) -> None:
+        self.is_pausing = False
+        self.feed(Event.RETRY)
+
+    @invariant()
+    def status_says_what_goes_on(self) -> None:
+        assert self.is_open == (self.state is Status.CONNECTED)
+        if self.state is Status.CONNECTING:
+            assert self.is_attempting and not self.is_pausing
+        elif self.state is Status.RECONNECTING:
+            assert self.is_attempting or self.is_pausing  # never forgotten
+        else:
+            assert not self.is_attempting and not self.is_pausing
+
+    @invariant()
+    def nothing_happens_against_the_will_of_the_user(self) -> None:
+        if not self.wanted:
+            assert self.state is Status.CLOSED and not self.is_open
+
+
+World.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestWorld = World.TestCase

@@ -1,0 +1,158 @@
+"""What is remembered from one run to the next: F-MANY-14."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+import mcpclient
+from mcpclient import Manager, ServerConfig, ToolsUpdated
+from mcpclient.manager.memory import Memory, Remembered, memory_key
+from tests.manager.fleet import Member, statuses, tool
+from tests.support.virtual_time import run
+
+
+def config(member: Member) -> ServerConfig:
+    """A configuration that is the same in every run."""
+    return ServerConfig("a", target=member, raw={"command": "server"})
+
+
+async def first_run(member: Member, path: Path) -> None:
+    async with Manager({"a": config(member)}, lazy=True, memory=path) as manager:
+        assert statuses(manager) == {"a": "connected"}  # nothing is remembered yet
+
+
+def test_a_lazy_server_is_connected_by_its_first_call(tmp_path: Path) -> None:
+    """F-MANY-14: its tools are there at once, and marked as those of an earlier connection."""
+
+    async def main() -> None:
+        path = tmp_path / "tools.json"
+        await first_run(Member("x"), path)
+        member = Member("x")
+        async with Manager(
+            {"a": config(member)}, lazy=True, memory=path, required=["a"]
+        ) as manager:
+            assert (statuses(manager), member.attempts) == ({"a": "deferred"}, 0)
+            assert [(each.name, each.stale) for each in manager.tools] == [("a__x", True)]
+            calls = [manager.call_tool("a__x") for _ in range(5)]
+            assert [each.text for each in await asyncio.gather(*calls)] == ["x"] * 5
+            assert (statuses(manager), member.attempts) == ({"a": "connected"}, 1)
+            assert not manager.tools[0].stale
+
+    run(main())
+
+
+def test_a_definition_that_changed_meanwhile_is_told(tmp_path: Path) -> None:
+    """F-MANY-14"""
+
+    async def main() -> None:
+        path = tmp_path / "tools.json"
+        await first_run(Member("x"), path)
+        member = Member(tool("x", description="another"), "y")
+        async with Manager({"a": config(member)}, lazy=True, memory=path) as manager:
+            events = manager.events()
+            await manager.call_tool("a__x")
+            updates: list[ToolsUpdated] = []
+            while not updates:
+                event = await events.__anext__()
+                updates = [event] if isinstance(event, ToolsUpdated) else []
+            assert updates == [ToolsUpdated("a", added=("a__y",), changed=("a__x",))]
+
+    run(main())
+
+
+def test_a_known_tool_can_be_called_while_its_server_is_connected(tmp_path: Path) -> None:
+    """F-MANY-14: also without ``lazy``; its name is reserved, and the call waits."""
+
+    async def main() -> None:
+        path = tmp_path / "tools.json"
+        await first_run(Member("x"), path)
+        member = Member("x", seconds=5)
+        async with Manager({"a": config(member)}, memory=path, wait="none") as manager:
+            assert list(manager.tools) == []
+            assert (await manager.call_tool("a__x")).text == "x"
+
+    run(main())
+
+
+def test_remembered_by_configuration_and_user() -> None:
+    """F-MANY-14: another entry, or the same one with another user's token, is another server."""
+    entry = ServerConfig("a", target="https://a.example", raw={"url": "https://a.example"})
+    keys = {
+        memory_key(each)
+        for each in (
+            entry,
+            ServerConfig("b", target="https://a.example", raw=entry.raw),
+            ServerConfig("a", target="https://a.example", raw={"url": "https://b.example"}),
+            ServerConfig("a", options={"headers": {"X": "secret 1"}}, raw=entry.raw),
+            ServerConfig("a", options={"headers": {"X": "secret 2"}}, raw=entry.raw),
+        )
+    }
+    assert len(keys) == 5
+    assert all(len(key) == 64 for key in keys)
+
+
+@pytest.mark.needs_posix
+def test_the_file_is_its_owners(tmp_path: Path) -> None:
+    """F-MANY-14: mode 0600; one that others may change is not believed."""
+    memory = Memory(tmp_path / "state" / "tools.json")
+    memory.note("k", Remembered([tool("x")], "Be kind."))
+    memory.save()
+    assert stat.S_IMODE(memory.file.stat().st_mode) == 0o600
+    assert memory.recall()["k"] == Remembered([tool("x")], "Be kind.")
+    os.chmod(memory.file, 0o666)
+    assert memory.recall() == {}
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"version": 2}', '{"version": 1, "servers": {"k": 1}}']
+)
+def test_a_file_that_holds_something_else_is_none(content: str, tmp_path: Path) -> None:
+    """F-MANY-14"""
+    path = tmp_path / "tools.json"
+    path.write_text(content)
+    path.chmod(0o600)
+    memory = Memory(path)
+    assert memory.recall() == {}
+    memory.note("k", Remembered())
+    memory.save()
+    assert list(memory.recall()) == ["k"]
+
+
+def test_it_does_not_grow_without_end(tmp_path: Path) -> None:
+    """F-MANY-14: the servers met last are remembered."""
+    memory = Memory(tmp_path / "tools.json")
+    for number in range(1100):
+        memory.note(str(number), Remembered())
+    memory.save()
+    memory.save()
+    assert list(memory.recall()) == [str(number) for number in range(100, 1100)]
+
+
+def test_a_file_that_cannot_be_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """F-MANY-14: nothing depends on it."""
+    (tmp_path / "file").write_text("")
+    memory = Memory(tmp_path / "file" / "tools.json")
+    memory.note("k", Remembered())
+    with caplog.at_level(logging.WARNING):
+        memory.save()
+    assert "are not remembered" in caplog.text
+
+
+def test_where_it_stands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """F-MANY-14: in the state folder of this user; without ``lazy`` nothing is written."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert Memory().file.name == "tools.json"
+
+    async def main() -> None:
+        async with Manager({"a": Member("x")}):
+            pass
+
+    run(main())
+    assert not list(tmp_path.rglob("tools.json"))
+    assert mcpclient.connect_all({"a": ServerConfig("a", lazy=True, target=Member())})._memory

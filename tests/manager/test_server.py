@@ -1,0 +1,476 @@
+"""How the connection of one server is kept: F-MANY-5, seeds 001, 002 (15.4.2) and 004."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+import mcpclient
+from mcpclient import Manager, Reconnect, Status, StatusChanged, ToolsUpdated
+from mcpclient.errors import (
+    AuthorizationRequired,
+    CallTimeout,
+    ConnectFailed,
+    ConnectionLost,
+    HttpError,
+    PeerError,
+    RegistrationRequired,
+)
+from mcpclient.manager import server as module
+from tests.client.scripted_server import turns
+from tests.manager.fleet import Member, statuses, tool
+from tests.support.virtual_time import run
+
+NEVER = 1_000_000.0
+
+
+@pytest.fixture(autouse=True)
+def even_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses are exactly as long as they are meant to be."""
+    monkeypatch.setattr(module, "random", lambda: 0.5)
+
+
+async def lose(member: Member) -> None:
+    member.script.lose()
+    await turns()
+
+
+def test_a_lost_connection_is_made_anew() -> None:
+    """F-MANY-5, seed 001: after half a second, with the tools kept meanwhile, marked as stale."""
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        member = Member("x")
+        events: list[Any] = []
+        async with Manager({"a": member}, on_event=events.append) as manager:
+            tools = manager.tools
+            await lose(member)
+            server = manager.servers["a"]
+            assert (server.status, server.stale) == (Status.RECONNECTING, True)
+            assert isinstance(server.error, ConnectionLost)
+            assert server.next_try is not None and server.next_try > server.since
+            assert [each.name for each in tools] == ["a__x"] and tools[0].stale
+            began = loop.time()
+            assert (await manager.call_tool("a__x")).text == "x"
+            assert loop.time() - began == 0.5
+            assert [server.status, server.error, server.next_try] == [Status.CONNECTED, None, None]
+            assert manager.tools is tools and not tools[0].stale
+        told = [each for each in events if isinstance(each, StatusChanged)]
+        changes = [(each.old.value, each.new.value) for each in told]
+        assert changes == [
+            ("closed", "connecting"),
+            ("connecting", "connected"),
+            ("connected", "reconnecting"),
+            ("reconnecting", "connected"),
+            ("connected", "closed"),
+        ]
+
+    run(main())
+
+
+def test_pauses_grow_as_long_as_the_manager_is_open() -> None:
+    """F-MANY-5: 0.5, 1, 2, 4, 8, 16, 30, 30 … seconds, and from the start after a success."""
+
+    async def main() -> None:
+        member = Member("x")
+        at: list[float] = []
+        async with Manager({"a": member}) as manager:
+            opened = member.open
+
+            async def noted(receiver: Any) -> None:
+                at.append(asyncio.get_running_loop().time())
+                await opened(receiver)
+
+            member.open = noted  # type: ignore[method-assign]
+            for failures in (8, 1):
+                at.clear()
+                began = asyncio.get_running_loop().time()
+                member.refusals = failures
+                await lose(member)
+                await manager.call_tool("a__x", timeout=None)
+                pauses = [after - before for before, after in zip([began, *at], at)]
+                assert pauses == [0.5, 1, 2, 4, 8, 16, 30, 30, 30][: failures + 1]
+
+    run(main())
+
+
+def test_a_first_attempt_that_fails_is_not_repeated_by_itself() -> None:
+    """F-MANY-5: a call or the user tries once more."""
+
+    async def main() -> None:
+        member = Member("x", refusals=2)
+        async with Manager({"a": member}) as manager:
+            await asyncio.sleep(1000)
+            assert (statuses(manager), member.attempts) == ({"a": "failed"}, 1)
+            assert (await manager.connect("a")).status is Status.FAILED
+            assert (await manager.connect("a")).status is Status.CONNECTED
+            assert member.attempts == 3
+
+    run(main())
+
+
+def test_a_call_tries_a_failed_server_again() -> None:
+    """F-MANY-5: and fails with the reason when that fails, too."""
+
+    async def main() -> None:
+        member = Member("x", refusals=2)
+        async with Manager({"a": member}) as manager:
+            with pytest.raises(ConnectFailed, match="connection refused"):
+                await manager["a"].call_tool("x")
+            assert (await manager["a"].call_tool("x")).text == "x"
+            assert member.attempts == 3
+
+    run(main())
+
+
+def test_a_call_waits_within_its_own_timeout() -> None:
+    """F-MANY-5: it was never sent, so it fails with a timeout, and the server goes on trying."""
+
+    async def main() -> None:
+        member = Member("x")
+        async with Manager({"a": member}) as manager:
+            member.refusals = NEVER
+            await lose(member)
+            loop = asyncio.get_running_loop()
+            began = loop.time()
+            with pytest.raises(CallTimeout) as told:
+                await manager.call_tool("a__x", timeout=3)
+            assert loop.time() - began == 3
+            assert isinstance(told.value.__cause__, (ConnectionLost, ConnectFailed))
+            assert statuses(manager) == {"a": "reconnecting"}
+        assert member.calls == []
+
+    run(main())
+
+
+class Flaky(Member):
+    """Fails calls with ``failures`` before they reach the server, or after (``late``)."""
+
+    failures: list[Exception]
+    late = False
+
+    def send(self, outgoing: Any) -> None:
+        if outgoing.message.get("method") == "tools/call" and self.failures:
+            if self.late:
+                super().send(outgoing)
+            raise self.failures.pop(0)
+        super().send(outgoing)
+
+
+def flaky(*failures: Exception, late: bool = False, **annotations: bool) -> Flaky:
+    member = Flaky(tool("x", annotations=annotations))
+    member.failures = list(failures)
+    member.late = late
+    return member
+
+
+REFUSED = ConnectFailed("the server", "connection refused")
+RESET = ConnectionLost("connection reset")
+
+
+def test_a_call_that_did_not_run_is_repeated_once() -> None:
+    """F-MANY-5: the server cannot have seen it; a second failure is the caller's."""
+
+    async def main() -> None:
+        member = flaky(REFUSED)
+        async with Manager({"a": member}) as manager:
+            assert (await manager.call_tool("a__x")).text == "x"
+            member.failures = [REFUSED, REFUSED]
+            with pytest.raises(ConnectFailed):
+                await manager.call_tool("a__x")
+        assert member.calls == ["x"]
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("trusted", "annotations", "calls"),
+    [
+        (True, {"idempotentHint": True}, 2),
+        (True, {"readOnlyHint": True}, 2),
+        (True, {}, 1),
+        (False, {"readOnlyHint": True}, 1),
+    ],
+)
+def test_a_call_that_may_have_run_is_not_repeated(
+    trusted: bool, annotations: dict[str, bool], calls: int
+) -> None:
+    """F-MANY-5: unless a trusted server says that a second one does no harm."""
+
+    async def main() -> None:
+        member = flaky(RESET, late=True, **annotations)
+        async with Manager({"a": member}, trusted=trusted) as manager:
+            if calls == 2:
+                assert (await manager.call_tool("a__x")).text == "x"
+            else:
+                with pytest.raises(ConnectionLost):
+                    await manager.call_tool("a__x")
+            await turns()
+        assert member.calls == ["x"] * calls
+
+    run(main())
+
+
+def test_three_terminal_errors_in_a_row_close_and_reconnect() -> None:
+    """F-MANY-5, seed 002 (15.4.2): though the connection looks open."""
+
+    async def main() -> None:
+        member = flaky(RESET, RESET, PeerError(1, "x"), RESET, RESET)
+        async with Manager({"a": member}) as manager:
+            for _ in range(5):
+                with pytest.raises((ConnectionLost, PeerError)):
+                    await manager.call_tool("a__x")
+            assert (statuses(manager), member.attempts) == ({"a": "connected"}, 1)
+            member.failures = [RESET]
+            with pytest.raises(ConnectionLost):
+                await manager.call_tool("a__x")
+            assert statuses(manager) == {"a": "reconnecting"}
+            assert (await manager.call_tool("a__x")).text == "x"
+            assert member.attempts == 2
+
+    run(main())
+
+
+def test_three_timeouts_without_a_word_count_as_well() -> None:
+    """F-MANY-5: any message from the server begins the count anew."""
+
+    async def main() -> None:
+        member = Member("x", answers={"tools/call": lambda params: None})
+        async with Manager({"a": member}, timeout=1) as manager:
+            for number in range(5):
+                with pytest.raises(CallTimeout):
+                    await manager.call_tool("a__x")
+                if number == 1:
+                    member.script.notify("notifications/message", level="info", data="busy")
+                    await turns()
+                assert statuses(manager) == {"a": "reconnecting" if number == 4 else "connected"}
+
+    run(main())
+
+
+def test_other_calls_in_flight_fail_with_the_reason() -> None:
+    """F-MANY-5: no call is left without an outcome when the connection is given up."""
+
+    async def main() -> None:
+        member = flaky(RESET, RESET, RESET)
+        member.script.answers["tools/call"] = lambda params: None
+        async with Manager({"a": member}, timeout=None) as manager:
+            member.failures, kept = [], member.failures
+            waiting = asyncio.ensure_future(manager.call_tool("a__x"))
+            await turns()
+            member.failures = kept
+            for _ in range(3):
+                with pytest.raises(ConnectionLost):
+                    await manager.call_tool("a__x")
+            with pytest.raises(ConnectionLost, match="connection reset"):
+                await waiting
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (AuthorizationRequired("https://auth.example/login"), Status.NEEDS_AUTH),
+        (HttpError(401, {}, b""), Status.NEEDS_AUTH),
+        (ConnectFailed("s", "both", (HttpError(401, {}, b""),)), Status.NEEDS_AUTH),
+        (RegistrationRequired("https://auth.example", "no way"), Status.NEEDS_CLIENT_REGISTRATION),
+        (HttpError(403, {}, b""), Status.FAILED),
+        (RuntimeError("a bug in a header provider"), Status.FAILED),
+    ],
+)
+def test_what_a_failed_attempt_amounts_to(error: Exception, status: Status) -> None:
+    """F-MANY-2, F-AUTH-11, seed 004: a login is asked for, not a failure reported."""
+
+    class Closed(Member):
+        async def open(self, receiver: Any) -> None:
+            if self.refusals:
+                self.refusals = 0
+                raise error
+            await super().open(receiver)
+
+    async def main() -> None:
+        async with Manager({"a": Closed("x", refusals=1)}) as manager:
+            server = manager.servers["a"]
+            assert server.status is status
+            assert server.error is not None and type(server.error) is type(error)
+            if status is not Status.FAILED:
+                with pytest.raises(type(error)):
+                    await manager["a"].call_tool("x")
+            assert (await manager.connect("a")).status is Status.CONNECTED
+
+    run(main())
+
+
+def test_a_401_in_the_middle_is_a_login_to_be_asked_for() -> None:
+    """F-AUTH-11: other calls fail with it, too, and none is sent until the user connects."""
+
+    async def main() -> None:
+        member = flaky(HttpError(401, {}, b""))
+        async with Manager({"a": member}) as manager:
+            with pytest.raises(HttpError):
+                await manager.call_tool("a__x")
+            assert statuses(manager) == {"a": "needs_auth"}
+            for _ in range(3):
+                with pytest.raises(HttpError):
+                    await manager.call_tool("a__x")
+            assert (member.attempts, member.calls) == (1, [])
+            await manager.connect("a")
+            assert (await manager.call_tool("a__x")).text == "x"
+
+    run(main())
+
+
+def test_a_needed_login_is_forgotten_after_15_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-11: then a call tries again."""
+
+    async def main() -> None:
+        now = [1000.0]
+        monkeypatch.setattr(module, "seconds_since_epoch", lambda: now[0])
+        member = flaky(HttpError(401, {}, b""))
+        async with Manager({"a": member}) as manager:
+            for _ in range(2):
+                with pytest.raises(HttpError):
+                    await manager.call_tool("a__x")
+            now[0] += 15 * 60
+            assert (await manager.call_tool("a__x")).text == "x"
+
+    run(main())
+
+
+def test_tools_that_change_are_listed_again() -> None:
+    """F-MANY-12, seed 000, seed 004 (ToolsChanged): in place, and the change is an event."""
+
+    async def main() -> None:
+        member = Member("x", "y", capabilities={"tools": {"listChanged": True}})
+        async with Manager({"a": member, "b": Member("z")}) as manager:
+            events, tools, version = manager.events(), manager.tools, manager.tools.version
+            member.offered = [tool("x", description="new"), tool("w")]
+            member.script.notify("notifications/tools/list_changed")
+            event = await events.__anext__()
+            assert event == ToolsUpdated("a", ("a__w",), ("a__y",), ("a__x",))
+            assert manager.tools is tools and tools.version > version
+            assert [each.name for each in tools] == ["a__x", "a__w", "b__z"]
+            assert [each.name for each in manager.servers["a"].tools] == ["a__x", "a__w"]
+
+    run(main())
+
+
+def test_tools_are_not_listed_again_when_nobody_wants_it() -> None:
+    """F-MANY-12: ``auto_refresh=False``."""
+
+    async def main() -> None:
+        member = Member("x", capabilities={"tools": {"listChanged": True}})
+        async with Manager({"a": member}, auto_refresh=False) as manager:
+            member.offered = []
+            member.script.notify("notifications/tools/list_changed")
+            await asyncio.sleep(10)
+            assert len(manager.tools) == 1
+
+    run(main())
+
+
+def test_a_refresh_that_fails_keeps_the_tools() -> None:
+    """F-MANY-12: marked as stale."""
+
+    async def main() -> None:
+        member = Member("x", capabilities={"tools": {"listChanged": True}})
+        async with Manager({"a": member}) as manager:
+
+            def refuse(params: object) -> Any:
+                raise PeerError(-32603, "not now")
+
+            member.script.answers["tools/list"] = refuse
+            member.script.notify("notifications/tools/list_changed")
+            await asyncio.sleep(1)
+            assert [(each.name, each.stale) for each in manager.tools] == [("a__x", True)]
+            assert manager.servers["a"].status is Status.CONNECTED
+
+    run(main())
+
+
+def test_without_reconnecting_a_lost_server_stays_closed() -> None:
+    """F-MANY-5: ``reconnect=None``."""
+
+    async def main() -> None:
+        member = Member("x")
+        async with Manager({"a": member}, reconnect=None) as manager:
+            await lose(member)
+            await asyncio.sleep(100)
+            assert (statuses(manager), member.attempts) == ({"a": "closed"}, 1)
+
+    run(main())
+
+
+def test_other_delays() -> None:
+    """F-MANY-5"""
+
+    async def main() -> None:
+        member = Member("x")
+        async with Manager({"a": member}, reconnect=Reconnect(delays=(7,))) as manager:
+            await lose(member)
+            began = asyncio.get_running_loop().time()
+            await manager.call_tool("a__x")
+            assert asyncio.get_running_loop().time() - began == 7
+
+    run(main())
+
+
+def test_a_user_who_closes_a_client_means_it() -> None:
+    """F-MANY-4: it is the same as disconnecting the server."""
+
+    async def main() -> None:
+        async with Manager({"a": Member("x")}) as manager:
+            await manager["a"].close()
+            await turns()
+            assert (statuses(manager), list(manager.tools)) == ({"a": "closed"}, [])
+
+    run(main())
+
+
+def test_disconnecting_while_it_is_tried() -> None:
+    """F-MANY-4: nothing goes on in the background, and a waiting call learns of it."""
+
+    async def main() -> None:
+        member = Member("x", seconds=50)
+        async with Manager({"a": member}, wait="none") as manager:
+            waiting = asyncio.ensure_future(manager["a"].call_tool("x"))
+            await asyncio.sleep(1)
+            await manager.disconnect("a")
+            with pytest.raises(mcpclient.ServerUnavailable):
+                await waiting
+            await asyncio.sleep(100)
+            assert (statuses(manager), member.attempts) == ({"a": "closed"}, 1)
+
+    run(main())
+
+
+def test_telemetry_of_many_servers() -> None:
+    """F-SHOW-7, seed 000: who was connected, over what, with how many tools; and each call."""
+
+    async def main() -> None:
+        told: list[dict[str, Any]] = []
+        hooks = mcpclient.Hooks(
+            on_connect=lambda **facts: told.append(facts),
+            on_tool_call=lambda **facts: told.append(facts),
+            on_error=lambda **facts: told.append(facts),
+        )
+        servers = {"a": Member("x", "y"), "b": Member(refusals=1)}
+        async with Manager(servers, hooks=hooks) as manager:
+            await manager.call_tool("a__x", trace="span 7")
+        connected = next(facts for facts in told if "tool_count" in facts)
+        assert connected == {
+            "server": "a",
+            "transport": "in-process",
+            "server_name": "scripted",
+            "server_version": "1",
+            "tool_count": 2,
+        }
+        called = next(facts for facts in told if "latency_ms" in facts)
+        assert (called["server"], called["tool"], called["trace"]) == ("a", "x", "span 7")
+        failed = next(facts for facts in told if "phase" in facts)
+        assert (failed["server"], failed["phase"]) == ("b", "connect")
+
+    run(main())

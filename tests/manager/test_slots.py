@@ -1,0 +1,73 @@
+"""How many servers are connected at once: F-MANY-1."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mcpclient.errors import UsageError
+from mcpclient.manager.slots import Slots
+from tests.support.virtual_time import run
+
+
+@pytest.mark.parametrize(
+    ("local", "environ", "most"),
+    [
+        (True, {}, 3),
+        (False, {}, 20),
+        (True, {"MCP_SERVER_CONNECTION_BATCH_SIZE": "7"}, 7),
+        (False, {"MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE": " 2 "}, 2),
+    ],
+)
+def test_so_many_at_once(local: bool, environ: dict[str, str], most: int) -> None:
+    """F-MANY-1: slots, not waves: the next begins as soon as one is done."""
+
+    async def main() -> None:
+        slots, at_once, seen = Slots(environ), 0, []
+
+        async def work() -> None:
+            nonlocal at_once
+            at_once += 1
+            seen.append(at_once)
+            await asyncio.sleep(1)
+            at_once -= 1
+
+        await asyncio.gather(*(slots.run(work, local=local) for _ in range(50)))
+        assert max(seen) == most
+
+    run(main())
+
+
+def test_who_takes_longer_gives_the_slot_up() -> None:
+    """F-MANY-1: after 5 seconds, and goes on beside the others."""
+
+    async def main() -> None:
+        slots = Slots({})
+        loop = asyncio.get_running_loop()
+
+        async def slow() -> float:
+            await asyncio.sleep(100)
+            return loop.time()
+
+        async def fast() -> float:
+            return loop.time()
+
+        dead = [asyncio.ensure_future(slots.run(slow, local=True)) for _ in range(3)]
+        await asyncio.sleep(0)
+        assert await slots.run(fast, local=True) == 5
+        assert await asyncio.gather(*dead) == [100, 100, 100]
+        failing: Any = asyncio.ensure_future(slots.run(slow, local=True))
+        await asyncio.sleep(1)
+        failing.cancel()
+        await asyncio.wait({failing})
+        assert slots._local._value == 3  # given back once, and no more
+
+    run(main())
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "many", "1.5"])
+def test_nonsense_in_the_environment(size: str) -> None:
+    with pytest.raises(UsageError, match="BATCH_SIZE is a number of servers, 1 or more"):
+        Slots({"MCP_SERVER_CONNECTION_BATCH_SIZE": size})
