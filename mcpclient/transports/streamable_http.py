@@ -43,6 +43,11 @@ _GET_HEADERS = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
 
 _FAREWELL_TIMEOUT = 2.0
 
+# How many times as long as the opening of the session that of the server's channel may take; and at
+# least and at most how many seconds.
+_LISTEN_FACTOR = 3
+_LISTEN_WAIT = (0.05, 1.0)
+
 # A session id is visible ASCII (Streamable HTTP, "Session Management").
 _SESSION_ID = re.compile(r"[\x21-\x7e]+")
 
@@ -53,7 +58,8 @@ class StreamableHttpTransport(Transport):
     """Talks to one MCP endpoint.
 
     ``headers``: the caller's own. ``credentials``: what identifies the caller. ``listen_wait``: how
-    long, in seconds, opening waits for the server to accept its own channel (0: not at all).
+    long, in seconds, opening waits for the server to accept its own channel (0: not at all; None:
+    as long as one that accepts it may take, see `listen`).
     ``liveness``: see `ServerStream`; it holds for every stream that is to stay open.
     """
 
@@ -68,7 +74,7 @@ class StreamableHttpTransport(Transport):
         headers: HeaderSource | None = None,
         credentials: Credentials | None = None,
         max_message_size: int = DEFAULT_LINE_LIMIT,
-        listen_wait: float = 1.0,
+        listen_wait: float | None = None,
         liveness: float | None = None,
         dialer: Dialer | None = None,
     ) -> None:
@@ -89,6 +95,8 @@ class StreamableHttpTransport(Transport):
         self._posts: dict[object, Post] = {}
         self.draining = Draining()
         self._channel: asyncio.Task[None] | None = None
+        self._opening_began = 0.0
+        self._opening_took = 0.0
         self._tasks: set[asyncio.Task[None]] = set()
         self._session_headers: list[tuple[str, str]] = []
         self._receiver: Receiver | None = None
@@ -146,6 +154,8 @@ class StreamableHttpTransport(Transport):
     def _post(self, outgoing: Outgoing, body: bytes, caller: list[tuple[str, str]]) -> Post:
         headers = [*_POST_HEADERS, *caller, *outgoing.headers.items()]
         session_id = self._session_id if outgoing.in_session else None
+        if outgoing.opens_session:
+            self._opening_began = asyncio.get_running_loop().time()
         if session_id is not None:
             headers.append(("Mcp-Session-Id", session_id))
         request = HttpRequest("POST", self.url, headers, body, repeatable=outgoing.repeatable)
@@ -164,14 +174,24 @@ class StreamableHttpTransport(Transport):
         return Abandoned.STREAM_CLOSED
 
     async def listen(self, headers: Mapping[str, str]) -> None:
-        """Open the server's own channel, and wait a moment for it to be accepted."""
+        """Open the server's own channel, and wait a moment for it to be accepted.
+
+        What a server says as soon as it hears ``notifications/initialized``, it may drop while it
+        has no such channel; so that notification is sent after this. But there are servers, and
+        proxies, that accept the GET and keep its response until there is an event. One that has
+        opened a session needs no longer to open a stream: what it has not accepted after a few
+        times that, it withholds, and nothing is gained by waiting.
+        """
         self._session_headers = list(headers.items())
         if self._channel is not None:
             self._channel.cancel()
         accepted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._channel = self._run(self._follow_channel(accepted))
-        if self._listen_wait > 0:
-            await asyncio.wait({accepted}, timeout=self._listen_wait)
+        wait = self._listen_wait
+        if wait is None:
+            wait = min(max(_LISTEN_FACTOR * self._opening_took, _LISTEN_WAIT[0]), _LISTEN_WAIT[1])
+        if wait > 0:
+            await asyncio.wait({accepted}, timeout=wait)
 
     async def _follow_channel(self, accepted: asyncio.Future[bool]) -> None:
         stream = EventStream(self.receiver, self.max_message_size)
@@ -252,6 +272,7 @@ class StreamableHttpTransport(Transport):
             logger.warning("%s: ignored a session id with invalid characters", self.description)
             session_id = None
         self._session_id = session_id
+        self._opening_took = asyncio.get_running_loop().time() - self._opening_began
         self._expired_id, self._offers_channel = None, False
 
     def has_ended(self, session_id: str | None) -> bool:

@@ -499,6 +499,29 @@ def test_the_wait_for_the_channel_is_bounded(wait: float) -> None:
     run_with({"GET /mcp": _stall}, work, listen_wait=wait)
 
 
+@pytest.mark.parametrize(
+    ("opening", "wait"), [(0, 0.05), (0.01, 0.05), (0.1, 0.3), (0.3, 0.9), (5, 1)]
+)
+def test_a_channel_that_is_withheld_costs_a_few_times_what_the_opening_took(
+    opening: float, wait: float
+) -> None:
+    """F-LIFE-4: one that is offered opens in less, and what the server says at once is heard."""
+    service = StreamableEndpoint(McpServer(), session="s")
+
+    async def open_late(request: Request, answer: Answer) -> None:
+        await asyncio.sleep(opening)
+        await service.post(request, answer)
+
+    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+        await post(transport, initialize())
+        await inbox.answer_to(1)
+        began = asyncio.get_running_loop().time()
+        await transport.listen({})
+        assert round(asyncio.get_running_loop().time() - began, 6) == wait
+
+    run_with({"POST /mcp": open_late, "GET /mcp": _stall}, work)
+
+
 def test_a_channel_that_breaks_is_opened_again_where_it_stopped() -> None:
     """F-HTTP-4: resumed streams, each event once."""
 

@@ -152,8 +152,10 @@ class Connection:
                 raise ClientClosed()
             if self.is_connected:
                 return
-            if self._session is not None:
-                await self._leave(self._session)
+            earlier = self._session
+            if earlier is not None and not self.is_open:
+                await self._leave(earlier)
+                earlier = None  # else it may reach the server yet, and is left only for another
             self._connecting = session = self._new_session()
             opening = Opening(self.route, self.options, session)
             try:
@@ -170,6 +172,8 @@ class Connection:
             finally:
                 self._connecting = None
             self._agree(session, agreement)
+            if earlier is not None:
+                await self._leave(earlier)
             self._report(session, agreement)
 
     async def _leave(self, session: Session) -> None:

@@ -75,8 +75,10 @@ class ClientOptions(TypedDict, total=False):
     """Name and version told to the server. Default: this library's."""
     max_message_size: int
     """How many bytes a message from the server may have. Default: 64 MiB."""
-    listen_wait: float
-    """Seconds to wait for the server's own channel; 0: do not wait. Default: 1."""
+    listen_wait: float | None
+    """Seconds to wait at most for the server's own channel; 0: do not wait. Default: None, a few
+    times as long as opening the session took, and at most 1.
+    """
     liveness: float | None
     """Seconds without data after which that channel counts as dead. Default: never."""
     keep_alive: float | None
@@ -249,7 +251,7 @@ class Options:
     cwd: str | os.PathLike[str] | None = None
     stderr: StderrTarget = "inherit"
     stop_ladder: StopLadder = field(default_factory=StopLadder)
-    listen_wait: float = 1.0
+    listen_wait: float | None = None
     liveness: float | None = None
     keep_alive: float | None = None
     retry_busy: bool = False

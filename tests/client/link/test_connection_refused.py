@@ -11,7 +11,14 @@ import pytest
 from mcpclient.client.client import Client
 from mcpclient.client.link import connection
 from mcpclient.client.link.era_memory import EraMemory
-from mcpclient.errors import HttpError, McpError, NetworkError, PeerError, SessionExpired
+from mcpclient.errors import (
+    ConnectFailed,
+    HttpError,
+    McpError,
+    NetworkError,
+    PeerError,
+    SessionExpired,
+)
 from tests.client.link.test_connection import http, methods
 from tests.support.http_server import Answer, HttpServer, Request, answer_with
 from tests.support.mcp_http import StreamableEndpoint
@@ -198,14 +205,17 @@ def test_a_server_that_refuses_connections_is_not_connected(era: str) -> None:
             with pytest.raises(NetworkError):
                 await client.list_tools()
         assert not client.is_connected
-        with pytest.raises(NetworkError):
-            await client.connect()
-        assert not client.is_connected
+        for attempt in (client.connect, client.ping):
+            with pytest.raises(ConnectFailed):
+                await attempt()
+            assert not client.is_connected
         async with web:
             await client.connect()
             assert client.is_connected
             await use(client)
             await client.close()
+            await asyncio.sleep(50)
+            assert web.open_connections == 0
 
     run(main())
 

@@ -104,7 +104,7 @@ def test_options_of_a_connection() -> None:
     """F-LIFE-4, F-WIRE-3: the defaults of everything else."""
     options = Options.of({}, {})
     assert options.max_message_size == 64 * 1024 * 1024
-    assert options.listen_wait == 1.0
+    assert options.listen_wait is None
     assert options.inherit_env == "safe"
     assert not options.strict_version
     assert not options.retry_busy
