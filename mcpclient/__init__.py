@@ -13,6 +13,7 @@ Everything public is a name in this package; each is imported when it is first u
 The floors of the house, from the ground up. A module imports only from lower floors:
 
 - ``shown``       what messages show of commands and URLs
+- ``cures``       what to do about each kind of error
 - ``errors``      every exception, in one tree
 - ``framing/``    bytes to events and back: lines, server-sent events, HTTP/1.1, WebSocket, URLs
 - ``jsonrpc/``    messages, their JSON text, the requests in flight

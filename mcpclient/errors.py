@@ -46,6 +46,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from .cures import cure_for
 from .shown import shown_command, shown_url, shown_words
 
 __all__ = [
@@ -100,7 +101,21 @@ def shown(value: object, longest: int | None = 100) -> str:
 
 
 class McpError(Exception):
-    """Root of every error this library raises on purpose."""
+    """Root of every error this library raises on purpose.
+
+    Fields of every one: ``cure``, one sentence that says what to do about it.
+    """
+
+    @property
+    def cure(self) -> str:
+        """What to do about it, in one sentence."""
+        cure: str = self.__dict__.get("_cure") or cure_for(self)
+        return cure
+
+    def advise(self: AnyMcpError, cure: str) -> AnyMcpError:
+        """Set what to do about it, where that is known better than for all of its kind."""
+        self.__dict__["_cure"] = cure
+        return self
 
     def __repr__(self) -> str:
         try:
@@ -385,7 +400,7 @@ _HINTS = {
     303: _REDIRECT,
     307: _REDIRECT,
     308: _REDIRECT,
-    401: "authorization is needed",
+    401: "authorization is needed: give auth=",
     403: "forbidden with these credentials",
     404: "no such endpoint or session",
     405: "the endpoint does not take this method",
@@ -437,9 +452,9 @@ class CommandNotFound(ConnectFailed):
 
     def __str__(self) -> str:
         name = self.command[0]
-        searched = not ("/" in name or "\\" in name)  # a path is not looked up
+        searched = self.search_path and not ("/" in name or "\\" in name)  # a path is not
         where = f"; PATH searched: {self.search_path}" if searched else ""
-        return f"cannot start {name!r}: {self.reason}{where}"
+        return f"cannot start {name!r}: {self.reason}{where}\n{self.cure}"
 
 
 class ServersFailed(ConnectFailed):
@@ -478,15 +493,19 @@ class ProcessExited(ConnectionLost):
 
     Fields: ``command`` (its words, each argument that may be secret as ``…``), ``exit_code``
     (negative: the signal that ended it; None: it closed its output but has not ended) and
-    ``stderr`` (the last 4 KiB it wrote there).
+    ``stderr`` (the last 4 KiB it wrote there) and ``output`` (the last lines it wrote to stdout
+    that were no messages).
     """
 
-    def __init__(self, command: Sequence[str], exit_code: int | None, stderr: str) -> None:
+    def __init__(
+        self, command: Sequence[str], exit_code: int | None, stderr: str, output: str = ""
+    ) -> None:
         super().__init__("")
         self.command = shown_words(command)
-        self.args = (self.command, exit_code, stderr)
+        self.args = (self.command, exit_code, stderr, output)
         self.exit_code = exit_code
         self.stderr = stderr
+        self.output = output
         self.reason = self._describe()
 
     def _describe(self) -> str:
@@ -497,8 +516,7 @@ class ProcessExited(ConnectionLost):
             text = f"the server was killed by signal {-self.exit_code}: {name}"
         else:
             text = f"the server exited with code {self.exit_code}: {name}"
-        tail = self.stderr.strip()
-        return f"{text}\nlast stderr output:\n{tail}" if tail else text
+        return text + _heard(self.output, self.stderr)
 
 
 class CallTimeout(NetworkError):
@@ -508,6 +526,9 @@ class CallTimeout(NetworkError):
     nothing was heard for that long, ``"total"`` when the whole call took that long, ``"connect"``
     when there was no connection after that long; ``method`` is then what it was waiting for.
     ``waiting_for``: what it waited for at the end, where that was not the server, otherwise None.
+    ``target``: the server, and ``subject``: the tool, prompt or URI that the call was for. Without
+    a connection, ``output`` has the last lines on a server's stdout that were no messages, and
+    ``stderr`` the last of what it wrote there.
     """
 
     def __init__(
@@ -518,15 +539,27 @@ class CallTimeout(NetworkError):
         self.seconds = seconds
         self.limit = limit
         self.waiting_for = waiting_for
+        self.target = self.subject = self.output = self.stderr = ""
 
     def __str__(self) -> str:
-        reason = "" if self.waiting_for is None else f", waiting for {self.waiting_for}"
         if self.limit == "connect":
-            text = f"not connected within {self.seconds:g} s (connect_timeout)"
+            waited = self.waiting_for or (self.method if self.target else None)
+            text = f"{self.target or self.method}: not connected within {self.seconds:g} s"
+            option = "connect_timeout"
         else:
+            waited = self.waiting_for
+            subject = f" {self.subject!r}" if self.subject else ""
+            server = f" of {self.target}" if self.target else ""
+            text = f"{self.method}{subject}{server}: no answer within {self.seconds:g} s"
             option = "timeout" if self.limit == "idle" else "max_timeout"
-            text = f"no answer within {self.seconds:g} s ({option})"
-        return f"{self.method}: {text}{reason}"
+        reason = "" if waited is None else f", waiting for {waited}"
+        return f"{text} ({option}){reason}{_heard(self.output, self.stderr)}"
+
+
+def _heard(output: str, stderr: str) -> str:
+    """What a server wrote that is no message, as the end of a text; servers must log to stderr."""
+    text = f"\nit wrote to stdout what is no message:\n{output.strip()}" if output.strip() else ""
+    return f"{text}\nlast stderr output:\n{stderr.strip()}" if stderr.strip() else text
 
 
 class AuthError(McpError):

@@ -105,8 +105,8 @@ EXAMPLES: list[tuple[McpError, str]] = [
     (HttpError(418, {}, b""), "HTTP 418"),
     (
         HttpError(401, HEADERS, b" body\n", "https://h/"),
-        "HTTP 401 from https://h/ (authorization is needed); the server asks for: Bearer; "
-        "the server asks for: https://as/: body",
+        "HTTP 401 from https://h/ (authorization is needed: give auth=); "
+        "the server asks for: Bearer; the server asks for: https://as/: body",
     ),
     (
         SessionExpired(404, HEADERS, b"", "https://h/"),
@@ -120,13 +120,20 @@ EXAMPLES: list[tuple[McpError, str]] = [
     ),
     (
         CommandNotFound(["npx", "-y"], "no such file", "/bin"),
-        "cannot start 'npx': no such file; PATH searched: /bin",
+        "cannot start 'npx': no such file; PATH searched: /bin\n"
+        "Install it, or give its whole path; a package of npm runs with npx -y npx, "
+        "one of PyPI with uvx npx",
     ),
     (
         CommandNotFound(["./server"], "no such command", "/bin"),
-        "cannot start './server': no such command",
+        "cannot start './server': no such command\n"
+        "Check the path; a relative one begins in the current folder, or in cwd.",
     ),
-    (CommandNotFound(["bin\\server"], "no", "/bin"), "cannot start 'bin\\\\server': no"),
+    (
+        CommandNotFound(["bin\\server"], "no", "/bin"),
+        "cannot start 'bin\\\\server': no\n"
+        "Check the path; a relative one begins in the current folder, or in cwd.",
+    ),
     (ConnectionLost("reset"), "reset"),
     (
         ProcessExited(["npx", "a b"], 1, "Traceback\n"),

@@ -19,6 +19,7 @@ PACKAGE = Path(__file__).parent.parent / "mcpclient"
 
 # A module imports only from lower floors, or from its own folder.
 FLOORS = {
+    "cures": -1,  # what to do about each kind of error
     "shown": -1,  # what messages show of commands and URLs
     "errors": 0,
     "framing": 1,  # bytes <-> events
@@ -46,7 +47,17 @@ FLOORS = {
 ROOT_CONSTANTS = {"__version__"}
 
 # These decide without acting, so that the whole protocol is tested without sockets and sleeps.
-PURE = {"shown", "errors", "framing", "jsonrpc", "formats", "protocol", "recording", "auth"}
+PURE = {
+    "cures",
+    "shown",
+    "errors",
+    "framing",
+    "jsonrpc",
+    "formats",
+    "protocol",
+    "recording",
+    "auth",
+}
 FORBIDDEN_IN_PURE = {
     "asyncio": "waiting belongs to the shell; a generator or a table says what to wait for",
     "concurrent": "pure code has one thread: its caller's",

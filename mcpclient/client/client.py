@@ -7,9 +7,9 @@ from collections.abc import Generator, Mapping
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
-from ..errors import ConnectionLost
+from ..errors import ConnectionLost, UsageError
 from ..net.recorder import TraceTarget
 from ..protocol.extensions import extensions_of
 from ..protocol.types import CallToolResult, Implementation, Tool
@@ -116,6 +116,12 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
 
     def __await__(self) -> Generator[Any, None, Client]:
         return self.connect().__await__()
+
+    def __enter__(self) -> NoReturn:
+        raise UsageError("a client is asynchronous: write async with, in an async function")
+
+    def __exit__(self, *unused: object) -> None:
+        """Is never reached: without it, ``with`` would not even get as far as `__enter__`."""
 
     async def __aenter__(self) -> Client:
         return await self.connect()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Union
 
 from ..protocol.types import Completion, GetPromptResult, Prompt, ResourceTemplate
-from .link.requests import Requests
+from .link.requests import Requests, checked_arguments
 from .link.timeouts import DEFAULT, Seconds
 
 __all__ = ["Prompts", "Reference"]
@@ -39,7 +39,7 @@ class Prompts(Requests):
     ) -> GetPromptResult:
         """Return a prompt, filled in with the arguments. The options are those of `request`."""
         params: dict[str, Any] = {"name": name}
-        if arguments:
+        if checked_arguments(arguments):
             params["arguments"] = arguments
         result = await self.request("prompts/get", params, timeout=timeout, meta=meta)
         return GetPromptResult(result)

@@ -29,7 +29,7 @@ from .events.callbacks import BackgroundTasks, OrderedCallback
 from .events.observer import Observer
 from .link.call_time import CallTime
 from .link.connection import Connection
-from .link.requests import ProgressHandler
+from .link.requests import ProgressHandler, checked_arguments
 from .link.session import RequestOptions
 from .link.timeouts import DEFAULT, Default, Seconds
 from .task_wait import TaskInputs, TaskWait
@@ -76,7 +76,7 @@ class Tasks(ToolCalls):
         not support tasks or the tool cannot be called as one, and what `request` raises.
         """
         name = tool.name if isinstance(tool, Tool) else tool
-        params: dict[str, Any] = {"name": name, "arguments": arguments or {}}
+        params: dict[str, Any] = {"name": name, "arguments": checked_arguments(arguments)}
         if self._has_stateless_tasks:
             self._require_extension()
         else:

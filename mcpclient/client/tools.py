@@ -11,7 +11,7 @@ from ..framing.logs import logger_for
 from ..protocol.header_parameters import HeaderParameters
 from ..protocol.types import CallToolResult, Tool
 from .around import Around, Call
-from .link.requests import ProgressHandler, with_meta
+from .link.requests import ProgressHandler, checked_arguments, with_meta
 from .link.timeouts import DEFAULT, Seconds
 from .tasks import Tasks
 
@@ -111,6 +111,7 @@ class Tools(Tasks):
         converted; see `fill`. Then a failed tool raises `ToolError`, and data that does not fit
         `ResultMismatch`, which names the field.
         """
+        arguments = checked_arguments(arguments)
         if around or self._around:
 
             async def make(call: Call) -> CallToolResult:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import enum
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Protocol
 
 from ..errors import McpError, ProtocolViolation
@@ -22,6 +22,10 @@ __all__ = ["Abandoned", "Receiver", "Transport", "deliver_text"]
 # How many messages may come as one array. Within the limit of size there could be twenty million,
 # and while they are delivered nothing else happens.
 _LARGEST_BATCH = 10_000
+
+# A JSON object without any of them is no attempt at a message of JSON-RPC.
+_MEMBERS = frozenset({"jsonrpc", "id", "method", "result", "error"})
+_SHOWN = 200
 
 
 class Receiver(Protocol):
@@ -86,6 +90,16 @@ class Transport(abc.ABC):
         """Why the server could not be reached the last time; None where it was, or nobody knows."""
         return None
 
+    @property
+    def skipped(self) -> Sequence[str]:
+        """The last lines from the server that were no messages, such as a banner on stdout."""
+        return ()
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last that the server wrote to stderr, where that can be known."""
+        return ""
+
     @abc.abstractmethod
     async def open(self, receiver: Receiver) -> None:
         """Establish the connection; messages go to ``receiver`` from then on.
@@ -137,6 +151,12 @@ def deliver_text(
         receiver.message_rejected(violation, answered)
         return []
     if isinstance(value, dict):
+        if _MEMBERS.isdisjoint(value):
+            start = text[:_SHOWN]
+            shown = start.decode("utf-8", "replace") if isinstance(start, bytes) else start
+            reason = f"the server sent JSON that is not a JSON-RPC message: {shown}"
+            receiver.message_rejected(ProtocolViolation(reason), request_id)
+            return []
         receiver.message_received(value)
         return [value]
     # Revision 2025-03-26 lets a server send several messages as one array.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 from ..errors import ConnectionLost, MessageTooLarge
+from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
 from ..framing.ndjson import Line, LineFramer, OversizedLine
 from ..jsonrpc.codec import MalformedMessage, decode, find_response_id
@@ -19,6 +21,10 @@ logger = logger_for("mcpclient.transport")
 # How many messages may wait for a server that does not read; then only requests are still taken.
 _MOST_WAITING = 10_000
 _MOST_WAITING_BYTES = 64 * 1024 * 1024
+
+# How many lines that are no messages are kept for the text of an error.
+_MOST_SKIPPED = 5
+_SHOWN = 200
 
 _JSON_STARTS = (b"{", b"[", b"\xef\xbb\xbf")
 
@@ -35,6 +41,8 @@ class LineReader:
         self._limit = max_message_size
         self._peer = peer
         self._framer = LineFramer(max_message_size)
+        self.skipped: deque[str] = deque(maxlen=_MOST_SKIPPED)
+        """The last lines that were no messages."""
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes."""
@@ -57,13 +65,16 @@ class LineReader:
             request_id = find_response_id(line.start, line.end)
             self._receiver.message_rejected(MessageTooLarge(self._limit), request_id)
         elif line.startswith(b"{") or line.lstrip()[:3].startswith(_JSON_STARTS):
-            deliver_text(line, self._receiver)
+            if not deliver_text(line, self._receiver):
+                self.skipped.append(_shown(line))
         elif line.strip():
-            logger.warning(
-                "%s: skipped a line that is no message: %r",  # escaped: it may reach a terminal
-                self._peer,
-                line[:200].decode("utf-8", "replace"),
-            )
+            shown = _shown(line)
+            self.skipped.append(shown)
+            logger.warning("%s: skipped a line that is no message: %r", self._peer, shown)
+
+
+def _shown(line: bytes) -> str:
+    return escape_line(line[:_SHOWN].decode("utf-8", "replace"))
 
 
 def _is_cut_off(line: bytes) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 
 from ..errors import McpError, ProtocolViolation
 from ..jsonrpc.messages import Message, RequestId
@@ -88,6 +88,16 @@ class RecordingTransport(Transport):
     def unreachable(self) -> McpError | None:
         """Why the recorded transport did not reach the server the last time."""
         return self._inner.unreachable
+
+    @property
+    def skipped(self) -> Sequence[str]:
+        """As the transport within."""
+        return self._inner.skipped
+
+    @property
+    def stderr_tail(self) -> str:
+        """As the transport within."""
+        return self._inner.stderr_tail
 
     async def open(self, receiver: Receiver) -> None:
         """Open the recorded transport."""

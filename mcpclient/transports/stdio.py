@@ -67,6 +67,16 @@ class StdioTransport(Transport):
         return os.path.basename(shown_words(self.command)[0])
 
     @property
+    def skipped(self) -> Sequence[str]:
+        """The last lines on the server's stdout that were no messages."""
+        return tuple(self._reader.skipped) if self._reader is not None else ()
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last 64 KiB that the server wrote to stderr."""
+        return self._process.stderr_tail if self._process is not None else ""
+
+    @property
     def process_id(self) -> int | None:
         """The server's process id, once it runs."""
         return self._process.pid if self._process is not None else None
@@ -159,6 +169,9 @@ class StdioTransport(Transport):
         assert self._reader is not None
         assert self._receiver is not None
         self._reader.feed_eof()
+        if self.skipped:
+            output = "\n".join(self.skipped)
+            error = ProcessExited(error.command, error.exit_code, error.stderr, output)
         self._ended = error
         self._cancel_flusher()
         self._receiver.connection_lost(error)

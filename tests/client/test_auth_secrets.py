@@ -290,5 +290,5 @@ def test_what_a_server_process_shows_of_its_variables() -> None:
     with pytest.raises(ProcessExited):
         asyncio.run(client.connect())
     trace = "".join(lines)
-    assert "key redacted-1 mode production" in trace
+    assert "key redacted-1 mode redacted-2" in trace
     assert "SECRET" not in trace

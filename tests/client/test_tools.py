@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -165,3 +166,42 @@ def test_a_wrapper_around_the_data(schema: dict[str, Any], validate: str) -> Non
         assert await client.call_tool("echo", returns=list[int]) == [1, 2]
 
     use(server, work, validate=validate)
+
+
+@pytest.mark.parametrize("arguments", [["a"], "text", {1: 2}, 5, {("a",): 1}, [], 0, ""])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_arguments_that_are_no_object_are_not_sent(version: str, arguments: Any) -> None:
+    """F-API-2: nothing is sent, and nobody waits for an answer."""
+    server = Server(tools_call={"content": []}, prompts_get={"messages": []})
+
+    async def work(client: mcpclient.Client) -> None:
+        with pytest.raises(mcpclient.UsageError, match="arguments"):
+            await client.call_tool("echo", arguments)
+        with pytest.raises(mcpclient.UsageError, match="arguments"):
+            await client.get_prompt("echo", arguments)
+        assert server.asked == []
+
+    use(server, work, version)
+
+
+def test_a_timeout_names_the_tool_and_the_server() -> None:
+    """F-API-20"""
+
+    async def never(method: str, params: Any) -> Any:
+        if method == "tools/call":
+            await asyncio.Event().wait()
+        return {"protocolVersion": "2025-11-25"}
+
+    async def main() -> None:
+        transport = mcpclient.InProcessTransport(mcpclient.serve_function(never))
+        options: Any = {"protocol_version": "2025-11-25"}
+        async with mcpclient.connect(transport, **options) as client:
+            for limit in ("timeout", "max_timeout"):
+                with pytest.raises(mcpclient.CallTimeout) as caught:
+                    await client.call_tool("slow", {"password": "s3cret"}, **{limit: 3})
+                assert caught.value.subject == "slow"
+                assert str(caught.value) == (
+                    f"tools/call 'slow' of {transport.description}: no answer within 3 s ({limit})"
+                )
+
+    run(main())

@@ -96,9 +96,9 @@ FAULTS: dict[str, tuple[Handler, type[McpError]]] = {
     "accepted only": (answer_with(202), ConnectionLost),
     "204": (answer_with(204), ConnectionLost),
     "204 with a body": (raw(b"HTTP/1.1 204 None\r\nContent-Length: 2\r\n\r\n{}"), ConnectionLost),
-    "205 with a body": (raw(b"HTTP/1.1 205 Reset\r\n\r\n{}"), ConnectionLost),
+    "205 with a body": (raw(b"HTTP/1.1 205 Reset\r\n\r\n{}"), VIOLATION),
     "304": (answer_with(304), HttpError),
-    "over-long": (raw(OK + b'Content-Length: 2\r\n\r\n{}{"jsonrpc": "2.0"}'), ConnectionLost),
+    "over-long": (raw(OK + b'Content-Length: 2\r\n\r\n{}{"jsonrpc": "2.0"}'), VIOLATION),
     "bad chunk": (raw(OK + b"Transfer-Encoding: chunked\r\n\r\nXYZ\r\n{}\r\n"), VIOLATION),
     "huge chunk": (
         raw(OK + b"Transfer-Encoding: chunked\r\n\r\n" + b"F" * 40 + b"\r\n"),

@@ -85,7 +85,7 @@ class CallRecovery:
         cached = self._cache.lookup(method, params, options) if self._cache is not None else None
         if cached is not None and cached.result is not None:
             return cached.result
-        time = time or CallTime(self._connection, method, options)
+        time = time or CallTime(self._connection, method, options, params)
         rounds = 0
         sent = params
         while True:
@@ -163,7 +163,7 @@ class CallRecovery:
     ) -> dict[str, Any]:
         """Remove the cause of an error and repeat the request, or raise the error."""
         if isinstance(error, CallTimeout):
-            raise time.timeout if error.limit == "total" else error
+            raise time.timeout if error.limit == "total" else time.named(error)
         try:
             if isinstance(error, HttpError) and error.status in _BUSY:
                 if self._connection.options.retry_busy:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Callable, TypeVar
@@ -32,12 +32,19 @@ class CallTime:
     Time in which a human is asked is not counted.
     """
 
-    __slots__ = ("_connection", "_method", "_options", "_started")
+    __slots__ = ("_connection", "_method", "_options", "_params", "_started")
 
-    def __init__(self, connection: Connection, method: str, options: RequestOptions) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        method: str,
+        options: RequestOptions,
+        params: Mapping[str, Any] | None = None,
+    ) -> None:
         self._connection = connection
         self._method = method
         self._options = options
+        self._params = params
         self._started = counted_time(connection)
 
     @property
@@ -55,7 +62,15 @@ class CallTime:
     def timeout(self) -> CallTimeout:
         """The error to raise when it is up."""
         limit, reason = self._options.max_timeout or 0.0, self._connection.waiting_for
-        return CallTimeout(self._method, limit, "total", reason)
+        return self.named(CallTimeout(self._method, limit, "total", reason))
+
+    def named(self, error: CallTimeout) -> CallTimeout:
+        """Add to an error which server it was, and what the call was for."""
+        params = self._params or {}
+        subject = params.get("name") or params.get("uri")
+        error.target = self._connection.name
+        error.subject = subject if isinstance(subject, str) else ""
+        return error
 
     def rest_of(self, options: RequestOptions) -> RequestOptions:
         """Return the options for a further request. Raises `CallTimeout` when the time is up."""

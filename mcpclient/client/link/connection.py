@@ -27,6 +27,7 @@ from ..events.callbacks import OrderedCallback
 from ..events.fan_out import EventCallbacks
 from ..events.observer import Observer
 from .era_memory import EraMemory
+from .explaining import explain
 from .opening import Opening, plan_for
 from .options import Options
 from .route import Route
@@ -127,6 +128,8 @@ class Connection:
     @property
     def session(self) -> Session:
         """The session. Raises `ClientClosed` when there is none, or why it ended."""
+        if self._session is None and not self._closed:
+            raise ClientClosed("not connected yet: use async with, or await client.connect()")
         if self._session is None or self._closed:
             raise ClientClosed()
         return self._session
@@ -166,6 +169,8 @@ class Connection:
             except BaseException as error:
                 if isinstance(error, ConnectionLost):
                     _eras.failed(self.route.key)
+                if isinstance(error, McpError):
+                    explain(error, self.name, session.transport)
                 await session.close(self.options.timeouts.close)
                 await self._give_up_logins()
                 raise

@@ -7,7 +7,7 @@ import math
 from collections.abc import Coroutine, Mapping
 from typing import Any, Callable, TypeVar
 
-from ...errors import CallTimeout
+from ...errors import CallTimeout, UsageError
 from ...protocol.types import Progress
 from .call_recovery import CallRecovery
 from .call_time import counted_time
@@ -17,7 +17,7 @@ from .paging import all_pages
 from .session import RequestOptions
 from .timeouts import DEFAULT, Seconds
 
-__all__ = ["ProgressHandler", "Requests", "with_meta"]
+__all__ = ["ProgressHandler", "Requests", "checked_arguments", "with_meta"]
 
 T = TypeVar("T")
 
@@ -152,3 +152,16 @@ def with_meta(params: Mapping[str, Any], meta: Mapping[str, Any] | None) -> Mapp
 
 def _progress_params(handler: ProgressHandler) -> Callable[[Mapping[str, Any]], Any]:
     return lambda params: handler(Progress(params))
+
+
+def checked_arguments(arguments: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the arguments of a call; raise `UsageError` for what JSON has no object for."""
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping):
+        kind = type(arguments).__name__
+        raise UsageError(f'arguments are a mapping such as {{"name": "value"}}, not {kind}')
+    for name in arguments:
+        if not isinstance(name, str):
+            raise UsageError(f"the names of arguments are strings, not {type(name).__name__}")
+    return arguments

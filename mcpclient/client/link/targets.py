@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Union
 
@@ -58,7 +59,7 @@ def route_to(target: Target, options: Options) -> Route:
 
 
 def _command_of(text: str | os.PathLike[str]) -> list[str]:
-    path = os.fspath(text)
+    path = os.path.expanduser(os.fspath(text))
     interpreter = _INTERPRETERS.get(os.path.splitext(path)[1].lower())
     if interpreter is not None and os.path.exists(path):
         return [interpreter, os.path.abspath(path)]  # the server may start in another folder
@@ -151,15 +152,27 @@ _TRANSPORT_NAMES = {
 }
 
 
+# The keys of an entry. Those that only other programs read are here to be no misspelling of these.
+_KEYS = (
+    *("command", "args", "env", "environment", "cwd", "url", "headers", "type", "transport"),
+    *("mcpServers", "envFile", "enabled", "disabled", "timeout", "tools", "auth", "oauth", "name"),
+)
+
+
 def _configured(config: Mapping[str, Any], options: Options) -> Route:
     """Read one server's entry as the usual configuration files write it."""
     servers = config.get("mcpServers")
     if isinstance(servers, Mapping):
         if len(servers) != 1:
-            raise UsageError(f"a client connects to one server; configured are {len(servers)}")
+            names = ", ".join(map(repr, servers)) or "none"
+            raise UsageError(
+                f"a client connects to one server, and the configuration names {len(servers)}: "
+                f"{names}; give the entry of one, or use mcpclient.connect_all() for all"
+            )
         config = next(iter(servers.values()))
         if not isinstance(config, Mapping):
             raise UsageError("a server's configuration is a mapping")
+    _refuse_misspelled(config)
     kind = config.get("type") or config.get("transport")
     if kind is not None:
         if not isinstance(kind, str) or kind not in _TRANSPORT_NAMES:
@@ -170,7 +183,8 @@ def _configured(config: Mapping[str, Any], options: Options) -> Route:
         return _to_url(config["url"], replace(options, headers=headers))
     command = config.get("command")
     if not command:
-        raise UsageError("a server's configuration needs a command or a url")
+        found = ", ".join(map(repr, config)) or "nothing"
+        raise UsageError(f"a server's configuration needs a command or a url; it has {found}")
     arguments = config.get("args") or []
     if not isinstance(command, (str, list)) or not isinstance(arguments, (list, tuple)):
         raise UsageError("command and args in a server's configuration are a string and a list")
@@ -187,6 +201,17 @@ def _configured(config: Mapping[str, Any], options: Options) -> Route:
             cwd=cwd,
         ),
     )
+
+
+def _refuse_misspelled(config: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for a key that is nearly a known one; others are for other programs."""
+    for name in config:
+        if isinstance(name, str) and name not in _KEYS:
+            near = get_close_matches(name, _KEYS, n=1, cutoff=0.8)
+            if near:
+                raise UsageError(
+                    f"unknown key {name!r} in a server's configuration; did you mean {near[0]!r}?"
+                )
 
 
 def _mapping_in(config: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:

@@ -14,6 +14,8 @@ from .plan import windows_launch_plan
 
 __all__ = ["find_executable", "launch"]
 
+_SCRIPTS = (".py", ".js", ".mjs", ".cjs", ".ts")
+
 
 def launch(
     command: Sequence[str], env: Mapping[str, str], cwd: str | os.PathLike[str] | None
@@ -64,7 +66,8 @@ def find_executable(command: Sequence[str], env: Mapping[str, str], directory: s
     """
     search_path = _search_path(env)
     entries = [""] if "/" in command[0] else search_path.split(os.pathsep)
-    reason = "no such command"
+    is_script = os.path.splitext(command[0])[1].lower() in _SCRIPTS
+    reason = "no such file" if is_script else "no such command"
     for entry in entries:
         path = os.path.join(directory, entry, command[0])
         if os.path.isdir(path):
@@ -73,7 +76,7 @@ def find_executable(command: Sequence[str], env: Mapping[str, str], directory: s
             return path
         elif os.path.exists(path):
             reason = f"{path} is not executable"
-    raise CommandNotFound(command, reason, search_path)
+    raise CommandNotFound(command, reason, "" if is_script else search_path)
 
 
 def _check_command(command: Sequence[str]) -> None:

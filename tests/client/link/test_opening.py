@@ -321,6 +321,9 @@ def test_the_limit_that_was_reached_is_that_of_connecting(
                 await Client(str(server.url()), timeout=60, **options)
             error = caught.value
             assert (error.method, error.seconds, error.limit) == (step, 60, "connect")
-            assert str(error) == f"{step}: not connected within 60 s (connect_timeout)"
+            said = (
+                f"{server.url()}: not connected within 60 s (connect_timeout), waiting for {step}"
+            )
+            assert str(error) == said
 
     run(main())

@@ -132,7 +132,7 @@ def test_a_server_that_never_answers_takes_the_connect_timeout() -> None:
     """F-API-20, F-LIFE-3: which a slow start may not exceed either."""
 
     async def main(seconds: float) -> None:
-        with pytest.raises(CallTimeout, match=f"initialize: not connected within {seconds} s"):
+        with pytest.raises(CallTimeout, match=f"not connected within {seconds} s"):
             await SlowServer("both", 100).client(connect_timeout=seconds)
         assert seconds <= now() <= seconds + 1  # in which the server is told that it is over
 

@@ -276,8 +276,8 @@ def test_environment_and_folder_of_a_configuration() -> None:
         ({"url": "http://h/", "headers": "X: 1"}, {}, "headers .* is a mapping"),
         ({"url": "http://h/", "type": "carrier-pigeon"}, {}, "unknown transport type"),
         ({"url": "http://h/", "type": ["http"]}, {}, "unknown transport type"),
-        ({"mcpServers": {}}, {}, "configured are 0"),
-        ({"mcpServers": {"a": {}, "b": {}}}, {}, "configured are 2"),
+        ({"mcpServers": {}}, {}, "names 0: none"),
+        ({"mcpServers": {"a": {}, "b": {}}}, {}, "names 2: 'a', 'b'"),
         ({"mcpServers": {"a": "npx"}}, {}, "is a mapping"),
     ],
 )

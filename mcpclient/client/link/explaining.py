@@ -1,0 +1,30 @@
+"""What is known about a connection that could not be made, told by the error itself."""
+
+from __future__ import annotations
+
+from ...errors import CallTimeout, ConnectionLost, McpError, ProtocolViolation
+from ...transports.base import Transport
+
+__all__ = ["explain"]
+
+_SHOWN_STDERR = 2000
+_SIGNS_OF_TLS = ("was lost", "without answering", "does not answer in HTTP")
+
+
+def explain(error: McpError, server: str, transport: Transport) -> None:
+    """Add to an error of connecting which server it was, and what that wrote besides messages."""
+    if isinstance(error, CallTimeout) and error.limit == "connect":
+        error.target = server
+        error.output = "\n".join(transport.skipped)
+        error.stderr = transport.stderr_tail[-_SHOWN_STDERR:]
+    elif isinstance(error, (ConnectionLost, ProtocolViolation)) and _is_no_http(error, transport):
+        url = transport.description.replace("://", "s://", 1)
+        error.reason += f"; if the server speaks TLS on this port, write {url}"
+        error.advise(f"If the server speaks TLS on this port, write {url}")
+
+
+def _is_no_http(error: ConnectionLost | ProtocolViolation, transport: Transport) -> bool:
+    """Whether an unencrypted connection ended, or went on, as one does with a server of TLS."""
+    if not transport.description.startswith(("http://", "ws://")):
+        return False
+    return any(sign in error.reason for sign in _SIGNS_OF_TLS)

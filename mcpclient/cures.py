@@ -1,0 +1,149 @@
+"""What to do about each kind of error: one sentence, made of the error's own fields.
+
+They stand side by side, so that they speak alike. `McpError.cure` looks here by the names of an
+error's classes, the most derived first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Callable, Union
+
+__all__ = ["CURES", "cure_for"]
+
+_SCRIPT = re.compile(r"(?i).*\.(?:py|js|mjs|cjs|ts)")
+_NPM_SCOPE = re.compile(r"@[\w.-]+/[\w.@-]+")
+_LOCAL_ADDRESS = re.compile(r"(?i)(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?(?:/.*)?")
+_ADDRESS = re.compile(r"(?i)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}(?::\d+)?(?:/.*)?")
+_MISTYPED_URL = re.compile(r"(?i)(https?):?/{0,2}(.+)")
+
+
+def _no_command(error: Any) -> str:
+    name = error.command[0]
+    mistyped = _MISTYPED_URL.fullmatch(name)
+    if _NPM_SCOPE.fullmatch(name):
+        return f"{name} looks like a package of npm: run it with npx -y {name}"
+    if _SCRIPT.fullmatch(name):
+        return "Give the path of the script from the current folder, or an absolute one."
+    if mistyped is not None:
+        return f"For a URL, write {mistyped[1].lower()}://{mistyped[2]}"
+    if _LOCAL_ADDRESS.fullmatch(name):
+        return f"For a URL, write http://{name}"
+    if _ADDRESS.fullmatch(name) and ("/" in name or ":" in name):
+        return f"For a URL, write https://{name}"
+    if "…" in name or " " in name:
+        return "Give the command as a list with one item for each word."
+    if "/" in name or "\\" in name:
+        return "Check the path; a relative one begins in the current folder, or in cwd."
+    return (
+        f"Install it, or give its whole path; a package of npm runs with npx -y {name}, "
+        f"one of PyPI with uvx {name}"
+    )
+
+
+def _not_connected(error: Any) -> str:
+    for part, cure in _BY_REASON.items():
+        if part in error.reason:
+            return cure
+    return "Check that the server runs, and that its address is right."
+
+
+_BY_REASON = {
+    "certificate": "If you trust the server, give the PEM file of its authority as ca_file=.",
+    "does not speak TLS": "Write http:// instead of https:// (ws:// instead of wss://).",
+    "cannot be resolved": "Check the name of the host in the URL.",
+    "nothing listens": "Start the server, and check the port in the URL.",
+    "working directory": "Give a folder that exists as cwd=.",
+    "proxy": "Check proxy=, HTTP_PROXY, HTTPS_PROXY and NO_PROXY.",
+}
+
+
+def _exited(error: Any) -> str:
+    if error.exit_code == 0:
+        return (
+            "Run the command in a terminal: a server over stdio has to run until its stdin is "
+            "closed; it may need other arguments."
+        )
+    return "Run the command in a terminal to see why; variables that it needs are given as env=."
+
+
+def _timeout(error: Any) -> str:
+    if error.output:
+        return "Servers must log to stderr: to stdout go messages, and nothing else."
+    if error.limit == "connect":
+        return "Check that it is an MCP server; if it only starts slowly, raise connect_timeout="
+    option = "timeout" if error.limit == "idle" else "max_timeout"
+    return f"Raise {option}= if it needs longer, or look at the server's own log."
+
+
+def _violation(error: Any) -> str:
+    if "is this an MCP endpoint" in error.reason or "not a JSON-RPC message" in error.reason:
+        return _CHECK_ENDPOINT
+    return "Report it to the author of the server; a trace= shows what was said."
+
+
+def _http(error: Any) -> str:
+    if b"HTTPS" in error.body and error.status == 400:
+        return "The server wants TLS on this port: write https:// instead of http://"
+    return _BY_STATUS.get(error.status, _SERVER_SIDE if error.status >= 500 else _CHECK_ENDPOINT)
+
+
+_SERVER_SIDE = "The server has failed: look at its log, or try again later."
+_CHECK_ENDPOINT = "Check that the URL is that of an MCP endpoint; many end in /mcp or /sse."
+_BY_STATUS: Mapping[int, str] = {
+    401: "Give auth=: a token as a string, or mcpclient.OAuth() for a login in the browser.",
+    403: "Give auth= with credentials that are allowed to do this.",
+    404: _CHECK_ENDPOINT,
+    407: "Give the proxy's user and password in the URL of proxy=.",
+    429: "Wait and call again, or let the client do that with retry_busy=True.",
+    503: "Wait and call again, or let the client do that with retry_busy=True.",
+}
+_PEER = {
+    -32601: "Ask the server what it offers: client.capabilities and client.list_tools().",
+    -32602: "Compare the arguments with the input schema of the tool, see client.list_tools().",
+    -32002: "Ask the server which resources it has: client.list_resources().",
+}
+
+Cure = Union[str, Callable[[Any], str]]
+
+CURES: dict[str, Cure] = {
+    "McpError": "Read the text of the error; with MCP_DEBUG=true the log says more.",
+    "UsageError": "Change the call as the text says.",
+    "ClientClosed": "Connect first: async with mcpclient.connect(…) as client.",
+    "HandlerFailed": "Correct the handler for what the server asks; what it raised is __cause__.",
+    "NotRecorded": "Record the session again, with this call.",
+    "ServerError": "Report it to the author of the server; a trace= shows what was said.",
+    "PeerError": lambda error: _PEER.get(error.code, "Change the call as the server says."),
+    "UrlElicitationRequired": "Open the URL after asking the user, then make the call again.",
+    "ResultMismatch": "Compare returns= with the output schema of the tool.",
+    "ToolError": "Change the arguments as the tool says, and call it again.",
+    "TaskFailed": "Make the call again.",
+    "ProtocolViolation": _violation,
+    "MessageTooLarge": "Raise max_message_size= if such messages are expected.",
+    "SkillVerificationError": "Fetch the skill's entry again, and ask the user for approval again.",
+    "HttpError": _http,
+    "SessionExpired": "Connect again: the server has forgotten the session.",
+    "NetworkError": "Check the network, and try again.",
+    "ConnectFailed": _not_connected,
+    "CommandNotFound": _no_command,
+    "ConnectionLost": "Connect again; the last call may or may not have run.",
+    "ProcessExited": _exited,
+    "CallTimeout": _timeout,
+    "AuthError": "Log in again: mcpclient auth login URL",
+    "AuthorizationRequired": "Let the user visit the URL, then call mcpclient.finish_auth().",
+    "AuthorizationDenied": "Log in again and agree, or use another account.",
+    "RegistrationRequired": "Ask the operator of the authorization server for a client_id.",
+    "TokenRequestFailed": "Check client_id and secret, or log in again.",
+    "InsufficientScope": "Ask the server's operator which account may do this.",
+    "SsrfError": "Ask the server's operator for correct metadata; allowed_hosts= makes exceptions.",
+}
+
+
+def cure_for(error: BaseException) -> str:
+    """Return the sentence that says what to do about an error."""
+    for kind in type(error).__mro__:
+        cure = CURES.get(kind.__name__)
+        if cure is not None:
+            return cure if isinstance(cure, str) else cure(error)
+    return ""
