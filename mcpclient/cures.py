@@ -111,6 +111,8 @@ CURES: dict[str, Cure] = {
     "McpError": "Read the text of the error; with MCP_DEBUG=true the log says more.",
     "UsageError": "Change the call as the text says.",
     "ClientClosed": "Connect first: async with mcpclient.connect(…) as client.",
+    "ServersFailed": "Mend what is said of each server, or leave it out of required=.",
+    "ServerUnavailable": "Wait for the server to be connected again, or see its status.",
     "HandlerFailed": "Correct the handler for what the server asks; what it raised is __cause__.",
     "NotRecorded": "Record the session again, with this call.",
     "ServerError": "Report it to the author of the server; a trace= shows what was said.",

@@ -197,8 +197,9 @@ def test_a_timeout_names_the_tool_and_the_server() -> None:
         options: Any = {"protocol_version": "2025-11-25"}
         async with mcpclient.connect(transport, **options) as client:
             for limit in ("timeout", "max_timeout"):
+                limits: Any = {limit: 3}
                 with pytest.raises(mcpclient.CallTimeout) as caught:
-                    await client.call_tool("slow", {"password": "s3cret"}, **{limit: 3})
+                    await client.call_tool("slow", {"password": "s3cret"}, **limits)
                 assert caught.value.subject == "slow"
                 assert str(caught.value) == (
                     f"tools/call 'slow' of {transport.description}: no answer within 3 s ({limit})"
