@@ -81,6 +81,7 @@ class FlowRunner:
         self._provider = provider
         self._fetcher = fetcher
         self._tasks: set[asyncio.Task[object]] = set()
+        self._waits = 0
         self._performers: Performers = {
             Ask: lambda effect: effect.function(),
             Authorize: self._authorize,
@@ -203,13 +204,15 @@ class FlowRunner:
     def _waiting_for(self, reason: str) -> Iterator[None]:
         loop, patience = asyncio.get_running_loop(), self.patience
         notice = loop.call_later(NOTICE_AFTER, logger.warning, "waiting for %s", reason)
+        self._waits += 1
         if patience is not None:
             patience.waiting_for = reason
         try:
             yield
         finally:
             notice.cancel()
-            if patience is not None:
+            self._waits -= 1
+            if patience is not None and not self._waits:
                 patience.waiting_for = None
 
     @contextmanager

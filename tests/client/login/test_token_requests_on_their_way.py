@@ -239,7 +239,7 @@ def test_ctrl_c_in_a_program(server: Rotating) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to one process")
 def test_ctrl_c_on_the_command_line(server: Rotating) -> None:
-    """F-AUTH-5, F-CLI-5: the same for the command, which says 130."""
+    """F-AUTH-5, F-SHOW-3: the same for the command, which says 130."""
     command = [sys.executable, "-m", "mcpclient", "tools", server.url]
     code = interrupted(server, command, MCPCLIENT_CREDENTIALS=str(server.file))
     assert code == 130
