@@ -21,7 +21,7 @@ from ...transports.stdio import StdioTransport
 from .options import Options
 from .route import Route, refuse
 
-__all__ = ["Target", "route_to"]
+__all__ = ["TRANSPORT_NAMES", "Target", "destination_of", "entry_of", "route_to"]
 
 Target = Union[str, "os.PathLike[str]", Sequence[str], Mapping[str, Any], Transport]
 """A URL, a command (string or list), a path to a script, a configuration mapping, a transport."""
@@ -56,6 +56,21 @@ def route_to(target: Target, options: Options) -> Route:
     kinds = [type(target), *map(type, target if isinstance(target, (list, tuple)) else ())]
     shown = " of ".join(dict.fromkeys(kind.__name__ for kind in kinds if kind is not str))
     raise UsageError(f"not a URL, a command, a script, a configuration or a transport: {shown}")
+
+
+def destination_of(target: Target) -> str | list[str] | None:
+    """Return the URL or the whole command that connecting to ``target`` uses, for judging it.
+
+    None for a transport, which is neither. Raises `UsageError` as `route_to` does.
+    """
+    if isinstance(target, Mapping):
+        entry = entry_of(target)
+        return entry["url"] if isinstance(entry.get("url"), str) else _words_in(entry)
+    if isinstance(target, str) and _URL.match(target):
+        return target
+    if isinstance(target, (str, os.PathLike)):
+        return _command_of(target)
+    return [os.fspath(part) for part in target] if isinstance(target, Sequence) else None
 
 
 def _command_of(text: str | os.PathLike[str]) -> list[str]:
@@ -137,19 +152,23 @@ def _to_url(text: str, options: Options) -> Route:
     return route
 
 
-# The names that configuration files use for the transports.
-_TRANSPORT_NAMES = {
+TRANSPORT_NAMES = {
     "stdio": "stdio",
     "local": "stdio",
     "http": "http",
+    "https": "http",
+    "http-stream": "http",
+    "streamable": "http",
     "streamable-http": "http",
     "streamable_http": "http",
-    "streamableHttp": "http",
+    "streamablehttp": "http",
     "sse": "sse",
     "ws": "ws",
     "websocket": "ws",
+    "socket": "socket",
     "remote": None,
 }
+"""What configuration files call the transports, in lower case; None: found out from the URL."""
 
 
 # The keys of an entry. Those that only other programs read are here to be no misspelling of these.
@@ -161,35 +180,17 @@ _KEYS = (
 
 def _configured(config: Mapping[str, Any], options: Options) -> Route:
     """Read one server's entry as the usual configuration files write it."""
-    servers = config.get("mcpServers")
-    if isinstance(servers, Mapping):
-        if len(servers) != 1:
-            names = ", ".join(map(repr, servers)) or "none"
-            raise UsageError(
-                f"a client connects to one server, and the configuration names {len(servers)}: "
-                f"{names}; give the entry of one, or use mcpclient.connect_all() for all"
-            )
-        config = next(iter(servers.values()))
-        if not isinstance(config, Mapping):
-            raise UsageError("a server's configuration is a mapping")
+    config = entry_of(config)
     _refuse_misspelled(config)
     kind = config.get("type") or config.get("transport")
     if kind is not None:
-        if not isinstance(kind, str) or kind not in _TRANSPORT_NAMES:
+        if not isinstance(kind, str) or kind.lower() not in TRANSPORT_NAMES:
             raise UsageError(f"unknown transport type in the configuration: {kind!r}")
-        options = replace(options, transport=options.transport or _TRANSPORT_NAMES[kind])
+        options = replace(options, transport=options.transport or TRANSPORT_NAMES[kind.lower()])
     if isinstance(config.get("url"), str):
         headers = options.headers or _mapping_in(config, "headers")
         return _to_url(config["url"], replace(options, headers=headers))
-    command = config.get("command")
-    if not command:
-        found = ", ".join(map(repr, config)) or "nothing"
-        raise UsageError(f"a server's configuration needs a command or a url; it has {found}")
-    arguments = config.get("args") or []
-    if not isinstance(command, (str, list)) or not isinstance(arguments, (list, tuple)):
-        raise UsageError("command and args in a server's configuration are a string and a list")
-    words = [command] if isinstance(command, str) else [str(word) for word in command]
-    words += [str(argument) for argument in arguments]
+    words = _words_in(config)
     cwd = options.cwd or config.get("cwd")
     if cwd is not None and not isinstance(cwd, (str, os.PathLike)):
         raise UsageError("cwd in a server's configuration is a string")
@@ -212,6 +213,36 @@ def _refuse_misspelled(config: Mapping[str, Any]) -> None:
                 raise UsageError(
                     f"unknown key {name!r} in a server's configuration; did you mean {near[0]!r}?"
                 )
+
+
+def entry_of(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the one entry of ``{"mcpServers": {…}}``, or what is one already."""
+    servers = config.get("mcpServers")
+    if not isinstance(servers, Mapping):
+        return config
+    if len(servers) != 1:
+        names = ", ".join(map(repr, servers)) or "none"
+        raise UsageError(
+            f"a client connects to one server, and the configuration names {len(servers)}: "
+            f"{names}; give the entry of one, or use mcpclient.connect_all() for all"
+        )
+    entry = next(iter(servers.values()))
+    if not isinstance(entry, Mapping):
+        raise UsageError("a server's configuration is a mapping")
+    return entry
+
+
+def _words_in(entry: Mapping[str, Any]) -> list[str]:
+    """Return the whole command of an entry."""
+    command = entry.get("command")
+    if not command:
+        found = ", ".join(map(repr, entry)) or "nothing"
+        raise UsageError(f"a server's configuration needs a command or a url; it has {found}")
+    arguments = entry.get("args") or []
+    if not isinstance(command, (str, list)) or not isinstance(arguments, (list, tuple)):
+        raise UsageError("command and args in a server's configuration are a string and a list")
+    words = [command] if isinstance(command, str) else [str(word) for word in command]
+    return words + [str(argument) for argument in arguments]
 
 
 def _mapping_in(config: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:

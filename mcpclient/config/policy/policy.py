@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Union
 
+from ...client.link.targets import Target, destination_of, entry_of
 from ...errors import UsageError
 from ...net.process.programs import links_of
 from ..server import ServerConfig
@@ -148,30 +149,36 @@ def _denies(rule: Rule, name: str, target: _Judged, links: Callable[[str], Seque
     return isinstance(target, tuple) and rule.denies(target, links)
 
 
-def _judged(target: object, *, lenient: bool = False) -> _Judged:
+def _judged(target: Target, *, lenient: bool = False) -> _Judged:
     """Return what rules look at; a ``lenient`` look leaves out a URL that variables still spoil."""
-    if isinstance(target, str) and "://" in target:
-        try:
-            return canonical_url(target)
-        except UsageError:
-            if lenient:
-                return None
-            raise
-    if isinstance(target, str):
-        return (target,)
-    if isinstance(target, Sequence):
-        return tuple(str(word) for word in target)
-    return None
+    try:
+        destination = destination_of(target)
+        if isinstance(destination, str):
+            return canonical_url(destination)
+    except UsageError:
+        if lenient:
+            return None
+        raise
+    return None if destination is None else tuple(destination)
+
+
+def _env_of(server: ServerConfig) -> Mapping[str, str]:
+    """Return the variables of the server's process, wherever they are given."""
+    given = server.options.get("env")
+    if given is None and isinstance(server.target, Mapping):
+        entry = entry_of(server.target)
+        given = entry.get("env") or entry.get("environment")
+    return given if isinstance(given, Mapping) else {}
 
 
 def _links(server: ServerConfig) -> Callable[[str], Sequence[str]]:
     """Return what says to which files a program leads, where this server looks for it."""
-    variables = server.options.get("env") or {}
-    path = next((value for key, value in variables.items() if key.upper() == "PATH"), None)
+    env = _env_of(server)
+    path = next((value for key, value in env.items() if key.upper() == "PATH"), None)
     return lru_cache(maxsize=1000)(lambda program: links_of(program, path))
 
 
 def _steering_variables(server: ServerConfig) -> Iterator[str]:
-    for name in server.options.get("env") or {}:
+    for name in _env_of(server):
         if name.upper() in _STEERING or name.upper().startswith(_STEERING_PREFIXES):
             yield name

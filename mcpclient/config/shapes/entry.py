@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...client.link.targets import TRANSPORT_NAMES
 from ..problem import did_you_mean
 from .applications import Application
-from .fields import FIELDS, IGNORED, TRANSPORTS, is_comment
+from .fields import FIELDS, IGNORED, is_comment
 from .values import READERS, EntryError, Report, kind_of_value, read_words, shown
 
 __all__ = ["Entry", "read_entry"]
@@ -158,10 +159,13 @@ def _transport(named: str | None, names: dict[str, str], application: Applicatio
     if named is None:
         return None
     spelled = named.strip().lower()
-    if spelled not in TRANSPORTS:
-        hint = did_you_mean(spelled, TRANSPORTS) or f"known are {', '.join(sorted(TRANSPORTS))}"
+    if spelled not in TRANSPORT_NAMES:
+        hint = (
+            did_you_mean(spelled, TRANSPORT_NAMES)
+            or f"known are {', '.join(sorted(TRANSPORT_NAMES))}"
+        )
         raise EntryError(f"{shown(named)} is not a transport", names["transport"], hint=hint)
-    transport = TRANSPORTS[spelled]
+    transport = TRANSPORT_NAMES[spelled]
     return None if transport == "http" and application.http_falls_back else transport
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["FIELDS", "IGNORED", "TRANSPORTS", "Field", "is_comment"]
+__all__ = ["FIELDS", "IGNORED", "Field", "is_comment"]
 
 
 class Field(NamedTuple):
@@ -68,24 +68,6 @@ FIELDS = {
     "tools": Field("tools", "any"),
 }
 """By the name that stands in the file; of two names of one field the first of this table wins."""
-
-TRANSPORTS = {
-    "stdio": "stdio",
-    "local": "stdio",
-    "http": "http",
-    "https": "http",
-    "http-stream": "http",
-    "streamable": "http",
-    "streamable-http": "http",
-    "streamable_http": "http",
-    "streamablehttp": "http",
-    "sse": "sse",
-    "ws": "ws",
-    "websocket": "ws",
-    "socket": "socket",
-    "remote": None,
-}
-"""The names of transports, in lower case; None: a URL whose transport is found out."""
 
 IGNORED = frozenset(
     {

@@ -14,7 +14,7 @@ import pytest
 from mcpclient.client.answers.handlers import Handlers
 from mcpclient.client.link.options import Events, Options
 from mcpclient.client.link.route import Route
-from mcpclient.client.link.targets import _words_of, route_to
+from mcpclient.client.link.targets import _words_of, destination_of, route_to
 from mcpclient.client.link.timeouts import DEFAULT, Timeouts
 from mcpclient.errors import UsageError
 from mcpclient.net.network_options import NetworkOptions
@@ -285,3 +285,18 @@ def test_mistakes(target: Any, fields: dict[str, Any], complaint: str) -> None:
     """F-API-1: one plain error, before anything is started."""
     with pytest.raises(UsageError, match=complaint):
         route(target, **fields)
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("https://x/mcp", "https://x/mcp"),
+        ("npx -y a", ["npx", "-y", "a"]),
+        (("npx", "a"), ["npx", "a"]),
+        ({"url": "https://x", "command": "npx"}, "https://x"),
+        ({"mcpServers": {"a": {"command": ["npx"], "args": [1]}}}, ["npx", "1"]),
+    ],
+)
+def test_the_destination_of_a_target(target: Any, expected: object) -> None:
+    """F-MANY-9: what is judged is what is connected to."""
+    assert destination_of(target) == expected

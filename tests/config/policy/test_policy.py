@@ -10,6 +10,7 @@ from mcpclient.config.policy.policy import Policy
 from mcpclient.config.policy.rules import CommandRule, NameRule, UrlRule
 from mcpclient.config.server import ServerConfig
 from mcpclient.errors import UsageError
+from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 
 
 def server(target: Any, name: str = "x", **fields: Any) -> ServerConfig:
@@ -94,13 +95,39 @@ def test_a_url_that_cannot_be_judged_is_denied() -> None:
 
 
 def test_other_targets() -> None:
-    """A transport made in code has neither a command nor a URL; a script is a command."""
-    transport = object()
+    """A transport made in code has neither a command nor a URL."""
+    transport = InProcessTransport(serve_nothing)
     assert not is_allowed(Policy(deny=["name:x"]), transport)
     assert is_allowed(Policy(deny=["command:a", "url:https://x"]), transport)
     assert is_allowed(Policy(allow=["command:a", "name:x"]), transport)
     assert not is_allowed(Policy(allow=["command:a", "url:https://x"]), transport)
-    assert not is_allowed(Policy(deny=["command:server.py"]), "server.py")
+
+
+async def serve_nothing(end: ServerEnd) -> None:
+    raise AssertionError("it is not connected")
+
+
+TARGETS: list[Any] = [
+    *("npx -y evil", "sh -c 'npx evil'", {"command": "npx", "args": ["evil"]}, ("npx", "evil")),
+    {"mcpServers": {"a": {"command": ["npx", "evil"]}}},
+]
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=repr)
+def test_a_target_made_in_code_is_judged_as_it_is_connected_to(target: Any) -> None:
+    """F-MANY-9"""
+    assert not is_allowed(Policy(deny=["command:npx evil"]), target)
+    assert not is_allowed(Policy(allow=["command:npx good"]), target)
+    assert is_allowed(Policy(deny=["command:npx other"]), target)
+
+
+def test_a_url_in_a_mapping_is_judged() -> None:
+    both = {"url": "https://evil.com/", "command": "good"}
+    assert not is_allowed(Policy(deny=["url:https://evil.com/*"]), both)
+    assert not is_allowed(Policy(deny=["url:https://evil.com/*"]), "  https://EVIL.com/")
+    assert "cannot be judged" in Policy().judge(server({"command": 3})).reason
+    steered = {"command": "npx", "args": ["a"], "env": {"PATH": "/tmp"}}
+    assert not is_allowed(Policy(allow=["command:npx a"]), steered)
 
 
 def test_the_settings_of_claude_code() -> None:

@@ -36,3 +36,15 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     assert links_of("loop", str(tmp_path)) == []
     assert links_of("a\0b", str(tmp_path)) == []
     assert links_of("", str(tmp_path)) == []
+
+
+def test_a_link_that_is_gone_meanwhile(
+    tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "alias").symlink_to(program)
+
+    def gone(path: str) -> str:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(os, "readlink", gone)
+    assert links_of("alias", str(tmp_path)) == []
