@@ -73,6 +73,9 @@ class EraRules(Protocol):
     caches_answers: bool
     """Whether results say how long they may be used again."""
 
+    listens_with_a_request: bool
+    """Whether one request that stays open brings the news of changes, and not the session."""
+
     channel_headers: Mapping[str, str] | None
     """The session's headers on the server's own channel; None where there is no such channel."""
 

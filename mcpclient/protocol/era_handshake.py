@@ -25,6 +25,7 @@ class HandshakeEra:
     ping_method = "ping"
     repeats_log_level = False
     caches_answers = False
+    listens_with_a_request = False
     header_parameters: HeaderParameters | None = None
 
     def __init__(self, version: str, identity: ClientIdentity, *, agreed: bool = True) -> None:

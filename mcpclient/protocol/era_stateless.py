@@ -40,6 +40,7 @@ class StatelessEra:
     ping_method = "server/discover"
     repeats_log_level = True
     caches_answers = True
+    listens_with_a_request = True
     channel_headers: Mapping[str, str] | None = None
 
     def __init__(self, version: str, identity: ClientIdentity) -> None:
