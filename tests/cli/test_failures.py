@@ -96,3 +96,14 @@ def test_stderr_that_was_shown_is_not_repeated() -> None:
     assert error_text(error, stderr_was_shown=True) == first
     assert error_text(error, stderr_was_shown=False).startswith(f"{first}\nlast stderr output")
     assert error_text(UsageError("a\nb"), stderr_was_shown=True) == "a\nb"
+
+
+def test_an_error_that_is_too_deep_is_shown_all_the_same() -> None:
+    """F-SHOW-2, F-WIRE-7: `--json` prints JSON, and no traceback."""
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    shown = error_as_json(PeerError(-32000, "no", deep))
+    assert shown["data"] == "<list, nested too deeply to be shown>"
+    assert shown["code"] == -32000
+    json.dumps(shown)

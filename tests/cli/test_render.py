@@ -18,6 +18,7 @@ from mcpclient.cli.render import (
     table,
     width_of,
 )
+from mcpclient.errors import ProtocolViolation
 from mcpclient.protocol.types import ResourceContents, content_block
 
 PLAIN = Style()
@@ -125,3 +126,12 @@ def test_embedded_resources_are_shown_like_resources() -> None:
 )
 def test_arguments_of_a_schema(schema: object, shown: str) -> None:
     assert arguments_of(schema) == shown
+
+
+def test_json_that_is_too_deep_is_one_error() -> None:
+    """F-SHOW-2, F-WIRE-7"""
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(ProtocolViolation, match="nested too deeply to show"):
+        pretty_json(deep)

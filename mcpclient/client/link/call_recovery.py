@@ -85,20 +85,22 @@ class CallRecovery:
         cached = self._cache.lookup(method, params, options) if self._cache is not None else None
         if cached is not None and cached.result is not None:
             return cached.result
-        time = time or CallTime(self._connection, method, options, params)
+        started = self._connection.session.deadlines.counted_time()
         rounds = 0
         sent = params
         while True:
             generation = self._connection.generation
-            limits = time.rest_of(options) if rounds else options
+            limits = time.rest_of(options) if time is not None and rounds else options
             try:
                 result = await self._connection.session.request(method, sent, limits)
             except McpError as error:
+                time = time or CallTime(self._connection, method, options, params, started)
                 result = await self._recover(error, generation, method, sent, options, time)
             asked = self._asked(method, result)
             if asked is None:
                 break
             rounds += 1
+            time = time or CallTime(self._connection, method, options, params, started)
             answers = await self._input(method, asked, rounds, time)
             sent = retry_params(params or {}, result, answers)
         if cached is not None and not rounds:

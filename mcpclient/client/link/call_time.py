@@ -29,7 +29,8 @@ def counted_time(connection: Connection) -> float:
 class CallTime:
     """Keeps the limit ``max_timeout`` of one call over everything the call consists of.
 
-    Time in which a human is asked is not counted.
+    ``started``: when the call began, by `counted_time`; None: now. Time in which a human is asked
+    is not counted.
     """
 
     __slots__ = ("_connection", "_method", "_options", "_params", "_started")
@@ -40,12 +41,13 @@ class CallTime:
         method: str,
         options: RequestOptions,
         params: Mapping[str, Any] | None = None,
+        started: float | None = None,
     ) -> None:
         self._connection = connection
         self._method = method
         self._options = options
         self._params = params
-        self._started = counted_time(connection)
+        self._started = counted_time(connection) if started is None else started
 
     @property
     def spent(self) -> float:

@@ -73,6 +73,11 @@ class Deadlines:
             self._held_seconds += now - self._held_since
         self.watch(self._correlator.next_deadline())
 
+    def counted_time(self) -> float:
+        """Return the time as limits count it: while the clocks are held, it stands still."""
+        now = self._held_since if self._holds else self._loop.time()
+        return now - self._held_seconds
+
     @property
     def held_seconds(self) -> float:
         """How long the clocks have stood still so far."""

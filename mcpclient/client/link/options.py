@@ -74,7 +74,8 @@ class ClientOptions(TypedDict, total=False):
     client_info: Mapping[str, Any] | None
     """Name and version told to the server. Default: this library's."""
     max_message_size: int
-    """How many bytes a message from the server may have. Default: 64 MiB."""
+    """How many bytes a message from the server may have. Default: 64 MiB. One that is made of so
+    many small values that they would take over 512 MiB, and twelve times its size, is refused."""
     listen_wait: float | None
     """Seconds to wait at most for the server's own channel; 0: do not wait. Default: None, a few
     times as long as opening the session took, and at most 1.
@@ -88,7 +89,8 @@ class ClientOptions(TypedDict, total=False):
     tasks: bool
     """The server may turn calls into tasks, and ask for answers as tasks. Default: False."""
     retry_busy: bool
-    """Repeat calls refused with 429 or 503, within their time limit. Default: False."""
+    """Repeat calls refused with 429 or 503, within their time limits: up to thirty times, each
+    after a second or more. Default: False."""
     validate: Literal["warn", "strict", "off"]
     """What to do when the result of a listed tool does not fit its output schema: add to
     `CallToolResult.warnings`, raise `ProtocolViolation`, or do not check. Default: ``"warn"``."""

@@ -26,6 +26,11 @@ class StopLadder:
     input, then SIGTERM, then SIGKILL. ``interrupt`` adds a SIGINT before all of them; None leaves
     it out. Every wait ends as soon as the server and all it started are gone. With the defaults,
     stopping takes at most four seconds.
+
+    Half a second is short for a server that has much to save when its input ends. It is not longer
+    because whoever closes a client waits for it, and many servers never end by themselves: each of
+    these would take as long. A server that handles SIGTERM has the 2.5 seconds after it as well;
+    for one that does not, give it more: ``StopLadder(close_input=5)``.
     """
 
     interrupt: float | None = None

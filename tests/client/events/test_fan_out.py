@@ -144,3 +144,17 @@ def test_the_end_of_the_channel_is_not_that_of_the_session() -> None:
     callbacks.lost(given_up)
     callbacks.error(given_up)
     assert heard == [("channel lost", given_up), ("lost", expired), ("lost", given_up)]
+
+
+def test_a_log_message_may_be_too_deep_to_be_written(caplog: pytest.LogCaptureFixture) -> None:
+    """F-API-6, F-WIRE-7: the connection goes on, and the callback gets it as it is."""
+    caplog.set_level(logging.DEBUG, "mcpclient.server")
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    callbacks = EventCallbacks("server", [])
+    heard: list[Any] = []
+    callbacks.wire(BackgroundTasks(), Events(log=heard.append))
+    callbacks.notification("notifications/message", {"level": "error", "data": deep})
+    assert "server: <list, nested too deeply to be shown>" in caplog.text
+    assert len(heard) == 1
