@@ -583,7 +583,7 @@ def play_with_another_process(
 
 @pytest.mark.parametrize(
     ("limits", "limit"),
-    [({"timeout": 0.05}, "idle"), ({"timeout": None, "max_timeout": 0.05}, "total")],
+    [({"timeout": 0.25}, "idle"), ({"timeout": None, "max_timeout": 0.25}, "total")],
 )
 def test_a_login_of_another_process_counts_against_a_calls_limits(
     tmp_path: Path, limits: dict[str, Any], limit: str
@@ -610,7 +610,7 @@ def test_a_login_of_another_process_counts_against_connecting(
     """F-AUTH-5: also while the server is probed, which then says nothing about its era."""
 
     async def scene(url: str, auth: OAuth, lock: Any) -> None:
-        client = Client(url, auth=auth, connect_timeout=0.3, protocol_version=version)
+        client = Client(url, auth=auth, connect_timeout=0.5, protocol_version=version)
         async with lock:
             with pytest.raises(CallTimeout, match=r"connect_timeout.*another login to http"):
                 await client.connect()
