@@ -1,0 +1,641 @@
+"""Rewriting schemas: nothing valid becomes invalid, and what is lost is told."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpclient.adapters.schemas.google_subset import google_subset
+from mcpclient.adapters.schemas.inlining import inlined
+from mcpclient.adapters.schemas.normal import normal_schema
+from mcpclient.adapters.schemas.plain_root import plain_root
+from mcpclient.adapters.schemas.pointers import (
+    reference_to,
+    target_of,
+    tokens_of,
+    with_root_kept_apart,
+)
+from mcpclient.adapters.schemas.strict import strict_schema, without_nulls
+from mcpclient.adapters.schemas.widening import Child, Rewritten, assembled, rewritten, widened
+from mcpclient.protocol.schema import compile_schema
+from mcpclient.protocol.types import Tool
+from tests.adapters.shapes import SHAPES, tool
+
+Json = dict[str, Any]
+REFUSED = ("oneOf", "anyOf", "allOf", "enum", "const", "not")
+
+
+def normal(schema: object) -> Json:
+    made, _ = normal_schema(tool(schema))
+    return made
+
+
+def notes(schema: object) -> list[str]:
+    return normal_schema(tool(schema))[1]
+
+
+def valid(schema: object, value: object) -> bool:
+    return not compile_schema(schema).validate(value)
+
+
+STEPS: dict[str, Callable[[Json], Json]] = {
+    "normal": lambda schema: schema,
+    "inlined": lambda schema: inlined(schema)[0],
+    "plain root": lambda schema: plain_root(schema, REFUSED).schema,
+    "google": lambda schema: google_subset(plain_root(inlined(schema)[0], REFUSED).schema)[0],
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("step", STEPS)
+def test_what_was_valid_stays_valid(step: str, shape: str) -> None:
+    """F-TOOL-1, F-TOOL-6."""
+    schema, values = SHAPES[shape]
+    made = STEPS[step](normal(schema))
+    for value in values:
+        assert valid(made, value), (value, made)
+
+
+LIMITS: list[Json] = [
+    {"pattern": "^a"},
+    {"maxLength": 1},
+    {"const": "ab"},
+    {"enum": ["ab", None]},
+    {"type": ["string", "null"], "enum": ["ab", None]},
+    {"type": "string"},
+    {"minimum": 3},
+    {"items": {"pattern": "^a"}},
+    {"properties": {"a": {"pattern": "^a"}}, "additionalProperties": False},
+    {"patternProperties": {"^a": {"type": "string"}}, "additionalProperties": False},
+    {"uniqueItems": True},
+    {"$ref": "#/$defs/loop"},
+    {},
+]
+DEFINITIONS = {
+    "loop": {
+        "type": "object",
+        "properties": {"again": {"$ref": "#/$defs/loop"}},
+        "maxProperties": 1,
+    }
+}
+COMBINED = st.recursive(
+    st.sampled_from(LIMITS),
+    lambda inner: st.one_of(
+        st.builds(lambda one, two: {"oneOf": [one, two]}, inner, inner),
+        st.builds(lambda one, two: {"anyOf": [one, two]}, inner, inner),
+        st.builds(lambda one, two: {"allOf": [one, two]}, inner, inner),
+        st.builds(lambda one: {"not": one}, inner),
+        st.builds(
+            lambda one, two, three: {"if": one, "then": two, "else": three}, inner, inner, inner
+        ),
+        st.builds(lambda one: {"properties": {"a": one}, "unevaluatedProperties": False}, inner),
+        st.builds(lambda one, two: {"allOf": [one], "unevaluatedProperties": two}, inner, inner),
+        st.builds(lambda one: {"contains": one, "maxContains": 1}, inner),
+        st.builds(lambda one: {"dependentSchemas": {"a": one}}, inner),
+    ),
+    max_leaves=4,
+)
+VALUES: list[Any] = [
+    "",
+    "ab",
+    "b",
+    None,
+    1,
+    4,
+    [],
+    ["ab", "b"],
+    {},
+    {"a": "ab"},
+    {"a": "b", "b": 1},
+]
+VALUES += [{"again": {"again": {}}}, {"again": {"b": 1, "c": 2}}]
+
+
+@given(COMBINED)
+def test_no_combination_loses_a_value(inner: Json) -> None:
+    """F-TOOL-1: below not, oneOf, if and unevaluated, allowing more would allow less."""
+    for schema, wrapped in (
+        ({"$defs": DEFINITIONS, "properties": {"x": inner}}, True),
+        ({"$defs": DEFINITIONS, **inner}, False),
+    ):
+        before = compile_schema(schema)
+        after = [compile_schema(step(normal(schema))) for step in STEPS.values()]
+        for value in VALUES:
+            arguments = {"x": value} if wrapped else value
+            if isinstance(arguments, dict) and not before.validate(arguments):
+                for made in after:
+                    assert not made.validate(arguments), (schema, arguments)
+
+
+# Normal form
+
+
+@pytest.mark.parametrize(
+    ("written", "made"),
+    [
+        (True, {}),
+        (None, {}),
+        ([], {}),
+        ({"type": ["object", "null"]}, {}),
+        ({"properties": {"a": {"required": True}}}, {"properties": {"a": {}}}),
+        ({"properties": None}, {}),
+        ({"properties": {"a": None}}, {"properties": {"a": {}}}),
+        ({"properties": {"a": {"anyOf": []}}}, {"properties": {"a": {}}}),
+        ({"properties": {"a": {"items": 5}}}, {"properties": {"a": {}}}),
+        ({"properties": {"a": {"items": []}}}, {"properties": {"a": {}}}),
+        ({"properties": {"a": {"type": "strin"}}}, {"properties": {"a": {}}}),
+        ({"properties": {"a": {"$ref": "#/nope"}}}, {"properties": {"a": {}}}),
+        (
+            {"properties": {"a": {"$ref": "https://x/", "description": "d"}}},
+            {"properties": {"a": {"description": "d"}}},
+        ),
+        (
+            {"properties": {"a": {"anyOf": [True, False], "not": True}}},
+            {"properties": {"a": {"anyOf": [{}, {"not": {}}], "not": {}}}},
+        ),
+        ({"type": "string", "description": "d"}, {"description": "d"}),
+        (
+            {
+                "$id": "http://x/",
+                "$defs": {"a": {"$anchor": "b"}},
+                "properties": {"c": {"$ref": "#b"}},
+            },
+            {"$defs": {"a": {}}, "properties": {"c": {"$ref": "#/$defs/a"}}},
+        ),
+        (
+            {"$defs": {"a%/~": {}}, "properties": {"c": {"$ref": "#/$defs/a%25~1~0", "$id": "x:"}}},
+            {"$defs": {"a%/~": {}}, "properties": {"c": {}}},
+        ),
+        (
+            {"$defs": {"n": {"$dynamicAnchor": "n"}}, "properties": {"c": {"$dynamicRef": "#n"}}},
+            {"$defs": {"n": {}}, "properties": {"c": {"$ref": "#/$defs/n"}}},
+        ),
+    ],
+)
+def test_normal_form(written: object, made: Json) -> None:
+    """F-TOOL-1: valid, of the newest dialect, an object with properties, without identifiers."""
+    assert normal(written) == {"type": "object", "properties": {}, **made}
+
+
+def test_a_metaschema_is_no_part_of_the_schema() -> None:
+    """F-TOOL-1: a tool that takes schemas as arguments, also under not."""
+    meta = {"$ref": "https://json-schema.org/draft/2020-12/schema"}
+    schema = {"properties": {"a": meta, "b": {"not": meta}, "c": {"$ref": "#/$defs/m"}}}
+    schema["$defs"] = {"m": meta}
+    made = normal(schema)
+    assert made["properties"] == {"a": {}, "b": {}, "c": {"$ref": "#/$defs/m"}}
+    assert notes(schema)[0].startswith("at /properties/a: the reference 'https://json-schema.org/")
+
+
+@pytest.mark.parametrize(
+    ("written", "note"),
+    [
+        (False, "its schema accepts nothing; it takes any arguments"),
+        (5, "its schema is not an object; it takes any arguments"),
+        ({"type": "string"}, "its schema is for 'string', but arguments are always an object"),
+        ({"enum": 5}, "at /enum: enum is not an array; left out"),
+        ({"$ref": "#"}, "at the root: its references lead in a circle; left out"),
+        ({"allOf": 1}, "at /allOf: not a schema; left out"),
+        ({"properties": {"a": 5}}, "at /properties/a: not a schema; anything is taken there"),
+    ],
+)
+def test_what_was_wrong_is_told(written: object, note: str) -> None:
+    """F-TOOL-1."""
+    assert notes(written) == [note]
+
+
+def test_a_schema_with_too_many_faults() -> None:
+    """F-TOOL-1: it takes anything, rather than taking for ever."""
+    schema = {"properties": {f"p{number}": {"type": 1} for number in range(30)}}
+    assert normal(schema) == {"type": "object", "properties": {}}
+    assert notes(schema)[-1] == "too much of its schema is broken; it takes any arguments"
+
+
+def test_a_schema_that_is_nested_too_deeply() -> None:
+    """F-TOOL-1."""
+    schema: Json = {}
+    for _ in range(3000):
+        schema = {"properties": {"a": schema}}
+    assert normal(schema) == {"type": "object", "properties": {}}
+    assert notes(schema) == ["its schema is too large or nested too deeply; it takes any arguments"]
+    assert normal_schema(Tool({"name": "t"})) == ({"type": "object", "properties": {}}, [])
+
+
+# References
+
+
+def test_pointers_there_and_back() -> None:
+    tokens = ("$defs", "a/b~ %é", "0")
+    assert tokens_of(reference_to(tokens)) == tokens
+    assert tokens_of("#") == ()
+    assert tokens_of("#anchor") is None
+    assert tokens_of("http://x/#/a") is None
+    assert tokens_of(5) is None
+
+
+def test_targets() -> None:
+    root = {"a": [{"b": 1}]}
+    assert target_of("#/a/0/b", root) == 1
+    assert target_of("#/a/1", root) is None
+    assert target_of("#/a/0/b/c", root) is None
+    assert target_of("elsewhere", root) is None
+
+
+def test_the_root_is_kept_only_where_something_refers_to_it() -> None:
+    """F-TOOL-1: under a name that is not taken."""
+    schema: Json = {"$defs": {"arguments": {}}, "properties": {"a": {"$ref": "#/$defs/arguments"}}}
+    assert with_root_kept_apart(schema, ["anyOf"]) is schema
+    schema["properties"]["b"] = {"$ref": "#/properties/a"}
+    made = with_root_kept_apart(schema, [])
+    assert made["properties"]["b"] == {"$ref": "#/$defs/arguments_/properties/a"}
+    assert made["properties"]["a"] == {"$ref": "#/$defs/arguments"}
+
+
+def test_inlining_tells_of_cycles() -> None:
+    """F-TOOL-6: where a definition comes round again, its type stays."""
+    made, told = inlined(normal(SHAPES["a recursive definition"][0]))
+    again = made["properties"]["tree"]["properties"]["children"]["items"]
+    assert again == {"type": "object", "description": "Of the same form as Node."}
+    assert told == [
+        "at /properties/tree/properties/children/items: Node contains itself; anything of its type "
+        "is taken"
+    ]
+    assert "$defs" not in made
+
+
+def test_inlining_has_an_end() -> None:
+    """F-TOOL-6: definitions that double at each step would fill the memory."""
+    definitions: Json = {"d0": {"type": "string"}}
+    for number in range(1, 30):
+        reference = {"$ref": f"#/$defs/d{number - 1}"}
+        definitions[f"d{number}"] = {"properties": {"a": reference, "b": reference}}
+    schema = normal({"$defs": definitions, "properties": {"x": {"$ref": "#/$defs/d29"}}})
+    _, told = inlined(schema)
+    assert "the schema is too large with" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("beside", "made"),
+    [
+        ({"description": "mine"}, {"type": "string", "description": "mine"}),
+        ({"maxLength": 3}, {"maxLength": 3, "allOf": [{"type": "string", "description": "its"}]}),
+        ({"allOf": [{}]}, {"allOf": [{}, {"type": "string", "description": "its"}]}),
+    ],
+)
+def test_what_stands_beside_a_reference(beside: Json, made: Json) -> None:
+    """F-TOOL-6: both hold; a description is the nearer one."""
+    text = {"type": "string", "description": "its"}
+    schema = {"$defs": {"t": text}, "properties": {"a": {"$ref": "#/$defs/t", **beside}}}
+    assert inlined(normal(schema))[0]["properties"]["a"] == made
+
+
+def test_references_to_booleans_and_to_nothing_in_particular() -> None:
+    schema = {
+        "$defs": {"no": {"not": {}}, "any": {}},
+        "properties": {"a": {"$ref": "#/$defs/no"}, "b": {"$ref": "#/$defs/any", "minimum": 1}},
+    }
+    assert inlined(schema)[0]["properties"] == {"a": {"not": {}}, "b": {"minimum": 1}}
+    assert inlined({"properties": {"a": {"$ref": "#/x", "minimum": 1}}, "x": True})[0] == {
+        "properties": {"a": {"minimum": 1}},
+        "x": True,
+    }
+
+
+# Plain roots
+
+
+def plain(schema: Json, refused: Iterable[str] = REFUSED) -> Json:
+    return plain_root(normal(schema), list(refused)).schema
+
+
+def test_a_root_that_is_plain_is_left_alone() -> None:
+    schema = normal({"properties": {"a": {"anyOf": [{}]}}})
+    assert plain_root(schema, REFUSED).schema is schema
+
+
+def test_properties_that_some_branches_leave_open() -> None:
+    """F-TOOL-1: what one branch does not speak of may be anything there."""
+    made = plain({"anyOf": [{"properties": {"a": {"type": "string"}}}, {"required": ["b"]}]})
+    assert made["properties"] == {"a": {"anyOf": [{"type": "string"}, {}]}}
+
+
+def test_properties_of_several_branches() -> None:
+    """F-TOOL-1: equal ones are one, constants are an enum, others are alternatives."""
+    closed = {"additionalProperties": False}
+    made = plain(
+        {
+            "oneOf": [
+                {"properties": {"k": {"const": "a"}, "s": {"type": "string"}, "n": {}}, **closed},
+                {
+                    "properties": {
+                        "k": {"enum": ["b", "a"]},
+                        "s": {"type": "string"},
+                        "n": {"type": "integer"},
+                    },
+                    **closed,
+                },
+                {"properties": {"k": {"const": True, "type": "boolean"}}, **closed},
+                {"type": "string"},
+                {"not": {}},
+            ]
+        }
+    )
+    assert made["properties"] == {
+        "k": {"enum": ["a", "b", True]},
+        "s": {"type": "string"},
+        "n": {"anyOf": [{}, {"type": "integer"}]},
+    }
+    assert made["additionalProperties"] is False
+    typed = plain({"oneOf": [{"properties": {"k": {"const": 1, "type": "integer"}}}] * 2})
+    assert typed["properties"]["k"] == {"const": 1, "type": "integer"}
+
+
+def test_a_closed_branch_forbids_what_others_have() -> None:
+    """F-TOOL-1: all of them must hold."""
+    made = plain(
+        {
+            "properties": {"a": {"minimum": 1}, "b": {}},
+            "additionalProperties": False,
+            "allOf": [{"properties": {"a": {"type": "integer"}, "c": {}}, "required": ["a"]}],
+        }
+    )
+    assert made["properties"] == {
+        "a": {"allOf": [{"minimum": 1}, {"type": "integer"}]},
+        "b": {},
+    }
+    assert made["required"] == ["a"]
+
+
+def test_a_root_that_nothing_fits() -> None:
+    made = plain({"anyOf": [{"type": "string"}, {"type": "number"}]})
+    assert made == {"type": "object", "properties": {}}
+    assert plain({"allOf": [False]}) == {"type": "object", "properties": {}}
+
+
+def test_a_sentence_names_the_groups() -> None:
+    """F-TOOL-1: six names at most, and none where there is nothing to choose."""
+    many = [f"p{number}" for number in range(8)]
+    made = plain_root(normal({"anyOf": [{"required": many}, {"required": ["x"]}]}), REFUSED)
+    assert made.sentence == (
+        "Give at least one of these groups of arguments: (p0, p1, p2, p3, p4, p5, …) or (x)."
+    )
+    assert plain_root(normal({"anyOf": [{}, {}]}), REFUSED).sentence == ""
+
+
+def test_what_else_is_refused_at_the_root() -> None:
+    """F-TOOL-1."""
+    made = plain_root(normal({"not": {"required": ["a"]}, "enum": [{}]}), REFUSED)
+    assert made.schema == {"type": "object", "properties": {}}
+    assert made.notes == ["not at the root was left out", "enum at the root was left out"]
+
+
+def test_a_reference_at_the_root_that_leads_back() -> None:
+    made = plain(
+        {
+            "$ref": "#/$defs/a",
+            "$defs": {
+                "a": {"properties": {"x": {}}, "allOf": [{"$ref": "#/$defs/b"}]},
+                "b": {"properties": {"y": {"$ref": "#"}}},
+            },
+        }
+    )
+    assert set(made["properties"]) == {"x", "y"}
+
+
+# Google's subset
+
+
+@pytest.mark.parametrize(
+    ("written", "made"),
+    [
+        ({"const": "a"}, {"enum": ["a"]}),
+        ({"const": True, "type": "boolean"}, {"type": "boolean", "description": "(const: true)"}),
+        (
+            {"type": ["string", "null"], "enum": ["a", None]},
+            {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]},
+        ),
+        (
+            {"type": ["string", "integer", "null"], "enum": ["a", 1, None]},
+            {"anyOf": [{"type": ["string", "integer"], "enum": ["a", 1]}, {"type": "null"}]},
+        ),
+        ({"enum": [{"a": 1}]}, {"description": '(enum: [{"a": 1}])'}),
+        ({"default": 5, "description": "d"}, {"description": "d (default: 5)"}),
+        ({"format": "date-time"}, {"format": "date-time"}),
+        ({"format": "uri", "pattern": "^h"}, {"description": "(pattern: ^h; format: uri)"}),
+        ({"not": {"type": "string"}}, {}),
+        (
+            {"allOf": [{"type": "string"}], "description": "d"},
+            {"type": "string", "description": "d"},
+        ),
+        (
+            {
+                "allOf": [
+                    {"properties": {"a": {}}, "required": ["a"]},
+                    {"properties": {"b": {}}, "required": ["b"]},
+                ]
+            },
+            {"properties": {"a": {}, "b": {}}, "required": ["a", "b"]},
+        ),
+        ({"allOf": [{"type": "string"}, {"type": "integer"}]}, {"type": "string"}),
+        ({"oneOf": [{"pattern": "^a"}, {}]}, {"anyOf": [{"description": "(pattern: ^a)"}, {}]}),
+        ({"oneOf": [{"type": "string"}, {}]}, {"oneOf": [{"type": "string"}, {}]}),
+        ({"pattern": "x" * 400}, {"description": f"(pattern: {'x' * 300}…)"}),
+    ],
+)
+def test_googles_subset(written: Json, made: Json) -> None:
+    """F-TOOL-1: documented keywords only; plain limits are said in words."""
+    schema = normal({"properties": {"a": written}})
+    assert google_subset(schema)[0]["properties"]["a"] == made
+
+
+def test_googles_subset_tells_what_is_gone() -> None:
+    """F-TOOL-1."""
+    schema = normal({"properties": {"a": {"not": {}, "default": 1}}, "minProperties": 1})
+    assert google_subset(schema)[1] == [
+        "said in descriptions instead: default, minProperties",
+        "at /properties/a: not is not taken; left out",
+    ]
+
+
+def test_googles_limit_of_items() -> None:
+    """F-TOOL-1: too many in sum and the service refuses the schema."""
+    array = {"type": "array", "maxItems": 500}
+    one, two = (
+        normal({"properties": {"a": array}}),
+        normal({"properties": {"a": array, "b": array}}),
+    )
+    assert google_subset(one)[0]["properties"]["a"] == array
+    assert google_subset(two)[0]["properties"]["a"]["description"] == "(maxItems: 500)"
+
+
+# Strict mode
+
+ADDRESS = {
+    "type": "object",
+    "properties": {"street": {"type": "string"}, "zip": {"type": "string"}},
+}
+FITTING: Json = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "title": "Name"},
+        "age": {"type": "integer", "default": 3},
+        "kind": {"enum": ["a", "b"]},
+        "only": {"const": 1},
+        "home": {"$ref": "#/$defs/address", "description": "where"},
+        "work": {"allOf": [{"$ref": "#/$defs/address"}], "description": "where"},
+        "either": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "or": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "d"},
+        "null": {"type": ["string", "null"]},
+        "tags": {"type": "array", "items": ADDRESS},
+    },
+    "required": ["name"],
+    "$defs": {"address": {**ADDRESS, "required": ["street"]}},
+}
+
+
+def test_strict_mode() -> None:
+    """F-TOOL-1: everything is required, and what was optional may be null."""
+    made, reasons = strict_schema(copy.deepcopy(FITTING))
+    assert reasons == []
+    assert made["required"] == list(FITTING["properties"])
+    assert made["additionalProperties"] is False
+    null = {"type": "null"}
+    reference = {"$ref": "#/$defs/address"}
+    assert made["properties"] == {
+        "name": {"type": "string"},
+        "age": {"type": ["integer", "null"]},
+        "kind": {"type": ["string", "null"], "enum": ["a", "b", None]},
+        "only": {"type": ["integer", "null"], "enum": [1, None]},
+        "home": {"anyOf": [reference, null], "description": "where"},
+        "work": {"anyOf": [reference, null], "description": "where"},
+        "either": {"anyOf": [{"type": "string"}, null]},
+        "or": {"anyOf": [{"type": "string"}, {"type": "integer"}, null], "description": "d"},
+        "null": {"type": ["string", "null"]},
+        "tags": {
+            "type": ["array", "null"],
+            "items": {
+                "type": "object",
+                "properties": {
+                    "street": {"type": ["string", "null"]},
+                    "zip": {"type": ["string", "null"]},
+                },
+                "required": ["street", "zip"],
+                "additionalProperties": False,
+            },
+        },
+    }
+
+
+def test_nulls_of_strict_mode_are_taken_out_again() -> None:
+    """F-TOOL-1: the server sees what a model without strict mode would have sent."""
+    sent = {
+        "name": "x",
+        "age": None,
+        "kind": None,
+        "only": 1,
+        "home": {"street": "s", "zip": None},
+        "work": None,
+        "either": None,
+        "or": None,
+        "null": None,
+        "tags": [{"street": None, "zip": "z"}, {"street": "s", "zip": None}],
+    }
+    assert valid(strict_schema(FITTING)[0], sent)
+    assert without_nulls(sent, FITTING, FITTING) == {
+        "name": "x",
+        "only": 1,
+        "home": {"street": "s"},
+        "either": None,
+        "null": None,
+        "tags": [{"zip": "z"}, {"street": "s"}],
+    }
+
+
+def test_nulls_that_mean_something_stay() -> None:
+    """F-TOOL-1: where the schema takes null, or says nothing."""
+    schema = {
+        "properties": {
+            "a": {
+                "anyOf": [
+                    {"type": "array", "items": {"type": "null"}},
+                    {"items": {"type": "string"}},
+                ]
+            },
+            "b": {"enum": [1, None]},
+            "c": {"$ref": "#/properties/c"},
+            "d": {"type": "string"},
+        },
+        "required": ["d"],
+    }
+    sent = {"a": [None], "b": None, "d": None, "more": None}
+    assert without_nulls(sent, schema, schema) == sent
+    assert without_nulls({"c": None}, schema, schema) == {}
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ({"properties": {"a": {"oneOf": [{}]}}}, "at /properties/a: oneOf is not taken"),
+        ({"properties": {"a": {}}}, "at /properties/a: takes anything"),
+        ({"properties": {"a": {"type": "object"}}}, "at /properties/a: an object of anything"),
+        ({"properties": {"a": {"type": "array"}}}, "at /properties/a: an array of anything"),
+        (
+            {"properties": {"a": {"type": "string", "format": "uri"}}},
+            "at /properties/a: the format uri is not taken",
+        ),
+        ({"additionalProperties": True}, "at the root: takes properties that are not listed"),
+        ({"required": ["x"]}, "at the root: requires 'x', which it does not describe"),
+        (
+            {"properties": {"a": {"type": "string", "properties": {}}}},
+            "at /properties/a: has properties without being an object",
+        ),
+    ],
+)
+def test_what_strict_mode_does_not_take(schema: Json, reason: str) -> None:
+    """F-TOOL-1: the reason is told."""
+    assert reason in strict_schema(normal(schema))[1]
+
+
+def test_the_limits_of_strict_mode() -> None:
+    """F-TOOL-1."""
+    text = {"type": "string"}
+    wide = {"properties": {f"p{number}": text for number in range(5001)}}
+    assert "it has over 5000 properties" in strict_schema(normal(wide))[1]
+    values = {"properties": {"a": {"enum": [str(number) for number in range(1001)]}}}
+    assert "it has over 1000 values in enums" in strict_schema(normal(values))[1]
+    deep: Json = dict(text)
+    for _ in range(12):
+        deep = {"type": "array", "items": deep}
+    (reason,) = strict_schema(normal({"properties": {"a": deep}}))[1]
+    assert reason.endswith(": over 10 levels deep")
+
+
+# The tool they are made with
+
+
+def test_a_definition_that_changes_spoils_what_refers_to_it() -> None:
+    """F-TOOL-1: oneOf can no longer count on it."""
+    schema = {
+        "$defs": {"a": {"pattern": "^a"}},
+        "oneOf": [{"$ref": "#/$defs/a"}, {"type": "string"}],
+    }
+
+    def drop(value: Json, path: tuple[str, ...]) -> Rewritten:
+        kept = {key: inner for key, inner in value.items() if key != "pattern"}
+        return Rewritten(kept, len(kept) == len(value))
+
+    assert "oneOf" in rewritten(schema, drop).schema
+    made = widened(schema, drop).schema
+    assert "oneOf" not in made
+    assert len(made["anyOf"]) == 2
+
+
+def test_one_of_beside_any_of() -> None:
+    schema = {"oneOf": [{}], "anyOf": [{"a": 1}], "allOf": [{}]}
+    made = assembled(schema, [Child(("oneOf", "0"), {"b": 1}, False)]).schema
+    assert made == {"anyOf": [{"a": 1}], "allOf": [{}, {"anyOf": [{"b": 1}]}]}

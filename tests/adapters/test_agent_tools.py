@@ -1,0 +1,123 @@
+"""A tool on its own: definition and execute."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mcpclient.adapters.agent_tools import AgentTool, definition_of
+from mcpclient.adapters.limits import Limits
+from mcpclient.adapters.parts import Outcome
+from mcpclient.adapters.tool_calls import ToolCall
+from mcpclient.errors import ConnectionLost
+from mcpclient.protocol.types import CallToolResult, Tool
+from tests.adapters.outcomes import OUTCOMES, PNG
+
+OUTPUT = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+@pytest.mark.parametrize(
+    ("raw", "parameters"),
+    [
+        ({}, {"type": "object", "properties": {}}),
+        ({"inputSchema": True}, {"type": "object", "properties": {}}),
+        (
+            {"inputSchema": {"$schema": "x", "type": "any", "properties": None}},
+            {"$schema": "x", "type": "object", "properties": {}},
+        ),
+        (
+            {"inputSchema": {"properties": {"a": {}}, "required": ["a"]}},
+            {"type": "object", "properties": {"a": {}}, "required": ["a"]},
+        ),
+    ],
+)
+def test_the_definition(raw: dict[str, Any], parameters: dict[str, Any]) -> None:
+    """F-TOOL-1: the schema with type and properties; the original is not touched."""
+    tool = Tool({"name": "t", "title": "T", **copy.deepcopy(raw)})
+    made = definition_of(tool)
+    assert made == {"type": "function", "name": "t", "description": "T", "parameters": parameters}
+    closed = definition_of(tool, closed=True)["parameters"]
+    assert closed == {**parameters, "additionalProperties": False}
+    assert tool.raw == {"name": "t", "title": "T", **raw}
+
+
+def executed(
+    outcome: Outcome, arguments: Any = None, context: object = None, **options: Any
+) -> tuple[Any, list[Any]]:
+    seen: list[Any] = []
+
+    async def call(made: ToolCall, call_options: Mapping[str, Any]) -> Outcome:
+        seen.append((made, dict(call_options)))
+        return outcome
+
+    tool = AgentTool(Tool({"name": "web.search", "outputSchema": OUTPUT}), call, Limits())
+    assert tool.definition["name"] == tool.name == "web.search"
+    return asyncio.run(tool.execute(arguments, context, **options)), seen
+
+
+def test_execute() -> None:
+    """F-TOOL-2: by the server's own name, with the options of a call."""
+    said, ((call, options),) = executed(OUTCOMES["text"], '{"a": 1}', "trace-1", timeout=5)
+    assert said == "one\ntwo"
+    assert (call.name, call.arguments) == ("web.search", {"a": 1})
+    assert options == {"trace": "trace-1", "timeout": 5}
+    assert executed(OUTCOMES["text"])[1][0][1] == {}
+
+
+def test_media_make_parts() -> None:
+    """F-TOOL-3."""
+    said, _ = executed(OUTCOMES["an image"])
+    data = base64.b64encode(PNG).decode()
+    assert said == [
+        {"type": "text", "text": "see"},
+        {"type": "image", "mime_type": "image/png", "data": data},
+        {"type": "text", "text": "above"},
+    ]
+    failed, _ = executed(OUTCOMES["an error with an image"])
+    assert failed[0] == {"type": "text", "text": "Tool error:"}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (OUTCOMES["an error"], "Tool error: disk full"),
+        (ConnectionLost("gone"), "Tool error: gone"),
+        (KeyError("secret"), "Tool error: KeyError"),
+    ],
+)
+def test_what_goes_wrong_is_text(outcome: Outcome, said: str) -> None:
+    """F-TOOL-2."""
+    assert executed(outcome)[0] == said
+
+
+@pytest.mark.parametrize(
+    ("structured", "said"),
+    [
+        ({"n": 1}, '{"n": 1}'),
+        ({"n": "x"}, "Tool error: the result does not fit its schema: at /n: "),
+    ],
+)
+def test_output_is_validated_on_request(structured: object, said: str) -> None:
+    """F-TOOL-2."""
+    result = CallToolResult({"content": [], "structuredContent": structured})
+    assert executed(result, validate_output=True)[0].startswith(said)
+    assert not executed(result)[0].startswith("Tool error")
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [(None, "[no output]"), ({"type": 5}, "Tool error: the result does not fit its schema: ")],
+)
+def test_schemas_that_say_nothing(schema: object, said: str) -> None:
+    """F-TOOL-2."""
+
+    async def call(made: ToolCall, call_options: Mapping[str, Any]) -> Outcome:
+        return CallToolResult({"content": []})
+
+    tool = AgentTool(Tool({"name": "t", "outputSchema": schema}), call, Limits())
+    assert str(asyncio.run(tool.execute({}, validate_output=True))).startswith(said)

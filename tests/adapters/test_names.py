@@ -1,0 +1,51 @@
+"""Names that model APIs take."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpclient.adapters.names import NameRule, fit_names
+
+RULE = NameRule("a-z0-9_", 12, first="a-z_")
+
+
+def test_a_name_that_is_fit_stays() -> None:
+    """F-TOOL-1."""
+    assert fit_names(["search", "a_1"], RULE) == {"search": "search", "a_1": "a_1"}
+
+
+def test_characters_and_beginnings() -> None:
+    """F-TOOL-1."""
+    fitted = fit_names(["a.b", "1st", "", "é"], RULE)
+    assert fitted["a.b"] == "a_b"
+    assert fitted["1st"] == "_1st"
+    assert all(RULE.admits(name) for name in fitted.values())
+
+
+def test_a_long_name_ends_in_a_digest() -> None:
+    """F-TOOL-1: two that begin alike stay apart, and the result does not depend on the others."""
+    first, second = "x" * 20, "x" * 21
+    fitted = fit_names([first, second], RULE)
+    assert fitted[first] != fitted[second]
+    assert fitted[first].startswith("xxx_")
+    assert len(fitted[first]) == 12
+    assert fit_names([second, first], RULE) == fitted
+    assert fit_names([second], RULE)[second] == fitted[second]
+
+
+def test_names_that_are_taken() -> None:
+    """F-TOOL-1: also the name with a digest may be."""
+    digest = RULE.fitted("a.b", {"a_b"})
+    assert digest != "a_b"
+    assert RULE.admits(RULE.fitted("a.b", {"a_b", digest}))
+    assert RULE.fitted("a.b", {"a_b", digest}) != digest
+
+
+@given(st.lists(st.text(max_size=30)))
+def test_any_names_become_fit_and_different(names: list[str]) -> None:
+    """F-TOOL-1."""
+    fitted = fit_names(names, RULE)
+    assert list(fitted) == list(dict.fromkeys(names))
+    assert len(set(fitted.values())) == len(fitted)
+    assert all(RULE.admits(name) for name in fitted.values())

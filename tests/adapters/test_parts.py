@@ -1,0 +1,144 @@
+"""Results as text and media."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpclient.adapters.limits import Limits
+from mcpclient.adapters.media import Media, MediaRules
+from mcpclient.adapters.parts import Prepared, parts_of, prepared, text_of
+from mcpclient.errors import PeerError
+from mcpclient.protocol.types import CallToolResult
+from tests.adapters.outcomes import OUTCOMES, PNG, encoded
+
+RULES = MediaRules({"image/png": "png", "audio/wav": "wav"}, {"image": 4_000_000})
+LIMITS = Limits()
+
+
+def texts(name: str) -> list[str]:
+    parts = prepared(OUTCOMES[name], LIMITS, RULES).parts
+    return [part if isinstance(part, str) else f"<{part.media_type}>" for part in parts]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("text", ["one\ntwo"]),
+        ("nothing", ["[no output]"]),
+        ("white space", ["[no output]"]),
+        ("an error without words", ["[no output]"]),
+        ("structured", ['{"$ref": "#/a", "n": [1, null]}']),
+        ("structured beside its text", ['{"n": 1}']),
+        ("an image", ["see", "<image/png>", "above"]),
+        ("an image of another type", ["<image/png>"]),
+        (
+            "only an image",
+            ["[image, image/gif, 14 bytes: the model does not take this type here]"],
+        ),
+        ("a damaged image", ["[image, image/png, 0 bytes: it is empty or damaged]"]),
+        ("a drawing", ["<svg/>"]),
+        ("sound", ["<audio/wav>"]),
+        ("embedded text", ["inside"]),
+        ("a bare resource", ["[resource file:///a/b.pdf]"]),
+        ("a link", ["[resource memo://1]"]),
+        ("unknown", ['{"type": "hologram", "depth": 3}']),
+        ("half a pair", ['a \ufffd b\n{"k\ufffd": "\ufffd"}']),
+        (
+            "an embedded archive",
+            [
+                "[document file:///a/b.pdf, application/zip, 4 bytes: "
+                "the model does not take this type here]"
+            ],
+        ),
+    ],
+)
+def test_content(name: str, expected: list[str]) -> None:
+    """F-TOOL-3: every kind of content, and never nothing at all."""
+    assert texts(name) == expected
+
+
+def test_an_image_that_is_too_large_is_a_note() -> None:
+    """F-TOOL-3."""
+    (note,) = texts("a large image")
+    assert note.endswith("bytes: it is larger than 4000000 bytes]")
+
+
+@pytest.mark.parametrize("name", ["an error", "an exception", "an error with an image"])
+def test_failures(name: str) -> None:
+    """F-TOOL-3: flagged, with what was said."""
+    assert prepared(OUTCOMES[name], LIMITS, RULES).is_error
+    assert not prepared(OUTCOMES["text"], LIMITS, RULES).is_error
+
+
+def test_exceptions() -> None:
+    """F-TOOL-2: this library's say what happened; of others the text may hold a secret."""
+    assert text_of(PeerError(-1, "odd \ud800")) == "the server answered with error -1: odd \ufffd"
+    assert text_of(ValueError("password")) == "ValueError"
+
+
+def structured(value: Any, *texts: str) -> Prepared:
+    content = [{"type": "text", "text": text} for text in texts]
+    result = CallToolResult({"content": content, "structuredContent": value})
+    return prepared(result, LIMITS, RULES)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"n": 1}, ['{ "n": 1 }']),
+        ({"result": "hi"}, ["hi"]),
+        ({"result": 5}, ["5"]),
+        ({"result": ["a", 2]}, ["a", "2"]),
+        ({"result": {"n": 1}}, ['{"n": 1}']),
+        ([1], ["[1]"]),
+    ],
+)
+def test_structured_content_that_the_text_repeats(value: object, said: list[str]) -> None:
+    """F-TOOL-3: servers send both, as the specification recommends; a model reads it once."""
+    assert structured(value, *said).text == "\n".join(said)
+
+
+@pytest.mark.parametrize("value", [{"n": 1}, {"result": ["a"]}, {"result": []}, 0])
+def test_structured_content_that_says_more(value: object) -> None:
+    """F-TOOL-3: it is not lost beside a summary."""
+    made = structured(value, "a summary", "b")
+    assert made.text.startswith("a summary\nb\n")
+
+
+def test_unknown_content_can_be_dropped() -> None:
+    """F-TOOL-3: by choice."""
+    drop = Limits(unknown="drop")
+    assert prepared(OUTCOMES["unknown"], drop, RULES).parts == ["[no output]"]
+
+
+def test_text_over_the_limit_keeps_its_media() -> None:
+    """F-TOOL-8."""
+    made = prepared(OUTCOMES["an image"], Limits(max_chars=4), RULES)
+    assert [type(part) for part in made.parts] == [str, Media]
+    assert made.text.startswith("see\n\n[… 5 characters")
+    assert made.media == [Media("image/png", PNG)]
+
+
+def test_many_tokens_are_noted_on_the_result() -> None:
+    """F-TOOL-3: once, however often the result is read."""
+    result = CallToolResult({"content": [{"type": "text", "text": "x" * 50_000}]})
+    prepared(result, LIMITS, RULES)
+    prepared(result, LIMITS, RULES)
+    assert result.warnings == ["the result has about 12,500 tokens"]
+
+
+def test_nesting_that_cannot_be_written() -> None:
+    """F-TOOL-3."""
+    deep: Any = 1
+    for _ in range(100_000):
+        deep = [deep]
+    assert structured(deep).text == "[content that is nested too deeply]"
+
+
+def test_a_text_file_in_a_blob_is_text() -> None:
+    """F-TOOL-3."""
+    resource = {"uri": "a:b", "blob": encoded(b"{}\xff"), "mimeType": "application/json"}
+    result = CallToolResult({"content": [{"type": "resource", "resource": resource}]})
+    assert parts_of(result.content) == ["{}\ufffd"]

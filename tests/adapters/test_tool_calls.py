@@ -1,0 +1,141 @@
+"""Calls as models make them, right and wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpclient.adapters.definitions import Binding, ToolDefinitions
+from mcpclient.adapters.tool_calls import (
+    RawCall,
+    ToolCall,
+    first_present,
+    plain,
+    read_calls,
+    unreadable,
+)
+from mcpclient.errors import UsageError
+from mcpclient.protocol.types import Tool
+from tests.support.strategies import hostile_json, json_objects
+
+SEARCH = Tool({"name": "web.search"})
+KNOWN = ToolDefinitions((), (), {"web_search": Binding(SEARCH, {"a_b": "a b"})})
+
+
+def read(name: object, arguments: object, tools: Any = KNOWN) -> ToolCall:
+    (call,) = read_calls([RawCall("c", name, arguments)], tools)
+    return call
+
+
+@pytest.mark.parametrize(
+    "arguments", ['{"a_b": 1, "c": null}', {"a_b": 1, "c": None}, ' {"a_b":1,"c":null} ']
+)
+def test_arguments_by_the_servers_names(arguments: object) -> None:
+    """F-TOOL-2."""
+    call = read("web_search", arguments)
+    assert call == ToolCall("c", "web.search", {"a b": 1, "c": None}, None, "web_search", SEARCH)
+
+
+@pytest.mark.parametrize("arguments", ["", " ", None, {}, "{}"])
+def test_no_arguments(arguments: object) -> None:
+    """F-TOOL-2: several models say so in several ways."""
+    assert read("web_search", arguments).arguments == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ("{", "The arguments are not valid JSON: Expecting property name"),
+        ('{"a": NaN}', "The arguments are not valid JSON: NaN is not JSON"),
+        ("[1]", "The arguments are not a JSON object."),
+        ('"{}"', "The arguments are not a JSON object."),
+        (5, "The arguments are not a JSON object."),
+        ({1: 2}, "The arguments are not a JSON object."),
+        ("[" * 100_000, "The arguments are nested too deeply."),
+    ],
+)
+def test_arguments_that_are_none(arguments: object, problem: str) -> None:
+    """F-TOOL-2: the model is told, and can call again."""
+    call = read("web_search", arguments)
+    assert call.problem is not None
+    assert call.problem.startswith(problem)
+    assert (call.id, call.name, call.arguments) == ("c", "web.search", {})
+    with pytest.raises(ValueError, match="The arguments"):
+        call.as_tool_use()
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("web_serch", "There is no tool 'web_serch'. Did you mean web_search?"),
+        ("zzz", "There is no tool 'zzz'."),
+        ("", "The call names no tool. Call again with a name."),
+        (None, "The call names no tool. Call again with a name."),
+        (7, "The call names no tool. Call again with a name."),
+    ],
+)
+def test_names_that_are_none(name: object, problem: str) -> None:
+    """F-TOOL-2."""
+    assert read(name, {}).problem == problem
+
+
+def test_without_the_tools_names_are_taken_as_they_come() -> None:
+    """F-TOOL-2."""
+    assert read("any", '{"a_b": 1}', []) == ToolCall("c", "any", {"a_b": 1}, None, "any", None)
+
+
+def test_two_calls_with_one_id_and_calls_without() -> None:
+    """F-TOOL-2: those of a service that gives no ids are all made."""
+    raw = [RawCall("c", "web_search", {}), RawCall("c", "web_search", {"x": 1})]
+    first, second = read_calls(raw, KNOWN)
+    assert first.problem is None
+    assert second.problem == "Two calls have the id c; only the first was made. Call again."
+    no_ids = [RawCall(None, "web_search", {}), RawCall(5, "web_search", {})]
+    assert [call.problem for call in read_calls(no_ids, KNOWN)] == [None, None]
+
+
+def test_a_call_as_content_of_a_sampling_answer() -> None:
+    """F-API-11."""
+    use = read("web_search", {"c": 1}).as_tool_use()
+    assert use == {"type": "tool_use", "id": "c", "name": "web.search", "input": {"c": 1}}
+
+
+class Dumping:
+    def model_dump(self, **options: object) -> dict[str, object]:
+        return {"by": options}
+
+
+class Converting:
+    def to_dict(self) -> dict[str, object]:
+        return {"a": 1}
+
+
+def test_objects_of_the_sdks_become_plain() -> None:
+    """F-TOOL-2: through their own methods."""
+    assert plain(Dumping()) == {"by": {"by_alias": True, "warnings": False}}
+    assert plain((Converting(), 5, {"b": 2})) == [{"a": 1}, 5, {"b": 2}]
+
+
+def test_members() -> None:
+    assert first_present({"a": None, "b": 0}, "a", "b") == 0
+    assert first_present({"a": None}, "a") is None
+    assert first_present([], "a") is None
+    assert isinstance(unreadable("X", "output", []), UsageError)
+    assert str(unreadable("X", "output", [])) == (
+        "not a response of X: it has no output (it is a list)"
+    )
+
+
+@given(st.lists(st.tuples(hostile_json({"a"}), hostile_json({"a"}), hostile_json({"a"}))))
+def test_whatever_a_model_says_is_a_call_or_a_problem(raw: list[tuple[Any, Any, Any]]) -> None:
+    """F-TOOL-2: one for each, in order."""
+    assert len(read_calls([RawCall(*one) for one in raw], KNOWN)) == len(raw)
+
+
+@given(json_objects)
+def test_arguments_come_through_as_they_are(arguments: dict[str, Any]) -> None:
+    """F-TOOL-2."""
+    assert read("x", arguments, []).arguments == arguments

@@ -1,0 +1,51 @@
+"""Messages of prompts and of sampling as turns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcpclient.adapters.media import Media, MediaRules
+from mcpclient.adapters.parts import Prepared
+from mcpclient.adapters.tool_calls import ToolCall
+from mcpclient.adapters.turns import MadeCall, MadeResult, Turn, made_results, turns_of
+from mcpclient.protocol.sampling import SamplingMessage
+from tests.adapters.outcomes import OUTCOMES, PNG, PROMPT
+
+RULES = MediaRules({"image/png": "png"})
+
+
+def test_a_prompt() -> None:
+    """F-TOOL-4: what an API does not take is a note, and what is empty is left out."""
+    turns = turns_of(PROMPT.messages, RULES)
+    assert turns[0] == Turn(False, ["look"])
+    assert turns[1] == Turn(False, [Media("image/png", PNG)])
+    assert turns[2] == Turn(True, ["a dot"])
+    assert turns[5].parts[0].startswith("[audio, audio/wav")  # type: ignore[union-attr]
+    assert len(turns) == len(PROMPT.messages) - 1
+
+
+def message(role: str, *content: dict[str, Any]) -> SamplingMessage:
+    return SamplingMessage({"role": role, "content": list(content)})
+
+
+def test_calls_and_their_results() -> None:
+    """F-API-11: a result knows the name of its call, by which the API knows the tool."""
+    use = {"type": "tool_use", "id": "c", "name": "a.b", "input": {"x": 1}, "_meta": {"k": 1}}
+    said = {"type": "tool_result", "toolUseId": "c", "content": [{"type": "text", "text": "hi"}]}
+    other = {"type": "tool_result", "toolUseId": "d", "isError": True}
+    turns = turns_of(
+        [message("assistant", use), message("user", said, other)], RULES, {"a.b": "a_b"}
+    )
+    assert turns[0].calls == [MadeCall("c", "a_b", {"x": 1}, {"k": 1})]
+    assert turns[1].results == [
+        MadeResult("c", "a_b", Prepared(["hi"], False)),
+        MadeResult("d", "", Prepared(["[no output]"], True)),
+    ]
+    assert turns[0].parts == turns[1].parts == []
+
+
+def test_results_of_calls() -> None:
+    """F-TOOL-2."""
+    call = ToolCall("c", "web.search", {}, None, "web_search")
+    (made,) = made_results([(call, OUTCOMES["text"])], None, RULES)
+    assert made == MadeResult("c", "web_search", Prepared(["one\ntwo"], False))
