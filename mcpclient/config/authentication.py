@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..auth.options import Endpoints
-from ..client.authentication import BearerToken, OAuth
+from ..auth.options import Endpoints, IdentityProvider
+from ..client.authentication import BearerToken, EnterpriseManaged, OAuth
 from ..errors import AuthError, UsageError
 from .shapes.values import EntryError, kind_of_value
 
@@ -32,11 +32,15 @@ _ENDPOINTS = {
 
 
 def authentication_of(
-    given: Mapping[str, Any] | str, field: str, expand: Callable[[str], str]
-) -> OAuth | BearerToken:
+    given: Mapping[str, Any] | str,
+    field: str,
+    expand: Callable[[str], str],
+    identity_provider: IdentityProvider | None = None,
+) -> OAuth | BearerToken | EnterpriseManaged:
     """Return what identifies the user. ``given`` is an object of options, "oauth", or a token.
 
-    ``expand`` puts the values of variables into a text. Raises `EntryError`.
+    ``expand`` puts the values of variables into a text. ``identity_provider``: the enterprise's,
+    for entries that say ``"xaa": true``. Raises `EntryError`.
     """
     if isinstance(given, str):
         return OAuth() if given.lower() == "oauth" else BearerToken(expand(given))
@@ -44,9 +48,22 @@ def authentication_of(
     if isinstance(token, str):
         return BearerToken(expand(token))
     try:
-        return OAuth(**_options(given, field, expand))
-    except UsageError as error:
-        raise EntryError(str(error), field) from None
+        options = _options(given, field, expand)
+        if given.get("xaa") is not True:
+            return OAuth(**options)
+        if identity_provider is None:
+            raise EntryError(
+                "the enterprise's identity provider is not known",
+                field,
+                "xaa",
+                hint="give it: load_config(identity_provider=…)",
+            )
+        trusting = "issuer" not in options and "endpoints" not in options
+        options["trust_first_issuer"] = trusting
+        return EnterpriseManaged(identity_provider=identity_provider, **options)
+    except (UsageError, TypeError) as error:
+        reason = str(error) if isinstance(error, UsageError) else "an option does not fit xaa"
+        raise EntryError(reason, field) from None
     except AuthError:  # its text would show a value
         raise EntryError("one of its URLs is not a URL", field) from None
 

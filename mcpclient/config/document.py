@@ -91,7 +91,7 @@ def _read_json(text: str) -> Any:
 def _read_toml(text: str) -> Any:
     if tomllib is None:
         raise DocumentError(
-            "TOML can be read with Python 3.11 and newer only", None, "use a newer Python"
+            "TOML can be read with Python 3.11 and newer only", 1, "use a newer Python"
         )
     try:
         return tomllib.loads(text.lstrip("\ufeff"))

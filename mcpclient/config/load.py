@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
+from ..auth.options import IdentityProvider
 from ..errors import UsageError
 from ..net.files import read_file
 from ..net.folders import home_folder
@@ -44,6 +45,7 @@ def load_config(
     policy: Policy | None = None,
     approvals: Approvals | None = None,
     enabled: Collection[str] = (),
+    identity_provider: IdentityProvider | None = None,
 ) -> Config:
     """Load the servers of one file, or of all files that hold for a project.
 
@@ -69,11 +71,20 @@ def load_config(
     counts, and nobody is asked. With ``path``, approvals are looked at only when they are given.
 
     ``enabled``: names of servers to take as switched on, whatever their file says.
+    ``identity_provider``: the enterprise's, for servers whose ``oauth`` says ``"xaa": true``.
 
     What is wrong in a file is in `Config.problems`. Raises `UsageError` for arguments that make no
     sense, and what the functions of the caller raise. Blocks while it reads and asks.
     """
-    loader = _Loader(env, inputs, policy, approvals, os.path.abspath(start), enabled)
+    loader = _Loader(
+        environ=os.environ if env is None else env,
+        inputs=inputs,
+        policies=[] if policy is None else [policy],
+        approvals=approvals,
+        enabled=enabled,
+        identity_provider=identity_provider,
+        start=os.path.abspath(start),
+    )
     if path is not None:
         loader.add(Place(os.fspath(path), "file"), expected=True)
         return loader.config()
@@ -105,19 +116,22 @@ class _Loader:
 
     def __init__(
         self,
-        environ: Mapping[str, str] | None,
+        *,
+        environ: Mapping[str, str],
         inputs: InputsOption,
-        policy: Policy | None,
+        policies: list[Policy],
         approvals: Approvals | None,
+        enabled: Collection[str],
+        identity_provider: IdentityProvider | None,
         start: str,
-        enabled: Collection[str] = (),
     ) -> None:
-        self._environ = os.environ if environ is None else environ
+        self._environ = environ
         self._inputs = inputs
-        self._policies = [] if policy is None else [policy]
+        self._policies = policies
         self._approvals = approvals
-        self._start = start
         self._enabled = enabled
+        self._identity_provider = identity_provider
+        self._start = start
         self._home = str(home_folder(self._environ))
         self._problems: list[Problem] = []
         self._reader = ConfigReader(self._problems)
@@ -255,7 +269,9 @@ class _Loader:
             bare_dollar=file.application.bare_dollar,
         )
         report = partial(self._report, written, "warning")
-        target, options = resolve(entry, variables, workspace, _read_named, report)
+        target, options = resolve(
+            entry, variables, workspace, _read_named, report, self._identity_provider
+        )
         if is_projects and file.scope == "project" and isinstance(target, list):
             options.setdefault("cwd", workspace)  # where its relative paths begin
         return target, options

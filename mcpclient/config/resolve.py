@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..auth.options import IdentityProvider
 from ..errors import UsageError
 from .authentication import authentication_of
 from .dotenv import parse_dotenv
@@ -40,11 +41,13 @@ def resolve(
     workspace: str,
     read: Callable[[str], str],
     report: Report,
+    identity_provider: IdentityProvider | None = None,
 ) -> Resolved:
     """Return what an entry connects to, and how. Warnings go to ``report``.
 
-    ``workspace``: where relative folders start. ``read``: as in `Variables`. Raises `EntryError`,
-    and what the caller's function for inputs raises.
+    ``workspace``: where relative folders start. ``read``: as in `Variables`.
+    ``identity_provider``: the enterprise's, if it has one. Raises `EntryError`, and what the
+    caller's function for inputs raises.
     """
     reader = _Resolver(entry, variables, report)
     options: dict[str, Any] = {
@@ -57,7 +60,7 @@ def resolve(
         options.update(_of_process(reader, workspace, read))
     else:
         target = reader.url(entry.url)
-        options.update(_of_url(reader))
+        options.update(_of_url(reader, identity_provider))
     return target, options
 
 
@@ -179,7 +182,7 @@ def _env_file(reader: _Resolver, workspace: str, read: Callable[[str], str]) -> 
     return found
 
 
-def _of_url(reader: _Resolver) -> dict[str, Any]:
+def _of_url(reader: _Resolver, identity_provider: IdentityProvider | None) -> dict[str, Any]:
     entry = reader.entry
     options: dict[str, Any] = {}
     headers = reader.mapping(entry.headers, "headers")
@@ -195,6 +198,6 @@ def _of_url(reader: _Resolver) -> dict[str, Any]:
     if entry.oauth is not None:
         place = reader.field("oauth")
         options["auth"] = authentication_of(
-            entry.oauth, place, lambda text: reader.text(text, place)
+            entry.oauth, place, lambda text: reader.text(text, place), identity_provider
         )
     return options

@@ -6,13 +6,18 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.authentication import BearerToken, OAuth
+from mcpclient.auth.options import IdentityProvider
+from mcpclient.client.authentication import BearerToken, EnterpriseManaged, OAuth
 from mcpclient.config.authentication import authentication_of
 from mcpclient.config.shapes.values import EntryError
 
+PROVIDER = IdentityProvider("https://idp/token", "me", "assertion")
 
-def read(given: Any) -> OAuth | BearerToken:
-    return authentication_of(given, "oauth", lambda text: text.replace("${A}", "value"))
+
+def read(
+    given: Any, provider: IdentityProvider | None = None
+) -> OAuth | BearerToken | EnterpriseManaged:
+    return authentication_of(given, "oauth", lambda text: text.replace("${A}", "value"), provider)
 
 
 READ: dict[str, tuple[Any, OAuth | BearerToken]] = {
@@ -53,6 +58,20 @@ def test_endpoints_of_gemini() -> None:
     assert found.endpoints is not None
     assert found.endpoints.token_endpoint == "https://a/t"
     assert found.endpoints.authorization_endpoint == "https://a/x"
+
+
+def test_one_identity_provider_is_shared_by_those_who_opt_in() -> None:
+    """F-MANY-15"""
+    given = {"xaa": True, "clientId": "c", "clientSecret": "${A}"}
+    assert read(given, PROVIDER) == EnterpriseManaged(
+        identity_provider=PROVIDER, client_id="c", client_secret="value", trust_first_issuer=True
+    )
+    assert read({"clientId": "c"}, PROVIDER) == OAuth(client_id="c")
+    with pytest.raises(EntryError, match="identity provider is not known"):
+        read(given)
+    for wrong in ({"xaa": True}, {"xaa": True, "clientId": "c", "callbackPort": 1}):
+        with pytest.raises(EntryError):
+            read(wrong, PROVIDER)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,6 @@ from tests.support.strategies import json_values
 
 from .malformed import MALFORMED, Malformed
 
-pytest.importorskip("tomllib")
-
 
 @pytest.fixture(autouse=True)
 def _no_process(monkeypatch: pytest.MonkeyPatch) -> None:
