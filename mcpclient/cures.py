@@ -101,7 +101,7 @@ _BY_STATUS: Mapping[int, str] = {
 }
 _PEER = {
     -32601: "Ask the server what it offers: client.capabilities and client.list_tools().",
-    -32602: "Compare the arguments with the input schema of the tool, see client.list_tools().",
+    -32602: "Compare the arguments with the input schema of the tool.",
     -32002: "Ask the server which resources it has: client.list_resources().",
 }
 

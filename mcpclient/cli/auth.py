@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,10 +11,10 @@ from typing import Any
 
 from ..auth.grants import Grant, store_name
 from ..auth.url_guard import LOOPBACK_HOSTS, host_of
-from ..client.authentication import OAuth, default_store, log_in, log_out
+from ..client.authentication import OAuth, default_store, finish_auth, log_in, log_out
 from ..client.link.options import Authentication
 from ..client.link.targets import Target
-from ..errors import AuthError, UsageError
+from ..errors import AuthError, AuthorizationRequired, UsageError
 from ..framing.uri import parse_url
 from ..net.login.logins import BrowserLogin, TwoStepLogin
 from ..net.login.terminal import Terminal
@@ -26,6 +27,7 @@ from .target import add_trace_option, check_trace
 __all__ = ["COMMAND", "auth_for"]
 
 _KEY = "grant OAuth "
+_USAGE = "login URL | finish URL ADDRESS | logout URL | status [URL]"
 
 
 def auth_for(
@@ -83,8 +85,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _prepare(options: argparse.Namespace) -> LocalWork:
     words: Sequence[str] = options.words
     action, *urls = words or ["status"]
+    if action == "finish":
+        return _finish(urls, options)
     if action not in ("login", "logout", "status") or len(urls) > 1:
-        raise UsageError("auth login URL, auth logout URL, or auth status [URL]")
+        raise UsageError(f"auth takes one of: {_USAGE}")
     if options.trace is not None and action != "login":
         raise UsageError(f"--trace is for auth login: auth {action} talks to no server")
     if action == "status":
@@ -116,8 +120,27 @@ async def _log_in(url: str, options: argparse.Namespace, screen: Screen) -> Answ
         redirect_uri=options.redirect_uri,
         device=options.device,
     )
-    await log_in(url, auth, trace=options.trace)
+    try:
+        await log_in(url, auth, trace=options.trace)
+    except AuthorizationRequired as error:  # there is nobody here to visit it
+        finish = f"mcpclient auth finish {shlex.quote(url)} 'ADDRESS'"
+        screen.say(f"To log in, visit:\n\n  {error.url}\n")
+        screen.say(f"Then finish with the address that the browser ends at:\n\n  {finish}\n")
+        raise error.advise(f"Visit the URL, then run: {finish}") from None
     return Answer({"loggedIn": True, "server": url}, f"logged in to {one_line(url)}")
+
+
+def _finish(words: Sequence[str], options: argparse.Namespace) -> LocalWork:
+    if len(words) != 2:
+        raise UsageError("auth finish needs the server's URL and the address the browser ended at")
+    url, address = http_url(parse_url(words[0])), words[1]
+    auth = _oauth(url, TwoStepLogin(default_store()), client_id=options.client_id)
+
+    async def work(screen: Screen) -> Answer:
+        await finish_auth(url, address, auth=auth)
+        return Answer({"loggedIn": True, "server": url}, f"logged in to {one_line(url)}")
+
+    return work
 
 
 async def _log_out(url: str) -> Answer:
@@ -184,7 +207,7 @@ COMMAND = LocalCommand(
     "auth",
     "log in to a server, log out, or see where you are logged in",
     _prepare,
-    usage="login URL | logout URL | status [URL]",
+    usage=_USAGE,
     add_options=_add_options,
     details=(
         "Other commands use the login by themselves, and ask for one on a terminal. Credentials "

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ..cures import cure_for
 from ..errors import (
     AuthError,
     AuthorizationRequired,
@@ -28,6 +29,8 @@ __all__ = [
     "error_text",
     "exit_code",
 ]
+
+_TOKEN = "--header 'Authorization: Bearer TOKEN'"
 
 TOOL_ERROR = 1
 USAGE = 2
@@ -61,21 +64,36 @@ def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
     text = str(error)
     if isinstance(error, ProcessExited) and stderr_was_shown:
         text = text.partition("\n")[0]
-    if isinstance(error, RegistrationRequired):
-        text += "; or give a token of your own: --header 'Authorization: Bearer TOKEN'"
-    if isinstance(error, AuthorizationRequired):
-        text += "; log in with: mcpclient auth login URL"
-    elif isinstance(error, PeerError) and error.code == ErrorCode.METHOD_NOT_FOUND:
-        text += "; see what the server offers with: mcpclient info"
-    elif isinstance(error, AuthError) and isinstance(error.__cause__, HttpError):
+    if isinstance(error, AuthError) and isinstance(error.__cause__, HttpError):
         text += f"\nAuthorization was needed because of: {error.__cause__}"
-    return text
+    cure = _cure(error)
+    return text if not cure or cure in text else f"{text}\n{cure}"
+
+
+def _cure(error: McpError) -> str:
+    """What to do about an error on the command line; empty where its text says it."""
+    if error.cure != cure_for(error):  # somebody knew better than any table
+        return error.cure
+    if isinstance(error, RegistrationRequired):
+        return f"{error.cure} Or give a token of your own: {_TOKEN}"
+    if isinstance(error, AuthorizationRequired):
+        return "Log in with: mcpclient auth login URL"
+    if isinstance(error, HttpError) and error.status == 401:
+        return f"Log in with: mcpclient auth login URL, or give a token: {_TOKEN}"
+    if isinstance(error, PeerError) and error.code == ErrorCode.METHOD_NOT_FOUND:
+        return "See what the server offers with: mcpclient info"
+    if isinstance(error, CallTimeout) and not error.output:
+        return "Raise --timeout or --max-timeout if the server needs longer."
+    if isinstance(error, ProcessExited) and error.exit_code != 0:
+        return ""  # its stderr says why
+    return "" if type(error) is UsageError else error.cure
 
 
 def error_as_json(error: BaseException) -> dict[str, Any]:
     """Return an error with all its fields; ``type`` and ``text`` come first."""
     fields = {name: _flat(value) for name, value in vars(error).items() if name[0] != "_"}
-    return {"type": type(error).__name__, "text": str(error), **fields}
+    cure = {"cure": error.cure} if isinstance(error, McpError) else {}
+    return {"type": type(error).__name__, "text": str(error), **cure, **fields}
 
 
 def _flat(value: Any) -> Any:

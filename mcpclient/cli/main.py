@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NoReturn, Union
+from typing import Any, NoReturn, Union
 
 from .. import __version__
 from ..errors import McpError, UsageError
@@ -75,16 +75,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         with _log_lines(screen, request.options, os.environ):
             return asyncio.run(_perform(request, screen))
     except McpError as error:
-        if as_json:
-            screen.show_json({"error": error_as_json(error)})
-        else:
+        if not (as_json and _could_show(screen, {"error": error_as_json(error)})):
             text = escape(error_text(error, stderr_was_shown="--quiet" not in flags))
             screen.say_safely(f"{screen.error_style.bold('error:')} {text}")
         return exit_code(error)
     except (KeyboardInterrupt, asyncio.CancelledError):
         if as_json:
-            screen.show_json({"error": {"type": "KeyboardInterrupt", "text": "cancelled"}})
+            _could_show(screen, {"error": {"type": "KeyboardInterrupt", "text": "cancelled"}})
         return CANCELLED
+
+
+def _could_show(screen: Screen, value: Any) -> bool:
+    try:
+        screen.show_json(value)
+    except UsageError:  # stdout is closed, or full
+        return False
+    return True
 
 
 def _before_the_server(words: Sequence[str]) -> list[str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TextIO
 
+from ..errors import UsageError
 from ..framing.escaping import escape
 from .progress import StatusLine
 from .render import Style, pretty_json
@@ -22,33 +25,48 @@ class Screen:
     ``status`` is the line on stderr that shows how far a call is.
     """
 
-    def __init__(self, out: TextIO, errors: TextIO, environ: Mapping[str, str]) -> None:
-        self._out = out
-        self._errors = errors
+    def __init__(
+        self, out: TextIO | None, errors: TextIO | None, environ: Mapping[str, str]
+    ) -> None:
+        self._failure = "cannot write the answer: stdout is closed" if out is None else None
+        self._out = out = out or io.StringIO()
+        self._errors = errors = errors or io.StringIO()
         self.is_terminal = out.isatty()
         self.style = _style_of(out, environ)
         self.error_style = _style_of(errors, environ)
         self.status = StatusLine(errors, self.error_style.columns)
 
     def show(self, text: str) -> None:
-        """Write an answer to stdout."""
+        """Write an answer to stdout. Raises `UsageError` where that is closed, or full."""
         if text:
             self.status.erase()
-            _write_line(text, self._out)
+            with self._writing():
+                _write_line(text, self._out)
 
     def show_json(self, value: Any) -> None:
         """Write one JSON document to stdout."""
         self.show(pretty_json(value))
 
     def show_bytes(self, content: bytes) -> None:
-        """Write bytes to stdout exactly as they are."""
+        """Write bytes to stdout exactly as they are. Raises as `show` does."""
         self.status.erase()
-        try:
+        with self._writing():
             self._out.flush()
             self._out.buffer.write(content)
             self._out.buffer.flush()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        if self._failure is not None:
+            raise UsageError(self._failure)
+        try:
+            yield
         except BrokenPipeError:
             _send_nowhere(self._out)
+        except OSError as error:
+            _send_nowhere(self._out)
+            self._failure = f"cannot write the answer to stdout: {error.strerror}"
+            raise UsageError(self._failure) from None
 
     def say(self, text: str) -> None:
         """Write a line to stderr, escaped, since it may contain a server's words."""
@@ -57,7 +75,10 @@ class Screen:
     def say_safely(self, text: str) -> None:
         """Write a line to stderr that is known to be safe for a terminal."""
         self.status.erase()
-        _write_line(text, self._errors)
+        try:
+            _write_line(text, self._errors)
+        except OSError:  # there is nowhere left to say so
+            _send_nowhere(self._errors)
 
 
 class LogLines(logging.Handler):
@@ -83,11 +104,8 @@ def _style_of(stream: TextIO, environ: Mapping[str, str]) -> Style:
 
 def _write_line(text: str, stream: TextIO) -> None:
     encoding = stream.encoding or "utf-8"
-    try:
-        stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
-        stream.flush()
-    except BrokenPipeError:
-        _send_nowhere(stream)
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    stream.flush()
 
 
 def _send_nowhere(stream: TextIO) -> None:

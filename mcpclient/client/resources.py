@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..errors import UsageError
+from ..formats.uri_template import TemplateValue
 from ..protocol.types import ReadResourceResult, Resource, ResourceTemplate
-from .link.requests import Requests
+from .link.requests import Requests, checked_arguments
 from .link.timeouts import DEFAULT, Seconds
 
 __all__ = ["Resources"]
@@ -41,13 +43,22 @@ class Resources(Requests):
 
     async def read_resource(
         self,
-        uri: str,
+        uri: str | ResourceTemplate,
+        variables: Mapping[str, TemplateValue] | None = None,
         *,
         timeout: Seconds = DEFAULT,
         meta: Mapping[str, Any] | None = None,
         fresh: bool = False,
     ) -> ReadResourceResult:
-        """Read a resource. The options are those of `request`, which it calls."""
+        """Read a resource, given its URI, or a template and the values of its variables.
+
+        The other options are those of `request`, which it calls. Also raises what
+        `ResourceTemplate.expand` does.
+        """
+        if isinstance(uri, ResourceTemplate):
+            uri = uri.expand(**checked_arguments(variables))
+        elif variables is not None:
+            raise UsageError("variables are for a ResourceTemplate, not for a URI")
         result = await self.request(
             "resources/read", {"uri": uri}, timeout=timeout, meta=meta, fresh=fresh
         )

@@ -11,6 +11,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..formats.uri_template import TemplateValue
+from ..formats.uri_template import expand as expand_template
 from .wire_object import Field, WireObject, WireObjectList
 
 __all__ = [
@@ -129,6 +131,14 @@ class ResourceTemplate(WireObject):
     description: Field[str | None] = Field("description", _STRING, None)
     mime_type: Field[str | None] = Field("mimeType", _STRING, None)
     annotations: Field[dict[str, Any] | None] = Field("annotations", _OBJECT, None)
+
+    def expand(self, **variables: TemplateValue) -> str:
+        """Return the URI that the template makes of these values (RFC 6570, all levels).
+
+        A variable that is missing or None adds nothing. Raises `ProtocolViolation` for a malformed
+        template, and `UsageError` for a value that cannot stand where its variable does.
+        """
+        return expand_template(self.uri_template, variables)
 
 
 class ResourceContents(WireObject):

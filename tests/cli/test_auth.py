@@ -205,7 +205,7 @@ def test_the_help_names_the_words(capsys: Capture) -> None:
     with pytest.raises(SystemExit):
         main(["auth", "--help"])
     text = capsys.readouterr().out
-    assert "login URL | logout URL | status [URL]" in text
+    assert "login URL | finish URL ADDRESS | logout URL | status [URL]" in text
     assert "--client-id" in text
     assert "SERVER-COMMAND" not in text
 
@@ -237,3 +237,28 @@ def test_what_is_shown_is_escaped() -> None:
     ScreenTerminal(Screen(io.StringIO(), errors, {})).say("one\n\x1b[31mtwo")
     assert errors.getvalue().splitlines()[0] == "one"
     assert "\x1b" not in errors.getvalue()
+
+
+def test_a_login_without_a_terminal_is_finished_later(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-AUTH-8, F-SHOW-1: the whole address, and what to run then."""
+    monkeypatch.setattr(ScreenTerminal, "is_interactive", False)
+    with protected_server() as (url, protected):
+        assert main(["auth", "login", url, "--no-browser"]) == 4
+        said = capsys.readouterr().err
+        page = next(line.strip() for line in said.splitlines() if "authorize?" in line)
+        assert "state=" in page and "code_challenge=" in page
+        assert f"mcpclient auth finish {url} 'ADDRESS'" in said
+        assert "mcpclient auth login" not in said
+        address = protected.authorize(page)
+        assert main(["auth", "finish", url, address]) == 0
+        assert capsys.readouterr().out == f"logged in to {url}\n"
+        assert main(["tools", url]) == 0
+
+
+@pytest.mark.parametrize("words", [[], ["http://h/mcp"], ["http://h/mcp", "a", "b"]])
+def test_what_finishing_needs(words: list[str], capsys: Capture) -> None:
+    """F-SHOW-1"""
+    assert main(["auth", "finish", *words]) == 2
+    assert "the server's URL and the address" in capsys.readouterr().err

@@ -55,6 +55,7 @@ def test_an_error_in_json_has_its_fields() -> None:
     assert error_as_json(PeerError(-32602, "no", {"a": [1]})) == {
         "type": "PeerError",
         "text": "the server answered with error -32602: no",
+        "cure": "Compare the arguments with the input schema of the tool.",
         "code": -32602,
         "message": "no",
         "data": {"a": [1]},
@@ -77,7 +78,7 @@ def test_fields_of_any_kind_become_json() -> None:
 def test_where_to_see_what_a_server_offers() -> None:
     """F-SHOW-2: "Method not found" alone does not tell which, or what to do."""
     text = error_text(PeerError(-32601, "Method not found"), stderr_was_shown=True)
-    assert text.endswith("Method not found; see what the server offers with: mcpclient info")
+    assert text.endswith("Method not found\nSee what the server offers with: mcpclient info")
     assert "info" not in error_text(PeerError(-32602, "Invalid params"), stderr_was_shown=True)
 
 
@@ -85,9 +86,9 @@ def test_a_token_of_ones_own_is_another_way_in() -> None:
     """F-SHOW-2: a server may want a token, and have no way to register a client."""
     error = RegistrationRequired("https://auth.example", "there is no endpoint to register at")
     error.__cause__ = HttpError(401, {}, b"", "https://mcp.example")
-    first, second = error_text(error, stderr_was_shown=True).splitlines()
-    assert first.endswith("--header 'Authorization: Bearer TOKEN'")
-    assert "HTTP 401" in second
+    _, cause, cure = error_text(error, stderr_was_shown=True).splitlines()
+    assert cure.endswith("--header 'Authorization: Bearer TOKEN'")
+    assert "HTTP 401" in cause
 
 
 def test_stderr_that_was_shown_is_not_repeated() -> None:

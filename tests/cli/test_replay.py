@@ -63,6 +63,7 @@ def test_a_call_that_was_not_recorded_exits_with_2(recorded: str, capsys: Captur
         "type": "NotRecorded",
         "text": "tools/list is not in the recording s.jsonl, nor is any other tools/list; "
         "record the session again, with this call",
+        "cure": "Record the session again, with this call.",
         "recording": "s.jsonl",
         "method": "tools/list",
         "params": None,

@@ -11,6 +11,7 @@ import pytest
 
 from mcpclient.cli.render import Style
 from mcpclient.cli.screen import LogLines, Screen
+from mcpclient.errors import UsageError
 from tests.cli.in_process import Terminal
 
 
@@ -92,3 +93,41 @@ def test_a_reader_that_has_gone_is_no_error(channel: str, tmp_path: Path) -> Non
         else:
             Screen(other, pipe, {}).say("complaint")
         pipe.write("more")
+
+
+class Full(io.StringIO):
+    """A stream to a disk that is full."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self._descriptor = descriptor
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def flush(self) -> None:
+        raise OSError(28, "No space left on device")
+
+
+def test_an_answer_that_cannot_be_written(tmp_path: Path) -> None:
+    """F-SHOW-2: an error like any other, and nothing more where that cannot be shown either."""
+    descriptor = os.open(tmp_path / "full", os.O_WRONLY | os.O_CREAT)
+    try:
+        screen = Screen(Full(descriptor), io.StringIO(), {})
+        for _ in range(2):  # also when the failure itself is to be shown there
+            with pytest.raises(UsageError, match="to stdout: No space left on device"):
+                screen.show("answer")
+        Screen(io.StringIO(), Full(descriptor), {}).say("anything")
+    finally:
+        os.close(descriptor)
+
+
+def test_streams_that_are_closed() -> None:
+    """F-SHOW-2: Python has None for them."""
+    screen = Screen(None, None, {})
+    screen.say("anything")
+    screen.show("")
+    with pytest.raises(UsageError, match="stdout is closed"):
+        screen.show("x")
+    with pytest.raises(UsageError, match="stdout is closed"):
+        screen.show_bytes(b"x")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 import mcpclient
-from tests.client.inside import Server, use
+from tests.client.inside import VERSIONS, Server, use
 
 
 def test_resources_and_templates_are_listed() -> None:
@@ -44,3 +46,22 @@ def test_reading_gives_text_and_bytes() -> None:
         assert server.asked == [("resources/read", {"uri": "a:1"})]
 
     use(server, work)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_template_is_read_with_its_variables(version: str) -> None:
+    """F-API-4: expanded as RFC 6570 has it."""
+    server = Server(resources_read={"contents": [{"uri": "x", "text": "y"}]})
+    template = mcpclient.ResourceTemplate({"uriTemplate": "file:///{path}{?line,column}"})
+    assert template.expand(path="a b", line=7) == "file:///a%20b?line=7"
+
+    async def work(client: mcpclient.Client) -> None:
+        await client.read_resource(template, {"path": "notes", "line": 7})
+        await client.read_resource(template)
+        with pytest.raises(mcpclient.UsageError, match="for a ResourceTemplate"):
+            await client.read_resource("file:///x", {"path": "notes"})
+        with pytest.raises(mcpclient.UsageError, match="mapping"):
+            await client.read_resource(template, ["notes"])  # type: ignore[arg-type]
+        assert [params["uri"] for _, params in server.asked] == ["file:///notes?line=7", "file:///"]
+
+    use(server, work, version)

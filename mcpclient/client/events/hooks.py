@@ -22,7 +22,7 @@ class Hooks:
     """Functions that are called at once, with keyword arguments. One that raises is logged.
 
     - ``on_connect(server, transport, server_name, server_version, tool_count)``: connected;
-      ``tool_count`` is None where the tools have not been listed.
+      the tools are listed to count them, and ``tool_count`` is None where that failed.
     - ``on_tool_call(server, tool, latency_ms, is_error, trace)``: a tool has answered.
     - ``on_error(server, phase, error, trace)``: connecting (``phase="connect"``) or a tool call
       (``phase="request"``) failed.

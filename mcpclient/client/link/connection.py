@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from typing import Callable
+from collections.abc import Mapping
+from typing import Any, Callable
 
 from ...errors import (
     CallTimeout,
@@ -30,6 +31,7 @@ from .era_memory import EraMemory
 from .explaining import explain
 from .opening import Opening, plan_for
 from .options import Options
+from .paging import all_pages
 from .route import Route
 from .session import RequestOptions, Session
 
@@ -179,7 +181,7 @@ class Connection:
             self._agree(session, agreement)
             if earlier is not None:
                 await self._leave(earlier)
-            self._report(session, agreement)
+            await self._report(session, agreement)
 
     async def _leave(self, session: Session) -> None:
         if session.loop is asyncio.get_running_loop():
@@ -258,14 +260,31 @@ class Connection:
         for observer in list(self.observers):
             observer.connected()
 
-    def _report(self, session: Session, agreement: Agreement) -> None:
+    async def _report(self, session: Session, agreement: Agreement) -> None:
+        if self.options.hooks.on_connect is None:
+            return
         self.options.hooks.connected(
             server=self.name,
             transport=session.transport.name,
             server_name=agreement.server_info.get("name"),
             server_version=agreement.server_info.get("version"),
-            tool_count=None,
+            tool_count=await self._tool_count(session, agreement),
         )
+
+    async def _tool_count(self, session: Session, agreement: Agreement) -> int | None:
+        """Return how many tools there are; None when the server does not tell."""
+        if "tools" not in agreement.capabilities:
+            return 0
+        limits = RequestOptions(self.options.timeouts.connect)
+
+        async def fetch(page: Mapping[str, Any]) -> Mapping[str, Any]:
+            return await session.request("tools/list", page, limits)
+
+        try:
+            return len(await all_pages(fetch, "tools"))
+        except McpError as error:
+            logger.debug("%s: the tools were not counted: %s", self.name, error)
+            return None
 
     async def _give_up_logins(self) -> None:
         if self.route.authorizer is not None:

@@ -49,7 +49,7 @@ def test_connecting_and_calling_are_reported() -> None:
         "transport": "in-process",
         "server_name": "hooked",
         "server_version": "7",
-        "tool_count": None,
+        "tool_count": 0,
     }
     latencies = [facts.pop("latency_ms") for facts in told[1:]]
     assert all(latency >= 0 for latency in latencies)
@@ -92,3 +92,35 @@ def test_a_hook_that_fails_is_logged_and_harms_nothing(caplog: pytest.LogCapture
 
     session_with(Hooks(on_connect=broken, on_tool_call=broken), "good")
     assert caplog.text.count("ValueError: telemetry is down") == 2
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("broken", [False, True])
+def test_the_tools_are_counted_for_who_wants_to_know(version: str, broken: bool) -> None:
+    """F-SHOW-7: of all pages; None where the server does not tell. Else nothing is listed."""
+    asked: list[str] = []
+    counts: list[int | None] = []
+
+    def serve(method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        asked.append(method)
+        if method != "tools/list":
+            return {
+                "protocolVersion": version,
+                "supportedVersions": [version],
+                "capabilities": {"tools": {}},
+            }
+        if broken:
+            raise mcpclient.PeerError(-32603, "no")
+        if "cursor" in params:
+            return {"tools": [{"name": "c"}]}
+        return {"tools": [{"name": "a"}, {"name": "b"}], "nextCursor": "2"}
+
+    async def session(hooks: Hooks) -> None:
+        transport = InProcessTransport(serve_function(serve))
+        async with mcpclient.connect(transport, hooks=hooks, protocol_version=version):
+            pass
+
+    run(session(Hooks(on_error=lambda **facts: None)))
+    assert "tools/list" not in asked
+    run(session(Hooks(on_connect=lambda tool_count, **facts: counts.append(tool_count))))
+    assert counts == [None if broken else 3]
