@@ -1,0 +1,95 @@
+"""What a server asks, and a login needs, answered by whoever sits before the page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from ..client.answers.elicitation import Elicitation
+from ..client.answers.sampling import Sampling
+from ..errors import UsageError
+from ..framing.uri import host_of_url
+from ..protocol.elicitation import ElicitationRequest
+from ..protocol.sampling import SamplingRequest
+from .board import Board
+
+__all__ = ["Questions"]
+
+
+class Questions:
+    """Puts questions on the board and waits for the page to answer them.
+
+    Give a client its `elicitation`, `sampling` and `roots`, and the page answers for it. A question
+    that nobody waits for any more, as when its call was cancelled, is taken away.
+    """
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._waiting: dict[str, asyncio.Future[Any]] = {}
+        self._count = 0
+        self._roots: list[dict[str, str]] = []
+
+    @property
+    def elicitation(self) -> Elicitation:
+        """The option ``elicitation`` of a client."""
+        return Elicitation(form=self._ask_form, url=self._ask_visit)
+
+    @property
+    def sampling(self) -> Sampling:
+        """The option ``sampling`` of a client."""
+        return Sampling(self._ask_model, tools=True)
+
+    def roots(self) -> list[dict[str, str]]:
+        """The option ``roots`` of a client: those last set in the page, at first none."""
+        return self._roots
+
+    def set_roots(self, roots: list[dict[str, str]]) -> None:
+        """Answer with other roots from now on."""
+        self._roots = roots
+        self._board.put("roots", "", {"roots": roots})
+
+    async def ask(self, kind: str, server: str, facts: Mapping[str, Any]) -> Any:
+        """Show a question and return the answer to it, whatever that is."""
+        self._count += 1
+        name = str(self._count)
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[name] = answer
+        self._board.put("question", name, {"kind": kind, "server": server, **facts})
+        try:
+            return await answer
+        finally:
+            del self._waiting[name]
+            self._board.put("question", name, None)
+
+    def answer(self, name: str, answer: Any) -> None:
+        """Answer a question. Raises `UsageError` when nobody waits for that."""
+        waiting = self._waiting.get(name)
+        if waiting is None or waiting.done():
+            raise UsageError("this question has been answered, or nobody asks it any more")
+        waiting.set_result(answer)
+
+    async def _ask_form(self, request: ElicitationRequest) -> Any:
+        facts = {"message": request.message, "schema": request.schema}
+        return await self.ask("form", request.server, facts)
+
+    async def _ask_visit(self, request: ElicitationRequest) -> Any:
+        facts = {
+            "message": request.message,
+            "url": request.url,
+            "host": request.host,
+            "warnings": request.url_warnings,
+        }
+        return await self.ask("visit", request.server, facts)
+
+    async def _ask_model(self, request: SamplingRequest) -> Any:
+        return await self.ask("sampling", request.server, {"request": dict(request.raw)})
+
+    async def show_login(self, url: str) -> bool:
+        """Show where to log in, for a `BrowserLogin`; the visitor opens it. Always True."""
+        self._board.put("login", "", {"url": url, "host": host_of_url(url)})
+        return True
+
+    def login_ended(self) -> None:
+        """Take the address of a login away."""
+        self._board.put("login", "", None)

@@ -1,0 +1,202 @@
+"""An HTTP server for the browser of this machine, and for nobody else.
+
+It listens on a loopback address, and answers only requests that name it by that address or as
+localhost: a page of another site, whose name an attacker lets point to 127.0.0.1 ("DNS rebinding"),
+names that site. A request that another site's page makes says so in its ``Origin``, and is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Callable, Union
+from urllib.parse import parse_qsl, urlsplit
+
+from ..errors import ProtocolViolation, UsageError
+from ..framing.headers import Headers
+from ..framing.http1 import MAX_HEAD
+from ..framing.http1_requests import RequestHead, encode_response_head, parse_request_head
+from ..framing.logs import logger_for
+
+__all__ = ["LOOPBACK_ADDRESSES", "LocalHttpServer", "LocalRequest", "LocalResponse"]
+
+LOOPBACK_ADDRESSES = ("127.0.0.1", "::1", "localhost")
+
+logger = logger_for("mcpclient.inspector")
+
+# A browser opens six connections to one origin; the rest is for more pages of it.
+_MOST_CONNECTIONS = 60
+_LONGEST_BODY = 64 * 1024 * 1024
+# Seconds a request may take to arrive; then it is from nobody that means well.
+_REQUEST_TIMEOUT = 30.0
+
+# For every response: the strictest that there is; a page allows itself what it needs.
+_HEADERS = (
+    ("Cache-Control", "no-store"),
+    ("Connection", "close"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Referrer-Policy", "no-referrer"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("X-Frame-Options", "DENY"),
+)
+_POLICY = "Content-Security-Policy"
+_NOTHING_ALLOWED = "default-src 'none'; frame-ancestors 'none'"
+
+
+@dataclass(frozen=True)
+class LocalRequest:
+    """A request that was addressed to this server. ``query``: the last value of each name."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Headers = field(repr=False)  # among them the token
+    body: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class LocalResponse:
+    """What is answered. A ``body`` that is iterated is written piece by piece as it comes."""
+
+    status: int = 200
+    content_type: str = "text/plain; charset=utf-8"
+    body: Union[bytes, AsyncIterator[bytes]] = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Answer = Callable[[LocalRequest], Awaitable[LocalResponse]]
+"""Takes a request and returns the response; what it raises is answered with status 500."""
+
+
+class LocalHttpServer:
+    """Serves ``answer`` on one loopback address.
+
+    Attributes:
+        authority: host and port, as in its URLs. Empty before `open`.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        self.authority = ""
+        self._answer = answer
+        self._hosts: frozenset[str] = frozenset()
+        self._server: asyncio.AbstractServer | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+
+    async def open(self, host: str = "127.0.0.1", port: int = 0) -> None:
+        """Listen; port 0: on a free one.
+
+        Raises `UsageError` for an address that others could reach, and for a port that is taken.
+        """
+        if host not in LOOPBACK_ADDRESSES:
+            names = " or ".join(LOOPBACK_ADDRESSES)
+            raise UsageError(f"only this machine may reach it: host is {names}, not {host!r}")
+        address = "127.0.0.1" if host == "localhost" else host
+        try:
+            server = await asyncio.start_server(self._accept, address, port, limit=MAX_HEAD)
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise UsageError(f"cannot listen on port {port} of {host}: {reason}") from None
+        self._server = server
+        port = server.sockets[0].getsockname()[1]
+        shown = f"[{address}]" if ":" in address else address
+        self.authority = f"{shown}:{port}"
+        self._hosts = frozenset({self.authority, f"localhost:{port}"})
+
+    async def close(self) -> None:
+        """Listen no more, and end every response. Idempotent."""
+        if self._server is not None:
+            self._server.close()
+        for task in list(self._connections):
+            task.cancel()
+        if self._connections:
+            await asyncio.wait(self._connections)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
+            if len(self._connections) <= _MOST_CONNECTIONS:
+                await self._serve(reader, writer)
+        except (OSError, EOFError, asyncio.TimeoutError, asyncio.LimitOverrunError):
+            pass  # too slow, too long or gone: there is nobody to answer
+        except asyncio.CancelledError:
+            pass  # by `close`, and asyncio would log it
+        finally:
+            self._connections.discard(task)
+            writer.close()
+            with suppress(OSError, asyncio.CancelledError):
+                await writer.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head, body = await asyncio.wait_for(_read(reader), _REQUEST_TIMEOUT)
+        except ProtocolViolation as violation:
+            response = LocalResponse(400, body=violation.reason.encode())
+        else:
+            response = await self._response_to(head, body)
+        writer.write(_head_of(response))
+        if isinstance(response.body, bytes):
+            writer.write(response.body)
+            await writer.drain()
+        else:
+            await _stream(response.body, reader, writer)
+
+    async def _response_to(self, head: RequestHead, body: bytes | None) -> LocalResponse:
+        host = head.headers["host"].lower()
+        if host not in self._hosts:
+            text = f"this is http://{self.authority}/, and goes by no other name"
+            return LocalResponse(421, body=text.encode())
+        if head.headers.get("origin", f"http://{host}") != f"http://{host}":
+            return LocalResponse(403, body=b"pages of other sites have no access")
+        if body is None:
+            return LocalResponse(413, body=b"the request is too large")
+        parts = urlsplit(head.target)
+        query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        try:
+            return await self._answer(
+                LocalRequest(head.method, parts.path, query, head.headers, body)
+            )
+        except Exception:
+            logger.exception("a request of the page failed: %s", parts.path)
+            return LocalResponse(500, body=b"the request failed; the program's log says why")
+
+
+async def _read(reader: asyncio.StreamReader) -> tuple[RequestHead, bytes | None]:
+    """Read one request; its body is None when it is too large."""
+    head = parse_request_head(await reader.readuntil(b"\r\n\r\n"))
+    if head.length > _LONGEST_BODY:
+        return head, None
+    return head, await reader.readexactly(head.length)
+
+
+def _head_of(response: LocalResponse) -> bytes:
+    headers = [*_HEADERS, ("Content-Type", response.content_type)]
+    if isinstance(response.body, bytes):
+        headers.append(("Content-Length", str(len(response.body))))
+    headers += {_POLICY: _NOTHING_ALLOWED, **response.headers}.items()
+    return encode_response_head(response.status, headers)
+
+
+async def _stream(
+    pieces: AsyncIterator[bytes], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Write pieces until there are no more, or nobody reads them."""
+
+    async def write() -> None:
+        async for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+
+    writing = asyncio.ensure_future(write())
+    reading = asyncio.ensure_future(reader.read(1))  # ends when the browser has gone
+    both: set[asyncio.Future[object]] = {writing, reading}  # type: ignore[arg-type]
+    try:
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in both:
+            task.cancel()
+        await asyncio.gather(*both, return_exceptions=True)
