@@ -111,7 +111,7 @@ def differences(left: Any, right: Any, path: str = "") -> list[list[Any]]:
 
     A value that one side lacks is None there. At most 200 are named.
     """
-    found = []
+    found: list[list[Any]] = []
     for difference in _differences(left, right, path):
         if len(found) == _MOST_DIFFERENCES:
             break

@@ -66,7 +66,7 @@ class Journal:
         self._rows.append(row)
         self._characters += len(line)
         self.counts[row.lane] += 1
-        if row.kind == "notification" and row.label.endswith("/list_changed"):
+        if row.lane == "server" and row.label.endswith("/list_changed"):
             self.changed_lists += 1
         if len(self._lines) > self._most_records or self._characters > self._most_characters:
             self._drop_oldest()

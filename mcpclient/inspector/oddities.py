@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -29,7 +28,7 @@ _TURN = 0.01
 class Oddity(NamedTuple):
     """One thing that is wrong: in which entry of which list, in which field, and why."""
 
-    index: int
+    entry: int
     name: str
     field: str
     reason: str
@@ -87,7 +86,8 @@ def _kind_of(value: object) -> str:
 async def odd_schemas(tools: Iterable[Any]) -> list[Oddity]:
     """Return the schemas of tools that are not JSON Schema; other tasks get their turns."""
     found: list[Oddity] = []
-    began = time.monotonic()
+    clock = asyncio.get_running_loop().time
+    began = clock()
     for index, tool in enumerate(tools):
         for field in _SCHEMAS:
             schema = tool.get(field) if isinstance(tool, Mapping) else None
@@ -98,7 +98,7 @@ async def odd_schemas(tools: Iterable[Any]) -> list[Oddity]:
                     name = tool.get("name")
                     shown = name if isinstance(name, str) else ""
                     found.append(Oddity(index, shown, field, f"is no JSON Schema: {error}"))
-        if time.monotonic() - began > _TURN:
+        if clock() - began > _TURN:
             await asyncio.sleep(0)
-            began = time.monotonic()
+            began = clock()
     return found

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from ..auth.url_guard import host_of
 from ..client.answers.elicitation import Elicitation
 from ..client.answers.sampling import Sampling
 from ..errors import UsageError
-from ..framing.uri import host_of_url
 from ..protocol.elicitation import ElicitationRequest
 from ..protocol.sampling import SamplingRequest
 from .board import Board
@@ -25,7 +25,7 @@ class Questions:
     """
 
     def __init__(self, board: Board) -> None:
-        self._board = board
+        self.board = board
         self._waiting: dict[str, asyncio.Future[Any]] = {}
         self._count = 0
         self._roots: list[dict[str, str]] = []
@@ -47,7 +47,7 @@ class Questions:
     def set_roots(self, roots: list[dict[str, str]]) -> None:
         """Answer with other roots from now on."""
         self._roots = roots
-        self._board.put("roots", "", {"roots": roots})
+        self.board.put("roots", "", {"roots": roots})
 
     async def ask(self, kind: str, server: str, facts: Mapping[str, Any]) -> Any:
         """Show a question and return the answer to it, whatever that is."""
@@ -55,12 +55,12 @@ class Questions:
         name = str(self._count)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[name] = answer
-        self._board.put("question", name, {"kind": kind, "server": server, **facts})
+        self.board.put("question", name, {"kind": kind, "server": server, **facts})
         try:
             return await answer
         finally:
             del self._waiting[name]
-            self._board.put("question", name, None)
+            self.board.put("question", name, None)
 
     def answer(self, name: str, answer: Any) -> None:
         """Answer a question. Raises `UsageError` when nobody waits for that."""
@@ -87,9 +87,9 @@ class Questions:
 
     async def show_login(self, url: str) -> bool:
         """Show where to log in, for a `BrowserLogin`; the visitor opens it. Always True."""
-        self._board.put("login", "", {"url": url, "host": host_of_url(url)})
+        self.board.put("login", "", {"url": url, "host": host_of(url)})
         return True
 
     def login_ended(self) -> None:
         """Take the address of a login away."""
-        self._board.put("login", "", None)
+        self.board.put("login", "", None)

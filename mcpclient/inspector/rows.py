@@ -71,9 +71,9 @@ class RowMaker:
         if message is None:
             lane = "http" if "http" in record or channel.startswith("http-") else None
             kind = "http" if lane else "text"
-            label, detail = _of_bytes(record)
+            about, detail = _of_bytes(record)
             side = lane or ("client" if sent else "server")
-            return _row(number, time, side, kind, label, detail, size, channel)
+            return _row(number, time, side, kind, about, detail, size, channel)
         row = self._message(number, time, message, sent=sent)
         return row._replace(size=size, channel=channel)
 
@@ -106,8 +106,8 @@ class RowMaker:
             self._asked[side, repr(identity)] = _Asked(number, time, method)
             return _row(number, time, lane, "request", method, detail)
         asked = self._asked.pop((other, repr(identity)), None)
-        kind, detail = _outcome(message)
-        row = _row(number, time, lane, kind, asked.method if asked else "answer", detail)
+        kind, outcome = _outcome(message)
+        row = _row(number, time, lane, kind, asked.method if asked else "answer", outcome)
         if asked is None:
             return row
         milliseconds = round((time - asked.time) * 1000, 3)

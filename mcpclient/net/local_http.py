@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Callable, Union
+from typing import Callable
 from urllib.parse import parse_qsl, urlsplit
 
 from ..errors import ProtocolViolation, UsageError
@@ -63,7 +63,7 @@ class LocalResponse:
 
     status: int = 200
     content_type: str = "text/plain; charset=utf-8"
-    body: Union[bytes, AsyncIterator[bytes]] = b""
+    body: bytes | AsyncIterator[bytes] = b""
     headers: Mapping[str, str] = field(default_factory=dict)
 
 

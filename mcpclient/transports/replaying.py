@@ -53,6 +53,10 @@ class Recording(Transport):
     Raises `UsageError` when the file cannot be read, or is no transcript of a version known here.
     One object serves one client. It reads what ``trace=``, ``mcpclient record`` and the conformance
     suite write, over whatever transport that was.
+
+    Attributes:
+        transcripts: the connections that were recorded.
+        conversation: what was said over them.
     """
 
     name = "replay"
@@ -61,6 +65,7 @@ class Recording(Transport):
         transcripts = read_recording(path)
         self.conversation = read_calls(transcripts)
         self._path = os.fspath(path)
+        self.transcripts = transcripts
         self._url = _url_of(transcripts)
         self._script = _Script(os.path.basename(self._path), self.conversation.calls)
         self._receiver: Receiver | None = None

@@ -1,0 +1,75 @@
+"""The page, put together of its source files: markup, style, and scripts in the order they need.
+
+The sources are package data beside this module, read through `importlib.resources`. So they are
+files that an editor understands and a reviewer reads, they travel when the folder is copied, under
+whatever name, and they are found in a zip archive as well. As Python strings they would be neither;
+a build step would be one more thing to have, and to trust.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import resources
+
+__all__ = ["SCRIPTS", "page", "policy"]
+
+SCRIPTS = (
+    "text",
+    "server",
+    "records",
+    "virtual_list",
+    "tree",
+    "schema_values",
+    "schema_form",
+    "snippets",
+    "results",
+    "catalog",
+    "subject",
+    "questions",
+    "wire",
+    "compare",
+    "overview",
+    "main",
+)
+"""The scripts of the page. They share one scope; each uses what those before it define."""
+
+
+@lru_cache(maxsize=1)
+def _template() -> str:
+    folder = resources.files(__package__).joinpath("page")
+
+    def read(name: str) -> str:
+        return folder.joinpath(name).read_text(encoding="utf-8")
+
+    scripts = "\n".join(read(f"{name}.js") for name in SCRIPTS)
+    markup = read("page.html")
+    return markup.replace("/*STYLE*/", read("page.css")).replace("/*SCRIPT*/", scripts)
+
+
+def page(nonce: str) -> bytes:
+    """Return the document; only the style and script that carry ``nonce`` will be used by it."""
+    return _template().replace("{NONCE}", nonce).encode()
+
+
+def policy(nonce: str) -> str:
+    """Return the Content-Security-Policy to serve it with.
+
+    Nothing is loaded from anywhere but this page and its own server, nothing is framed, and no text
+    can become markup or script (trusted types). ``blob:`` is for images and sound that a tool has
+    returned, which are in the page already.
+    """
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src 'nonce-{nonce}'",
+            f"style-src 'nonce-{nonce}'",
+            "connect-src 'self'",
+            "img-src blob:",
+            "media-src blob:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        )
+    )

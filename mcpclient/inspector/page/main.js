@@ -1,0 +1,104 @@
+// The start: build the panes, ask for the state, and follow the news.
+
+const narrow = matchMedia("(max-width: 899px)");
+const serverSelect = document.getElementById("servers");
+
+/** On a narrow screen, show one of the panes. */
+function showView(view) {
+  document.body.dataset.view = view;
+  for (const button of document.querySelectorAll(".views button")) {
+    button.setAttribute("aria-pressed", String(button.dataset.view === view));
+  }
+}
+
+function choose(name) {
+  if (known.chosen === name) return;
+  known.chosen = name;
+  serverSelect.value = name;
+  Object.assign(wireView, { found: [], searched: -1, partner: null, chosen: null });
+  recordView.hidden = true;
+  timeline.active = -1;
+  if (!known.lists.has(name)) loadLists(name);
+  if (shownNow.kind === "calls") showKind("tools");
+  else refreshCatalog();
+  refreshHead();
+  refreshWire();
+  showOverview();
+}
+
+function refreshHead() {
+  const state = server();
+  const status = document.getElementById("status");
+  status.className = `status ${state?.status ?? ""}`;
+  fill(status, el("span", { class: "dot", "aria-hidden": "true" }), statusText(state), state?.version && el("span", { class: "quiet" }, ` ${state.version}`));
+  document.title = known.chosen ? `${plain(cut(known.chosen, 60))} – MCP inspector` : "MCP inspector";
+}
+
+function refreshServers() {
+  const names = [...known.servers.keys()];
+  if ([...serverSelect.options].map((option) => option.value).join("\n") !== names.join("\n")) {
+    fill(serverSelect, names.map((name) => el("option", { value: name }, cut(name, 100))));
+    if (known.chosen !== null) serverSelect.value = known.chosen;
+  }
+  if (!known.servers.has(known.chosen)) {
+    known.chosen = null;
+    if (names.length) choose(names[0]);
+  }
+  refreshHead();
+}
+
+const seenStates = new Map();
+function followServers() {
+  refreshServers();
+  for (const [name, state] of known.servers) {
+    const before = seenStates.get(name);
+    const isNew = before?.status !== state.status || before?.changed_lists !== state.changed_lists;
+    seenStates.set(name, state);
+    if (!isNew || name !== known.chosen) {
+      if (isNew && before?.changed_lists !== state.changed_lists) known.lists.delete(name);
+      continue;
+    }
+    loadLists(name);
+    if (subject.callName === "server") showOverview();
+  }
+}
+
+async function exportTranscript() {
+  const response = await ask(`/api/transcript?${new URLSearchParams({ server: known.chosen })}`);
+  const url = URL.createObjectURL(await response.blob());
+  const name = `${(known.chosen ?? "session").replace(/[^\w.-]+/g, "-")}.jsonl`;
+  el("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+}
+
+function showConnection(error) {
+  document.body.classList.toggle("gone", error !== null);
+  let box = document.getElementById("gone");
+  if (error === null) return void box?.remove();
+  box ??= document.querySelector("header.bar").appendChild(el("p", { id: "gone", role: "alert" }));
+  const { text, cure } = error.facts ?? { text: error.message };
+  fill(box, text, " ", cure ?? "");
+}
+
+async function start() {
+  buildCatalog();
+  buildQuestions();
+  buildWire();
+  for (const button of document.querySelectorAll(".views button")) {
+    button.addEventListener("click", () => showView(button.dataset.view));
+  }
+  serverSelect.addEventListener("change", () => choose(serverSelect.value));
+  document.getElementById("export").addEventListener("click", () => exportTranscript().catch(showConnection));
+  on("server", followServers);
+  try {
+    const state = await get("/api/state");
+    known.allow = state.allow;
+    takeNews(state);
+    if (known.servers.size && shownNow.entries.length === 0) showKind("tools");
+    listen(state.version, takeNews, showConnection);
+  } catch (error) {
+    showConnection(error);
+  }
+}
+
+start();

@@ -1,0 +1,113 @@
+// The server itself: what it says of itself, how it stands with it, and what can be done about it.
+
+const STATUS_WORDS = {
+  connected: "connected",
+  connecting: "connecting…",
+  reconnecting: "connecting again…",
+  failed: "failed",
+  needs_auth: "needs a login",
+  needs_client_registration: "needs a client id",
+  needs_approval: "needs approval",
+  closed: "not connected",
+  recorded: "recorded",
+  disabled: "disabled",
+  denied: "denied by policy",
+  deferred: "connects when used",
+};
+
+function statusText(state) {
+  return STATUS_WORDS[state?.status] ?? state?.status ?? "";
+}
+
+function showOverview() {
+  const state = server();
+  Object.assign(subject, { key: null, callName: "server" });
+  if (!state) return void fill(detail(), el("p", { class: "quiet" }, "There is no server."));
+  const info = state.server ?? {};
+  const rows = [
+    ["Name", info.title ?? info.name],
+    ["Version", info.version],
+    ["Status", statusText(state)],
+    ["Since", state.since && new Date(state.since * 1000).toLocaleString()],
+    ["Target", state.target],
+    ["Transport", state.transport],
+    ["Revision", state.version && `${state.version} (${state.era ?? "unknown"} era)`],
+    ["Recorded", state.recorded],
+    ["Authorization", authText(state)],
+    ["Headers sent", state.headers_are_computed ? "computed for each request" : state.headers?.join(", ")],
+    ["Environment", state.env?.length ? `${state.env.join(", ")} (values are not shown)` : undefined],
+    ["Answered here", state.answers?.join(", ")],
+  ].filter(([, value]) => value !== undefined && value !== null && value !== "");
+  fill(
+    detail(),
+    el("header", { class: "subject" }, el("h2", {}, cut(known.chosen ?? "", 200)), serverButtons(state)),
+    state.error && errorBox(state.error),
+    el("dl", { class: "facts" }, rows.map(([name, value]) => [el("dt", {}, name), el("dd", { dir: "auto" }, cut(String(value), 1000))])),
+    state.instructions && [el("h3", {}, "Instructions"), longText(state.instructions)],
+    el("h3", {}, "Capabilities"),
+    jsonTree(state.capabilities ?? {}, "Capabilities", 2),
+    mayCall() && state.answers?.includes("roots") && rootsEditor(),
+    known.allow === "add" && addForm(),
+  );
+}
+
+function authText(state) {
+  if (!state.auth) return undefined;
+  return state.status === "needs_auth" ? `${state.auth}, not logged in` : state.auth;
+}
+
+function serverButtons(state) {
+  const buttons = [];
+  const button = (label, work, kind = "") => buttons.push(el("button", { class: kind, on: { click: work } }, label));
+  const tell = (work) => () => work().catch((error) => detail().prepend(errorBox(error.facts)));
+  const body = { server: known.chosen };
+  if (mayCall()) {
+    if (state.status === "connected") {
+      button("Ask for the lists again", () => loadLists(known.chosen, true));
+      button("Any request", () => showRawRequest());
+      button("Disconnect", tell(() => post("/api/disconnect", body)));
+    } else if (state.status !== "connecting") {
+      button(state.status === "needs_auth" ? "Log in" : "Connect", tell(() => post("/api/connect", body)), "primary");
+    }
+  }
+  if (known.servers.size > 1) button("Compare", showCompare);
+  return buttons;
+}
+
+function rootsEditor() {
+  const text = el("textarea", { rows: 2, class: "mono growing", id: freshId(), placeholder: "file:///home/me/project" });
+  const says = el("p", { class: "quiet", role: "status" });
+  const set = async () => {
+    const roots = text.value.split("\n").map((line) => line.trim()).filter(Boolean).map((uri) => ({ uri }));
+    try {
+      await post("/api/roots", { server: known.chosen, roots });
+      says.textContent = "The server has been told.";
+    } catch (error) {
+      fill(says, errorBox(error.facts));
+    }
+  };
+  return [el("h3", {}, "Roots"), el("label", { for: text.id, class: "quiet" }, "One file:// URI to a line"), text, el("div", { class: "buttons" }, el("button", { on: { click: set } }, "Set")), says];
+}
+
+function addForm() {
+  const name = el("input", { id: freshId() });
+  const target = el("input", { id: freshId(), placeholder: "https://… or a command" });
+  const says = el("div");
+  const add = async (event) => {
+    event.preventDefault();
+    fill(says, el("p", { class: "quiet" }, "Connecting…"));
+    try {
+      await post("/api/add", { name: name.value.trim(), target: target.value.trim() });
+      fill(says);
+    } catch (error) {
+      fill(says, errorBox(error.facts));
+    }
+  };
+  return [
+    el("h3", {}, "Add a server"),
+    el("form", { on: { submit: add } },
+      el("div", { class: "field" }, el("label", { for: name.id }, "Name"), name),
+      el("div", { class: "field" }, el("label", { for: target.id }, "URL or command"), target),
+      el("div", { class: "buttons" }, el("button", {}, "Add")), says),
+  ];
+}

@@ -1,0 +1,135 @@
+// What a server asks: forms, visits to addresses, answers of a language model; and logins.
+
+const drawnQuestions = new Map();
+
+function buildQuestions() {
+  on("question", refreshQuestions);
+  on("login", refreshQuestions);
+  document.getElementById("asked").addEventListener("click", () => {
+    showView("subject");
+    document.querySelector("#questions input, #questions textarea, #questions select, #questions button, #questions a")?.focus();
+  });
+}
+
+function refreshQuestions() {
+  const holder = document.getElementById("questions");
+  for (const [name, element] of drawnQuestions) {
+    if (known.questions.has(name) || name === "login") continue;
+    element.remove();
+    drawnQuestions.delete(name);
+  }
+  for (const [name, question] of known.questions) {
+    if (drawnQuestions.has(name)) continue;
+    const element = drawQuestion(name, question);
+    drawnQuestions.set(name, element);
+    holder.append(element);
+    announce(`${question.server} asks: ${question.message ?? "for an answer of a language model"}`);
+    if (narrow.matches) showView("subject");
+  }
+  drawnQuestions.get("login")?.remove();
+  drawnQuestions.delete("login");
+  if (known.login) drawnQuestions.set("login", holder.appendChild(drawLogin(known.login)));
+  const count = drawnQuestions.size;
+  const asked = document.getElementById("asked");
+  asked.hidden = !count;
+  asked.textContent = count === 1 ? "1 question" : `${count} questions`;
+}
+
+function questionBox(title, who, ...children) {
+  const id = freshId();
+  return el("section", { class: "question", "aria-labelledby": id }, el("h2", { id }, title), who && el("p", { class: "who" }, "asked by ", el("strong", {}, cut(who, 200))), children);
+}
+
+function answerer(name, problem) {
+  return async (answer) => {
+    try {
+      await post("/api/answer", { id: name, answer });
+    } catch (error) {
+      fill(problem, errorBox(error.facts ?? { text: error.message }));
+    }
+  };
+}
+
+function drawQuestion(name, question) {
+  const problem = el("div");
+  const answer = answerer(name, problem);
+  const refusals = [
+    el("button", { type: "button", on: { click: () => answer({ action: "decline" }) } }, "Decline"),
+    el("button", { type: "button", on: { click: () => answer({ action: "cancel" }) } }, "Cancel"),
+  ];
+  if (question.kind === "form") {
+    const form = schemaForm(question.schema);
+    const accept = () => answer({ action: "accept", content: form.value() });
+    return questionBox(
+      "The server asks",
+      question.server,
+      el("p", { class: "description", dir: "auto" }, question.message),
+      el(
+        "form",
+        { on: { submit: (event) => (event.preventDefault(), accept()), keydown: (event) => event.key === "Enter" && event.ctrlKey && accept() } },
+        form.element,
+        el("div", { class: "buttons" }, el("button", { class: "primary" }, "Answer"), refusals),
+      ),
+      problem,
+    );
+  }
+  if (question.kind === "visit") {
+    return questionBox(
+      "The server asks for a visit",
+      question.server,
+      el("p", { class: "description", dir: "auto" }, question.message),
+      addressOf(question.url, question.host),
+      (question.warnings ?? []).map((warning) => el("p", { class: "warning" }, warning)),
+      el(
+        "div",
+        { class: "buttons" },
+        visitLink(question.url, "Open it", () => answer({ action: "accept" })),
+        refusals,
+      ),
+      problem,
+    );
+  }
+  return drawSampling(question, answer, problem);
+}
+
+/** An address whole, with its host marked. */
+function addressOf(url, host) {
+  const text = String(url);
+  const at = host ? text.indexOf(host) : -1;
+  if (at < 0) return el("p", { class: "address" }, text);
+  return el("p", { class: "address" }, text.slice(0, at), el("mark", {}, host), text.slice(at + host.length));
+}
+
+/** A link that opens an address elsewhere; only http and https, since others could start programs. */
+function visitLink(url, label, then) {
+  if (!/^https?:\/\//i.test(String(url))) return el("span", { class: "warning" }, "Such an address is not opened from here.");
+  return el("a", { class: "button primary", href: String(url), target: "_blank", rel: "noopener noreferrer", on: { click: () => then?.() } }, label);
+}
+
+function drawLogin(login) {
+  return questionBox("Log in", "", el("p", {}, "The server wants to know who you are. Log in at:"), addressOf(login.url, login.host), el("div", { class: "buttons" }, visitLink(login.url, "Open the login page")));
+}
+
+function drawSampling(question, answer, problem) {
+  const request = question.request ?? {};
+  const text = el("textarea", { rows: 4, class: "growing", id: freshId() });
+  const model = el("input", { id: freshId(), value: "human" });
+  const messages = Array.isArray(request.messages) ? request.messages : [];
+  const accept = () => answer({ content: text.value, model: model.value || "human", stopReason: "endTurn" });
+  return questionBox(
+    "The server asks a language model",
+    question.server,
+    request.systemPrompt && el("div", { class: "message" }, el("h4", {}, "system"), longText(String(request.systemPrompt))),
+    messages.slice(-20).map(messageView),
+    el("p", { class: "quiet" }, `at most ${request.maxTokens ?? "?"} tokens${Array.isArray(request.tools) ? `, ${request.tools.length} tools` : ""}`),
+    el(
+      "form",
+      { on: { submit: (event) => (event.preventDefault(), accept()) } },
+      el("div", { class: "field" }, el("label", { for: text.id }, "Answer"), text),
+      el("div", { class: "field" }, el("label", { for: model.id }, "Name of the model"), model),
+      el("div", { class: "buttons" }, el("button", { class: "primary" }, "Answer"), el("button", { type: "button", on: { click: () => answer(null) } }, "Reject")),
+    ),
+    el("details", { class: "raw" }, el("summary", {}, "The whole request"), jsonTree(request, "Request", 2)),
+    problem,
+  );
+}

@@ -1,0 +1,137 @@
+// What the page knows: servers, calls, questions, and of each server's wire the rows looked at.
+
+const CHUNK = 200;
+const MOST_CHUNKS = 100;
+
+const known = {
+  allow: "look",
+  servers: new Map(),
+  calls: new Map(),
+  questions: new Map(),
+  login: null,
+  lists: new Map(),
+  wires: new Map(),
+  chosen: null,
+  pinned: new Set(JSON.parse(sessionStorage.getItem("inspector-pinned") ?? "[]")),
+};
+
+const listeners = new Map();
+/** Call `work` whenever something of a kind has changed. */
+function on(kind, work) {
+  if (!listeners.has(kind)) listeners.set(kind, []);
+  listeners.get(kind).push(work);
+}
+
+function changed(kind, name) {
+  for (const work of listeners.get(kind) ?? []) work(name);
+}
+
+const PLACES = { server: "servers", call: "calls", question: "questions" };
+
+/** Take a piece of news from the stream. */
+function takeNews(news) {
+  const kinds = new Set();
+  for (const [kind, name, value] of news.items) {
+    if (kind === "login") known.login = value;
+    else if (kind in PLACES) {
+      const place = known[PLACES[kind]];
+      if (value === null) place.delete(name);
+      else place.set(name, value);
+    }
+    kinds.add(kind);
+  }
+  for (const [name, wire] of Object.entries(news.wire)) wireOf(name).take(wire);
+  for (const kind of kinds) changed(kind);
+  if (Object.keys(news.wire).length) changed("wire");
+}
+
+function server() {
+  return known.servers.get(known.chosen);
+}
+
+function mayCall() {
+  return known.allow !== "look" && server()?.status !== "recorded";
+}
+
+function setPinned(name, pinned) {
+  if (pinned) known.pinned.add(name);
+  else known.pinned.delete(name);
+  sessionStorage.setItem("inspector-pinned", JSON.stringify([...known.pinned]));
+  changed("call");
+}
+
+/** The lists of a server; asked for once, and again when they have changed. */
+async function loadLists(name, fresh = false) {
+  const state = known.servers.get(name);
+  if (!state || !["connected", "recorded"].includes(state.status)) return;
+  const lists = { tools: [], resources: [], templates: [], prompts: [], odd: {}, errors: {}, loading: true };
+  if (!known.lists.has(name)) known.lists.set(name, lists);
+  changed("lists");
+  try {
+    const query = fresh ? { server: name, fresh: "1" } : { server: name };
+    known.lists.set(name, await get("/api/lists", query));
+  } catch (error) {
+    known.lists.set(name, { ...lists, loading: false, errors: { tools: error.facts } });
+  }
+  changed("lists");
+}
+
+/** One server's wire: how much there is, and the rows that have been looked at, in chunks. */
+class Wire {
+  constructor(name) {
+    this.name = name;
+    this.first = 0;
+    this.next = 0;
+    this.counts = {};
+    this.chunks = new Map();
+    this.asked = new Set();
+  }
+
+  take(news) {
+    this.first = news.first;
+    this.next = news.next;
+    this.counts = news.counts;
+    for (const row of news.rows) this.keep(row);
+    this.forget();
+  }
+
+  keep(row) {
+    const chunk = Math.floor(row[0] / CHUNK);
+    if (!this.chunks.has(chunk)) this.chunks.set(chunk, new Map());
+    this.chunks.get(chunk).set(row[0], row);
+  }
+
+  /** Forget the chunks that were made first: what is looked at again is asked for again. */
+  forget() {
+    for (const chunk of this.chunks.keys()) {
+      if (this.chunks.size <= MOST_CHUNKS) break;
+      this.chunks.delete(chunk);
+    }
+  }
+
+  /** Return a row; undefined while it is on its way. */
+  row(number) {
+    const chunk = Math.floor(number / CHUNK);
+    const row = this.chunks.get(chunk)?.get(number);
+    if (row === undefined && number >= this.first && number < this.next) this.load(chunk);
+    return row;
+  }
+
+  async load(chunk) {
+    if (this.asked.has(chunk)) return;
+    this.asked.add(chunk);
+    try {
+      const query = { server: this.name, first: chunk * CHUNK, count: CHUNK };
+      for (const row of (await get("/api/rows", query)).rows) this.keep(row);
+      this.forget();
+    } finally {
+      this.asked.delete(chunk);
+    }
+    changed("wire");
+  }
+}
+
+function wireOf(name) {
+  if (!known.wires.has(name)) known.wires.set(name, new Wire(name));
+  return known.wires.get(name);
+}

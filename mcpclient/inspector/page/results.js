@@ -1,0 +1,71 @@
+// What came of a call: its content as people read it, and the whole of it as a tree.
+
+const SHOWN_IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const HEARD_SOUNDS = ["audio/wav", "audio/mpeg", "audio/ogg", "audio/mp3", "audio/webm"];
+const blobs = [];
+
+/** Return an element for the outcome of a call: `{result, warnings}` or `{error}`. */
+function outcomeView(outcome) {
+  while (blobs.length) URL.revokeObjectURL(blobs.pop());
+  if (outcome.error) return errorBox(outcome.error);
+  const result = outcome.result ?? {};
+  const parts = [];
+  if (result.isError === true) parts.push(el("p", { class: "problem" }, "The tool says that it failed."));
+  for (const warning of outcome.warnings ?? []) parts.push(el("p", { class: "warning", dir: "auto" }, warning));
+  if (Array.isArray(result.content)) parts.push(result.content.slice(0, 200).map(contentView));
+  if (Array.isArray(result.contents)) parts.push(result.contents.slice(0, 200).map(resourceView));
+  if (Array.isArray(result.messages)) parts.push(result.messages.slice(0, 200).map(messageView));
+  if (result.structuredContent !== undefined) {
+    parts.push(el("h4", {}, "Structured content"), jsonTree(result.structuredContent, "Structured content"));
+  }
+  const hasParts = parts.length > 0;
+  const whole = el("details", { open: !hasParts }, el("summary", {}, "The whole result"));
+  const show = () => whole.open && whole.childElementCount === 1 && whole.append(jsonTree(result, "Result", 2));
+  whole.addEventListener("toggle", show);
+  show();
+  return el("div", { class: "outcome" }, parts, whole);
+}
+
+function contentView(block) {
+  if (block === null || typeof block !== "object") return el("p", { class: "warning" }, "An entry is no content block.");
+  if (block.type === "text") return longText(String(block.text ?? ""));
+  if (block.type === "image" || block.type === "audio") return mediaView(block.data, block.mimeType);
+  if (block.type === "resource" && block.resource) return resourceView(block.resource);
+  if (block.type === "resource_link") {
+    return el(
+      "p",
+      {},
+      el("button", { class: "link", on: { click: () => openSubject("resources", block.uri) } }, cut(String(block.uri), 300)),
+      ` ${block.title ?? block.name ?? ""}`,
+    );
+  }
+  return jsonTree(block, "Content");
+}
+
+function messageView(message) {
+  const blocks = Array.isArray(message?.content) ? message.content : [message?.content];
+  return el("div", { class: "message" }, el("h4", {}, String(message?.role ?? "?")), blocks.map(contentView));
+}
+
+function resourceView(resource) {
+  const about = el("h4", {}, cut(String(resource?.uri ?? ""), 300), " ", el("span", { class: "quiet" }, String(resource?.mimeType ?? "")));
+  if (typeof resource?.blob === "string") return el("div", {}, about, mediaView(resource.blob, resource.mimeType));
+  return el("div", {}, about, longText(String(resource?.text ?? "")));
+}
+
+/** Bytes that the page has already: shown where a browser does so without running anything. */
+function mediaView(base64, kind) {
+  let bytes;
+  try {
+    bytes = Uint8Array.from(atob(String(base64)), (character) => character.charCodeAt(0));
+  } catch {
+    return el("p", { class: "warning" }, "The data is not base64.");
+  }
+  const isImage = SHOWN_IMAGES.includes(kind);
+  const url = URL.createObjectURL(new Blob([bytes], { type: isImage || HEARD_SOUNDS.includes(kind) ? kind : "application/octet-stream" }));
+  blobs.push(url);
+  const save = el("a", { href: url, download: "content", class: "button" }, `Save (${sized(bytes.length)}, ${kind ?? "of unknown type"})`);
+  if (isImage) return el("figure", {}, el("img", { src: url, alt: "Image that the server returned" }), save);
+  if (HEARD_SOUNDS.includes(kind)) return el("figure", {}, el("audio", { src: url, controls: true }), save);
+  return el("p", {}, save);
+}

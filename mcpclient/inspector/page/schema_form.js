@@ -1,0 +1,313 @@
+// A form for a value by its JSON Schema. Each field knows its value; `NOTHING` leaves it out.
+
+const NOTHING = Symbol("left out");
+
+/** Return `{element, value(), set(value)}` for an object schema, as tools and elicitations have. */
+function schemaForm(schema, initial) {
+  const root = schema && typeof schema === "object" ? schema : {};
+  const field = objectField(resolved(root, root), root, 0);
+  if (initial !== undefined) field.set(initial);
+  return {
+    element: field.element,
+    value: () => {
+      const value = field.value();
+      return value === NOTHING ? {} : value;
+    },
+    set: field.set,
+  };
+}
+
+/** Make the field for one value. `name` is what it is called in its object. */
+function fieldFor(schema, root, depth, about) {
+  const plainSchema = resolved(schema, root);
+  const variants = alternatives(plainSchema, root);
+  if (depth >= DEEPEST_FORM) return jsonField(plainSchema, about);
+  if (variants) return variantField(variants, root, depth, about);
+  const choices = choicesOf(plainSchema);
+  if (choices) return choiceField(plainSchema, choices, about);
+  const type = Array.isArray(plainSchema.type) ? plainSchema.type[0] : plainSchema.type;
+  if (type === "boolean") return booleanField(plainSchema, about);
+  if (type === "number" || type === "integer") return numberField(plainSchema, about);
+  if (type === "string") return isBytes(plainSchema) ? fileField(plainSchema, about) : stringField(plainSchema, about);
+  if (type === "null") return { element: el("span", { class: "quiet" }, "null"), value: () => null, set: () => {} };
+  if (type === "array") return arrayField(plainSchema, root, depth, about);
+  if (type === "object" || plainSchema.properties) {
+    const field = objectField(plainSchema, root, depth);
+    return { ...field, element: el("fieldset", {}, el("legend", { class: "unseen" }, about.label), field.element) };
+  }
+  return jsonField(plainSchema, about);
+}
+
+function objectField(schema, root, depth) {
+  const properties = schema.properties && typeof schema.properties === "object" ? schema.properties : {};
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+  const fields = new Map();
+  const element = el("div", { class: "fields" });
+  for (const [name, property] of Object.entries(properties)) {
+    const { row, field } = labelled(name, property, root, depth, required.has(name));
+    fields.set(name, field);
+    element.append(row);
+  }
+  let others = null;
+  const more = schema.additionalProperties;
+  const isOpen = more === true || (more && typeof more === "object") || (more === undefined && !fields.size && depth > 0);
+  if (isOpen && depth < DEEPEST_FORM) {
+    others = jsonField({}, { label: "other members", describedby: undefined, required: false });
+    element.append(el("label", { class: "field" }, el("span", { class: "name" }, "other members"), others.element));
+  }
+  if (!fields.size && !others) element.append(el("p", { class: "quiet" }, "It takes nothing."));
+  return {
+    element,
+    value() {
+      const extra = others ? others.value() : NOTHING;
+      const value = extra !== NOTHING && extra && typeof extra === "object" ? { ...extra } : {};
+      for (const [name, field] of fields) {
+        const item = field.value();
+        if (item === NOTHING) continue;
+        const isEmpty = item && typeof item === "object" && !Array.isArray(item) && !Object.keys(item).length;
+        if (isEmpty && !required.has(name)) continue;
+        Object.defineProperty(value, name, { value: item, enumerable: true, configurable: true, writable: true });
+      }
+      return value;
+    },
+    set(value) {
+      if (value === null || typeof value !== "object") return;
+      const left = {};
+      for (const [name, item] of Object.entries(value)) {
+        if (fields.has(name)) fields.get(name).set(item);
+        else left[name] = item;
+      }
+      if (others && Object.keys(left).length) others.set(left);
+    },
+  };
+}
+
+function labelled(name, property, root, depth, required) {
+  const schema = resolved(property, root);
+  const noteId = freshId();
+  const limits = limitsOf(schema);
+  const note = [schema.description, limits].filter(Boolean).join(" · ");
+  const about = { label: name, required, id: freshId(), describedby: note ? noteId : undefined };
+  const field = fieldFor(property, root, depth + 1, about);
+  if ("default" in schema) field.set(schema.default);
+  const heading = [
+    el("span", { class: "name" }, schema.title && schema.title !== name ? `${schema.title} ` : name),
+    schema.title && schema.title !== name && el("span", { class: "quiet" }, name),
+    required && el("span", { class: "required", title: "required" }, "required"),
+    el("span", { class: "type" }, cut(typeName(schema), 60)),
+  ];
+  const row = el(
+    "div",
+    { class: "field" },
+    field.isControl ? el("label", { for: about.id }, heading) : el("div", { class: "label" }, heading),
+    field.element,
+    note && el("p", { id: noteId, class: "note", dir: "auto" }, cut(note, 1000)),
+  );
+  return { row, field };
+}
+
+function attributesOf(about) {
+  return {
+    id: about.id,
+    "aria-label": about.id ? undefined : about.label,
+    "aria-describedby": about.describedby,
+    "aria-required": about.required ? "true" : undefined,
+    autocomplete: "off",
+    spellcheck: "false",
+  };
+}
+
+function stringField(schema, about) {
+  const kinds = { date: "date", email: "email", uri: "url", time: "time" };
+  const isLong = (schema.maxLength ?? 0) > 200 || !schema.format;
+  const element = isLong
+    ? el("textarea", { rows: 1, class: "growing", ...attributesOf(about) })
+    : el("input", { type: kinds[schema.format] ?? "text", ...attributesOf(about) });
+  let isSet = false;
+  element.addEventListener("input", () => (isSet = element.value !== ""));
+  return {
+    element,
+    isControl: true,
+    value: () => (element.value === "" && !isSet && !about.required ? NOTHING : element.value),
+    set(value) {
+      element.value = typeof value === "string" ? value : JSON.stringify(value) ?? "";
+      isSet = true;
+    },
+  };
+}
+
+function numberField(schema, about) {
+  const element = el("input", { inputmode: schema.type === "integer" ? "numeric" : "decimal", ...attributesOf(about) });
+  return {
+    element,
+    isControl: true,
+    value() {
+      const text = element.value.trim();
+      if (text === "") return NOTHING;
+      const number = Number(text);
+      return Number.isFinite(number) ? number : text; // sent as it is: the server may say what it thinks
+    },
+    set: (value) => (element.value = String(value)),
+  };
+}
+
+function booleanField(schema, about) {
+  const choices = [[true, "true"], [false, "false"]];
+  return choiceField(schema, choices, about);
+}
+
+function choiceField(schema, choices, about) {
+  const blank = about.required && "default" in schema ? [] : [el("option", { value: "" }, about.required ? "choose…" : "(left out)")];
+  const options = choices.map(([, label], index) => el("option", { value: String(index) }, cut(String(label), 200)));
+  const element = el("select", attributesOf(about), blank, options);
+  return {
+    element,
+    isControl: true,
+    value: () => (element.value === "" ? NOTHING : choices[Number(element.value)][0]),
+    set(value) {
+      const index = choices.findIndex(([choice]) => JSON.stringify(choice) === JSON.stringify(value));
+      element.value = index < 0 ? "" : String(index);
+    },
+  };
+}
+
+function fileField(schema, about) {
+  let data = NOTHING;
+  const says = el("span", { class: "quiet" });
+  const element = el("input", { type: "file", ...attributesOf(about) });
+  element.addEventListener("change", async () => {
+    const file = element.files[0];
+    data = file ? await base64Of(file) : NOTHING;
+    says.textContent = file ? ` ${sized(file.size)}, sent as base64` : "";
+  });
+  return {
+    element: el("div", {}, element, says),
+    isControl: true,
+    value: () => data,
+    set(value) {
+      data = value;
+      says.textContent = ` ${sized(String(value).length)} of base64 are set`;
+    },
+  };
+}
+
+async function base64Of(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 32768) text += String.fromCharCode(...bytes.subarray(at, at + 32768));
+  return btoa(text);
+}
+
+function arrayField(schema, root, depth, about) {
+  const items = Array.isArray(schema.prefixItems) ? {} : (schema.items ?? {});
+  const enumerated = choicesOf(resolved(items, root));
+  if (enumerated && (schema.uniqueItems || enumerated.length <= 12)) return severalField(enumerated, about);
+  const rows = [];
+  const list = el("div", { class: "items" });
+  const add = el("button", { type: "button", class: "small", on: { click: () => addRow().focus() } }, `Add to ${about.label}`);
+  let isSet = false;
+
+  function addRow(value) {
+    isSet = true;
+    const field = fieldFor(items, root, depth + 1, { label: `${about.label}, item ${rows.length + 1}`, required: true });
+    if (value !== undefined) field.set(value);
+    const remove = el("button", { type: "button", class: "small", "aria-label": `Remove item from ${about.label}` }, "✕");
+    const row = el("div", { class: "item" }, field.element, remove);
+    remove.addEventListener("click", () => {
+      rows.splice(rows.findIndex((each) => each.row === row), 1);
+      row.remove();
+      add.focus();
+    });
+    rows.push({ row, field });
+    list.append(row);
+    return row.querySelector("input, textarea, select, button") ?? add;
+  }
+
+  return {
+    element: el("div", {}, list, add),
+    value() {
+      if (!rows.length && !isSet && !about.required) return NOTHING;
+      return rows.map(({ field }) => field.value()).map((value) => (value === NOTHING ? null : value));
+    },
+    set(value) {
+      rows.splice(0);
+      list.replaceChildren();
+      if (Array.isArray(value)) for (const item of value.slice(0, 500)) addRow(item);
+    },
+  };
+}
+
+function severalField(choices, about) {
+  const boxes = choices.map(([value, label]) => ({ value, box: el("input", { type: "checkbox" }), label }));
+  return {
+    element: el(
+      "div",
+      { class: "several", role: "group", "aria-label": about.label },
+      boxes.map(({ box, label }) => el("label", {}, box, cut(String(label), 200))),
+    ),
+    value() {
+      const chosen = boxes.filter(({ box }) => box.checked).map(({ value }) => value);
+      return chosen.length || about.required ? chosen : NOTHING;
+    },
+    set(value) {
+      const wanted = new Set((Array.isArray(value) ? value : []).map((each) => JSON.stringify(each)));
+      for (const { box, value: each } of boxes) box.checked = wanted.has(JSON.stringify(each));
+    },
+  };
+}
+
+function variantField(variants, root, depth, about) {
+  const holder = el("div", { class: "variant" });
+  const select = el(
+    "select",
+    { "aria-label": `Kind of ${about.label}`, on: { change: () => show(Number(select.value)) } },
+    variants.map((variant, index) => el("option", { value: String(index) }, cut(String(variant.title), 100))),
+  );
+  let field;
+  function show(index) {
+    select.value = String(index);
+    field = fieldFor({ ...variants[index], title: undefined }, root, depth + 1, { ...about, id: undefined });
+    fill(holder, field.element);
+  }
+  const startsAt = Math.max(variants.findIndex((variant) => variant.type !== "null"), 0);
+  show(startsAt);
+  return {
+    element: el("div", {}, select, holder),
+    value: () => field.value(),
+    set(value) {
+      const fits = variants.findIndex((variant) => fitsRoughly(value, variant));
+      show(fits < 0 ? startsAt : fits);
+      field.set(value);
+    },
+  };
+}
+
+function fitsRoughly(value, schema) {
+  const type = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+  const named = schema.type === "integer" ? "number" : schema.type;
+  if (named !== undefined && named !== type) return false;
+  if (type !== "object") return true;
+  const constants = Object.entries(schema.properties ?? {}).filter(([, each]) => each && "const" in each);
+  if (!constants.every(([name, each]) => value[name] === each.const)) return false;
+  return (schema.required ?? []).every((name) => name in value);
+}
+
+/** A field for any JSON: where the schema says nothing that a form could show. */
+function jsonField(schema, about) {
+  const element = el("textarea", { rows: 2, class: "mono growing", placeholder: "JSON", ...attributesOf(about) });
+  return {
+    element,
+    isControl: true,
+    value() {
+      const text = element.value.trim();
+      if (text === "") return NOTHING;
+      try {
+        element.setCustomValidity("");
+        return JSON.parse(text);
+      } catch {
+        return text;
+      }
+    },
+    set: (value) => (element.value = JSON.stringify(value, null, 2)),
+  };
+}

@@ -1,0 +1,96 @@
+// What a JSON Schema says about one value: references followed, alternatives found, in plain terms.
+
+const DEEPEST_FORM = 6;
+
+/** Return a schema with its references into the same document followed, and `allOf` merged. */
+function resolved(schema, root, steps = 0) {
+  if (schema === null || typeof schema !== "object" || Array.isArray(schema)) return {};
+  if (typeof schema.$ref === "string" && steps < 20) {
+    const { $ref, ...others } = schema;
+    return { ...resolved(pointed(root, $ref), root, steps + 1), ...others };
+  }
+  if (Array.isArray(schema.allOf) && steps < 20) {
+    const { allOf, ...own } = schema;
+    const parts = [...allOf.map((part) => resolved(part, root, steps + 1)), own];
+    const merged = Object.assign({}, ...parts);
+    merged.properties = Object.assign({}, ...parts.map((part) => part.properties ?? {}));
+    merged.required = [...new Set(parts.flatMap((part) => (Array.isArray(part.required) ? part.required : [])))];
+    if (!Object.keys(merged.properties).length) delete merged.properties;
+    return merged;
+  }
+  return schema;
+}
+
+function pointed(root, reference) {
+  if (!reference.startsWith("#")) return {};
+  let found = root;
+  for (const part of reference.slice(1).split("/").slice(1)) {
+    found = found?.[decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~")];
+  }
+  return found ?? {};
+}
+
+/** Return the alternatives of a schema, each a schema with a `title`; null where there is one way. */
+function alternatives(schema, root) {
+  const choices = schema.oneOf ?? schema.anyOf;
+  if (Array.isArray(choices) && choices.length) {
+    const found = choices.map((choice) => resolved(choice, root));
+    const constants = found.every((choice) => "const" in choice);
+    if (constants) return null; // an enumeration with titles
+    const { oneOf, anyOf, ...shared } = schema;
+    return found.map((choice) => ({ ...shared, ...choice, title: choice.title ?? typeName(choice) }));
+  }
+  if (Array.isArray(schema.type) && schema.type.length > 1 && !schema.enum) {
+    return schema.type.map((type) => ({ ...schema, type, title: type }));
+  }
+  return null;
+}
+
+/** Return the values of an enumeration as `[value, label]`; null for a schema that is none. */
+function choicesOf(schema) {
+  if (Array.isArray(schema.enum)) {
+    const names = Array.isArray(schema.enumNames) ? schema.enumNames : [];
+    return schema.enum.map((value, index) => [value, names[index] ?? shown(value)]);
+  }
+  if ("const" in schema) return [[schema.const, schema.title ?? shown(schema.const)]];
+  const choices = schema.oneOf ?? schema.anyOf;
+  if (Array.isArray(choices) && choices.length && choices.every((choice) => choice && "const" in choice)) {
+    return choices.map((choice) => [choice.const, choice.title ?? shown(choice.const)]);
+  }
+  return null;
+}
+
+function shown(value) {
+  return typeof value === "string" && value ? value : JSON.stringify(value);
+}
+
+function typeName(schema) {
+  const type = Array.isArray(schema.type) ? schema.type.join(" or ") : schema.type;
+  if (type === "array" && schema.items?.type) return `list of ${schema.items.type}`;
+  if (type) return schema.format ? `${type}, ${schema.format}` : type;
+  if (choicesOf(schema)) return "choice";
+  if (schema.oneOf ?? schema.anyOf) return "one of several kinds";
+  return schema.properties ? "object" : "any JSON";
+}
+
+/** Whether a string stands for bytes, which are better taken from a file. */
+function isBytes(schema) {
+  return schema.contentEncoding === "base64" || ["byte", "binary", "base64"].includes(schema.format);
+}
+
+/** Return the limits of a value in words, for the line below its field. */
+function limitsOf(schema) {
+  const said = [];
+  const say = (name, words) => schema[name] !== undefined && said.push(`${words} ${shown(schema[name])}`);
+  say("minimum", "at least");
+  say("exclusiveMinimum", "more than");
+  say("maximum", "at most");
+  say("exclusiveMaximum", "less than");
+  say("multipleOf", "a multiple of");
+  say("minLength", "characters: at least");
+  say("maxLength", "characters: at most");
+  say("minItems", "items: at least");
+  say("maxItems", "items: at most");
+  say("pattern", "like");
+  return said.join("; ");
+}

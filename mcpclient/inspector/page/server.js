@@ -1,0 +1,79 @@
+// The server of this page: requests with the token, and the stream of what is new.
+
+// The token is in the fragment, which browsers send to nobody. It stays in this tab, so that a
+// reload works, and leaves the address, so that the address can be shown to others.
+const TOKEN_NAME = "inspector-token";
+if (location.hash.startsWith("#t=")) {
+  sessionStorage.setItem(TOKEN_NAME, location.hash.slice(3));
+  history.replaceState(null, "", location.pathname);
+}
+
+class Refusal extends Error {
+  /** `facts`: `type`, `text` and `cure`, as the server of the page gives them. */
+  constructor(facts) {
+    super(facts.text);
+    this.facts = facts;
+  }
+}
+
+async function ask(path, about = {}) {
+  const token = sessionStorage.getItem(TOKEN_NAME) ?? "";
+  const headers = { Authorization: `Bearer ${token}`, ...about.headers };
+  let response;
+  try {
+    response = await fetch(path, { ...about, headers });
+  } catch {
+    throw new Refusal({ type: "Gone", text: "The program of this page does not answer any more." });
+  }
+  if (response.ok) return response;
+  const text = await response.text();
+  let facts = { type: `HTTP ${response.status}`, text };
+  if (response.status === 401) {
+    facts = { type: "No access", text: "The token is missing, or is not that of this inspector.", cure: "Open the address that the program has printed." };
+  } else {
+    try {
+      facts = JSON.parse(text).error ?? facts;
+    } catch {
+      // then the text is all there is
+    }
+  }
+  throw new Refusal(facts);
+}
+
+async function get(path, query = {}) {
+  return (await ask(`${path}?${new URLSearchParams(query)}`)).json();
+}
+
+async function post(path, body) {
+  return (await ask(path, { method: "POST", body: JSON.stringify(body) })).json();
+}
+
+/** Read the stream of news for ever; `take` gets each piece, `tell` whether it can be heard. */
+async function listen(version, take, tell) {
+  let last = version;
+  for (let pause = 500; ; pause = Math.min(pause * 2, 8000)) {
+    try {
+      const response = await ask("/api/events", { headers: { "Last-Event-ID": String(last) } });
+      tell(null);
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = "";
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        const blocks = (rest + value).split("\n\n");
+        rest = blocks.pop();
+        for (const block of blocks) {
+          const data = /^data: (.*)$/m.exec(block);
+          if (!data) continue;
+          last = Number(/^id: (\d+)$/m.exec(block)?.[1] ?? last);
+          take(JSON.parse(data[1]));
+          pause = 500;
+        }
+      }
+      throw new Refusal({ type: "Gone", text: "The program of this page does not answer any more." });
+    } catch (error) {
+      tell(error);
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+}

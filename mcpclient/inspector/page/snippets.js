@@ -1,0 +1,104 @@
+// A request in other words: as Python, as a command line, as curl.
+
+function targetOf(state) {
+  const target = state.target ?? "";
+  return /^(https?|wss?):/.test(target) ? target : null;
+}
+
+function quoted(text) {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function asPython(state, method, params) {
+  const url = targetOf(state);
+  const target = url ? JSON.stringify(url) : `[${JSON.stringify("COMMAND")}]`;
+  const calls = {
+    "tools/call": () => `call_tool(${pythonOf(params.name)}, ${pythonOf(params.arguments ?? {})})`,
+    "resources/read": () => `read_resource(${pythonOf(params.uri)})`,
+    "prompts/get": () => `get_prompt(${pythonOf(params.name)}, ${pythonOf(params.arguments ?? {})})`,
+  };
+  const call = (calls[method] ?? (() => `request(${pythonOf(method)}, ${pythonOf(params)})`))();
+  return [
+    "import asyncio",
+    "import mcpclient",
+    "",
+    "async def main():",
+    `    async with mcpclient.connect(${target}) as client:`,
+    `        print(await client.${call})`,
+    "",
+    "asyncio.run(main())",
+    "",
+  ].join("\n");
+}
+
+/** Return a JSON value as a Python literal. */
+function pythonOf(value) {
+  if (value === null || value === undefined) return "None";
+  if (value === true) return "True";
+  if (value === false) return "False";
+  if (Array.isArray(value)) return `[${value.map(pythonOf).join(", ")}]`;
+  if (typeof value === "object") {
+    return `{${Object.entries(value).map(([name, item]) => `${pythonOf(name)}: ${pythonOf(item)}`).join(", ")}}`;
+  }
+  if (typeof value === "number") return String(value);
+  const escaped = JSON.stringify(value).replace(UNSAFE, (character) =>
+    character.codePointAt(0) < 0x10000
+      ? `\\u${character.codePointAt(0).toString(16).padStart(4, "0")}`
+      : `\\U${character.codePointAt(0).toString(16).padStart(8, "0")}`,
+  );
+  return escaped;
+}
+
+function asCommandLine(state, method, params) {
+  const url = targetOf(state);
+  const commands = {
+    "tools/call": () => ["call", params.name, ...wordsOf(params.arguments ?? {})],
+    "resources/read": () => ["read", params.uri],
+    "prompts/get": () => ["prompt", params.name, ...Object.entries(params.arguments ?? {}).map(([name, value]) => `${name}=${value}`)],
+  };
+  const words = (commands[method] ?? (() => [method]))();
+  const [command, ...others] = words;
+  const line = ["mcpclient", command, ...(url ? [url] : []), ...others].map((word) => quoted(String(word)));
+  return url ? line.join(" ") : [...line, "--", "COMMAND"].join(" ");
+}
+
+function wordsOf(values) {
+  return Object.entries(values).map(([name, value]) =>
+    typeof value === "string" && !/^[[{"@\d-]|^(true|false|null)$/.test(value)
+      ? `${name}=${value}`
+      : `${name}:=${JSON.stringify(value)}`,
+  );
+}
+
+function asCurl(state, method, params) {
+  const url = targetOf(state);
+  if (!url) return "# curl needs a server that is reached over HTTP";
+  const stateless = state.era === "stateless";
+  const meta = stateless
+    ? { _meta: { "io.modelcontextprotocol/protocolVersion": state.version, "io.modelcontextprotocol/clientInfo": { name: "curl", version: "0" }, "io.modelcontextprotocol/clientCapabilities": {} } }
+    : {};
+  const message = { jsonrpc: "2.0", id: 1, method, params: { ...params, ...meta } };
+  const lines = [
+    `curl ${quoted(url)}`,
+    "-H 'Content-Type: application/json'",
+    "-H 'Accept: application/json, text/event-stream'",
+    `-H ${quoted(`MCP-Protocol-Version: ${state.version}`)}`,
+    ...(stateless ? [`-H ${quoted(`Mcp-Method: ${method}`)}`] : ["-H \"Mcp-Session-Id: $SESSION\"  # if the server gives one"]),
+    ...(stateless && (params.name ?? params.uri) ? [`-H ${quoted(`Mcp-Name: ${params.name ?? params.uri}`)}`] : []),
+    ...(state.headers ?? []).map((name) => `-H ${quoted(`${name}: …`)}`),
+    `--data ${quoted(JSON.stringify(message))}`,
+  ];
+  return `${lines.filter((line) => !line.includes("  #")).join(" \\\n  ")}\n`;
+}
+
+/** Buttons that copy a request in each of these forms; `make` returns `[method, params]`. */
+function copyButtons(make) {
+  const of = (form) => () => form(server() ?? {}, ...make());
+  return el(
+    "div",
+    { class: "buttons" },
+    copyButton("Copy as Python", of(asPython)),
+    copyButton("Copy as command line", of(asCommandLine)),
+    copyButton("Copy as curl", of(asCurl)),
+  );
+}

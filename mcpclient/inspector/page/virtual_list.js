@@ -1,0 +1,128 @@
+// A list of any length: only the rows in view are elements. One tab stop; arrows move in it.
+
+class VirtualList {
+  /**
+   * `count()`: how many rows. `draw(index)`: the content of a row, an array of nodes or strings.
+   * `choose(index)`: called when another row becomes the active one. `open(index)`: Enter, or a
+   * double click. `classes(index)`: of the row's element.
+   */
+  constructor({ label, rowHeight, count, draw, choose, open, classes }) {
+    Object.assign(this, { rowHeight, count, draw, choose, open, classes });
+    this.active = -1;
+    this.id = freshId();
+    this.drawn = new Map();
+    this.space = el("div", { class: "space", role: "presentation" });
+    this.element = el(
+      "div",
+      {
+        class: "virtual",
+        role: "listbox",
+        "aria-label": label,
+        tabindex: "0",
+        on: {
+          scroll: () => this.redrawSoon(),
+          keydown: (event) => this.press(event),
+          click: (event) => this.click(event),
+          dblclick: () => this.active >= 0 && this.open?.(this.active),
+        },
+      },
+      this.space,
+    );
+    new ResizeObserver(() => this.redrawSoon()).observe(this.element);
+  }
+
+  redrawSoon() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      this.redraw();
+    });
+  }
+
+  /** Draw anew what is in view; `follow`: scroll to the end first. */
+  refresh({ follow = false } = {}) {
+    this.stale = true;
+    this.follow = this.follow || follow;
+    this.redrawSoon();
+  }
+
+  redraw() {
+    const count = this.count();
+    const height = `${count * this.rowHeight}px`;
+    if (this.space.style.height !== height) this.space.style.height = height;
+    if (this.follow) this.element.scrollTop = count * this.rowHeight;
+    this.follow = false;
+    if (this.active >= count) this.active = count - 1;
+    const view = this.element.clientHeight || 400;
+    const first = Math.max(Math.floor(this.element.scrollTop / this.rowHeight) - 4, 0);
+    const end = Math.min(Math.ceil((this.element.scrollTop + view) / this.rowHeight) + 4, count);
+    for (const [index, row] of this.drawn) {
+      if (this.stale || index < first || index >= end) {
+        row.remove();
+        this.drawn.delete(index);
+      }
+    }
+    this.stale = false;
+    for (let index = first; index < end; index++) {
+      if (!this.drawn.has(index)) this.drawn.set(index, this.space.appendChild(this.make(index, count)));
+    }
+    this.mark();
+  }
+
+  make(index, count) {
+    const row = el("div", {
+      class: `row ${this.classes?.(index) ?? ""}`,
+      role: "option",
+      id: `${this.id}-${index}`,
+      "aria-setsize": count,
+      "aria-posinset": index + 1,
+      "aria-selected": "false",
+    });
+    row.style.transform = `translateY(${index * this.rowHeight}px)`;
+    row.style.height = `${this.rowHeight}px`;
+    append(row, this.draw(index));
+    return row;
+  }
+
+  mark() {
+    for (const [index, row] of this.drawn) {
+      row.setAttribute("aria-selected", String(index === this.active));
+    }
+    const active = this.drawn.get(this.active);
+    if (active) this.element.setAttribute("aria-activedescendant", active.id);
+    else this.element.removeAttribute("aria-activedescendant");
+  }
+
+  /** Make a row the active one, and bring it into view. */
+  activate(index, { quiet = false } = {}) {
+    const count = this.count();
+    if (!count) return;
+    this.active = Math.min(Math.max(index, 0), count - 1);
+    const top = this.active * this.rowHeight;
+    const view = this.element.clientHeight;
+    if (top < this.element.scrollTop) this.element.scrollTop = top;
+    else if (top + this.rowHeight > this.element.scrollTop + view) {
+      this.element.scrollTop = top + this.rowHeight - view;
+    }
+    this.redraw();
+    if (!quiet) this.choose?.(this.active);
+  }
+
+  press(event) {
+    const page = Math.max(Math.floor(this.element.clientHeight / this.rowHeight) - 1, 1);
+    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    if (event.key in moves && !event.altKey && !event.ctrlKey && !event.metaKey) {
+      const target = this.active + moves[event.key];
+      this.activate(Math.min(Math.max(target, 0), this.count() - 1));
+    } else if (event.key === "Enter" && this.active >= 0) this.open?.(this.active);
+    else return;
+    event.preventDefault();
+  }
+
+  click(event) {
+    const row = event.target.closest(".row");
+    if (!row) return;
+    this.activate(Number(row.id.slice(this.id.length + 1)));
+  }
+}

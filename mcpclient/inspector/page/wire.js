@@ -1,0 +1,216 @@
+// The right pane: everything that crossed the wire, in lanes, and one record of it as a tree.
+
+const LANES = ["client", "server", "http", "stderr"];
+const LANE_NAMES = { client: "Client", server: "Server", http: "HTTP", stderr: "stderr" };
+const FIELDS = ["number", "time", "lane", "kind", "label", "detail", "size", "partner", "milliseconds", "channel"];
+const wireView = { lanes: new Set(LANES), text: "", found: null, searched: -1, follow: true, chosen: null };
+
+const laneButtons = new Map();
+const wireFilter = el("input", { type: "search", "aria-label": "Filter the wire", placeholder: "Filter by text", autocomplete: "off", spellcheck: "false" });
+const followBox = el("input", { type: "checkbox", id: "follow", checked: true });
+const wireNote = el("p", { class: "quiet wirenote" });
+const recordView = el("div", { class: "record", hidden: true });
+const timeline = new VirtualList({
+  label: "What crossed the wire",
+  rowHeight: 24,
+  count: countRows,
+  draw: (index) => drawRow(rowAt(index), numberAt(index)),
+  classes: (index) => {
+    const row = rowAt(index);
+    return row ? `wire ${row.lane} ${row.kind}${wireView.partner === row.number ? " partner" : ""}` : "wire";
+  },
+  choose: (index) => showRecord(numberAt(index)),
+});
+
+function buildWire() {
+  const lanes = el(
+    "div",
+    { class: "lanes", role: "group", "aria-label": "Lanes" },
+    LANES.map((lane) => {
+      const button = el("button", { class: `lane ${lane}`, "aria-pressed": "true", on: { click: () => toggleLane(lane) } }, LANE_NAMES[lane]);
+      laneButtons.set(lane, button);
+      return button;
+    }),
+  );
+  const head = el("div", { class: "wirehead" }, el("h2", {}, "Wire"), lanes, wireFilter, el("label", { class: "check" }, followBox, "follow"));
+  document.getElementById("wire").append(head, wireNote, timeline.element, recordView);
+  wireFilter.addEventListener("input", calm(150, () => filterAnew()));
+  followBox.addEventListener("change", () => timeline.refresh({ follow: followBox.checked }));
+  timeline.element.addEventListener("wheel", leaveEnd, { passive: true });
+  timeline.element.addEventListener("keydown", leaveEnd);
+  on("wire", refreshWire);
+}
+
+function leaveEnd() {
+  requestAnimationFrame(() => {
+    const { scrollTop, clientHeight, scrollHeight } = timeline.element;
+    followBox.checked = scrollTop + clientHeight >= scrollHeight - 30;
+  });
+}
+
+function isFiltered() {
+  return wireView.text !== "" || wireView.lanes.size < LANES.length;
+}
+
+function countRows() {
+  if (isFiltered()) return wireView.found?.length ?? 0;
+  const wire = wireOf(known.chosen);
+  return wire.next - wire.first;
+}
+
+function numberAt(index) {
+  return isFiltered() ? wireView.found[index] : wireOf(known.chosen).first + index;
+}
+
+function rowAt(index) {
+  const row = wireOf(known.chosen).row(numberAt(index));
+  return row && Object.fromEntries(FIELDS.map((name, place) => [name, row[place]]));
+}
+
+function drawRow(row, number) {
+  if (!row) return [el("span", { class: "time" }, `#${number}`), el("span", { class: "quiet" }, "…")];
+  return [
+    el("span", { class: "time" }, row.time.toFixed(3)),
+    el("span", { class: "marks", "aria-hidden": "true" }, LANES.map((lane) => el("i", { class: lane === row.lane ? "mark" : "" }))),
+    el("span", { class: "unseen" }, `${LANE_NAMES[row.lane]}, ${row.kind}: `),
+    el("span", { class: "about" }, row.label),
+    el("span", { class: "more" }, row.detail),
+    el("span", { class: "took" }, row.milliseconds === null ? "" : lasted(row.milliseconds)),
+  ];
+}
+
+let isFinding = false;
+function refreshWire() {
+  const wire = wireOf(known.chosen);
+  for (const [lane, button] of laneButtons) {
+    const count = wire.counts[lane] ?? 0;
+    button.hidden = count === 0 && lane !== "client" && lane !== "server";
+    fill(button, LANE_NAMES[lane], el("span", { class: "number" }, count.toLocaleString()));
+  }
+  const said = [];
+  if (wire.first > 0) said.push(`${wire.first.toLocaleString()} older records are no longer kept.`);
+  if (isFiltered()) said.push(`${(wireView.found?.length ?? 0).toLocaleString()} of ${(wire.next - wire.first).toLocaleString()} records.`);
+  if (wire.next === 0) said.push("Nothing has crossed the wire yet.");
+  wireNote.hidden = !said.length;
+  wireNote.textContent = said.join(" ");
+  if (isFiltered()) findMore();
+  timeline.refresh({ follow: followBox.checked });
+}
+
+function toggleLane(lane) {
+  if (wireView.lanes.has(lane)) wireView.lanes.delete(lane);
+  else wireView.lanes.add(lane);
+  laneButtons.get(lane).setAttribute("aria-pressed", String(wireView.lanes.has(lane)));
+  filterAnew();
+}
+
+function filterAnew() {
+  Object.assign(wireView, { text: wireFilter.value.trim(), found: [], searched: -1 });
+  timeline.active = -1;
+  refreshWire();
+}
+
+/** Ask which of the records that have come since the last time fit the filter. */
+async function findMore() {
+  const wire = wireOf(known.chosen);
+  if (isFinding || wireView.searched >= wire.next - 1) return;
+  isFinding = true;
+  const { text, lanes, found } = wireView;
+  try {
+    const query = { server: wire.name, text, lanes: [...lanes].join(","), after: wireView.searched };
+    const answer = await get("/api/find", query);
+    if (wireView.found === found && wire.name === known.chosen) {
+      for (const number of answer.numbers) found.push(number);
+      wireView.searched = answer.searched;
+    }
+  } finally {
+    isFinding = false;
+  }
+  refreshWire();
+}
+
+/** Show one record whole, with what can be done with it. */
+async function showRecord(number) {
+  wireView.chosen = number;
+  let record;
+  try {
+    record = await get("/api/record", { server: known.chosen, number });
+  } catch (error) {
+    return void fill(recordView, errorBox(error.facts));
+  }
+  if (wireView.chosen !== number) return;
+  const row = wireOf(known.chosen).row(number);
+  const partner = row?.[7] ?? null;
+  wireView.partner = partner;
+  timeline.refresh();
+  const message = messageIn(record);
+  recordView.hidden = false;
+  fill(
+    recordView,
+    el(
+      "header",
+      {},
+      el("strong", {}, `#${number}`),
+      el("span", { class: "quiet" }, `${record.direction ?? "header"} · ${record.channel ?? ""} · ${sized(row?.[6] ?? 0)}`),
+      el("span", { class: "grow" }),
+      partner !== null && el("button", { class: "small", on: { click: () => goTo(partner) } }, "Its request"),
+      el("button", { class: "small", "aria-label": "Close the record", on: { click: () => ((recordView.hidden = true), (wireView.partner = null), timeline.refresh(), timeline.element.focus()) } }, "✕"),
+    ),
+    isRequest(message) && record.direction === "sent" && requestButtons(message),
+    message !== null && jsonTree(message, "Message", 3),
+    jsonTree(message === null ? record : withoutMessage(record), "Record", message === null ? 3 : 1),
+  );
+}
+
+function goTo(number) {
+  if (isFiltered()) {
+    wireFilter.value = "";
+    for (const lane of LANES) {
+      wireView.lanes.add(lane);
+      laneButtons.get(lane).setAttribute("aria-pressed", "true");
+    }
+    filterAnew();
+  }
+  followBox.checked = false;
+  timeline.activate(number - wireOf(known.chosen).first);
+}
+
+function messageIn(record) {
+  if (record.message !== undefined) return record.message;
+  const data = record.event?.data;
+  return data !== null && typeof data === "object" ? data : null;
+}
+
+function withoutMessage(record) {
+  const { message, ...others } = record;
+  if (others.event && typeof others.event.data === "object") others.event = { ...others.event, data: "…" };
+  return others;
+}
+
+function isRequest(message) {
+  return message !== null && typeof message?.method === "string" && message.id !== undefined;
+}
+
+function requestButtons(message) {
+  const { _meta, ...params } = message.params ?? {};
+  const copies = copyButtons(() => [message.method, params]);
+  if (mayCall() && !["initialize", "server/discover"].includes(message.method)) {
+    copies.prepend(
+      el("button", { on: { click: () => replay(message.method, params) } }, "Replay"),
+      el("button", { on: { click: () => editAgain(message.method, params) } }, "Edit and replay"),
+    );
+  }
+  return copies;
+}
+
+async function replay(method, params) {
+  try {
+    const { id } = await post("/api/request", { server: known.chosen, method, params });
+    showKind("calls");
+    showView("subject");
+    const wait = () => (known.calls.has(id) ? showCall(id) : setTimeout(wait, 50));
+    wait();
+  } catch (error) {
+    fill(recordView, errorBox(error.facts));
+  }
+}

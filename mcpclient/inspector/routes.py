@@ -1,0 +1,269 @@
+"""What the page asks for, and who may ask: the routes of the inspector's server."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from os import urandom
+from typing import Any, Callable
+
+from .. import __version__
+from ..errors import McpError, UsageError
+from ..net.local_http import LocalRequest, LocalResponse
+from .calls import Wanted
+from .comparing import compared_calls, compared_tools
+from .described import described_error
+from .page import page, policy
+from .room import Room
+
+__all__ = ["Routes"]
+
+# Seconds between two looks at what is new. People see no difference, and a server that sends a
+# thousand messages in this time costs the page one redraw.
+_INTERVAL = 0.1
+# Seconds after which a stream with nothing to say gives a sign of life.
+_QUIET = 15.0
+
+# How many rows of the wire are sent unasked, and how many when asked for.
+_TAIL = 200
+_MOST_ROWS = 1_000
+
+_LANES = ("client", "server", "http", "stderr")
+
+Handler = Callable[["Routes", LocalRequest], Awaitable[LocalResponse]]
+
+
+class Routes:
+    """Answers the requests of a page. Everything but the empty shell needs ``token``.
+
+    ``allow``: ``look``: nothing can be changed from the page; ``call``: requests can be made;
+    ``add``: servers can be added, which may be any command.
+    """
+
+    def __init__(self, room: Room, token: str, allow: str) -> None:
+        self._room = room
+        self._token = token.encode()
+        self._allow = allow
+
+    async def answer(self, request: LocalRequest) -> LocalResponse:
+        """Answer one request."""
+        if request.path == "/" and request.method == "GET":
+            nonce = urandom(16).hex()
+            headers = {"Content-Security-Policy": policy(nonce)}
+            return LocalResponse(200, "text/html; charset=utf-8", page(nonce), headers)
+        if not self._is_authorized(request):
+            return LocalResponse(
+                401, body=b"the token is missing, or is not that of this inspector"
+            )
+        methods = _ROUTES.get(request.path)
+        if methods is None:
+            return LocalResponse(404, body=b"there is nothing here")
+        route = methods.get(request.method)
+        if route is None:
+            return LocalResponse(405, body=b"not this way", headers={"Allow": ", ".join(methods)})
+        handler, needed = route
+        if needed not in _GRANTS[self._allow]:
+            text = f"this inspector was opened with allow={self._allow!r}"
+            return _json({"error": {"type": "NotAllowed", "text": text}}, 403)
+        try:
+            return await handler(self, request)
+        except McpError as error:
+            return _json({"error": described_error(error)}, 400)
+
+    def _is_authorized(self, request: LocalRequest) -> bool:
+        given = request.headers.get("authorization", "").encode("latin-1")
+        return hmac.compare_digest(given, b"Bearer " + self._token)
+
+    # What is
+
+    async def _state(self, request: LocalRequest) -> LocalResponse:
+        self._room.observe()
+        return _json(
+            {
+                "inspector": __version__,
+                "allow": self._allow,
+                "version": self._room.board.version,
+                "items": _items(self._room, 0),
+                "wire": self._wire({}),
+            }
+        )
+
+    async def _events(self, request: LocalRequest) -> LocalResponse:
+        last = request.headers.get("last-event-id", "0")
+        version = int(last) if last.isascii() and last.isdigit() else 0
+        return LocalResponse(200, "text/event-stream", self._stream(version))
+
+    async def _stream(self, version: int) -> AsyncIterator[bytes]:
+        told: dict[str, int] = {}
+        loop = asyncio.get_running_loop()
+        spoke = loop.time()
+        with self._room.being_watched():
+            while True:
+                self._room.observe()
+                items, wire = _items(self._room, version), self._wire(told)
+                if items or wire:
+                    version = self._room.board.version
+                    data = _encode({"items": items, "wire": wire})
+                    yield f"id: {version}\ndata: {data}\n\n".encode()
+                    spoke = loop.time()
+                elif loop.time() - spoke > _QUIET:
+                    yield b": nothing new\n\n"
+                    spoke = loop.time()
+                await asyncio.sleep(_INTERVAL)
+
+    def _wire(self, told: dict[str, int]) -> dict[str, Any]:
+        """Return what is new on each server's wire since it was told, and take note of that."""
+        news = {}
+        for name, watch in self._room.watches.items():
+            journal, known = watch.journal, told.get(name, -1)
+            if journal.next != known:
+                told[name] = journal.next
+                first = max(known, journal.next - _TAIL)
+                news[name] = {
+                    "first": journal.first,
+                    "next": journal.next,
+                    "counts": dict(journal.counts),
+                    "rows": journal.rows(first, _TAIL),
+                }
+        return news
+
+    async def _lists(self, request: LocalRequest) -> LocalResponse:
+        watch = self._room.watch(request.query.get("server"))
+        return _json(await watch.lists(fresh="fresh" in request.query))
+
+    # The wire
+
+    async def _rows(self, request: LocalRequest) -> LocalResponse:
+        journal = self._room.watch(request.query.get("server")).journal
+        first, count = _number(request, "first"), _number(request, "count")
+        return _json({"rows": journal.rows(first, min(count, _MOST_ROWS))})
+
+    async def _find(self, request: LocalRequest) -> LocalResponse:
+        journal = self._room.watch(request.query.get("server")).journal
+        lanes = request.query.get("lanes", ",".join(_LANES)).split(",")
+        after = _number(request, "after", default=-1)
+        end = journal.next
+        found = await journal.find(request.query.get("text", ""), lanes, after)
+        return _json({"numbers": found, "searched": max(end - 1, after)})
+
+    async def _record(self, request: LocalRequest) -> LocalResponse:
+        journal = self._room.watch(request.query.get("server")).journal
+        line = journal.line(_number(request, "number"))
+        if line is None:
+            raise UsageError("this record is not kept any more")
+        return LocalResponse(200, "application/json", line.encode("utf-8", "surrogatepass"))
+
+    async def _transcript(self, request: LocalRequest) -> LocalResponse:
+        journal = self._room.watch(request.query.get("server")).journal
+        text = "".join(journal.transcript())
+        return LocalResponse(200, "application/jsonl", text.encode("utf-8", "surrogatepass"))
+
+    async def _compare(self, request: LocalRequest) -> LocalResponse:
+        left = self._room.watch(request.query.get("left"))
+        right = self._room.watch(request.query.get("right"))
+        lists = [await watch.lists(fresh=False) for watch in (left, right)]
+        return _json(
+            {
+                "tools": compared_tools(lists[0]["tools"], lists[1]["tools"]),
+                "calls": compared_calls(left.calls(), right.calls()),
+            }
+        )
+
+    # What can be done
+
+    async def _request(self, request: LocalRequest) -> LocalResponse:
+        wanted = Wanted.of(_body(request))
+        watch = self._room.watch(wanted.server)
+        return _json({"id": self._room.calls.start(watch.client, wanted)})
+
+    async def _call(self, request: LocalRequest) -> LocalResponse:
+        result = self._room.calls.result(request.query.get("id", ""))
+        if result is None:
+            raise UsageError("the result of this call is not there, or not kept any more")
+        return _json(result)
+
+    async def _cancel(self, request: LocalRequest) -> LocalResponse:
+        self._room.calls.cancel(str(_body(request).get("id")))
+        return _json({})
+
+    async def _answer(self, request: LocalRequest) -> LocalResponse:
+        body = _body(request)
+        self._room.questions.answer(str(body.get("id")), body.get("answer"))
+        return _json({})
+
+    async def _connect(self, request: LocalRequest) -> LocalResponse:
+        self._room.connect(str(_body(request).get("server")))
+        return _json({})
+
+    async def _disconnect(self, request: LocalRequest) -> LocalResponse:
+        await self._room.source.disconnect(str(_body(request).get("server")))
+        return _json({})
+
+    async def _roots(self, request: LocalRequest) -> LocalResponse:
+        body = _body(request)
+        roots = body.get("roots")
+        if not isinstance(roots, list):
+            raise UsageError("roots are a list of file:// URIs")
+        watch = self._room.watch(body.get("server"))
+        await watch.client.set_roots(roots)
+        return _json({})
+
+    async def _add(self, request: LocalRequest) -> LocalResponse:
+        body = _body(request)
+        target = body.get("target")
+        if not isinstance(target, (str, dict)) or not target:
+            raise UsageError("a server is a URL, a command, or a configuration")
+        await self._room.source.add(str(body.get("name") or ""), target)
+        return _json({})
+
+
+_ROUTES: Mapping[str, Mapping[str, tuple[Handler, str]]] = {
+    "/api/state": {"GET": (Routes._state, "look")},
+    "/api/events": {"GET": (Routes._events, "look")},
+    "/api/lists": {"GET": (Routes._lists, "look")},
+    "/api/rows": {"GET": (Routes._rows, "look")},
+    "/api/find": {"GET": (Routes._find, "look")},
+    "/api/record": {"GET": (Routes._record, "look")},
+    "/api/transcript": {"GET": (Routes._transcript, "look")},
+    "/api/compare": {"GET": (Routes._compare, "look")},
+    "/api/call": {"GET": (Routes._call, "look")},
+    "/api/request": {"POST": (Routes._request, "call")},
+    "/api/cancel": {"POST": (Routes._cancel, "call")},
+    "/api/answer": {"POST": (Routes._answer, "call")},
+    "/api/connect": {"POST": (Routes._connect, "call")},
+    "/api/disconnect": {"POST": (Routes._disconnect, "call")},
+    "/api/roots": {"POST": (Routes._roots, "call")},
+    "/api/add": {"POST": (Routes._add, "add")},
+}
+
+_GRANTS = {"look": {"look"}, "call": {"look", "call"}, "add": {"look", "call", "add"}}
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode  # ASCII: any text at all can be sent
+
+
+def _json(value: Any, status: int = 200) -> LocalResponse:
+    return LocalResponse(status, "application/json", _encode(value).encode())
+
+
+def _items(room: Room, version: int) -> list[list[Any]]:
+    return [[item.kind, item.name, item.value] for item in room.board.since(version)]
+
+
+def _body(request: LocalRequest) -> dict[str, Any]:
+    try:
+        value = json.loads(request.body)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise UsageError("the body of a request is a JSON object")
+    return value
+
+
+def _number(request: LocalRequest, name: str, default: int = 0) -> int:
+    text = request.query.get(name, str(default))
+    digits = text[1:] if text[:1] == "-" else text
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 16):
+        raise UsageError(f"{name} is a number")
+    return int(text)

@@ -1,0 +1,210 @@
+"""Where the servers of an inspector come from: a client, a manager, or recordings."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Callable, Protocol
+
+from ..client.client import Client
+from ..errors import AuthError, McpError, UsageError
+from ..transports.replaying import Recording
+
+__all__ = ["ClientSource", "ManagerSource", "RecordingSource", "ServerState", "Source"]
+
+
+@dataclass(frozen=True)
+class ServerState:
+    """How it stands with one server.
+
+    ``status``: ``connected``, ``connecting``, ``failed``, ``needs_auth``, ``closed``, ``recorded``,
+    or another one of a manager's. ``error``: why it is not connected. ``since``: since when, in
+    seconds since the epoch, where that is known.
+    """
+
+    status: str
+    client: Client | None = None
+    recording: Recording | None = None
+    error: BaseException | None = None
+    since: float | None = None
+
+
+class Source(Protocol):
+    """Gives the servers to be shown, and connects them."""
+
+    def states(self) -> Mapping[str, ServerState]:
+        """How it stands with each server now, by name, in order."""
+
+    async def connect(self, name: str) -> None:
+        """Connect a server, or try again. What fails is told by its state."""
+
+    async def disconnect(self, name: str) -> None:
+        """Close the connection to a server."""
+
+    async def add(self, name: str, target: Any) -> None:
+        """Connect to one more server. Raises `UsageError` for a name or target that cannot be."""
+
+    async def close(self) -> None:
+        """Close what this source has opened itself."""
+
+
+MakeClient = Callable[[Any], Client]
+"""Returns a client for a target, not yet connected."""
+
+
+class ClientSource:
+    """One client of a program's, and those that the page adds.
+
+    ``make``: how clients for added servers are made.
+    """
+
+    def __init__(self, client: Client, make: MakeClient = Client, name: str = "server") -> None:
+        self._make = make
+        self._clients = {name: client}
+        self._added: list[Client] = []
+        self._connecting: set[str] = set()
+        self._errors: dict[str, McpError] = {}
+
+    def states(self) -> Mapping[str, ServerState]:
+        """How it stands with each client."""
+        return {name: self._state(name, client) for name, client in self._clients.items()}
+
+    def _state(self, name: str, client: Client) -> ServerState:
+        if client.is_connected:
+            return ServerState("connected", client)
+        if name in self._connecting:
+            return ServerState("connecting", client)
+        error = self._errors.get(name)
+        if error is None:
+            return ServerState("closed", client)
+        status = "needs_auth" if isinstance(error, AuthError) else "failed"
+        return ServerState(status, client, error=error)
+
+    async def connect(self, name: str) -> None:
+        """Connect a client, unless it is connected."""
+        client = self._clients.get(name)
+        if client is None:
+            raise UsageError(f"there is no server {name!r}")
+        self._connecting.add(name)
+        try:
+            await client.connect()
+            self._errors.pop(name, None)
+        except McpError as error:
+            self._errors[name] = error
+        finally:
+            self._connecting.discard(name)
+
+    async def disconnect(self, name: str) -> None:
+        """Close a client."""
+        client = self._clients.get(name)
+        if client is None:
+            raise UsageError(f"there is no server {name!r}")
+        await client.close()
+
+    async def add(self, name: str, target: Any) -> None:
+        """Connect to one more server."""
+        if not name or name in self._clients:
+            raise UsageError(f"there is a server {name!r} already" if name else "it needs a name")
+        client = self._make(target)
+        self._clients[name] = client
+        self._added.append(client)
+        await self.connect(name)
+
+    async def close(self) -> None:
+        """Close the clients that were added; the first is the program's."""
+        await asyncio.gather(*(client.close() for client in self._added))
+
+
+class ManagedServer(Protocol):
+    """What is used of a server of a manager."""
+
+    status: Any
+    error: BaseException | None
+    since: float | None
+    client: Client | None
+
+
+class Manager(Protocol):
+    """What is used of a `mcpclient.Manager`."""
+
+    @property
+    def servers(self) -> Mapping[str, Any]:
+        """The servers by name."""
+
+    async def connect(self, name: str) -> Any:
+        """Connect one."""
+
+    async def disconnect(self, name: str) -> None:
+        """Disconnect one."""
+
+    async def add(self, name: str, server: Any) -> Any:
+        """Add one."""
+
+
+class ManagerSource:
+    """The servers of a manager, which stays the program's."""
+
+    def __init__(self, manager: Manager) -> None:
+        self._manager = manager
+
+    def states(self) -> Mapping[str, ServerState]:
+        """How it stands with each server."""
+        return {name: _managed(server) for name, server in self._manager.servers.items()}
+
+    async def connect(self, name: str) -> None:
+        """Have the manager connect a server; it keeps the reason of a failure."""
+        try:
+            await self._manager.connect(name)
+        except UsageError:
+            raise
+        except McpError:
+            pass
+
+    async def disconnect(self, name: str) -> None:
+        """Have the manager disconnect a server."""
+        await self._manager.disconnect(name)
+
+    async def add(self, name: str, target: Any) -> None:
+        """Have the manager add a server."""
+        await self._manager.add(name, target)
+
+    async def close(self) -> None:
+        """Leave everything to the program."""
+
+
+def _managed(server: ManagedServer) -> ServerState:
+    status = getattr(server.status, "value", server.status)
+    return ServerState(str(status), server.client, error=server.error, since=server.since)
+
+
+class RecordingSource:
+    """Recorded sessions. There is nothing to connect."""
+
+    def __init__(self, recordings: Sequence[Recording]) -> None:
+        self._states: dict[str, ServerState] = {}
+        for recording in recordings:
+            name = os.path.basename(recording.description)
+            while name in self._states:
+                name += "'"
+            self._states[name] = ServerState("recorded", recording=recording)
+
+    def states(self) -> Mapping[str, ServerState]:
+        """The recordings by the names of their files."""
+        return self._states
+
+    async def connect(self, name: str) -> None:
+        """Refuse it."""
+        raise UsageError("a recording has no server to connect to")
+
+    async def disconnect(self, name: str) -> None:
+        """Refuse it."""
+        raise UsageError("a recording has no server to disconnect from")
+
+    async def add(self, name: str, target: Any) -> None:
+        """Refuse it."""
+        raise UsageError("servers cannot be added to recordings")
+
+    async def close(self) -> None:
+        """There is nothing to close."""
