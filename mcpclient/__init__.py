@@ -25,6 +25,7 @@ The floors of the house, from the ground up. A module imports only from lower fl
 - ``config/``     configuration files into servers: read, judged, approved, written back
 - ``telemetry``   OpenTelemetry spans around calls
 - ``manager/``    many servers
+- ``inspector/``  the page in a browser that shows what happens on the wire
 - ``cli/``        the command line, one file per command
 """
 
@@ -124,6 +125,8 @@ if TYPE_CHECKING:
     from .errors import ToolError as ToolError
     from .errors import UrlElicitationRequired as UrlElicitationRequired
     from .errors import UsageError as UsageError
+    from .inspector.inspector import Inspector as Inspector
+    from .inspector.inspector import inspect as inspect
     from .jsonrpc.messages import ErrorCode as ErrorCode
     from .manager.backoff import Reconnect as Reconnect
     from .manager.changes import Changes as Changes
@@ -250,6 +253,7 @@ _EXPORTS = {
     "Implementation": ".protocol.types",
     "InProcessTransport": ".transports.inprocess",
     "InputSpec": ".config.variables",
+    "Inspector": ".inspector.inspector",
     "InsufficientScope": ".errors",
     "KeychainStore": ".net.login.keychain",
     "LegacySseTransport": ".transports.legacy_sse",
@@ -351,6 +355,7 @@ _EXPORTS = {
     "deliver_text": ".transports.base",
     "discover_configs": ".config.scopes",
     "finish_auth": ".client.authentication",
+    "inspect": ".inspector.inspector",
     "list_tools": ".client.client",
     "load_config": ".config.load",
     "log_in": ".client.authentication",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable
 
 from ..auth.grants import Grant, store_name
 from ..auth.url_guard import LOOPBACK_HOSTS, host_of
@@ -31,11 +31,15 @@ _USAGE = "login URL | finish URL ADDRESS | logout URL | status [URL]"
 
 
 def auth_for(
-    target: Target, headers: Sequence[str] | None, screen: Screen
+    target: Target,
+    headers: Sequence[str] | None,
+    screen: Screen,
+    show_login: Callable[[str], Awaitable[bool]] | None = None,
 ) -> Authentication | None:
     """How any command logs in: on a terminal by asking, elsewhere with what ``auth login`` left.
 
-    None where there is nothing to log in to, or a header says already who the user is.
+    ``show_login``: shows the address to visit in another way. None where there is nothing to log in
+    to, or a header says already who the user is.
     """
     is_url = isinstance(target, str) and target.lower().startswith(("http://", "https://", "ws"))
     named = {header.partition(":")[0].strip().lower() for header in headers or ()}
@@ -43,6 +47,8 @@ def auth_for(
         return None
     terminal = ScreenTerminal(screen)
     store = default_store()
+    if show_login is not None:
+        return _oauth(target, BrowserLogin(store, terminal=terminal, open_browser=show_login))
     if terminal.is_interactive:
         return _oauth(target, BrowserLogin(store, terminal=terminal))
     return _oauth(target, TwoStepLogin(store))

@@ -20,6 +20,7 @@ __all__ = [
     "LocalWork",
     "OuterCommand",
     "Request",
+    "TargetCommand",
     "Work",
 ]
 
@@ -85,6 +86,21 @@ class LocalCommand:
     summary: str
     prepare: Callable[[argparse.Namespace], LocalWork]
     usage: str
+    add_options: Callable[[argparse.ArgumentParser], None]
+    details: str = ""
+
+
+@dataclass(frozen=True)
+class TargetCommand:
+    """A command that is told a server, if any, and connects by itself if it has to.
+
+    ``add_options`` adds its options to those for connecting. ``prepare`` checks them before
+    anything is started, and returns what to do; it raises `UsageError`.
+    """
+
+    name: str
+    summary: str
+    prepare: Callable[[argparse.Namespace, Target | None], LocalWork]
     add_options: Callable[[argparse.ArgumentParser], None]
     details: str = ""
 

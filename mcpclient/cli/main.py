@@ -20,6 +20,7 @@ from . import (
     call,
     complete,
     info,
+    inspect,
     ping,
     prompt,
     prompts,
@@ -30,21 +31,29 @@ from . import (
     tools,
 )
 from .auth import auth_for
-from .command import Answer, Command, LocalCommand, LocalRequest, OuterCommand, Request
+from .command import (
+    Answer,
+    Command,
+    LocalCommand,
+    LocalRequest,
+    OuterCommand,
+    Request,
+    TargetCommand,
+)
 from .failures import CANCELLED, TOOL_ERROR, error_as_json, error_text, exit_code
 from .screen import LogLines, Screen
 from .target import add_options, client_for, split_after_file, split_at_command, take_url
 
 __all__ = ["main"]
 
-AnyCommand = Union[Command, LocalCommand, OuterCommand]
+AnyCommand = Union[Command, LocalCommand, OuterCommand, TargetCommand]
 
 COMMANDS: dict[str, AnyCommand] = {
     **{
         module.COMMAND.name: module.COMMAND
         for module in (info, tools, call, resources, read, prompts, prompt, complete, ping)
     },
-    **{module.COMMAND.name: module.COMMAND for module in (record, replay, auth)},
+    **{module.COMMAND.name: module.COMMAND for module in (record, replay, inspect, auth)},
 }
 
 _SERVER = "The server is a URL, or the command line that starts it, after --"
@@ -110,6 +119,8 @@ def _understand(words: Sequence[str]) -> Request | LocalRequest:
     options = _parser_of(command).parse_intermixed_args(own_words[1:])
     if isinstance(command, Command):
         return _understand_plain(command, options, server_command)
+    if isinstance(command, TargetCommand):
+        return LocalRequest(command.prepare(options, _target_of(options, server_command)), options)
     if server_command is not None:
         raise UsageError(f"{command.name} takes no server command")
     return LocalRequest(command.prepare(options), options)
@@ -126,6 +137,18 @@ def _understand_plain(
         return Request(server_command, command.work(options.words), options)
     url, own_words = take_url(options.words, needed=needs_server)
     return Request(url, command.work(own_words), options)
+
+
+def _target_of(
+    options: argparse.Namespace, server_command: list[str] | None
+) -> str | list[str] | None:
+    """Return the server that is named, if any. Raises `UsageError` for other words."""
+    if server_command is None and not options.words:
+        return None
+    url, others = take_url(options.words, needed=server_command is None)
+    if others or (url and server_command is not None):
+        raise UsageError(f"one server, and no other words: {(others or [url])[0]!r}")
+    return server_command or url
 
 
 def _understand_outer(command: OuterCommand, words: Sequence[str]) -> Request | LocalRequest:
@@ -227,6 +250,8 @@ def _parser_of(command: AnyCommand) -> argparse.ArgumentParser:
     if isinstance(command, Command):
         own = [*command.required, *([f"[{command.more} ...]"] if command.more else [])]
         usage = " ".join(["[OPTION ...] [URL]", *own, "[-- SERVER-COMMAND ...]"])
+    elif isinstance(command, TargetCommand):
+        usage = "[OPTION ...] [URL | -- SERVER-COMMAND ...]"
     else:
         usage = f"[OPTION ...] {command.usage}"
     parser = _Parser(
@@ -242,15 +267,15 @@ def _parser_of(command: AnyCommand) -> argparse.ArgumentParser:
     else:
         parser.add_argument("words", nargs="*", metavar="WORD", help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
-    if isinstance(command, Command):
+    if isinstance(command, (Command, TargetCommand)):
         add_options(parser)
-    else:
+    if not isinstance(command, Command):
         command.add_options(parser)
     parser.add_argument("--debug", action="store_true", help="show the library's log on stderr")
     return parser
 
 
 def _epilog(command: AnyCommand) -> str:
-    if isinstance(command, Command):
+    if isinstance(command, (Command, TargetCommand)):
         return f"{command.details}\n\n{_SERVER}.".strip()
     return command.details

@@ -104,8 +104,12 @@ def client_for(
     options: argparse.Namespace,
     stderr: StderrTarget,
     auth: Authentication | None = None,
+    **answers: Any,
 ) -> Client:
-    """Return a client, not yet connected. Raises `UsageError` where options make no sense."""
+    """Return a client, not yet connected. Raises `UsageError` where options make no sense.
+
+    ``answers``: who answers what the server asks, as options of the client.
+    """
     _check(target, options)
     limits = {
         name: value
@@ -123,6 +127,7 @@ def client_for(
         transport=options.transport,
         stderr="discard" if options.quiet else stderr,
         trace=options.trace,
+        **answers,
     )
 
 

@@ -161,6 +161,11 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
         return self._connection.is_connected
 
     @property
+    def target(self) -> str:
+        """What it connects to, without what may be secret."""
+        return self._connection.route.shown
+
+    @property
     def server_info(self) -> Implementation:
         """Who the server says it is; empty when it does not say."""
         agreement = self._connection.agreement

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..client.client import Client
-from ..client.link.options import DEFAULT, Seconds
+from ..client.link.timeouts import DEFAULT, Seconds
 from ..errors import McpError, UsageError
 from ..protocol.types import Progress
 from .board import Board

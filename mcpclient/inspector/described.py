@@ -43,7 +43,7 @@ def described_client(client: Client) -> dict[str, Any]:
     era = era_of(version) if version is not None else None
     headers = options.headers
     return {
-        "target": connection.route.shown,
+        "target": client.target,
         "transport": client.transport_name if client.is_connected else None,
         "version": version,
         "era": era.value if era is not None else None,

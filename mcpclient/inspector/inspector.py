@@ -101,6 +101,13 @@ class Inspector:
         self.url = f"http://{self._server.authority}/#t={self._token}"
         return self
 
+    def connect_all(self) -> None:
+        """Begin to connect every server that can be; how it goes is seen in the page."""
+        self.room.observe()
+        for name, state in self.room.source.states().items():
+            if state.client is not None:
+                self.room.connect(name)
+
     async def close(self) -> None:
         """End it; requests that the page has made are given up. Idempotent."""
         await self._server.close()

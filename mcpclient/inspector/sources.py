@@ -55,15 +55,16 @@ MakeClient = Callable[[Any], Client]
 
 
 class ClientSource:
-    """One client of a program's, and those that the page adds.
+    """A client, and those that the page adds.
 
-    ``make``: how clients for added servers are made.
+    ``make``: how clients are made, the first one among them; None: the first is a program's own.
     """
 
-    def __init__(self, client: Client, make: MakeClient = Client, name: str = "server") -> None:
-        self._make = make
-        self._clients = {name: client}
-        self._added: list[Client] = []
+    def __init__(self, client: Client, make: MakeClient | None = None) -> None:
+        self._make = make or Client
+        self._clients = {client.target: client}
+        # Clients that are made here are closed here.
+        self._own = [] if make is None else [client]
         self._connecting: set[str] = set()
         self._errors: dict[str, McpError] = {}
 
@@ -109,12 +110,12 @@ class ClientSource:
             raise UsageError(f"there is a server {name!r} already" if name else "it needs a name")
         client = self._make(target)
         self._clients[name] = client
-        self._added.append(client)
+        self._own.append(client)
         await self.connect(name)
 
     async def close(self) -> None:
-        """Close the clients that were added; the first is the program's."""
-        await asyncio.gather(*(client.close() for client in self._added))
+        """Close the clients that were made here."""
+        await asyncio.gather(*(client.close() for client in self._own))
 
 
 class ManagedServer(Protocol):
