@@ -292,7 +292,8 @@ class Showcase:
             content.append({"type": "image", "data": "PHN2Zy8+", "mimeType": "image/svg+xml"})
             return {"content": content, "structuredContent": {attack: attack for attack in ATTACKS}}
         work = _TOOLS.get(params["name"])
-        return _text(str(arguments)) if work is None else await work(self, params)
+        result: Json = _text(str(arguments)) if work is None else await work(self, params)
+        return result
 
     async def _slow(self, params: Json) -> Json:
         token = params.get("_meta", {}).get("progressToken")
