@@ -196,7 +196,8 @@ class Showcase:
     async def _ask(self, method: str, params: Json) -> Json:
         assert self._end is not None
         request_id = f"s{len(self.received)}"
-        answer = self._asked[request_id] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
+        self._asked[request_id] = answer
         message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
         self._end.send(message)
         return await answer
