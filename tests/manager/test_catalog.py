@@ -1,0 +1,75 @@
+"""All tools of all servers: F-MANY-11, F-MANY-12."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mcpclient import ToolsUpdated
+from mcpclient.errors import UsageError
+from mcpclient.manager.catalog import Catalog
+from mcpclient.manager.naming import ToolNames
+
+
+def place(name: str) -> Any:
+    return SimpleNamespace(name=name, client=None, trusted=False, stale=False)
+
+
+def tools(*names: str) -> list[dict[str, Any]]:
+    return [{"name": name} for name in names]
+
+
+def test_tools_stand_in_the_order_of_the_configuration() -> None:
+    """F-MANY-12: and within a server in its own; of two with one name, the first counts."""
+    told: list[ToolsUpdated] = []
+    catalog = Catalog(ToolNames("server__tool", 64, ["a", "b"]), told.append)
+    catalog.update(place("b"), tools("z", "x"))
+    catalog.update(place("a"), [*tools("y"), {"name": "y", "description": "again"}])
+    assert [each.name for each in catalog.tools] == ["a__y", "b__z", "b__x"]
+    assert catalog.tools[0].description is None
+    assert told == [
+        ToolsUpdated("b", added=("b__z", "b__x")),
+        ToolsUpdated("a", added=("a__y",)),
+    ]
+    assert catalog.tools.version == 2
+
+
+def test_a_server_that_comes_first_takes_its_names() -> None:
+    """F-MANY-11: the one that had to give them up is told of, too."""
+    told: list[ToolsUpdated] = []
+    catalog = Catalog(ToolNames("tool", 64, ["a", "b"]), told.append)
+    catalog.update(place("b"), tools("x"))
+    catalog.update(place("a"), tools("x"))
+    assert [(each.name, each.server) for each in catalog.tools] == [("x", "a"), ("x_2", "b")]
+    assert told[1:] == [ToolsUpdated("a", added=("x",)), ToolsUpdated("b", ("x_2",), ("x",))]
+    assert catalog.owner("x_2") == ("b", "x")
+
+
+def test_nothing_is_told_when_nothing_changed() -> None:
+    told: list[ToolsUpdated] = []
+    catalog = Catalog(ToolNames("tool", 64), told.append)
+    for _ in range(2):
+        catalog.update(place("a"), tools("x"))
+    assert len(told) == 1
+
+
+def test_a_name_that_no_tool_has() -> None:
+    """F-MANY-11"""
+    catalog = Catalog(ToolNames("server__tool", 64), lambda event: None)
+    catalog.update(place("github"), tools("search"))
+    with pytest.raises(UsageError, match="no tool 'github__serch'; did you mean 'github__search'"):
+        catalog.owner("github__serch")
+    with pytest.raises(UsageError, match=r"there is no tool 'zzz'$"):
+        catalog.owner("zzz")
+
+
+def test_the_list_of_one_server_stays_the_same_object() -> None:
+    """F-MANY-12"""
+    catalog = Catalog(ToolNames("server__tool", 64), lambda event: None)
+    held = catalog.tools_of("a")
+    catalog.update(place("a"), tools("x"))
+    assert [each.name for each in held] == ["a__x"]
+    catalog.update(place("a"), ())
+    assert held == [] and held.version == 2

@@ -1,0 +1,46 @@
+"""Whatever a caller names as servers: F-MANY-1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpclient import Config, Policy, ServerConfig
+from mcpclient.errors import UsageError
+from mcpclient.manager.configured import configured_servers
+
+URL = "https://github.example.com/mcp"
+
+
+@pytest.mark.parametrize(
+    ("given", "targets"),
+    [
+        ({"a": URL, "b": ["npx", "x"]}, {"a": URL, "b": ["npx", "x"]}),
+        ({"a": ServerConfig("b", target=URL)}, {"a": URL}),
+        ({"mcpServers": {"a": {"url": URL}}}, {"a": {"url": URL}}),
+        (Config({"a": ServerConfig("a", target=URL)}), {"a": URL}),
+        ([URL, ["npx", "x"]], {"github": URL, "npx": ["npx", "x"]}),
+        ({}, {}),
+    ],
+)
+def test_forms(given: Any, targets: Any) -> None:
+    """F-MANY-1: a mapping, a list, a loaded configuration, or what stands in a file."""
+    servers = configured_servers(given, None)
+    assert {name: server.target for name, server in servers.items()} == targets
+    assert all(name == server.name for name, server in servers.items())
+
+
+@pytest.mark.parametrize("given", [5, URL, None, {"": URL}, {3: URL}])
+def test_what_is_none_of_them(given: Any) -> None:
+    with pytest.raises(UsageError):
+        configured_servers(given, None)
+
+
+def test_what_is_switched_off_or_denied() -> None:
+    """F-MANY-2, F-MANY-9: a policy judges what it has not judged yet."""
+    given = {"off": ServerConfig("off", enabled=False), "evil": URL, "good": ["npx", "x"]}
+    servers = configured_servers(given, Policy(deny=["url:https://*.example.com/*"]))
+    states = {name: server.state for name, server in servers.items()}
+    assert states == {"off": "disabled", "evil": "denied", "good": "ready"}
+    assert servers["evil"].reason
