@@ -1,0 +1,114 @@
+"""Amazon Bedrock's Converse API; `test_provider_sdks` has it with the SDK."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpclient.adapters.bedrock import answer, calls, messages, request, results, tools
+from mcpclient.adapters.tool_calls import ToolCall
+from mcpclient.errors import UsageError
+from mcpclient.protocol.sampling import SamplingRequest
+from mcpclient.protocol.types import CallToolResult
+from tests.adapters.outcomes import OUTCOMES, PDF, PNG, PROMPT, encoded
+from tests.adapters.shapes import tool
+from tests.adapters.test_provider_types import SAMPLING
+
+SCHEMA = {"type": "object", "properties": {}}
+USE = {"toolUse": {"toolUseId": "c", "name": "a", "input": {"x": 1}}}
+MESSAGE = {"role": "assistant", "content": [{"text": "I look."}, USE]}
+IMAGE = {"image": {"format": "png", "source": {"bytes": PNG}}}
+
+
+def test_definitions() -> None:
+    """F-TOOL-1."""
+    spec = {"name": "web_search", "description": "d", "inputSchema": {"json": SCHEMA}}
+    assert tools([tool({}, "web.search", description="d")]) == [{"toolSpec": spec}]
+
+
+@pytest.mark.parametrize(
+    "response", [{"output": {"message": MESSAGE}}, MESSAGE, MESSAGE["content"]]
+)
+def test_calls(response: Any) -> None:
+    """F-TOOL-2: of a response, of a message, or of its content."""
+    assert calls(response) == [ToolCall("c", "a", {"x": 1}, None, "a")]
+
+
+@pytest.mark.parametrize("response", [None, {}, {"output": {}}, {"content": "x"}, {"output": []}])
+def test_what_is_no_response(response: Any) -> None:
+    """F-TOOL-2."""
+    with pytest.raises(UsageError, match="not a response of Bedrock's Converse API"):
+        calls(response)
+
+
+def result(outcome: Any) -> dict[str, Any]:
+    (message,) = results([(ToolCall("c", "t"), outcome)])
+    assert message["role"] == "user"
+    (block,) = message["content"]
+    made: dict[str, Any] = block["toolResult"]
+    assert made.pop("toolUseId") == "c"
+    return made
+
+
+def test_results() -> None:
+    """F-TOOL-3: bytes as bytes; an error always has content."""
+    assert result(OUTCOMES["text"]) == {"content": [{"text": "one\ntwo"}], "status": "success"}
+    assert result(OUTCOMES["an error without words"]) == {
+        "content": [{"text": "[no output]"}],
+        "status": "error",
+    }
+    content = result(OUTCOMES["an image"])["content"]
+    assert content == [{"text": "see"}, IMAGE, {"text": "above"}]
+    assert results([]) == []
+
+
+def test_documents_have_names_of_their_own() -> None:
+    """F-TOOL-3: of the few characters that the API takes, and never the same twice."""
+    blob = {"blob": encoded(PDF), "mimeType": "application/pdf"}
+    uris = ["file:///a/my_report (v2).pdf", "file:///b/my_report (v2).pdf", "a:"]
+    blocks = [{"type": "resource", "resource": {"uri": uri, **blob}} for uri in uris]
+    content = result(CallToolResult({"content": blocks}))["content"]
+    assert [block["document"]["name"] for block in content] == [
+        "my report (v2) pdf 1",
+        "my report (v2) pdf 2",
+        "a 3",
+    ]
+    assert content[0]["document"]["format"] == "pdf"
+
+
+def test_two_answers_to_one_id_are_one() -> None:
+    """F-TOOL-2: the service refuses two results of one call."""
+    call = ToolCall("c", "t")
+    (message,) = results([(call, OUTCOMES["text"]), (call, OUTCOMES["nothing"])])
+    (block,) = message["content"]
+    assert block["toolResult"]["content"] == [{"text": "one\ntwo"}, {"text": "[no output]"}]
+
+
+def test_prompts() -> None:
+    """F-TOOL-4: roles alternate, so neighbours of one role are one message."""
+    made = messages(PROMPT)
+    assert [message["role"] for message in made] == ["user", "assistant", "user"]
+    assert made[0]["content"] == [{"text": "look"}, IMAGE]
+
+
+def test_what_a_server_asks() -> None:
+    """F-API-11."""
+    made = request(SAMPLING, "m")
+    assert made["toolConfig"]["toolChoice"] == {"any": {}}
+    use = {"toolUseId": "c1", "name": "weather_now", "input": {"city": "Rome"}}
+    assert made["messages"][1]["content"][1] == {"toolUse": use}
+    assert made["messages"][2]["content"][0]["toolResult"]["status"] == "success"
+    plain = request(SamplingRequest({"messages": []}), "m")
+    assert plain == {"modelId": "m", "messages": [], "inferenceConfig": {"maxTokens": 1024}}
+
+
+def test_what_a_server_is_answered() -> None:
+    """F-API-11."""
+    asked = SamplingRequest({"messages": [], "tools": [{"name": "a"}]})
+    response = {"output": {"message": MESSAGE}, "stopReason": "tool_use"}
+    use = {"type": "tool_use", "id": "c", "name": "a", "input": {"x": 1}}
+    assert answer(response, asked) == {
+        "content": [{"type": "text", "text": "I look."}, use],
+        "stop_reason": "tool_use",
+    }

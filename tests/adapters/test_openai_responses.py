@@ -1,0 +1,121 @@
+"""OpenAI's Responses API; `test_provider_sdks` has it with the SDK."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpclient.adapters.openai_responses import answer, calls, messages, request, results, tools
+from mcpclient.adapters.tool_calls import ToolCall
+from mcpclient.errors import UsageError
+from mcpclient.protocol.sampling import SamplingRequest
+from tests.adapters.outcomes import OUTCOMES, PDF, PNG, PROMPT, encoded
+from tests.adapters.shapes import tool
+from tests.adapters.test_provider_types import SAMPLING
+
+SCHEMA = {"type": "object", "properties": {}}
+CALL = {"type": "function_call", "id": "fc", "call_id": "c", "name": "a", "arguments": '{"x": 1}'}
+IMAGE = {
+    "type": "input_image",
+    "image_url": f"data:image/png;base64,{encoded(PNG)}",
+    "detail": "auto",
+}
+
+
+def test_definitions() -> None:
+    """F-TOOL-1: strict is always said, since leaving it out means yes."""
+    (made,) = tools([tool({}, "web.search", description="d")])
+    assert made == {
+        "type": "function",
+        "name": "web_search",
+        "description": "d",
+        "parameters": SCHEMA,
+        "strict": False,
+    }
+    (strict,) = tools([tool({})], strict=True)
+    assert strict["strict"] is True
+    assert strict["parameters"] == {**SCHEMA, "required": [], "additionalProperties": False}
+
+
+def test_deferred_definitions_come_with_the_search_tool() -> None:
+    """F-TOOL-7."""
+    made = tools([tool({}, "a"), tool({}, "b")], defer=lambda one: one.name == "b")
+    assert made[-1] == {"type": "tool_search"}
+    assert [one.get("defer_loading") for one in made] == [None, True, None]
+
+
+@pytest.mark.parametrize("response", [{"output": [{"type": "reasoning"}, CALL]}, [CALL, "odd"]])
+def test_calls(response: Any) -> None:
+    """F-TOOL-2: of a response, or of the items of its output."""
+    assert calls(response) == [ToolCall("c", "a", {"x": 1}, None, "a")]
+
+
+@pytest.mark.parametrize("response", [None, {}, {"output": "text"}, {"content": []}])
+def test_what_is_no_response(response: Any) -> None:
+    """F-TOOL-2."""
+    with pytest.raises(UsageError, match="not a response of OpenAI's Responses API"):
+        calls(response)
+
+
+def output(name: str) -> Any:
+    (item,) = results([(ToolCall("c", "t"), OUTCOMES[name])])
+    assert (item["type"], item["call_id"]) == ("function_call_output", "c")
+    return item["output"]
+
+
+def test_results() -> None:
+    """F-TOOL-3."""
+    assert output("text") == "one\ntwo"
+    assert output("an error") == "Tool error: disk full"
+    texts = [{"type": "input_text", "text": text} for text in ("see", "above", "Tool error:")]
+    assert output("an image") == [texts[0], IMAGE, texts[1]]
+    assert output("an error with an image") == [texts[2], IMAGE]
+    assert output("an embedded document") == [
+        {
+            "type": "input_file",
+            "filename": "b.pdf",
+            "file_data": f"data:application/pdf;base64,{encoded(PDF)}",
+        }
+    ]
+
+
+def test_prompts() -> None:
+    """F-TOOL-4."""
+    made = messages(PROMPT)
+    assert made[0] == {"role": "user", "content": [{"type": "input_text", "text": "look"}]}
+    assert made[1] == {"role": "user", "content": [IMAGE]}
+    assert made[2] == {"role": "assistant", "content": "a dot"}
+
+
+def test_what_a_server_asks() -> None:
+    """F-API-11."""
+    made = request(SAMPLING, "m")
+    assert made["instructions"] == "Be brief."
+    assert made["input"][1:] == [
+        {"role": "assistant", "content": "I look."},
+        {
+            "type": "function_call",
+            "call_id": "c1",
+            "name": "weather_now",
+            "arguments": '{"city": "Rome"}',
+        },
+        {"type": "function_call_output", "call_id": "c1", "output": 'sunny\n{"sky": "sunny"}'},
+    ]
+    assert request(SamplingRequest({"messages": []}), "m") == {"model": "m", "input": []}
+
+
+def test_what_a_server_is_answered() -> None:
+    """F-API-11: a refusal is text, too."""
+    asked = SamplingRequest({"messages": [], "tools": [{"name": "a"}]})
+    parts = [{"type": "output_text", "text": "I look."}, {"type": "refusal", "refusal": "no"}, {}]
+    said = {"type": "message", "content": parts}
+    assert answer({"output": [said, CALL], "status": "completed", "model": "m"}, asked) == {
+        "content": [
+            {"type": "text", "text": "I look."},
+            {"type": "text", "text": "no"},
+            {"type": "tool_use", "id": "c", "name": "a", "input": {"x": 1}},
+        ],
+        "model": "m",
+        "stop_reason": None,
+    }
