@@ -58,8 +58,8 @@ def load_config(
     - project: ``.mcp.json`` in ``start`` and every folder above it, the nearest counts
     - local: ``projects.<folder>.mcpServers`` of the user's two files
 
-    Where there is an enterprise's ``managed-mcp.json`` only that counts (see `enterprise_place`),
-    and ``allowedMcpServers`` and ``deniedMcpServers`` of a ``managed-settings.json`` beside it.
+    Where there is an enterprise's ``managed-mcp.json`` only that counts (see `enterprise_place`);
+    ``allowedMcpServers`` and ``deniedMcpServers`` of its ``managed-settings.json`` always hold.
 
     ``path`` may be a file of any application: Claude, VS Code, Cursor, Codex, Gemini, Windsurf,
     OpenCode, Zed, Roo, Cline, Continue; the caller vouches for it as for a target. ``env``: where
@@ -92,9 +92,10 @@ def load_config(
     for scope in scopes:
         if scope not in SCOPES:
             loader.places(scope)  # says what is wrong with it
+    loader.add_enterprises_lists(enterprise_place(_SETTINGS_FILE))
     enterprise = enterprise_place()
     if enterprise is not None:
-        loader.add_enterprise(enterprise)
+        loader.add(enterprise, expected=True)
         return loader.config()
     for place in places:
         loader.add(place)
@@ -145,19 +146,18 @@ class _Loader:
         if file is not None:
             self._files.append(file)
 
-    def add_enterprise(self, place: Place) -> None:
-        """Add the enterprise's file and lists; where they cannot be read, nothing is allowed."""
-        self.add(place, expected=True)
-        settings = os.path.join(os.path.dirname(place.path), _SETTINGS_FILE)
-        document = self._reader.document(settings)
-        if document is None and os.path.lexists(settings):
-            self._policies.append(Policy(allow=[]))
-        elif document is not None:
+    def add_enterprises_lists(self, place: Place | None) -> None:
+        """Judge by the enterprise's lists as well; if they cannot be read, nothing is allowed."""
+        if place is None:
+            return
+        document = self._reader.document(place.path, expected=True)
+        policy = Policy(allow=[])
+        if document is not None:
             try:
-                self._policies.append(Policy.from_settings(document.value))
+                policy = Policy.from_settings(document.value)
             except UsageError as error:
-                self._problems.append(Problem("error", str(error), settings))
-                self._policies.append(Policy(allow=[]))
+                self._problems.append(Problem("error", str(error), place.path, 1))
+        self._policies.append(policy)
 
     def config(self) -> Config:
         """Merge what was added, and decide on each server."""

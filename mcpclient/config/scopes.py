@@ -104,16 +104,17 @@ _ENTERPRISE = {
 }
 
 
-def enterprise_place(platform: str = sys.platform) -> Place | None:
-    """Return the enterprise's ``managed-mcp.json``, or None when there is none at all.
+def enterprise_place(name: str = "managed-mcp.json", platform: str = sys.platform) -> Place | None:
+    """Return the enterprise's file of this name, or None when there is none at all.
 
-    The first that is there counts: in ``/etc/mcpclient`` or ``/etc/claude-code`` (Linux), in
+    ``managed-mcp.json`` has its servers, ``managed-settings.json`` its allow and deny lists. The
+    first that is there counts: in ``/etc/mcpclient`` or ``/etc/claude-code`` (Linux), in
     ``/Library/Application Support/mcpclient`` or ``…/ClaudeCode`` (macOS), in
     ``C:\\ProgramData\\mcpclient``, ``C:\\Program Files\\ClaudeCode`` or
     ``C:\\ProgramData\\ClaudeCode`` (Windows). What cannot be looked at counts as there.
     """
     for folder in _ENTERPRISE.get(platform, _ENTERPRISE["linux"]):
-        path = os.path.join(folder, "managed-mcp.json")
+        path = os.path.join(folder, name)
         try:
             os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):

@@ -59,10 +59,17 @@ class JsoncObject(dict[str, Any]):
         super().__init__()
         self.start = self.end = start
         self.members: list[Member] = []
+        self._starts: dict[str, int] = {}
 
     def offset_of(self, key: str) -> int:
         """Where the member that counts begins."""
-        return next(member.start for member in reversed(self.members) if member.key == key)
+        return self._starts[key]
+
+    def add(self, member: Member, value: Any) -> None:
+        """Take in a member that was read."""
+        self[member.key] = value
+        self.members.append(member)
+        self._starts[member.key] = member.start
 
     def repeated(self) -> list[Member]:
         """The members whose key was there before."""
@@ -138,10 +145,9 @@ class _Reader:
             self._position += 1
             self._skip()
             value_start = self._position
-            found[key] = self._value(depth + 1)
+            value = self._value(depth + 1)
             end = self._position
-            comma = self._comma("}")
-            found.members.append(Member(key, start, value_start, end, comma))
+            found.add(Member(key, start, value_start, end, self._comma("}")), value)
         found.end = self._position - 1
         return found
 

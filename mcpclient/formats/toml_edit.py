@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 
 __all__ = ["add_table", "remove_table"]
 
-_HEADER = re.compile(r"[ \t]*\[{1,2}([^\]\n]*)\]{1,2}[ \t]*(?:#.*)?")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_NAME = r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\]\n\"']"
+_HEADER = re.compile(rf"[ \t]*\[{{1,2}}((?:{_NAME})*)\]{{1,2}}")
 _PART = re.compile(r"[ \t]*(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([A-Za-z0-9_-]+))[ \t]*(\.|$)")
 _BARE = re.compile("[A-Za-z0-9_-]+")
 
@@ -30,7 +32,7 @@ def remove_table(text: str, path: Sequence[str]) -> str:
     kept: list[str] = []
     inside = found = False
     open_quotes = ""
-    for line in text.splitlines(keepends=True):
+    for line in _LINE.findall(text):
         header = None if open_quotes else _HEADER.match(line)
         if header is not None:
             inside = _parts(header.group(1))[: len(path)] == list(path)

@@ -40,7 +40,7 @@ def own(environ: dict[str, str]) -> str:
 def _nothing_of_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]
 ) -> None:
-    monkeypatch.setattr(load, "enterprise_place", lambda: None)
+    monkeypatch.setattr(load, "enterprise_place", lambda name="": None)
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -303,7 +303,11 @@ def test_the_tools_that_opencode_switches_off(write: Write) -> None:
 
 
 def enterprise(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(load, "enterprise_place", lambda: Place(str(path), "enterprise"))
+    def place(name: str = path.name) -> Place | None:
+        found = path.parent / name
+        return Place(str(found), "enterprise") if os.path.lexists(found) else None
+
+    monkeypatch.setattr(load, "enterprise_place", place)
 
 
 def test_the_enterprise_takes_over_alone(
@@ -330,6 +334,24 @@ def test_the_enterprise_takes_over_alone(
     settings.unlink()
     managed.write_text('{"mcpServers": {}}')
     assert (loaded().servers, loaded().problems) == ({}, [])
+    # The lists hold without servers of the enterprise as well.
+    managed.unlink()
+    settings.write_text('{"deniedMcpServers": [{"serverName": "u"}]}')
+    assert states(loaded()) == {"u": "denied", "p": "needs_approval"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs links")
+def test_a_link_to_what_was_agreed_to_starts_nothing_else(
+    write: Write, tmp_path: Path, environ: dict[str, str]
+) -> None:
+    """F-MANY-7: the folder is that of the real file, as the agreement is."""
+    good = write("good/.mcp.json", servers(a={"command": "./run"}))
+    approvals = Approvals(lambda server: True)
+    load_config(start=good.parent, env=environ, approvals=approvals)
+    (tmp_path / "evil").mkdir()
+    (tmp_path / "evil" / ".mcp.json").symlink_to(good)
+    server = load_config(start=tmp_path / "evil", env=environ).servers["a"]
+    assert (server.state, server.options) == ("ready", {"cwd": str(good.parent)})
 
 
 @pytest.mark.parametrize("kind", ["broken", "folder", "link"])

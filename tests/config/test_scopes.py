@@ -67,7 +67,7 @@ def test_where_the_enterprise_has_its_file(
         raise FileNotFoundError
 
     monkeypatch.setattr(os, "lstat", lstat)
-    assert enterprise_place(platform) is None
+    assert enterprise_place(platform=platform) is None
     assert all(path.endswith("managed-mcp.json") for path in looked_at)
     assert "mcpclient" in looked_at[0]
     assert "claude" in looked_at[-1].lower()
@@ -76,7 +76,7 @@ def test_where_the_enterprise_has_its_file(
         raise PermissionError(errno.EACCES, "no")
 
     monkeypatch.setattr(os, "lstat", forbidden)
-    assert enterprise_place(platform) == Place(looked_at[0], "enterprise")
+    assert enterprise_place(platform=platform) == Place(looked_at[0], "enterprise")
 
 
 def test_files_of_applications_are_found(tmp_path: Path, environ: dict[str, str]) -> None:

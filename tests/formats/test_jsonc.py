@@ -106,6 +106,13 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         assert 1 <= error.line <= text.count("\n") + 1
 
 
+def test_places_are_found_at_once() -> None:
+    value = parse_jsonc("{" + ",".join(f'"k{n}": {n}' for n in range(20_000)) + "}")
+    start = process_time()
+    assert len({value.offset_of(key) for key in value}) == 20_000
+    assert process_time() - start < 1
+
+
 @pytest.mark.parametrize("unit", ['{"a":', "[", "// x\n", '"a",', "/* */", "\\", " "])
 def test_the_cost_is_in_proportion(unit: str) -> None:
     def cost(count: int) -> float:

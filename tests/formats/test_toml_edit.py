@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcpclient.formats.toml_edit import add_table, remove_table
@@ -61,6 +61,8 @@ values = st.recursive(
 )
 
 
+@example("]", {})
+@example("\x85", {"\u2028": "\u2028"})
 @given(clean, st.dictionaries(clean, values, max_size=3))
 def test_what_is_added_is_read_and_removed(name: str, table: dict[str, object]) -> None:
     added = add_table(TEXT, ["servers", f"x{name}"], table)

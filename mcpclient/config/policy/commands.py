@@ -58,7 +58,7 @@ def _inside(command: tuple[Word, ...], depth: int) -> Iterator[tuple[Word, ...]]
         yield from _as_runner(rest)
         if word is None:
             continue
-        if any(character.isspace() for character in word) and index > 0:
+        if any(character.isspace() for character in word) and (index > 0 or depth > 0):
             for part in _shell_commands(word, in_shell):
                 yield from _inside(part, depth + 1)
         in_shell = in_shell or is_shell(word)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
@@ -36,7 +37,7 @@ _URL_RULE = re.compile(
 class NameRule:
     """Servers by the name they are configured under; ``*`` stands for any characters.
 
-    In a deny list upper and lower case are the same.
+    In a deny list upper and lower case are the same, as are other forms of one letter.
     """
 
     pattern: str
@@ -51,7 +52,7 @@ class NameRule:
     def matches(self, name: str, *, generous: bool) -> bool:
         """Whether the rule is about a server of this name."""
         if generous:
-            return _matches(self.pattern.casefold(), name.casefold())
+            return _matches(_folded(self.pattern), _folded(name))
         return _matches(self.pattern, name)
 
 
@@ -139,11 +140,16 @@ class UrlRule:
     def matches(self, url: CanonicalUrl, *, generous: bool) -> bool:
         """Whether the rule is about a server at this URL."""
         return (
-            _matches(self.scheme, url.scheme)
+            self._matches_scheme(url.scheme, generous)
             and self._matches_host(url.host)
             and self._matches_port(url, generous)
             and self._matches_path(decoded_path(url.path) or "/", generous)
         )
+
+    def _matches_scheme(self, scheme: str, generous: bool) -> bool:
+        # A WebSocket is opened by a request over HTTP.
+        opened_by = {"ws": "http", "wss": "https"}.get(scheme, scheme) if generous else scheme
+        return _matches(self.scheme, scheme) or _matches(self.scheme, opened_by)
 
     def _matches_host(self, host: str) -> bool:
         if self.host == "*":
@@ -232,6 +238,10 @@ _KINDS: dict[str, Callable[[str], Rule]] = {
     "command": _command_rule,
     "url": _url_rule,
 }
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
 def _matches(pattern: str, text: str) -> bool:

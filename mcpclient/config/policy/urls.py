@@ -86,9 +86,10 @@ def canonical_host(host: str) -> str:
         raise UsageError("the URL's host is percent-encoded, or has a zone")
     if ":" in host:
         try:
-            return IPv6Address(host).compressed
+            address = IPv6Address(host)
         except ValueError:
             raise UsageError("the URL's host is not an IPv6 address") from None
+        return str(address.ipv4_mapped or address.compressed)  # which connect to the same
     host = host[:-1] if host.endswith(".") else host
     if not host or "" in host.split("."):
         raise UsageError("the URL's host is not a name")

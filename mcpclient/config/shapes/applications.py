@@ -151,7 +151,8 @@ def kind_of(path: str) -> FileKind:
 
 def project_of(path: str, kind: FileKind) -> str:
     """Return the folder that a project's file is about, which is around an application's folder."""
-    folder = os.path.dirname(os.path.abspath(path))
+    # The real one: what was agreed to in one project must not start what lies in another.
+    folder = os.path.dirname(os.path.realpath(path))
     for _ in range(kind.ending.count("/")):
         folder = os.path.dirname(folder)
     parts = folder.replace("\\", "/").split("/")

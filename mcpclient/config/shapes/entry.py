@@ -17,6 +17,9 @@ from .values import READERS, EntryError, Report, kind_of_value, read_words, show
 __all__ = ["Entry", "read_entry"]
 
 
+_MOST_TOLD = 20  # unknown fields of one entry
+
+
 @dataclass(frozen=True)
 class Entry:
     """One server as written: either ``command`` is given, or ``url``.
@@ -79,10 +82,11 @@ def read_entry(name: str, entry: Any, application: Application, report: Report) 
 
 
 def _report_unknown(entry: Mapping[str, Any], report: Report) -> None:
-    for key in entry:
-        if key not in FIELDS and key not in IGNORED and not is_comment(key) and key != "path":
-            hint = did_you_mean(key, FIELDS) or "it changes nothing"
-            report(f"{shown(key)} is not a field of a server", key, hint=hint)
+    known = FIELDS.keys() | IGNORED
+    unknown = [key for key in entry if key not in known and not is_comment(key) and key != "path"]
+    for key in unknown[:_MOST_TOLD]:
+        hint = did_you_mean(key, FIELDS) or "it changes nothing"
+        report(f"{shown(key)} is not a field of a server", key, hint=hint)
 
 
 def _given_values(
@@ -116,7 +120,8 @@ def _reach(
     transport = _transport(values.get("transport"), names, application)
     command, url = values.get("command"), values.get("url")
     if not command and not url:
-        wrong = next((key for key in entry if did_you_mean(key, ("command", "url"))), None)
+        keys = list(entry)[:_MOST_TOLD]
+        wrong = next((key for key in keys if did_you_mean(key, ("command", "url"))), None)
         hint = "give one of them"
         if wrong is not None and wrong not in FIELDS:
             hint = did_you_mean(wrong, ("command", "url"))

@@ -113,6 +113,8 @@ DENIED = [
     *(["sh", "-c", "X=px; n$X @sketchy/x"], ["sh", "-c", "npx $(echo @sketchy/x)"]),
     *(["npm", "exec", "--yes", "--", "@sketchy/x"], ["npm", "x", "@sketchy/x"]),
     ["node", "/usr/lib/node_modules/npm/bin/npx-cli.js", "-y", "@sketchy/x"],
+    ["python", "-c", "import os; os.system('npx @sketchy/x')"],
+    ["sh", "-c", '"$0" @sketchy/x', "npx"],
 ]
 
 
@@ -182,6 +184,8 @@ URLS = [
     ("http://*", "http://anything:99/x", False, True),
     ("*://corp.com", "ws://corp.com/", True, True),
     ("http://127.0.0.1", "http://2130706433/", True, True),
+    ("http://127.0.0.1", "http://[::ffff:127.0.0.1]/", True, True),
+    ("https://evil.com/*", "wss://evil.com/x", False, True),
     ("http://0x7f.1", "http://127.0.0.1/", True, True),
     ("http://[0::1]", "http://[::1]/", True, True),
     ("http://*.1", "http://[::1]/", False, False),
@@ -202,6 +206,7 @@ def test_names() -> None:
     assert NameRule("git*").matches("github", generous=False)
     assert not NameRule("Evil").matches("evil", generous=False)
     assert NameRule("Evil").matches("eVIL", generous=True)
+    assert NameRule("evil").matches("ｅvil ", generous=True)
 
 
 def test_wildcards_cost_no_more_than_their_text() -> None:

@@ -32,6 +32,7 @@ SAME = {
     "address in octal and hex": ("http://0177.0x0.1/", "http://127.0.0.1/"),
     "address in full width": ("http://１２７.0.0.1/", "http://127.0.0.1/"),
     "IPv6": ("http://[0:0:0:0:0:0:0:1]:80/", "http://[::1]/"),
+    "IPv4 in IPv6": ("http://[::ffff:7f00:1]/", "http://127.0.0.1/"),
     "fragment": ("https://x/a#b", "https://x/a"),
     "query": ("https://x/a?b=../c", "https://x/a?b=../c"),
     "user": ("https://u:p@x/a", "https://u:p@x/a"),
