@@ -43,6 +43,7 @@ _MAX_REMEMBERED = 50_000
 _SET = 10
 _STATES_PER_STEP = 2
 _CHARACTERS_PER_STEP = 8
+_PLACES_PER_STEP = 4
 _CHARACTERS_PER_STATE = 4
 
 
@@ -227,6 +228,7 @@ class _Automaton:
     def _contexts(self, text: str, spend: Spend) -> list[int] | repeat[int]:
         if not self._conditions:
             return repeat(0)
+        spend(len(text) // _PLACES_PER_STEP)
         contexts = [0] * (len(text) + 1)
         for bit, places in self._conditions.values():
             for place in places(text, spend):
