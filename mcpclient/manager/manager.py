@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar, Union, overlo
 from ..client.client import Client
 from ..client.link.options import ClientOptions, check_names
 from ..client.link.targets import Target
+from ..client.toolboxes import Toolboxes
 from ..config.config import Config
 from ..config.load import load_config
 from ..config.policy.policy import Policy
@@ -56,7 +57,7 @@ Servers = Union[
 """Servers by name, a loaded configuration, a list of targets, or the path of a file."""
 
 
-class Manager:
+class Manager(Toolboxes):
     """The servers of an agent.
 
     ``async with Manager(servers, …) as manager`` connects and closes; so do ``manager = await
