@@ -88,6 +88,9 @@ ONLY_IN_NET = {
     "webbrowser": "the browser is net's",
 }
 
+# Elsewhere nothing asks which era it is: it asks the era, see protocol/era.py.
+ERAS = ("protocol.era_handshake", "protocol.era_stateless")
+
 # What is imported by name from a higher floor has a type all the same.
 TYPES_FROM_ABOVE = {
     ("client.toolboxes", "adapters.toolbox"),
@@ -158,6 +161,14 @@ def library_violations(imports: list[Import]) -> Iterator[str]:
                     yield f"{found}: {reason}"
 
 
+def era_violations(imports: list[Import]) -> Iterator[str]:
+    for found in imports:
+        imported = f"{found.target}.{found.name}" if found.name else found.target
+        names_one = any(f"{imported}.".startswith(f"{era}.") for era in ERAS)
+        if names_one and _folder(found.importer) != "protocol":
+            yield f"{found}: eras are objects; whoever needs an answer asks EraRules"
+
+
 def cycle_violations(imports: list[Import]) -> Iterator[str]:
     graph: dict[str, set[str]] = {}
     for found in imports:
@@ -178,6 +189,7 @@ RULES: list[Callable[[list[Import]], Iterator[str]]] = [
     third_party_violations,
     function_level_violations,
     library_violations,
+    era_violations,
     cycle_violations,
 ]
 
@@ -199,7 +211,17 @@ def violations(sources: Mapping[str, str]) -> list[str]:
 
 
 # Modules that the snippets below may import.
-SCENE = {"": "", "errors": "", "framing": "", "framing.sse": "", "net": "", "client.client": ""}
+SCENE = {
+    "": "",
+    "errors": "",
+    "framing": "",
+    "framing.sse": "",
+    "protocol": "",
+    "protocol.era_handshake": "",
+    "protocol.era_stateless": "",
+    "net": "",
+    "client.client": "",
+}
 
 FAULTY = {
     "a higher floor": ("framing.sse", "from ..client.client import Client", "not below floor 1"),
@@ -231,6 +253,16 @@ FAULTY = {
         "transports.stdio",
         "from subprocess import Popen",
         "net/process's",
+    ),
+    "an era": (
+        "client.client",
+        "from ..protocol.era_stateless import StatelessEra",
+        "eras are objects",
+    ),
+    "an era as a module": (
+        "client.client",
+        "from ..protocol import era_handshake",
+        "eras are objects",
     ),
     "by name": ("client.connect", "from importlib import import_module", "only the lazy root"),
 }

@@ -1,14 +1,14 @@
-"""Waiting for one of the server's tasks to end, in either design of tasks.
+"""Waiting for one of the server's tasks to end: what both designs of tasks have in common.
 
 The server is asked for the task's state again and again. When the task wants input, a job runs
-beside that: in revision 2025-11-25 the ``tasks/result`` request, during which the server sends its
-requests for input; with the extension, answering these requests with ``tasks/update``.
+beside that.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Callable
@@ -17,11 +17,9 @@ from ..errors import (
     CallTimeout,
     HandlerFailed,
     McpError,
-    PeerError,
     ProtocolViolation,
     TaskFailed,
 )
-from ..protocol.era_stateless import StatelessEra
 from ..protocol.tasks import (
     MOST_INPUTS,
     Polling,
@@ -68,8 +66,9 @@ class TaskInputs:
         self._taken -= requests.keys()
 
 
-class TaskWait:
-    """One wait for a task.
+class TaskWait(ABC):
+    """One wait for a task; how the server is given input, and how it gives the result, is up to
+    the design.
 
     ``limits``: those of each request and, as ``max_timeout``, of the whole wait. If the caller did
     not choose the latter (``by_default``), a task with a time to live has that as its limit. Time
@@ -146,7 +145,9 @@ class TaskWait:
             result = await self._outcome_of_job()
             if result is not None:
                 return result
-        return await self._final_result()
+        if self._task.status == "cancelled":
+            raise TaskFailed(self._task.id, self._task.status, self._task.status_message)
+        return await self._result_of(self._task)
 
     # Asking
 
@@ -183,10 +184,7 @@ class TaskWait:
             )
         finally:
             news.cancel()
-        if not self._is_stateless:
-            self._not_counted += max(self._connection.held_seconds - held, 0.0)
-        elif answering or self._is_answering:
-            self._not_counted += self._clock() - began
+        self._not_counted += self._uncounted(began, held, was_answering=answering)
         return self._news.is_set()
 
     # Time
@@ -226,42 +224,27 @@ class TaskWait:
     # The job beside the questions
 
     @property
-    def _is_stateless(self) -> bool:
-        return isinstance(self._connection.era, StatelessEra)
-
-    @property
+    @abstractmethod
     def _is_answering(self) -> bool:
-        if self._is_stateless:
-            return self._job is not None and not self._job.done()
-        return self._connection.receiver.is_answering(self._id)
+        """Whether a handler is at work for the task."""
+
+    @abstractmethod
+    def _uncounted(self, began: float, held: float, *, was_answering: bool) -> float:
+        """Return how much of a pause was a handler's: it ``began`` then, when the clocks of calls
+        had been ``held`` for so long, and a handler ``was_answering`` or not.
+        """
+
+    @abstractmethod
+    def _job_for_input(self) -> asyncio.Task[Mapping[str, Any] | None] | None:
+        """Begin what the wish for input needs; None when there is nothing to do."""
+
+    @abstractmethod
+    async def _result_of(self, task: Task) -> Mapping[str, Any]:
+        """Return the result of a task that is over and was not cancelled."""
 
     def _begin_job(self) -> None:
-        if self._job is not None or self._task.status != "input_required":
-            return
-        if not self._is_stateless:
-            self._job = asyncio.ensure_future(self._fetch_result())
-        else:
-            requests = self._inputs.take(self._task.input_requests)
-            if requests:
-                self._job = asyncio.ensure_future(self._give_input(requests))
-                self._job.add_done_callback(lambda job: self._give_back(job, requests))
-
-    async def _fetch_result(self) -> Mapping[str, Any]:
-        unlimited = RequestOptions(None, None, self._limits.headers)
-        return await self._caller.call("tasks/result", {"taskId": self._id}, unlimited)
-
-    async def _give_input(self, requests: Mapping[str, Any]) -> None:
-        answers = self._inputs.answers
-        new = {key: each for key, each in requests.items() if key not in answers}
-        answers.update(await self._caller.answers(new))
-        params = {"taskId": self._id, "inputResponses": {key: answers[key] for key in requests}}
-        await self._caller.call("tasks/update", params, self._limits)
-
-    def _give_back(
-        self, job: asyncio.Task[Mapping[str, Any] | None], requests: Mapping[str, Any]
-    ) -> None:
-        if job.cancelled() or job.exception() is not None:
-            self._inputs.give_back(requests)
+        if self._job is None and self._task.status == "input_required":
+            self._job = self._job_for_input()
 
     async def _outcome_of_job(self) -> Mapping[str, Any] | None:
         """Return the result if the job has brought it. Raises what ended the job for good."""
@@ -286,31 +269,6 @@ class TaskWait:
             await asyncio.wait({self._job})
             if not self._job.cancelled():
                 self._job.exception()  # of no interest any more
-
-    # The end
-
-    async def _fetched_result(self) -> Mapping[str, Any]:
-        if self._job is not None:  # it has asked already
-            await asyncio.wait({self._job}, timeout=self._limits.timeout)
-            result = await self._outcome_of_job()
-            if result is not None:
-                return result
-        return await self._request("tasks/result", {"taskId": self._id})
-
-    async def _final_result(self) -> Mapping[str, Any]:
-        task = self._task
-        if task.status == "cancelled":
-            raise TaskFailed(task.id, task.status, task.status_message)
-        if not self._is_stateless:
-            return await self._fetched_result()
-        if task.error is not None and isinstance(task.error.get("code"), int):
-            message = str(task.error.get("message", ""))
-            raise PeerError(task.error["code"], message, task.error.get("data"))
-        if task.status == "failed":
-            raise TaskFailed(task.id, task.status, task.status_message)
-        if task.result is None:
-            raise ProtocolViolation(f"task {task.id} is completed, and its result is missing")
-        return task.result
 
 
 def check_inputs(count: int) -> None:

@@ -12,16 +12,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Callable
 
-from ..errors import CallTimeout, McpError, ProtocolViolation, UsageError
-from ..protocol.era_stateless import StatelessEra
+from ..errors import CallTimeout, McpError, UsageError
 from ..protocol.tasks import (
-    EXTENSION,
     Task,
     answered_task,
-    created_task,
-    declares,
     described_task,
-    task_support_of,
 )
 from ..protocol.types import CallToolResult, Progress, Tool
 from .around import Around, Call
@@ -32,7 +27,10 @@ from .link.connection import Connection
 from .link.requests import ProgressHandler, checked_arguments
 from .link.session import RequestOptions
 from .link.timeouts import DEFAULT, Default, Seconds
+from .task_design import TaskDesign
 from .task_wait import TaskInputs, TaskWait
+from .tasks_core import CoreTasks
+from .tasks_extension import ExtensionTasks
 from .tool_calls import ToolCalls
 from .validation import OutputSchemas
 
@@ -77,13 +75,9 @@ class Tasks(ToolCalls):
         """
         name = tool.name if isinstance(tool, Tool) else tool
         params: dict[str, Any] = {"name": name, "arguments": checked_arguments(arguments)}
-        if self._has_stateless_tasks:
-            self._require_extension()
-        else:
-            self._require("tasks", "requests", "tools", "call")
-            known = tool if isinstance(tool, Tool) else self._known_tools.get(name)
-            if known is not None and task_support_of(known.raw) == "forbidden":
-                raise UsageError(f"tool {name!r} cannot be called as a task")
+        known = tool if isinstance(tool, Tool) else self._known_tools.get(name)
+        self._task_design.check_call(name, known)
+        if self._task_design.asks:
             params["task"] = {} if ttl is None else {"ttl": round(ttl * 1000)}
             if on_progress is not None:
                 token = self._task_news.relay_progress(on_progress)
@@ -100,7 +94,7 @@ class Tasks(ToolCalls):
 
         hooks = (*around, *self._connection.options.around)
         result = await self._call_through(hooks, make, name, arguments, meta, headers)
-        return created_task(result.raw, name) or answered_task(result.raw, name)
+        return self._task_design.made_of(params, result.raw) or answered_task(result.raw, name)
 
     async def get_task(
         self,
@@ -122,9 +116,7 @@ class Tasks(ToolCalls):
 
         Raises `UsageError` when the server does not list tasks; then keep the ids yourself.
         """
-        if self._has_stateless_tasks:
-            raise UsageError("servers of the stateless era do not list tasks")
-        self._require("tasks", "list")
+        self._task_design.check_listing()
         return [Task(item) for item in await self._list("tasks/list", "tasks", timeout, True)]
 
     async def await_task(
@@ -173,26 +165,17 @@ class Tasks(ToolCalls):
         With the extension this is only a request: the task may still end in another way. Raises
         `PeerError` (-32602) for a task that is over, or that the server does not know.
         """
-        if not self._has_stateless_tasks:
-            self._require("tasks", "cancel")
+        self._task_design.check_cancelling()
         params = {"taskId": _id_of(task)}
         await self.request("tasks/cancel", params, timeout=timeout, headers=headers)
 
     # What both designs need
 
     @property
-    def _has_stateless_tasks(self) -> bool:
-        return isinstance(self._connection.era, StatelessEra)
-
-    def _require(self, *capability: str) -> None:
-        agreement = self._connection.agreement
-        if agreement is None or not declares(agreement.capabilities, *capability):
-            raise UsageError(f"the server does not declare the capability {'.'.join(capability)}")
-
-    def _require_extension(self) -> None:
-        if not self._connection.options.tasks:
-            raise UsageError("tasks need a client connected with tasks=True")
-        self._require("extensions", EXTENSION)
+    def _task_design(self) -> TaskDesign:
+        era = self._connection.era
+        is_extension = era is not None and era.tasks_are_an_extension
+        return (ExtensionTasks if is_extension else CoreTasks)(self._connection)
 
     async def _wait_for(
         self,
@@ -201,7 +184,7 @@ class Tasks(ToolCalls):
         limits: RequestOptions,
         by_default: bool,
     ) -> Mapping[str, Any]:
-        wait = TaskWait(
+        wait = self._task_design.wait(
             self._connection,
             self._caller,
             task,
@@ -214,13 +197,9 @@ class Tasks(ToolCalls):
             return await wait.run()
 
     def _has_to_be_a_task(self, name: str) -> bool:
-        """Whether a tool of 2025-11-25 can be called as a task only, and tasks can be made."""
+        """Whether a tool can be called as a task only, and tasks can be made."""
         tool = self._known_tools.get(name)
-        if tool is None or task_support_of(tool.raw) != "required" or self._has_stateless_tasks:
-            return False
-        agreement = self._connection.agreement
-        path = ("tasks", "requests", "tools", "call")
-        return agreement is not None and declares(agreement.capabilities, *path)
+        return tool is not None and self._task_design.is_needed_for(tool)
 
     async def _without_task(
         self, params: Mapping[str, Any], limits: RequestOptions
@@ -231,14 +210,9 @@ class Tasks(ToolCalls):
         """
         time = CallTime(self._connection, "tools/call", limits)
         result = await self._caller.call("tools/call", params, limits, time)
-        made_one = self._has_stateless_tasks and result.get("resultType") == "task"
-        if not made_one and "task" not in params:
-            return result
-        task = created_task(result)
-        if task is None and not made_one:
-            return result
+        task = self._task_design.made_of(params, result)
         if task is None:
-            raise ProtocolViolation("tools/call: the server answered with a task without id")
+            return result
         try:
             rest = time.rest_of(replace(limits, on_progress=None))
             return dict(await self._wait_for(task, None, rest, False))

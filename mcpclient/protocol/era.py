@@ -76,6 +76,9 @@ class EraRules(Protocol):
     listens_with_a_request: bool
     """Whether one request that stays open brings the news of changes, and not the session."""
 
+    tasks_are_an_extension: bool
+    """Whether tasks are those of the extension, and not those of revision 2025-11-25."""
+
     channel_headers: Mapping[str, str] | None
     """The session's headers on the server's own channel; None where there is no such channel."""
 

@@ -26,6 +26,7 @@ class HandshakeEra:
     repeats_log_level = False
     caches_answers = False
     listens_with_a_request = False
+    tasks_are_an_extension = False
     header_parameters: HeaderParameters | None = None
 
     def __init__(self, version: str, identity: ClientIdentity, *, agreed: bool = True) -> None:

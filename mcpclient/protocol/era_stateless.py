@@ -41,6 +41,7 @@ class StatelessEra:
     repeats_log_level = True
     caches_answers = True
     listens_with_a_request = True
+    tasks_are_an_extension = True
     channel_headers: Mapping[str, str] | None = None
 
     def __init__(self, version: str, identity: ClientIdentity) -> None:

@@ -1,0 +1,38 @@
+"""What both designs of tasks share: the capabilities that they look at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpclient.client.task_design import TaskDesign
+from mcpclient.client.tasks_core import CoreTasks
+from mcpclient.client.tasks_extension import ExtensionTasks
+from mcpclient.errors import UsageError
+from tests.client.scripted_server import HANDSHAKE, ScriptedServer
+from tests.client.task_servers import CORE_TASKS, WITH_EXTENSION
+from tests.support import virtual_time
+
+
+@pytest.mark.parametrize(
+    ("design", "version", "capabilities", "missing"),
+    [
+        (CoreTasks, HANDSHAKE, CORE_TASKS, "tasks.requests.tools.call"),
+        (ExtensionTasks, "2026-07-28", WITH_EXTENSION, "extensions.io.modelcontextprotocol/tasks"),
+    ],
+)
+def test_a_capability_that_is_missing_is_named(
+    design: type[TaskDesign], version: str, capabilities: dict[str, Any], missing: str
+) -> None:
+    """F-API-14: before anything is sent."""
+
+    async def main() -> None:
+        server = ScriptedServer(version=version, capabilities=capabilities)
+        async with server.client(tasks=True) as client:
+            design(client._connection).check_call("echo", None)
+        unconnected = design(server.client(tasks=True)._connection)
+        with pytest.raises(UsageError, match=f"does not declare the capability {missing}"):
+            unconnected.check_call("echo", None)
+
+    virtual_time.run(main())
