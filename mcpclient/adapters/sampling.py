@@ -42,7 +42,7 @@ def sampling_model(
         try:
             found = adapter.answer(response, request)
         except (UsageError, ValueError) as error:
-            reason = f"the model's answer is of no use: {error}"
+            reason = f"the model's answer is invalid: {error}"
             raise HandlerFailed(SamplingAnswerer.method, reason) from error
         return {**found, "model": found.get("model") or model}
 

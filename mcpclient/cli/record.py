@@ -12,7 +12,7 @@ __all__ = ["COMMAND"]
 
 def _prepare(options: argparse.Namespace, inner: Request | None) -> Request | LocalRequest:
     if inner is None:
-        raise UsageError("record what? A command comes after the file, such as: tools URL")
+        raise UsageError("record needs a command after the file, such as: tools URL")
     if inner.options.trace is not None:
         raise UsageError("record writes the transcript that --trace would write; choose one")
     try:

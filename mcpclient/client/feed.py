@@ -152,7 +152,7 @@ class Feed(Observer):
         """Take note of what the server has agreed to tell from now on."""
         refused = self.wanted.without(granted)
         if refused:
-            logger.warning("the server does not tell changes of: %s", refused)
+            logger.warning("the server does not report changes of: %s", refused)
         if self.acknowledged is not None:
             self._put(EventsMissed())
         self.acknowledged = granted

@@ -56,7 +56,7 @@ class ContentDecoder:
         unknown = [name for name in names if name not in _CODINGS]
         if unknown:
             self.fault = ProtocolViolation(
-                f"the server used a content coding nobody asked for: {unknown[0][:40]!r}"
+                f"the server used an unsupported Content-Encoding: {unknown[0][:40]!r}"
             )
         elif len(names) > MAX_CODINGS:
             self.fault = ProtocolViolation(
@@ -112,7 +112,7 @@ class _Identity:
                 if self._max_output is not None and self._output > self._max_output:
                     raise MessageTooLarge(self._max_output)
                 if self._output > expansion:
-                    raise ProtocolViolation("a response's content codings hide a bomb")
+                    raise ProtocolViolation("the response is a decompression bomb")
                 yield output
 
     def _expand(self, data: bytes) -> Iterator[bytes]:

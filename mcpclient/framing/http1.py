@@ -395,7 +395,7 @@ def _keeps_alive(version: str, headers: Headers) -> bool:
 def _check_transfer_coding(headers: Headers) -> None:
     if headers["transfer-encoding"].strip(", \t").lower() != "chunked":
         shown = headers["transfer-encoding"][:40]
-        raise ProtocolViolation(f"the server used a transfer coding nobody asked for: {shown!r}")
+        raise ProtocolViolation(f"the server used an unsupported Transfer-Encoding: {shown!r}")
 
 
 def _content_length(headers: Headers) -> int:

@@ -259,7 +259,7 @@ class Server:
             self.lost(client, error)
 
     def lost(self, client: ManagedClient, error: McpError) -> None:
-        """Take note that the connection has ended, or is of no use any more."""
+        """Take note that the connection has ended, or cannot be used any more."""
         if client is self._client:
             self._feed(Event.LOST, error)
 

@@ -228,7 +228,7 @@ class _Exchange(asyncio.Protocol):
     def _take_head(self, head: ResponseHead) -> None:
         self._head = head
         if head.headers.get("content-encoding", "identity").lower() != "identity":
-            self._fail(ProtocolViolation("the server used a content coding nobody asked for"))
+            self._fail(ProtocolViolation("the server used an unsupported Content-Encoding"))
 
     def _finish(self) -> None:
         if self.response.done() or self._head is None:

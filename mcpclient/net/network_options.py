@@ -76,11 +76,15 @@ class NetworkOptions:
         Raises `UsageError` for options that exclude each other, and for an unusable proxy.
         """
         if ssl_context is not None and (ca_file is not None or client_cert is not None):
-            raise UsageError("ssl_context decides alone: load ca_file and client_cert into it")
+            raise UsageError(
+                "ssl_context= cannot be combined with ca_file= or client_cert=: load them into it"
+            )
         if ssl_context is not None and not verify:
-            raise UsageError("ssl_context decides alone: set its verify_mode instead of verify")
+            raise UsageError(
+                "ssl_context= cannot be combined with verify=False: set its verify_mode"
+            )
         if ca_file is not None and not verify:
-            raise UsageError("ca_file says whom to trust, verify=False says anyone: choose one")
+            raise UsageError("ca_file= cannot be combined with verify=False: choose one")
         if unix_socket is not None and proxy:
             raise UsageError("a Unix socket is not reached through a proxy: choose one")
         return cls(

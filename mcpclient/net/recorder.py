@@ -133,7 +133,7 @@ class Recorder:
     def _complain(self) -> None:
         if not self._complained:
             self._complained = True
-            logger.exception("the trace could not be written; this is said only once")
+            logger.exception("the trace could not be written; this is logged only once")
 
 
 def _writing_to(target: TraceTarget) -> Callable[[str], Any]:

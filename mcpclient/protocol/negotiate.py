@@ -364,7 +364,7 @@ def _is_final(error: McpError) -> bool:
 
 
 def _is_plain(error: Exception) -> bool:
-    """Whether an answer says what is wrong, so that asking in another way is of no use."""
+    """Whether an answer says what is wrong, so that asking in another way does not help."""
     return isinstance(error, HttpError) and error.status in (401, 403, 407, 429)
 
 

@@ -168,7 +168,8 @@ class Post:
 
     def _fall_silent(self) -> None:
         self.abort()
-        self.fail(ConnectionLost("the event stream fell silent"))
+        seconds = self._owner.liveness or 0.0
+        self.fail(ConnectionLost(f"no data on the event stream for {seconds:g} s"))
 
     # What the response comes to
 
@@ -283,7 +284,9 @@ class Post:
 
     def _give_up(self) -> None:
         self.abort()
-        reason = f"{self._owner.description} did not take a message in time"
+        reason = (
+            f"{self._owner.description} did not accept a message within {_NOTIFICATION_TIMEOUT:g} s"
+        )
         self.fail(ConnectionLost(reason))
 
     def abort(self) -> None:

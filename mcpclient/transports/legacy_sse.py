@@ -317,7 +317,7 @@ class _Post:
 
     def _give_up(self) -> None:
         self.abort()
-        reason = f"{self._url.shown} did not take a message in time"
+        reason = f"{self._url.shown} did not accept a message within {_NOTIFICATION_TIMEOUT:g} s"
         self._receiver.request_failed(None, ConnectionLost(reason))
 
     def abort(self) -> None:

@@ -130,7 +130,7 @@ class LineWriter:
         """
         is_full = len(self._lines) >= _MOST_WAITING or self._size >= _MOST_WAITING_BYTES
         if is_full and outgoing.request_id is None and not self._can_write():
-            raise ConnectionLost("the server does not read what is sent to it")
+            raise ConnectionLost("the server does not read its input")
 
     def flush(self) -> None:
         """Write what has gathered, if the peer keeps up."""

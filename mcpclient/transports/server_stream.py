@@ -105,7 +105,7 @@ class ServerStream:
                 if done:
                     return sink.ended.result()
                 if sink.bytes_heard == heard:
-                    return ConnectionLost("the event stream fell silent")
+                    return ConnectionLost(f"no data on the event stream for {self._liveness:g} s")
         finally:
             self.is_open = False
             if sink.is_answered:

@@ -206,7 +206,7 @@ class StreamableHttpTransport(Transport):
         if error is not None and self._offers_channel:
             self._lose_channel(error)
         else:
-            logger.debug("%s: no server channel: %s", self.description, error)
+            logger.debug("%s: no channel for the server's messages: %s", self.description, error)
 
     def _note_offer(self, accepted: asyncio.Future[bool]) -> None:
         self._offers_channel = self._offers_channel or accepted.result()

@@ -60,7 +60,7 @@ def test_tools(provider: str) -> None:
 @pytest.mark.parametrize("provider", APIS)
 def test_a_call_that_makes_no_sense(provider: str) -> None:
     """F-API-11: the server gets an error, and the connection goes on."""
-    with pytest.raises(HandlerFailed, match="of no use: There is no tool 'nope'"):
+    with pytest.raises(HandlerFailed, match="is invalid: There is no tool 'nope'"):
         answered(provider, [("nope", {})], {**PARAMS, "tools": [LOOK]})
 
 
@@ -68,7 +68,7 @@ def test_a_call_that_makes_no_sense(provider: str) -> None:
 def test_no_answer_of_the_provider(provider: str) -> None:
     """F-API-11."""
     option = sampling_model(provider, "m", lambda **request: {"odd": 1})
-    with pytest.raises(HandlerFailed, match="of no use: not a response of"):
+    with pytest.raises(HandlerFailed, match="is invalid: not a response of"):
         asyncio.run(SamplingAnswerer(option).answer(PARAMS, "server"))
 
 

@@ -63,7 +63,7 @@ def test_a_file_is_not_overwritten_by_accident(tmp_path: Path, capsys: Capture) 
     ("words", "reason"),
     [
         ([], "the following arguments are required: FILE"),
-        (["FILE"], "record what?"),
+        (["FILE"], "record needs a command"),
         (["FILE", "auth", "status"], "record takes a command for one server, and not auth"),
         (["FILE", "record", "FILE", "tools"], "record takes a command for one server"),
         (["FILE", "--nope", "tools"], "unrecognized arguments: --nope"),

@@ -145,7 +145,7 @@ def test_a_server_that_asks_and_never_reads(monkeypatch: pytest.MonkeyPatch) -> 
             assert asyncio.get_running_loop().time() - began <= 5
 
     run(main())
-    assert {str(error) for error in errors} == {"the server does not read what is sent to it"}
+    assert {str(error) for error in errors} == {"the server does not read its input"}
     assert all(type(error) is ConnectionLost for error in errors)
 
 

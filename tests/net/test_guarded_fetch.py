@@ -203,7 +203,7 @@ def test_nothing_listens() -> None:
         (
             b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx",
             AuthError,
-            "content coding",
+            "Content-Encoding",
         ),
     ],
 )

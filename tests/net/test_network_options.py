@@ -30,9 +30,9 @@ def test_a_unix_socket_is_reached_without_the_proxy_of_the_environment() -> None
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"ca_file": "a.pem", "ssl_context": ...}, "ssl_context decides alone"),
-        ({"client_cert": "a.pem", "ssl_context": ...}, "ssl_context decides alone"),
-        ({"verify": False, "ssl_context": ...}, "ssl_context decides alone"),
+        ({"ca_file": "a.pem", "ssl_context": ...}, "ssl_context= cannot be combined with"),
+        ({"client_cert": "a.pem", "ssl_context": ...}, "ssl_context= cannot be combined with"),
+        ({"verify": False, "ssl_context": ...}, "ssl_context= cannot be combined with"),
         ({"verify": False, "ca_file": "a.pem"}, "choose one"),
         ({"unix_socket": "/run/x", "proxy": "http://p.test"}, "choose one"),
         ({"proxy": "socks5://p.test"}, "SOCKS"),

@@ -158,7 +158,7 @@ def test_a_line_over_the_limit_fails_its_call_and_the_next_one_works() -> None:
 
 
 def test_a_server_that_dies_says_why() -> None:
-    """F-LIFE-7: within a second, with its exit code and last words."""
+    """F-LIFE-7: within a second, with its exit code and last stderr output."""
 
     async def work(transport: StdioTransport, inbox: Inbox) -> None:
         await post(transport, call(1, "never"))

@@ -124,4 +124,4 @@ def _sampling_of(option: SamplingOption) -> Sampling:
 
 
 def _unfit(problem: ValueError) -> HandlerFailed:
-    return HandlerFailed(SamplingAnswerer.method, f"its handler's answer is of no use: {problem}")
+    return HandlerFailed(SamplingAnswerer.method, f"invalid sampling result: {problem}")

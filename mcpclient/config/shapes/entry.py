@@ -183,7 +183,7 @@ def _report_useless(
         if FIELDS[spelled].side == useless:
             if application.strict:
                 raise EntryError(f"{spelled} is not supported beside {what}", spelled)
-            report(f"{spelled} is of no use beside {what}", spelled, hint="remove it")
+            report(f"{spelled} cannot be combined with {what}", spelled, hint="remove it")
 
 
 def _command(

@@ -76,7 +76,7 @@ class LoopbackListener:
             )
         except OSError as error:
             raise AuthError(
-                f"nothing can be received at {redirect_uri or 'a port of 127.0.0.1'}: "
+                f"cannot listen on {redirect_uri or 'a port of 127.0.0.1'}: "
                 f"{error.strerror or error}"
             ) from None
         listener._server = server

@@ -167,7 +167,7 @@ class FileStore:
             raise AuthError(f"the credentials in {self.path} belong to another user")
         if stat.S_IMODE(status.st_mode) & 0o077:
             logger.warning(
-                "others could read the credentials in %s; that is over now, but consider logging "
+                "others could read the credentials in %s; now only you can; consider logging "
                 "out and in again",
                 self.path,
             )

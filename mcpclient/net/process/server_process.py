@@ -2,8 +2,8 @@
 
 This module deals in bytes; framing is up to the transport. It is put together from smaller ones:
 `process_plan` and `process_launch` start a server, `process_pipes` (or `process_threads`) move its
-bytes, `process_stderr` keeps its last words, `process_exit` learns its exit code, `process_groups`
-and `process_ladder` end it.
+bytes, `process_stderr` keeps the end of its stderr, `process_exit` learns its exit code,
+`process_groups` and `process_ladder` end it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _EXIT_GRACE = 0.5
 # After the exit, something the server started may hold its output or stderr open for ever.
 _PIPE_GRACE = 0.2
 # How much of stderr goes into an error.
-_LAST_WORDS = 4 * 1024
+_SHOWN_STDERR = 4 * 1024
 
 
 class ProcessReceiver(Protocol):
@@ -263,7 +263,7 @@ class ServerProcess:
             self._output.sweep()
         finally:
             self._output.close()
-            error = ProcessExited(self.command, self.exit_code, self._tee.tail(_LAST_WORDS))
+            error = ProcessExited(self.command, self.exit_code, self._tee.tail(_SHOWN_STDERR))
             self._error = error
             self._fail_drainers()
             try:

@@ -73,7 +73,7 @@ class StderrTee:
         except Exception:
             if not self._complained:
                 self._complained = True
-                _logger.exception("what takes the server's stderr failed; this is said only once")
+                _logger.exception("the target of the server's stderr failed; this is logged once")
 
 
 class StderrCopy:

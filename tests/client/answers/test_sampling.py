@@ -120,7 +120,7 @@ def test_the_user_may_say_no(option: SamplingOption) -> None:
 )
 def test_answers_of_the_wrong_shape(option: SamplingOption) -> None:
     """F-API-10: an error for the server, and nothing else."""
-    with pytest.raises(HandlerFailed, match="of no use"):
+    with pytest.raises(HandlerFailed, match="invalid sampling result"):
         answer(option)
 
 

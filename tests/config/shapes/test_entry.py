@@ -147,8 +147,11 @@ def test_a_whole_line_is_split_and_told() -> None:
 
 TOLD: dict[str, tuple[dict[str, Any], str]] = {
     "unknown": ({"command": "x", "arg": []}, "arg: 'arg' is not a field of a server"),
-    "both": ({"command": "x", "url": "https://x"}, "url: url is of no use beside a command"),
-    "stdio beside a URL": ({"url": "https://x", "env": {}}, "env: env is of no use beside a url"),
+    "both": ({"command": "x", "url": "https://x"}, "url: url cannot be combined with a command"),
+    "stdio beside a URL": (
+        {"url": "https://x", "env": {}},
+        "env: env cannot be combined with a",
+    ),
 }
 
 

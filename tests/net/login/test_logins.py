@@ -146,7 +146,7 @@ def test_a_redirect_to_this_machine() -> None:
     async def main() -> None:
         first = BrowserLogin(MemoryStore(), terminal=ScriptedTerminal())
         uri = await first.open_redirect(None, ())
-        with pytest.raises(AuthError, match="nothing can be received"):
+        with pytest.raises(AuthError, match="cannot listen on"):
             await first.open_redirect(uri, ())
 
     asyncio.run(main())

@@ -183,7 +183,7 @@ def test_the_callers_own_address() -> None:
         uri = f"http://localhost:{port}/back?x=1"
         listener = await LoopbackListener.open(uri)
         assert listener.redirect_uri == uri
-        with pytest.raises(AuthError, match=f"nothing can be received at http://localhost:{port}"):
+        with pytest.raises(AuthError, match=f"cannot listen on http://localhost:{port}"):
             await LoopbackListener.open(uri)
         waiting = asyncio.ensure_future(listener.wait_for("s"))
         await asyncio.sleep(0)
