@@ -32,6 +32,8 @@ from mcpclient.errors import (
     RegistrationRequired,
     ResultMismatch,
     ServerError,
+    ServersFailed,
+    ServerUnavailable,
     SessionExpired,
     SkillVerificationError,
     SsrfError,
@@ -83,6 +85,14 @@ EXAMPLES: list[tuple[McpError, str]] = [
     (
         ResultMismatch("add", ".sum", "expected a number, got 'x'", FAILURE),
         "the result of tool 'add' does not fit at .sum: expected a number, got 'x'",
+    ),
+    (
+        ServerUnavailable("demo", "disabled", "enable it first"),
+        "server 'demo' is disabled: enable it first",
+    ),
+    (
+        ServersFailed({"demo": ConnectionLost("reset")}),
+        "required servers are not connected: demo: reset",
     ),
     (
         TaskFailed("t-1", "cancelled"),

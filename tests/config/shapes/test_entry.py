@@ -150,7 +150,7 @@ TOLD: dict[str, tuple[dict[str, Any], str]] = {
     "both": ({"command": "x", "url": "https://x"}, "url: url cannot be combined with a command"),
     "stdio beside a URL": (
         {"url": "https://x", "env": {}},
-        "env: env cannot be combined with a",
+        "env: env cannot be combined with a url",
     ),
 }
 
