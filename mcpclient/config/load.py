@@ -21,7 +21,7 @@ from .policy.urls import canonical_url
 from .problem import Problem
 from .reading import ConfigFile, ConfigReader, WrittenServer
 from .resolve import resolve, written_target
-from .scopes import SCOPES, Place, enterprise_place, places_of
+from .scopes import SCOPES, Place, check_scopes, enterprise_place, places_of
 from .server import ServerConfig, State
 from .shapes.applications import project_of
 from .shapes.entry import Entry, read_entry
@@ -76,6 +76,7 @@ def load_config(
     What is wrong in a file is in `Config.problems`. Raises `UsageError` for arguments that make no
     sense, and what the functions of the caller raise. Blocks while it reads and asks.
     """
+    check_scopes(scopes)
     loader = _Loader(
         environ=os.environ if env is None else env,
         inputs=inputs,
@@ -88,17 +89,14 @@ def load_config(
     if path is not None:
         loader.add(Place(os.fspath(path), "file"), expected=True)
         return loader.config()
-    places = [place for scope in SCOPES if scope in scopes for place in loader.places(scope)]
-    for scope in scopes:
-        if scope not in SCOPES:
-            loader.places(scope)  # says what is wrong with it
     loader.add_enterprises_lists(enterprise_place(_SETTINGS_FILE))
     enterprise = enterprise_place()
     if enterprise is not None:
         loader.add(enterprise, expected=True)
         return loader.config()
-    for place in places:
-        loader.add(place)
+    for scope in SCOPES:
+        if scope in scopes:
+            loader.add_scope(scope)
     return loader.config()
 
 
@@ -138,13 +136,14 @@ class _Loader:
         self._reader = ConfigReader(self._problems)
         self._files: list[ConfigFile] = []
 
-    def places(self, scope: str) -> list[Place]:
-        return places_of(scope, self._start, self._environ)
-
     def add(self, place: Place, *, expected: bool = False) -> None:
         file = self._reader.read(place, expected=expected)
         if file is not None:
             self._files.append(file)
+
+    def add_scope(self, scope: str) -> None:
+        for place in places_of(scope, self._start, self._environ):
+            self.add(place)
 
     def add_enterprises_lists(self, place: Place | None) -> None:
         """Judge by the enterprise's lists as well; if they cannot be read, nothing is allowed."""

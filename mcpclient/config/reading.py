@@ -11,11 +11,12 @@ from ..net.files import read_file
 from .document import Document, DocumentError, read_document
 from .problem import Problem
 from .scopes import Place
-from .shapes.applications import APPLICATIONS, Application, FileKind, find_servers, kind_of
+from .shapes.applications import APPLICATIONS, Application, FileKind, Found, find_servers, kind_of
 
 __all__ = ["ConfigFile", "ConfigReader", "WrittenServer"]
 
 _LARGEST_FILE = 32 * 1024 * 1024
+_NO_SERVERS = "it configures no servers"
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class ConfigReader:
         return None
 
     def _wrong(self, path: str, message: str, line: int | None = None, hint: str = "") -> None:
-        self._problems.append(Problem("error", message, path, line, None, None, hint))
+        self._problems.append(Problem("error", message, path, line, hint=hint))
 
 
 def _of_project(place: Place, document: Document, problems: list[Problem]) -> ConfigFile | None:
@@ -125,22 +126,11 @@ def _of_document(place: Place, document: Document, problems: list[Problem]) -> C
     found = find_servers(document.value, kind)
     if found is None:
         if not kind.settings:
-            key = ".".join(kind.key) or "mcpServers"
-            problems.append(
-                Problem(
-                    "error",
-                    "it configures no servers",
-                    place.path,
-                    1,
-                    None,
-                    None,
-                    f"they stand under {key}",
-                )
-            )
+            hint = f"they stand under {'.'.join(kind.key) or 'mcpServers'}"
+            problems.append(Problem("error", _NO_SERVERS, place.path, 1, hint=hint))
         return None
     settings = document.value
     gemini = settings.get("mcp") if found.application.bare_dollar else None
-    allowed = _names(gemini, "allowed")
     file = ConfigFile(
         place.path,
         place.scope,
@@ -148,15 +138,16 @@ def _of_document(place: Place, document: Document, problems: list[Problem]) -> C
         document,
         kind,
         inputs=settings.get("inputs") or _around(settings, found.key).get("inputs"),
-        allowed=allowed,
+        allowed=_names(gemini, "allowed"),
         excluded=_names(gemini, "excluded") or (),
         tool_switches=_tool_switches(settings) if found.application.name == "opencode" else (),
     )
-    problems.extend(_misplaced(file, found.key, found.others, kind.key, kind.ending))
+    problems.extend(_misplaced(file, found))
+    problems.extend(_repeated(file, found.key))
+    # An enterprise without servers switches all of them off, on purpose.
     if found.servers in ({}, []) and not kind.settings and place.scope != "enterprise":
-        problems.append(
-            Problem("warning", "it configures no servers", place.path, document.line(found.key))
-        )
+        line = document.line(found.key)
+        problems.append(Problem("warning", _NO_SERVERS, place.path, line))
     file.servers.extend(_entries(found.servers, found.key, file, problems))
     return file
 
@@ -167,49 +158,33 @@ def _around(settings: Any, key: tuple[str, ...]) -> Mapping[str, Any]:
     return settings if isinstance(settings, Mapping) else {}
 
 
-def _misplaced(
-    file: ConfigFile,
-    key: tuple[str, ...],
-    others: tuple[str, ...],
-    usual: tuple[str, ...],
-    ending: str,
-) -> Iterator[Problem]:
-    """Tell of servers under another application's key, and of keys that are there twice."""
-    place, line = file.path, file.document.line
-    if ending and usual and key != usual and key:
+def _misplaced(file: ConfigFile, found: Found) -> Iterator[Problem]:
+    """Tell of servers under the key of another application."""
+    path, line, kind = file.path, file.document.line, file.kind
+    key = ".".join(found.key)
+    if kind.ending and kind.key and found.key not in ((), kind.key):
+        message, hint = f"its servers stand under {key}", f"it usually has {'.'.join(kind.key)}"
+        yield Problem("warning", message, path, line(found.key), hint=hint)
+    for other in found.others:
+        message, hint = f"servers under {other} are not read", f"move them to {key or 'the top'}"
+        yield Problem("warning", message, path, line(other.split(".")), hint=hint)
+
+
+def _repeated(file: ConfigFile, key: tuple[str, ...]) -> Iterator[Problem]:
+    """Tell of keys that are there twice, on the way to the servers and inside them."""
+    for path, line in file.document.repeated():
+        if tuple(path[: len(key)]) != key[: len(path)]:
+            continue
+        names = [str(part) for part in path[len(key) :]]
         yield Problem(
             "warning",
-            f"its servers stand under {'.'.join(key)}",
-            place,
-            line(key),
-            None,
-            None,
-            f"its application reads {'.'.join(usual)}",
+            f"{path[-1]!r:.60} is there twice; the second counts",
+            file.path,
+            line,
+            names[0] if names else None,
+            ".".join(names[1:]) or None,
+            "remove one",
         )
-    for other in others:
-        yield Problem(
-            "warning",
-            f"servers under {other} are not read",
-            place,
-            line(other.split(".")),
-            None,
-            None,
-            f"move them to {'.'.join(key) or 'the top'}",
-        )
-    for path, second in file.document.repeated():
-        if tuple(path[: len(key)]) == key or tuple(path) == key[: len(path)]:
-            named = path[len(key)] if len(path) > len(key) else None
-            inner = ".".join(map(str, path[len(key) + 1 :])) or None
-            what = f"{path[-1]!r:.60} is there twice; the second counts"
-            yield Problem(
-                "warning",
-                what,
-                place,
-                second,
-                str(named) if named is not None else None,
-                inner,
-                "remove one",
-            )
 
 
 def _entries(

@@ -19,6 +19,7 @@ __all__ = [
     "Place",
     "Scope",
     "application_places",
+    "check_scopes",
     "discover_configs",
     "enterprise_place",
     "places_of",
@@ -54,10 +55,18 @@ class FoundConfig:
     scope: str
 
 
+def check_scopes(scopes: Sequence[str]) -> None:
+    """Raise `UsageError` for a scope that there is not."""
+    for scope in scopes:
+        if scope not in SCOPES:
+            hint = did_you_mean(scope, SCOPES) or f"known are {', '.join(SCOPES)}"
+            raise UsageError(f"there is no scope {scope!r}; {hint}")
+
+
 def places_of(
     scope: str, start: str, environ: Mapping[str, str], platform: str = sys.platform
 ) -> list[Place]:
-    """Return the files of a scope, the weakest first. Raises `UsageError` for an unknown scope."""
+    """Return the files of a scope, the weakest first."""
     home = home_folder(environ, platform)
     own = str(config_folder(environ, platform) / "mcp.json")
     claude = str(home / ".claude.json")
@@ -68,11 +77,8 @@ def places_of(
     if scope == "local":
         folders = [str(folder) for folder in reversed(_upward(start))]
         return [Place(path, scope, folder) for path in (claude, own) for folder in folders]
-    if scope == "plugin":
-        plugins = config_folder(environ, platform) / "plugins"
-        return [Place(path, scope) for path in _plugin_files(plugins)]
-    hint = did_you_mean(scope, SCOPES)
-    raise UsageError(f"there is no scope {scope!r}; {hint or 'known are ' + ', '.join(SCOPES)}")
+    plugins = config_folder(environ, platform) / "plugins"
+    return [Place(path, scope) for path in _plugin_files(plugins)]
 
 
 def _upward(start: str) -> list[Path]:

@@ -12,6 +12,7 @@ from mcpclient.config.scopes import (
     FoundConfig,
     Place,
     application_places,
+    check_scopes,
     discover_configs,
     enterprise_place,
     places_of,
@@ -48,11 +49,12 @@ def test_the_files_of_plugins(tmp_path: Path, environ: dict[str, str]) -> None:
     ]
 
 
-def test_an_unknown_scope(environ: dict[str, str]) -> None:
+def test_an_unknown_scope() -> None:
+    check_scopes(["project", "user"])
     with pytest.raises(UsageError, match=r"'proyect'; did you mean 'project'\?"):
-        places_of("proyect", ".", environ)
+        check_scopes(["proyect"])
     with pytest.raises(UsageError, match="known are plugin, user, project, local"):
-        places_of("zzz", ".", environ)
+        check_scopes(["zzz"])
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32", "freebsd"])
