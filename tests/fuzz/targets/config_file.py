@@ -17,6 +17,7 @@ _POLICY = Policy(
     allow=["name:*", "command:npx **", "url:https://*.corp.com/*"],
     deny=["command:npx * @sketchy/*", "url:http://*", {"serverCommand": ["a", "b"]}],
 )
+_FOLDER = tempfile.TemporaryDirectory()  # one for all runs: making it takes longer than a run
 _ENVIRON = {"A": "value ${A}", "HOME": "/nowhere"}
 _NAMES = {
     b"toml": ".codex/config.toml",
@@ -30,12 +31,11 @@ _NAMES = {
 def target(data: bytes) -> None:
     kind, _, content = data.partition(b"\n")
     name = _NAMES.get(kind, ".mcp.json")
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
-            file.write(content)
-        config = load_config(path, env=_ENVIRON, inputs={"a": "value"}, policy=_POLICY)
+    path = os.path.join(_FOLDER.name, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(content)
+    config = load_config(path, env=_ENVIRON, inputs={"a": "value"}, policy=_POLICY)
     lines = content.count(b"\n") + 1
     for problem in config.problems:
         assert problem.line is not None
