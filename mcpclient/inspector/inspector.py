@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from os import urandom
 from types import TracebackType
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from ..client.client import Client
 from ..errors import UsageError
@@ -15,11 +15,14 @@ from .board import Board
 from .questions import Questions
 from .room import Room
 from .routes import Routes
-from .sources import ClientSource, Manager, ManagerSource, RecordingSource, Source
+from .sources import ClientSource, ManagerSource, RecordingSource, Source
+
+if TYPE_CHECKING:
+    from ..manager.manager import Manager
 
 __all__ = ["Inspectable", "Inspector", "inspect"]
 
-Inspectable = Union[Client, Recording, Sequence[Recording], Manager]
+Inspectable = Union[Client, Recording, Sequence[Recording], "Manager"]
 """What can be inspected: a client, a manager, one recording or several."""
 
 ALLOWED = ("look", "call", "add")

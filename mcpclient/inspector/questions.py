@@ -20,7 +20,7 @@ __all__ = ["Questions"]
 class Questions:
     """Puts questions on the board and waits for the page to answer them.
 
-    Give a client its `elicitation`, `sampling` and `roots`, and the page answers for it. A question
+    Give a client its `elicitation` and `sampling`, and the page answers for it. A question
     that nobody waits for any more, as when its call was cancelled, is taken away.
     """
 
@@ -28,7 +28,6 @@ class Questions:
         self.board = board
         self._waiting: dict[str, asyncio.Future[Any]] = {}
         self._count = 0
-        self._roots: list[dict[str, str]] = []
 
     @property
     def elicitation(self) -> Elicitation:
@@ -39,15 +38,6 @@ class Questions:
     def sampling(self) -> Sampling:
         """The option ``sampling`` of a client."""
         return Sampling(self._ask_model, tools=True)
-
-    def roots(self) -> list[dict[str, str]]:
-        """The option ``roots`` of a client: those last set in the page, at first none."""
-        return self._roots
-
-    def set_roots(self, roots: list[dict[str, str]]) -> None:
-        """Answer with other roots from now on."""
-        self._roots = roots
-        self.board.put("roots", "", {"roots": roots})
 
     async def ask(self, kind: str, server: str, facts: Mapping[str, Any]) -> Any:
         """Show a question and return the answer to it, whatever that is."""

@@ -6,11 +6,15 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Protocol
+from typing import TYPE_CHECKING, Any, Callable, Protocol
 
 from ..client.client import Client
 from ..errors import AuthError, McpError, UsageError
 from ..transports.replaying import Recording
+
+if TYPE_CHECKING:
+    from ..manager.manager import Manager
+    from ..manager.server import Server
 
 __all__ = ["ClientSource", "ManagerSource", "RecordingSource", "ServerState", "Source"]
 
@@ -118,32 +122,6 @@ class ClientSource:
         await asyncio.gather(*(client.close() for client in self._own))
 
 
-class ManagedServer(Protocol):
-    """What is used of a server of a manager."""
-
-    status: Any
-    error: BaseException | None
-    since: float | None
-    client: Client | None
-
-
-class Manager(Protocol):
-    """What is used of a `mcpclient.Manager`."""
-
-    @property
-    def servers(self) -> Mapping[str, Any]:
-        """The servers by name."""
-
-    async def connect(self, name: str) -> Any:
-        """Connect one."""
-
-    async def disconnect(self, name: str) -> None:
-        """Disconnect one."""
-
-    async def add(self, name: str, server: Any) -> Any:
-        """Add one."""
-
-
 class ManagerSource:
     """The servers of a manager, which stays the program's."""
 
@@ -175,9 +153,12 @@ class ManagerSource:
         """Leave everything to the program."""
 
 
-def _managed(server: ManagedServer) -> ServerState:
-    status = getattr(server.status, "value", server.status)
-    return ServerState(str(status), server.client, error=server.error, since=server.since)
+def _managed(server: Server) -> ServerState:
+    try:
+        client: Client | None = server.client
+    except McpError:  # it may not be connected, or cannot be
+        client = None
+    return ServerState(server.status.value, client, error=server.error, since=server.since)
 
 
 class RecordingSource:
@@ -186,9 +167,11 @@ class RecordingSource:
     def __init__(self, recordings: Sequence[Recording]) -> None:
         self._states: dict[str, ServerState] = {}
         for recording in recordings:
-            name = os.path.basename(recording.description)
+            name = file = os.path.basename(recording.description)
+            count = 1
             while name in self._states:
-                name += "'"
+                count += 1
+                name = f"{file} ({count})"
             self._states[name] = ServerState("recorded", recording=recording)
 
     def states(self) -> Mapping[str, ServerState]:

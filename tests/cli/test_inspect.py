@@ -1,0 +1,110 @@
+"""``mcpclient inspect``: F-SHOW-10."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient import UsageError
+from mcpclient.cli import inspect as module
+from mcpclient.cli.command import LocalRequest
+from mcpclient.cli.inspect import COMMAND
+from mcpclient.cli.main import _understand, main
+from mcpclient.cli.screen import Screen
+from mcpclient.inspector.inspector import Inspector
+
+TOP = Path(__file__).parents[2]
+SERVER = ["--", sys.executable, str(TOP / "conformance" / "servers" / "demo_server.py")]
+RECORDING = str(next((TOP / "conformance" / "transcripts").rglob("*.jsonl")))
+
+
+def serve(words: list[str], until: Any) -> str:
+    """Run the command until ``until`` holds for its inspector; return what it printed."""
+    out = StringIO()
+    made: list[Any] = []
+    opened = Inspector.open
+
+    async def noticed(inspector: Any) -> Any:
+        made.append(inspector)
+        return await opened(inspector)
+
+    async def run() -> None:
+        request = _understand(["inspect", *words])
+        screen = Screen(out, StringIO(), {})
+        assert isinstance(request, LocalRequest)
+        working = asyncio.ensure_future(request.work(screen))
+        while not (made and until(made[0])):
+            assert not working.done(), working.exception()
+            await asyncio.sleep(0.005)
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Inspector, "open", noticed)
+        asyncio.run(asyncio.wait_for(run(), 20))
+    return out.getvalue()
+
+
+def statuses(inspector: Any) -> set[str]:
+    return {state.status for state in inspector.room.source.states().values()}
+
+
+def test_a_server_is_started_watched_and_ended() -> None:
+    def connected(inspector: Any) -> bool:
+        return statuses(inspector) == {"connected"}
+
+    printed = serve(["--no-browser", *SERVER], connected)
+    assert printed.startswith("http://127.0.0.1:")
+    assert "#t=" in printed
+
+
+def test_a_server_that_cannot_be_reached_is_shown_all_the_same() -> None:
+    def failed(inspector: Any) -> bool:
+        return statuses(inspector) == {"failed"}
+
+    printed = serve(["--json", "--no-browser", "http://127.0.0.1:1/mcp"], failed)
+    assert json.loads(printed)["url"].startswith("http://127.0.0.1:")
+
+
+def test_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+
+    async def show(url: str) -> bool:
+        shown.append(url)
+        return True
+
+    monkeypatch.setattr(module, "open_browser", show)
+    printed = serve(["--replay", RECORDING, "--replay", RECORDING], lambda _: bool(shown))
+    assert shown == [printed.strip()]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["--replay", RECORDING, "http://localhost/mcp"],
+        ["--replay", "no such file"],
+        ["--allow", "all", "http://localhost/mcp"],
+        ["not-a-url"],
+        ["http://localhost/mcp", "more"],
+        ["http://localhost/mcp", *SERVER],
+    ],
+)
+def test_words_that_make_no_sense(words: list[str]) -> None:
+    with pytest.raises(UsageError):
+        _understand(["inspect", *words])
+
+
+def test_its_help_says_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["inspect", "--help"])
+    printed = capsys.readouterr().out
+    assert "--replay" in printed
+    assert "--timeout" in printed
+    assert COMMAND.details.splitlines()[0][:30] in printed

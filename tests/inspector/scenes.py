@@ -1,0 +1,65 @@
+"""An inspector over the showcase, with its client, for tests with and without a browser."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import Any, Callable
+
+from mcpclient import Client
+from mcpclient.inspector.board import Board
+from mcpclient.inspector.inspector import Inspector
+from mcpclient.inspector.questions import Questions
+from mcpclient.inspector.sources import ClientSource
+from tests.inspector.showcase import Showcase
+
+__all__ = ["Scene", "until"]
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Let others work until something holds."""
+    for _ in range(100_000):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("it never came")
+
+
+class Scene:
+    """An inspector with a client of its own, as ``mcpclient inspect`` makes one."""
+
+    def __init__(self, showcase: Showcase | None = None, *, allow: str = "call") -> None:
+        self.showcase = showcase or Showcase()
+        self.questions = Questions(Board())
+        source = ClientSource(self.make(), lambda target: self.make())
+        self.inspector = Inspector(source, allow=allow, questions=self.questions)
+        (self.name,) = source.states()
+        self.client = source._clients[self.name]
+
+    def make(self) -> Client:
+        """A client whose questions the page answers."""
+        return Client(
+            self.showcase.transport,
+            protocol_version="2025-11-25",
+            elicitation=self.questions.elicitation,
+            sampling=self.questions.sampling,
+            roots=[],
+        )
+
+    @property
+    def url(self) -> str:
+        return self.inspector.url
+
+    async def __aenter__(self) -> Scene:
+        await self.inspector.open()
+        self.inspector.room.observe()
+        await self.client.connect()
+        return self
+
+    async def __aexit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> Any:
+        await self.inspector.close()

@@ -1,0 +1,136 @@
+"""F-SHOW-10: requests of the page: progress, results, failures, cancelling."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mcpclient import Client, UsageError
+from mcpclient.client.link.timeouts import DEFAULT
+from mcpclient.inspector import calls as module
+from mcpclient.inspector.board import Board
+from mcpclient.inspector.calls import Calls, Wanted
+from tests.inspector.scenes import until
+from tests.inspector.showcase import Showcase
+from tests.support.virtual_time import run
+
+
+class Scene:
+    """A showcase, a client of it, and calls."""
+
+    def __init__(self) -> None:
+        self.board = Board()
+        self.calls = Calls(self.board)
+        self.showcase = Showcase()
+        self.client = Client(self.showcase.transport, protocol_version="2025-11-25")
+
+    async def outcome(self, method: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        name = self.calls.start(self.client, Wanted("s", method, params))
+        while name in self.calls._tasks:
+            await asyncio.wait({self.calls._tasks[name]})
+        return self.shown(name)["state"], self.calls.result(name) or {}
+
+    def shown(self, name: str) -> dict[str, Any]:
+        found = [item.value for item in self.board.since(0) if item.name == name]
+        return (found[-1] if found else None) or {}
+
+
+def play(work: Any) -> None:
+    async def main() -> None:
+        scene = Scene()
+        async with scene.client:
+            await work(scene)
+            await scene.calls.close()
+
+    run(main())
+
+
+def test_a_tool_is_called_as_the_program_calls_it() -> None:
+    async def work(scene: Scene) -> None:
+        state, outcome = await scene.outcome(
+            "tools/call", {"name": "echo", "arguments": {"message": "hi"}, "_meta": {"a": 1}}
+        )
+        assert state == "done"
+        assert outcome["result"]["content"][0]["text"] == "{'message': 'hi'}"
+        assert outcome["warnings"] == []
+        params = scene.showcase.received[-1]["params"]
+        assert params["_meta"]["a"] == 1
+        shown = scene.shown("1")
+        assert (shown["server"], shown["subject"]) == ("s", "echo")
+
+    play(work)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "expected"),
+    [
+        ("tools/call", {"name": "fail"}, "failed"),
+        ("tools/call", {"name": "refuse"}, "failed"),
+        ("tools/call", {"name": "x", "arguments": [1]}, "failed"),
+        ("resources/read", {"uri": "file:///notes.txt"}, "done"),
+        ("resources/subscribe", {"uri": "file:///notes.txt"}, "done"),
+        ("resources/unsubscribe", {"uri": "file:///notes.txt"}, "done"),
+        ("ping", {}, "done"),
+        ("logging/setLevel", {"level": "debug"}, "done"),
+        ("no/such", {}, "failed"),
+    ],
+)
+def test_every_method(method: str, params: dict[str, Any], expected: str) -> None:
+    async def work(scene: Scene) -> None:
+        state, outcome = await scene.outcome(method, params)
+        assert state == expected
+        assert ("error" in outcome) == (state == "failed" and params.get("name") != "fail")
+
+    play(work)
+
+
+def test_progress_and_cancelling() -> None:
+    async def work(scene: Scene) -> None:
+        name = scene.calls.start(scene.client, Wanted("s", "tools/call", {"name": "slow"}))
+        await until(lambda: scene.shown(name).get("progress", {}).get("progress") == 3)
+        assert scene.shown(name)["state"] == "running"
+        assert scene.shown(name)["progress"]["message"] == "counting"
+        scene.calls.cancel(name)
+        await until(lambda: scene.shown(name)["state"] != "running")
+        assert (scene.calls.result(name) or {})["error"]["type"] == "Cancelled"
+        told = scene.showcase.received
+        await until(lambda: told[-1]["method"] == "notifications/cancelled")
+        scene.calls.cancel(name)
+
+    play(work)
+
+
+def test_results_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_RESULTS", 2)
+
+    async def work(scene: Scene) -> None:
+        for _ in range(3):
+            await scene.outcome("ping", {})
+        assert [scene.calls.result(name) is None for name in "123"] == [True, False, False]
+
+    play(work)
+
+
+def test_what_the_page_may_ask_for() -> None:
+    assert Wanted.of({"server": "s", "method": "m"}) == Wanted("s", "m", {}, DEFAULT)
+    wanted = Wanted.of({"server": "s", "method": "m", "params": {"uri": "u"}, "timeout": 2})
+    assert (wanted.subject, wanted.timeout) == ("u", 2)
+    assert Wanted("s", "m", {"name": 7}).subject == ""
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {},
+        {"server": "s"},
+        {"server": "s", "method": ""},
+        {"server": "s", "method": "m", "params": [1]},
+        {"server": "s", "method": "m", "timeout": "1"},
+        {"server": "s", "method": "m", "timeout": True},
+    ],
+)
+def test_what_is_no_request(request_: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        Wanted.of(request_)

@@ -1,0 +1,120 @@
+"""F-SHOW-10, F-AUTH-12: what the page is told: names, and no value that is secret."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from mcpclient import Client, ConnectFailed, OAuth, Recording, UsageError
+from mcpclient.inspector.described import (
+    described_client,
+    described_error,
+    described_recording,
+    recorded_lists,
+)
+from tests.inspector.showcase import Showcase
+from tests.support.virtual_time import run
+
+
+def test_no_value_of_a_header_or_a_variable_is_told() -> None:
+    """F-AUTH-12: nor the token, nor what stands in the query."""
+    clients = [
+        Client("https://h.example/mcp?key=s3cret", headers={"X-Mine": "s3cret"}),
+        Client("https://h.example/mcp", auth="s3cret", headers=lambda: {"X": "s3cret"}),
+        Client("https://h.example/mcp", auth=OAuth(client_id="me")),
+        Client([sys.executable, "--key", "s3cret"], env={"API_KEY": "s3cret"}),
+    ]
+    told = [described_client(client) for client in clients]
+    assert "s3cret" not in json.dumps(told)
+    assert told[0]["headers"] == ["X-Mine"]
+    assert told[1]["headers_are_computed"]
+    assert [each["auth"] for each in told] == [None, "a bearer token", "OAuth", None]
+    assert (told[3]["env"], told[3]["inherit_env"]) == (["API_KEY"], "safe")
+    assert (told[0]["transport"], told[0]["version"], told[0]["era"]) == (None, None, None)
+
+
+def test_a_connected_client() -> None:
+    async def main() -> None:
+        showcase = Showcase()
+        async with Client(showcase.transport, protocol_version="2025-11-25", roots=[]) as client:
+            told = described_client(client)
+        assert told["server"] == {"name": "showcase", "version": "1.0"}
+        assert (told["era"], told["answers"]) == ("handshake", ["roots"])
+        assert told["instructions"] == "Search first, then read."
+
+    run(main())
+
+
+def test_an_error_comes_with_its_cure_and_without_secrets() -> None:
+    error = ConnectFailed("https://h/mcp?key=s3cret", "refused ?token=s3cret")
+    told = described_error(error)
+    assert told is not None
+    assert told["type"] == "ConnectFailed"
+    assert "s3cret" not in json.dumps(told)
+    assert "cure" in told
+    assert described_error(None) is None
+    assert (described_error(UsageError("x")) or {})["text"] == "x"
+
+
+def record(time: float, direction: str, message: object) -> str:
+    return json.dumps(
+        {"time": time, "direction": direction, "channel": "stdio", "message": message}
+    )
+
+
+def recording(path: Path, *exchanges: tuple[str, object, object]) -> Recording:
+    lines = ['{"transcript": 1, "transport": "stdio", "target": "npx x"}']
+    for number, (method, params, result) in enumerate(exchanges):
+        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        lines.append(record(number, "sent", request))
+        answer = {"jsonrpc": "2.0", "id": number, "result": result}
+        lines.append(record(number + 0.5, "received", answer))
+    path.write_text("\n".join(lines) + "\n")
+    return Recording(path)
+
+
+def test_a_recorded_server(tmp_path: Path) -> None:
+    opening = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": "old"},
+        "instructions": "do",
+    }
+    pages = [
+        ("tools/list", {}, {"tools": [{"name": "stale"}]}),
+        ("tools/list", {}, {"tools": [{"name": "a"}], "nextCursor": "2"}),
+        ("tools/list", {"cursor": "2"}, {"tools": [{"name": "b"}]}),
+        ("resources/list", {}, {"resources": "odd"}),
+    ]
+    made = recording(tmp_path / "r.jsonl", ("initialize", {}, opening), *pages)
+    told = described_recording(made.transcripts[0].header, made.conversation)
+    assert (told["target"], told["transport"]) == ("npx x", "stdio")
+    assert (told["server"], told["era"], told["instructions"]) == (
+        {"name": "old"},
+        "handshake",
+        "do",
+    )
+    lists = recorded_lists(made.conversation)
+    assert [tool["name"] for tool in lists["tools"]] == ["a", "b"]
+    assert lists["resources"] == lists["prompts"] == []
+
+
+def test_a_recorded_server_of_the_stateless_era(tmp_path: Path) -> None:
+    meta = {"io.modelcontextprotocol/serverInfo": {"name": "new"}}
+    answer = {"supportedVersions": ["2026-07-28"], "capabilities": {}, "_meta": meta}
+    made = recording(tmp_path / "r.jsonl", ("server/discover", {}, answer))
+    told = described_recording(made.transcripts[0].header, made.conversation)
+    assert (told["version"], told["era"], told["server"]) == (
+        "2026-07-28",
+        "stateless",
+        {"name": "new"},
+    )
+
+
+def test_a_recording_without_an_opening(tmp_path: Path) -> None:
+    made = recording(tmp_path / "r.jsonl", ("ping", {}, {}))
+    told = described_recording(made.transcripts[0].header, made.conversation)
+    assert (told["version"], told["era"], told["server"], told["capabilities"]) == (
+        *(None, None, {}, {}),
+    )

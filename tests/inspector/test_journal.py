@@ -1,0 +1,108 @@
+"""F-SHOW-10: what crossed the wire, in bounded memory."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from mcpclient.inspector import journal as module
+from mcpclient.inspector.journal import Journal
+from mcpclient.recording.transcript import read_transcripts
+
+HEADER = '{"transcript": 1, "transport": "stdio", "target": "x"}\n'
+
+
+def line(number: int, **more: Any) -> str:
+    record = {"time": number / 10, "direction": "received", "channel": "stdio"}
+    message = {"jsonrpc": "2.0", "method": "n/tick", "params": {"data": f"Tick {number}"}}
+    return json.dumps({**record, "message": message, **more}) + "\n"
+
+
+def filled(count: int, **limits: int) -> Journal:
+    journal = Journal(**limits)
+    journal.take(HEADER)
+    for number in range(1, count + 1):
+        journal.take(line(number))
+    return journal
+
+
+def test_records_are_numbered_and_kept() -> None:
+    journal = filled(3)
+    assert (journal.first, journal.next) == (0, 4)
+    assert journal.line(2) == line(2)
+    assert journal.line(4) is None
+    assert [row.detail for row in journal.rows(2, 9)] == ["Tick 2", "Tick 3"]
+    assert journal.counts == {"client": 1, "server": 3, "http": 0, "stderr": 0}
+
+
+def test_the_oldest_are_dropped_and_numbers_stay() -> None:
+    journal = filled(200, most_records=100)
+    assert len(journal.rows(0, 1000)) <= 100
+    assert journal.next == 201
+    assert journal.line(0) is None
+    assert journal.line(200) == line(200)
+    assert journal.rows(journal.first, 1)[0].number == journal.first
+    assert journal.counts["server"] == 200
+
+
+def test_memory_is_bounded_by_size_as_well() -> None:
+    journal = filled(200, most_characters=5_000)
+    kept = [journal.line(number) or "" for number in range(journal.next)]
+    assert sum(map(len, kept)) <= 5_000
+    assert journal.line(200) == line(200)
+
+
+def test_a_record_that_is_too_long_is_told_of() -> None:
+    journal = filled(0)
+    journal.take(line(1, text="x" * (module._LONGEST_RECORD + 1)))
+    kept = json.loads(journal.line(1) or "")
+    assert "too many to be kept" in kept["text"]
+
+
+def test_a_transcript_of_it_can_be_read_again() -> None:
+    """F-SHOW-8: also when the middle is missing."""
+    whole = filled(30)
+    assert len(whole.transcripts()[0].records) == 30
+    cut = filled(200, most_records=100)
+    transcripts = read_transcripts(cut.transcript())
+    assert transcripts[0].header["target"] == "x"
+    texts = [record.get("end", "") for record in transcripts[0].records]
+    assert any("records are missing here" in text for text in texts)
+    assert Journal().transcripts() == []
+
+
+def test_it_is_searched_by_text_and_lane() -> None:
+    journal = filled(5_000)
+    journal.take(line(5_001, channel="stderr", message=None, text="tick 7"))
+
+    def find(text: str, lanes: list[str], after: int = -1) -> list[int]:
+        return asyncio.run(journal.find(text, lanes, after))
+
+    assert find("TICK 4999", ["server"]) == [4999]
+    assert find("tick 7", ["stderr"]) == [5001]
+    assert find("", ["client"]) == [0]
+    assert find("", ["server"], after=4_998) == [4999, 5000]
+
+
+def test_searching_goes_on_where_records_are_dropped_meanwhile() -> None:
+    async def main() -> None:
+        journal = filled(4_000, most_records=4_100)
+        searching = asyncio.ensure_future(journal.find("tick", ["server"], -1))
+        await asyncio.sleep(0)
+        for number in range(4_001, 9_000):
+            journal.take(line(number))
+        found = await searching
+        assert found == sorted(set(found))
+        assert found[-1] == 8_999
+
+    asyncio.run(main())
+
+
+def test_changed_lists_are_counted() -> None:
+    journal = filled(0)
+    for method in ("notifications/tools/list_changed", "notifications/roots/list_changed"):
+        for direction in ("received", "sent"):
+            message = {"jsonrpc": "2.0", "method": method}
+            journal.take(line(1, direction=direction, message=message))
+    assert journal.changed_lists == 2

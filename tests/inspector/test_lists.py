@@ -1,0 +1,69 @@
+"""F-SHOW-10: the lists as the server sent them, odd entries and failures included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcpclient import Client, PeerError
+from mcpclient.inspector.lists import fetch_lists, known_lists
+from tests.client.scripted_server import HANDSHAKE, ScriptedServer
+from tests.inspector.showcase import MALFORMED, Showcase
+from tests.support.virtual_time import run
+
+EVERYTHING: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
+
+
+def fetched(answers: dict[str, Any], capabilities: dict[str, Any] = EVERYTHING) -> dict[str, Any]:
+    async def main() -> dict[str, Any]:
+        server = ScriptedServer(answers, version=HANDSHAKE, capabilities=capabilities)
+        async with server.client() as client:
+            return await fetch_lists(client)
+
+    return run(main())
+
+
+def test_all_pages_of_all_lists_and_what_is_odd() -> None:
+    async def main() -> None:
+        tools = [{"name": f"t{n}", "inputSchema": {"type": "object"}} for n in range(2500)]
+        server = Showcase(tools=tools + MALFORMED)
+        async with Client(server.transport, protocol_version="2025-11-25") as client:
+            lists = await fetch_lists(client, fresh=True)
+            assert client._outputs._schemas == {}
+        assert len(lists["tools"]) == 2504
+        assert [len(lists[name]) for name in ("resources", "templates", "prompts")] == [2, 1, 1]
+        assert lists["errors"] == {}
+        assert {odd.entry for odd in lists["odd"]["tools"]} == {2500, 2501, 2502, 2503}
+
+    run(main())
+
+
+def test_what_is_not_offered_is_not_asked_for() -> None:
+    found = fetched({}, {})
+    assert found["tools"] == found["prompts"] == []
+    assert found["errors"] == {}
+
+
+def test_a_list_that_fails_is_empty_and_says_why() -> None:
+    def refuse(params: Any) -> None:
+        raise PeerError(-32000, "no tools today")
+
+    pages = iter(range(5000))
+    found = fetched(
+        {
+            "tools/list": refuse,
+            "resources/list": {"resources": {}},
+            "resources/templates/list": {"resourceTemplates": [], "nextCursor": "same"},
+            "prompts/list": lambda _: {"prompts": [], "nextCursor": str(next(pages))},
+        }
+    )
+    texts = {name: error["text"] for name, error in found["errors"].items()}
+    assert "no tools today" in texts["tools"]
+    assert "no list of resources" in texts["resources"]
+    assert "same cursor" in texts["templates"]
+    assert "did not end" in texts["prompts"]
+
+
+def test_lists_that_are_known_already() -> None:
+    found = {"tools": [1], "resources": [], "templates": [], "prompts": []}
+    lists = run(known_lists(found, {}))
+    assert lists["odd"]["tools"][0].reason == "is a number and not an object"

@@ -1,0 +1,72 @@
+"""F-SHOW-10: malformed entries are named, with the field and the reason."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mcpclient.inspector import oddities as module
+from mcpclient.inspector.oddities import odd_entries, odd_schemas
+
+OBJECT = {"type": "object"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "entry", "expected"),
+    [
+        ("tools", {"inputSchema": OBJECT}, [("name", "is missing")]),
+        ("tools", {"name": "a"}, [("inputSchema", "is missing")]),
+        ("tools", {"name": "", "inputSchema": OBJECT}, [("name", "is empty")]),
+        ("tools", {"name": 7, "inputSchema": OBJECT}, [("name", "is a number and not a string")]),
+        (
+            "tools",
+            {"name": "a", "inputSchema": []},
+            [("inputSchema", "is an array and not an object")],
+        ),
+        (
+            "tools",
+            {"name": "a", "inputSchema": {"type": "string"}},
+            [("inputSchema", 'has a type other than "object"')],
+        ),
+        (
+            "tools",
+            {"name": "a", "inputSchema": OBJECT, "description": None, "annotations": True},
+            [
+                ("description", "is null and not a string"),
+                ("annotations", "is a boolean and not an object"),
+            ],
+        ),
+        ("resources", {"uri": "u"}, [("name", "is missing")]),
+        ("templates", {"name": "a"}, [("uriTemplate", "is missing")]),
+        ("prompts", {"name": "a", "arguments": {}}, [("arguments", "is not a list of objects")]),
+        ("prompts", {"name": "a", "arguments": [1]}, [("arguments", "is not a list of objects")]),
+        ("prompts", "text", [("", "is a string and not an object")]),
+        ("prompts", {"name": "a"}, []),
+    ],
+)
+def test_what_shows_at_a_glance(kind: str, entry: Any, expected: list[tuple[str, str]]) -> None:
+    assert [(odd.field, odd.reason) for odd in odd_entries(kind, [entry])] == expected
+
+
+def test_a_name_that_comes_twice() -> None:
+    tools = [{"name": "a", "inputSchema": OBJECT}, {"name": "a", "inputSchema": OBJECT}]
+    assert odd_entries("tools", tools) == [(1, "a", "name", "is also that of entry 1")]
+
+
+def test_schemas_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_TURN", -1)
+    tools: list[Any] = [
+        {"name": "a", "inputSchema": {"type": 7}, "outputSchema": OBJECT},
+        {"name": "b", "inputSchema": OBJECT, "outputSchema": {"properties": []}},
+        {"inputSchema": {"type": 7}},
+        "no tool",
+    ]
+    found = asyncio.run(odd_schemas(tools))
+    assert [(odd.entry, odd.name, odd.field) for odd in found] == [
+        (0, "a", "inputSchema"),
+        (1, "b", "outputSchema"),
+        (2, "", "inputSchema"),
+    ]
+    assert all(odd.reason.startswith("is no JSON Schema: ") for odd in found)

@@ -1,0 +1,79 @@
+"""F-SHOW-10: what the server asks is put on the board, and answered from there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, Callable
+
+import pytest
+
+from mcpclient.errors import UsageError
+from mcpclient.inspector.board import Board
+from mcpclient.inspector.questions import Questions
+from mcpclient.protocol.elicitation import ElicitationRequest
+from mcpclient.protocol.sampling import SamplingRequest
+from tests.support.virtual_time import run
+
+
+def answered(ask: Callable[[Questions], Awaitable[Any]], answer: Any) -> tuple[Any, Any]:
+    """Ask, answer, and return the question as it was shown, and the answer as it came."""
+
+    async def main() -> tuple[Any, Any]:
+        questions = Questions(Board())
+        asking = asyncio.ensure_future(ask(questions))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        (item,) = questions.board.since(0)
+        questions.answer(item.name, answer)
+        with pytest.raises(UsageError):
+            questions.answer(item.name, answer)
+        given = await asking
+        assert questions.board.since(0)[-1].value is None
+        return item.value, given
+
+    return run(main())
+
+
+def test_a_form() -> None:
+    request = ElicitationRequest({"message": "m", "requestedSchema": {"type": "object"}}, "s")
+    shown, given = answered(lambda each: each.elicitation.form(request), {"action": "decline"})  # type: ignore[misc]
+    assert shown == {"kind": "form", "server": "s", "message": "m", "schema": {"type": "object"}}
+    assert given == {"action": "decline"}
+
+
+def test_a_visit_shows_host_and_warnings() -> None:
+    request = ElicitationRequest({"mode": "url", "message": "m", "url": "http://a@b.example/"}, "s")
+    shown, _ = answered(lambda each: each.elicitation.url(request), None)  # type: ignore[misc]
+    assert (shown["url"], shown["host"]) == ("http://a@b.example/", "b.example")
+    assert len(shown["warnings"]) == 2
+
+
+def test_a_language_model() -> None:
+    request = SamplingRequest({"messages": [], "maxTokens": 5}, "s")
+    shown, given = answered(lambda each: each.sampling.answer(request), {"content": "42"})
+    assert shown["request"] == {"messages": [], "maxTokens": 5}
+    assert given == {"content": "42"}
+
+
+def test_a_question_nobody_waits_for_is_taken_away() -> None:
+    async def main() -> None:
+        questions = Questions(Board())
+        asking = asyncio.ensure_future(questions.ask("form", "s", {}))
+        await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        assert questions.board.since(0)[-1].value is None
+        with pytest.raises(UsageError, match="nobody asks"):
+            questions.answer("1", {})
+
+    run(main())
+
+
+def test_a_login_is_shown_and_taken_away() -> None:
+    questions = Questions(Board())
+    assert run(questions.show_login("https://id.example/authorize?x=1"))
+    (item,) = questions.board.since(0)
+    assert item.value == {"url": "https://id.example/authorize?x=1", "host": "id.example"}
+    questions.login_ended()
+    assert questions.board.since(0)[-1].value is None

@@ -1,0 +1,257 @@
+"""F-SHOW-10: what the page can ask for, and who can."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable
+from typing import Any, Callable
+
+import pytest
+
+from mcpclient.framing.headers import Headers
+from mcpclient.inspector import routes as module
+from mcpclient.inspector.routes import Routes
+from mcpclient.net.local_http import LocalRequest, LocalResponse
+from mcpclient.recording.transcript import read_transcripts
+from tests.inspector.scenes import Scene, until
+
+TOKEN = "a-token-for-tests"
+
+
+class Page:
+    """What a page does, without a browser: it asks the routes."""
+
+    def __init__(self, scene: Scene, allow: str = "call") -> None:
+        self.scene = scene
+        self._routes = Routes(scene.inspector.room, TOKEN, allow)
+
+    async def ask(
+        self, method: str, path: str, body: Any = None, token: str = TOKEN, **query: Any
+    ) -> LocalResponse:
+        headers = Headers([("Authorization", f"Bearer {token}")])
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        asked = {name: str(value) for name, value in query.items()}
+        return await self._routes.answer(LocalRequest(method, path, asked, headers, data))
+
+    async def get(self, path: str, expected: int = 200, **query: Any) -> Any:
+        response = await self.ask("GET", path, **query)
+        assert response.status == expected, response.body
+        assert isinstance(response.body, bytes)
+        return json.loads(response.body)
+
+    async def post(self, path: str, body: Any, expected: int = 200) -> Any:
+        response = await self.ask("POST", path, body)
+        assert response.status == expected, response.body
+        assert isinstance(response.body, bytes)
+        return json.loads(response.body)
+
+
+def play(work: Callable[[Page], Awaitable[Any]], allow: str = "call") -> None:
+    async def main() -> None:
+        async with Scene() as scene:
+            await work(Page(scene, allow))
+
+    asyncio.run(main())
+
+
+def test_the_empty_page_is_for_everybody_and_nothing_else() -> None:
+    """F-SHOW-10: no answer without the token."""
+
+    async def work(page: Page) -> None:
+        shell = await page.ask("GET", "/", token="")
+        assert shell.status == 200
+        assert "nonce-" in shell.headers["Content-Security-Policy"]
+        again = await page.ask("GET", "/", token="")
+        assert again.headers != shell.headers
+        for path in ("/api/state", "/api/events", "/favicon.ico", "/api/nothing"):
+            for token in ("", TOKEN[:-1], TOKEN + "x"):
+                assert (await page.ask("GET", path, token=token)).status == 401
+
+    play(work)
+
+
+def test_paths_and_methods_that_there_are_not() -> None:
+    async def work(page: Page) -> None:
+        assert (await page.ask("GET", "/api/nothing")).status == 404
+        refused = await page.ask("GET", "/api/request")
+        assert (refused.status, refused.headers["Allow"]) == (405, "POST")
+
+    play(work)
+
+
+@pytest.mark.parametrize(
+    ("allow", "path", "status"),
+    [
+        ("look", "/api/request", 403),
+        ("look", "/api/connect", 403),
+        ("look", "/api/answer", 403),
+        ("call", "/api/add", 403),
+        ("call", "/api/connect", 200),
+        ("add", "/api/add", 400),
+    ],
+)
+def test_what_is_allowed(allow: str, path: str, status: int) -> None:
+    async def work(page: Page) -> None:
+        await page.post(path, {"server": page.scene.name}, status)
+
+    play(work, allow)
+
+
+def test_the_state_tells_servers_and_the_wire() -> None:
+    async def work(page: Page) -> None:
+        state = await page.get("/api/state")
+        assert state["allow"] == "call"
+        (item,) = [item for item in state["items"] if item[0] == "server"]
+        assert item[1] == page.scene.name
+        assert item[2]["status"] == "connected"
+        wire = state["wire"][page.scene.name]
+        assert wire["first"] == 0
+        assert wire["next"] == len(wire["rows"]) == 4
+        assert wire["rows"][1][4] == "initialize"
+
+    play(work)
+
+
+def test_news_come_as_a_stream_from_where_it_was_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(page: Page) -> None:
+        page.scene.inspector.room.observe()
+        monkeypatch.setattr(module, "_INTERVAL", 0.001)
+        response = await page.ask("GET", "/api/events")
+        assert response.content_type == "text/event-stream"
+        stream: Any = response.body
+        first = (await stream.__anext__()).decode()
+        assert first.startswith(f"id: {page.scene.inspector.room.board.version}\ndata: ")
+        news = json.loads(first.partition("data: ")[2])
+        assert [item[0] for item in news["items"]] == ["server"]
+        assert news["wire"][page.scene.name]["next"] == 4
+        await page.scene.client.ping()
+        second = json.loads((await stream.__anext__()).decode().partition("data: ")[2])
+        assert second["items"] == []
+        assert [row[4] for row in second["wire"][page.scene.name]["rows"]] == ["ping", "ping"]
+        monkeypatch.setattr(module, "_QUIET", -1)
+        assert (await stream.__anext__()).startswith(b": ")
+        await stream.aclose()
+
+    play(work)
+
+
+def test_what_a_page_has_seen_already_is_not_told_again() -> None:
+    async def work(page: Page) -> None:
+        page.scene.inspector.room.observe()
+        version = page.scene.inspector.room.board.version
+        headers = Headers([("Authorization", f"Bearer {TOKEN}"), ("Last-Event-ID", str(version))])
+        asked = LocalRequest("GET", "/api/events", {}, headers, b"")
+        stream: Any = (await page._routes.answer(asked)).body
+        first = (await stream.__anext__()).decode()
+        assert json.loads(first.partition("data: ")[2])["items"] == []
+        await stream.aclose()
+
+    play(work)
+
+
+def test_a_call_and_what_came_of_it() -> None:
+    async def work(page: Page) -> None:
+        params = {"name": "echo", "arguments": {"message": "hi"}}
+        wanted = {"server": page.scene.name, "method": "tools/call", "params": params}
+        name = (await page.post("/api/request", wanted))["id"]
+        await until(lambda: page.scene.inspector.room.calls.result(name))
+        outcome = await page.get("/api/call", id=name)
+        assert outcome["result"]["content"][0]["text"] == "{'message': 'hi'}"
+        assert await page.post("/api/cancel", {"id": name}) == {}
+        await page.get("/api/call", 400, id="99")
+
+    play(work)
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"[" * 100_000, {"server": "other"}, {}])
+def test_a_request_that_is_none(body: Any) -> None:
+    async def work(page: Page) -> None:
+        error = (await page.post("/api/request", body, 400))["error"]
+        assert error["type"] == "UsageError"
+
+    play(work)
+
+
+def test_questions_are_answered() -> None:
+    async def work(page: Page) -> None:
+        call = {"server": page.scene.name, "method": "tools/call", "params": {"name": "ask_user"}}
+        name = (await page.post("/api/request", call))["id"]
+        room = page.scene.inspector.room
+        await until(lambda: room.questions._waiting)
+        answer = {"action": "accept", "content": {"name": "Ada"}}
+        await page.post("/api/answer", {"id": "1", "answer": answer})
+        await until(lambda: room.calls.result(name))
+        text = (await page.get("/api/call", id=name))["result"]["content"][0]["text"]
+        assert "'name': 'Ada'" in text
+        assert "'color': 'green'" in text
+        await page.post("/api/answer", {"id": "1", "answer": answer}, 400)
+
+    play(work)
+
+
+def test_the_wire_row_by_row_and_record_by_record() -> None:
+    async def work(page: Page) -> None:
+        name = page.scene.name
+        rows = (await page.get("/api/rows", server=name, first=1, count=2))["rows"]
+        assert [row[0] for row in rows] == [1, 2]
+        record = await page.get("/api/record", server=name, number=1)
+        assert record["message"]["method"] == "initialize"
+        await page.get("/api/record", 400, server=name, number=99)
+        await page.get("/api/rows", 400, server=name, first="x")
+        found = await page.get("/api/find", server=name, text="INITIALIZED")
+        assert found == {"numbers": [3], "searched": 3}
+        found = await page.get("/api/find", server=name, lanes="server", after=3)
+        assert found == {"numbers": [], "searched": 3}
+
+    play(work)
+
+
+def test_the_session_is_a_transcript() -> None:
+    async def work(page: Page) -> None:
+        response = await page.ask("GET", "/api/transcript", server=page.scene.name)
+        assert isinstance(response.body, bytes)
+        (transcript,) = read_transcripts(response.body.decode().splitlines(keepends=True))
+        assert len(transcript.records) == 3
+
+    play(work)
+
+
+def test_lists_and_their_comparison() -> None:
+    async def work(page: Page) -> None:
+        name = page.scene.name
+        lists = await page.get("/api/lists", server=name, fresh="1")
+        assert len(lists["tools"]) == 16
+        compared = await page.get("/api/compare", left=name, right=name)
+        assert compared["tools"] == []
+        assert {call["change"] for call in compared["calls"]} == {"same"}
+
+    play(work)
+
+
+def test_servers_are_connected_added_and_told_of_roots() -> None:
+    async def work(page: Page) -> None:
+        name = page.scene.name
+        roots = {"server": name, "roots": [{"uri": "file:///here"}]}
+        await page.post("/api/roots", roots)
+        await page.post("/api/roots", {"server": name, "roots": "x"}, 400)
+        await page.post("/api/add", {"name": "more", "target": "command"})
+        await page.post("/api/add", {"name": "more", "target": "command"}, 400)
+        await page.post("/api/add", {"name": "other", "target": 7}, 400)
+        assert [item[1] for item in (await page.get("/api/state"))["items"]] == [name, "more"]
+        await page.post("/api/disconnect", {"server": name})
+        await page.post("/api/disconnect", {"server": "nobody"}, 400)
+        assert not page.scene.client.is_connected
+        assert page.scene.showcase.received[-1]["method"] != "tools/call"
+
+    play(work, "add")
+
+
+def test_no_secret_in_the_request_is_shown_by_it() -> None:
+    """F-AUTH-12"""
+    headers = Headers([("Authorization", f"Bearer {TOKEN}")])
+    assert TOKEN not in repr(LocalRequest("GET", "/", {}, headers, TOKEN.encode()))
+
+
+def test_any_text_can_be_told() -> None:
+    assert b"\\ud800" in bytes(module._json({"text": "\ud800"}).body)  # type: ignore[arg-type]

@@ -1,0 +1,111 @@
+"""F-SHOW-10: one line for each record, whatever it holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpclient.inspector.rows import RowMaker
+
+
+def row(record: dict[str, Any], maker: RowMaker | None = None, number: int = 0) -> Any:
+    full = {"time": 1.0, "direction": "received", "channel": "stdio", **record}
+    return (maker or RowMaker()).row(number, full, 9)
+
+
+def test_a_header_begins_a_connection() -> None:
+    made = RowMaker().row(3, {"transcript": 1, "transport": "stdio", "target": "npx"}, 50)
+    assert made[:7] == (3, 0.0, "client", "header", "connected over stdio", "npx", 50)
+
+
+def test_an_answer_knows_its_request() -> None:
+    maker = RowMaker()
+    call = {"id": 1, "method": "tools/call", "params": {"name": "echo"}}
+    asked = row({"direction": "sent", "message": call}, maker, 5)
+    assert (asked.lane, asked.kind, asked.label, asked.detail) == (
+        *("client", "request", "tools/call", "echo"),
+    )
+    answer = row({"time": 1.25, "message": {"id": 1, "result": {"content": [1, 2]}}}, maker, 6)
+    assert (answer.lane, answer.kind, answer.label) == ("server", "answer", "tools/call")
+    assert (answer.detail, answer.partner, answer.milliseconds) == ("2 content", 5, 250.0)
+    again = row({"message": {"id": 1, "result": {}}}, maker, 7)
+    assert (again.label, again.partner) == ("answer", None)
+
+
+def test_both_sides_may_use_the_same_id() -> None:
+    maker = RowMaker()
+    row({"direction": "sent", "message": {"id": 1, "method": "ping"}}, maker, 0)
+    row({"message": {"id": 1, "method": "roots/list"}}, maker, 1)
+    assert row({"direction": "sent", "message": {"id": 1, "result": {}}}, maker, 2).partner == 1
+    assert row({"message": {"id": 1, "result": {}}}, maker, 3).partner == 0
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        (
+            {"message": {"method": "n/x", "params": {"data": "d"}}},
+            ("server", "notification", "n/x", "d"),
+        ),
+        ({"message": {"method": "n/x", "params": []}}, ("server", "notification", "n/x", "")),
+        (
+            {"message": {"id": 1, "error": {"code": -1, "message": "no"}}},
+            ("server", "error", "answer", "-1: no"),
+        ),
+        (
+            {"message": {"id": 1, "result": {"isError": True}}},
+            ("server", "error", "answer", "the tool failed"),
+        ),
+        ({"message": [{}, {}]}, ("server", "notification", "batch", "2 messages")),
+        ({"message": 7}, ("server", "notification", "batch", "no message")),
+        ({"channel": "stderr", "text": "a\nline"}, ("stderr", "text", "a line", "")),
+        (
+            {"channel": "http-1", "event": {"data": {"method": "n/y"}}},
+            ("server", "notification", "n/y", ""),
+        ),
+        (
+            {"channel": "http-1", "event": {"id": "7", "data": "x"}},
+            ("http", "http", "event", "7, x"),
+        ),
+        (
+            {"channel": "http-1", "http": {"status": 202, "reason": "Accepted"}},
+            ("http", "http", "202 Accepted", ""),
+        ),
+        (
+            {"channel": "http-1", "direction": "sent", "http": {"method": "GET", "target": "/mcp"}},
+            ("http", "http", "GET /mcp", ""),
+        ),
+        ({"channel": "http-1", "end": "complete"}, ("http", "http", "end", "complete")),
+        (
+            {"frame": "close", "reason": "bye", "channel": "websocket"},
+            ("server", "text", "close frame", "bye"),
+        ),
+        ({"direction": "sent", "base64": "AA=="}, ("client", "text", "bytes", "")),
+        (
+            {"direction": "note", "error": {"type": "ConnectionLost", "text": "gone"}},
+            ("client", "error", "ConnectionLost", "gone"),
+        ),
+        (
+            {"direction": "note", "abandoned": 4},
+            ("client", "note", "nobody waits any more", "for the answer to 4"),
+        ),
+        ({"direction": "note", "channel": "http-2", "end": "x"}, ("http", "note", "end", "x")),
+    ],
+)
+def test_every_kind_of_record(record: dict[str, Any], expected: tuple[str, ...]) -> None:
+    made = row(record)
+    assert (made.lane, made.kind, made.label, made.detail) == expected
+
+
+def test_texts_are_cut() -> None:
+    made = row({"message": {"method": "m" * 500, "params": {"name": "n" * 500}}})
+    assert (len(made.label), len(made.detail)) == (121, 201)
+
+
+def test_requests_without_an_answer_are_forgotten_in_the_end() -> None:
+    maker = RowMaker()
+    for number in range(10_001):
+        row({"direction": "sent", "message": {"id": number, "method": "m"}}, maker, number)
+    assert row({"message": {"id": 0, "result": {}}}, maker).partner is None
+    assert row({"message": {"id": 10_000, "result": {}}}, maker).partner == 10_000

@@ -1,0 +1,149 @@
+"""F-SHOW-10: the servers of a client, of a manager, and of recordings."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient import AuthorizationRequired, Client, ConnectFailed, Manager, Recording, UsageError
+from mcpclient.inspector.sources import ClientSource, ManagerSource, RecordingSource
+from mcpclient.transports.inprocess import InProcessTransport
+from tests.inspector.showcase import Showcase
+from tests.support.virtual_time import run
+
+
+def client_of(showcase: Showcase) -> Client:
+    return Client(showcase.transport, protocol_version="2025-11-25")
+
+
+class Failing(InProcessTransport):
+    """Cannot be opened."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(_nothing)
+        self.error: Exception | None = error
+
+    async def open(self, receiver: Any) -> None:
+        if self.error is not None:
+            raise self.error
+        await super().open(receiver)
+
+
+async def _nothing(end: Any) -> None:
+    pass
+
+
+def test_a_clients_way() -> None:
+    async def main() -> None:
+        client = client_of(Showcase())
+        source = ClientSource(client)
+        (name,) = source.states()
+        assert name == client.target
+        assert source.states()[name].status == "closed"
+        connecting = asyncio.ensure_future(source.connect(name))
+        await asyncio.sleep(0)
+        assert source.states()[name].status == "connecting"
+        await connecting
+        assert source.states()[name].status == "connected"
+        await source.close()  # the program's client stays
+        assert client.is_connected
+        await source.disconnect(name)
+        assert source.states()[name].status == "closed"
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(ConnectFailed("x", "refused"), "failed"), (AuthorizationRequired("https://x"), "needs_auth")],
+)
+def test_why_a_client_is_not_connected(error: Exception, status: str) -> None:
+    async def main() -> None:
+        source = ClientSource(Client(Failing(error)))
+        (name,) = source.states()
+        await source.connect(name)
+        state = source.states()[name]
+        assert state.status == status
+        assert type(state.error) is type(error)
+
+    run(main())
+
+
+def test_servers_are_added_and_closed_with_it() -> None:
+    async def main() -> None:
+        made: list[Client] = []
+
+        def make(target: Any) -> Client:
+            made.append(client_of(Showcase()))
+            return made[-1]
+
+        source = ClientSource(make("first"), make)
+        await source.add("second", "anything")
+        assert source.states()["second"].status == "connected"
+        for name in ("", "second"):
+            with pytest.raises(UsageError):
+                await source.add(name, "anything")
+        await source.close()
+        assert not any(client.is_connected for client in made)
+
+    run(main())
+
+
+def test_a_server_that_there_is_not() -> None:
+    source = ClientSource(client_of(Showcase()))
+    for work in (source.connect("x"), source.disconnect("x")):
+        with pytest.raises(UsageError, match="no server 'x'"):
+            run(work)
+
+
+def test_the_servers_of_a_manager() -> None:
+    async def main() -> None:
+        targets = {"good": Showcase().transport, "bad": Failing(ConnectFailed("bad", "refused"))}
+        async with Manager(targets, protocol_version="2025-11-25") as manager:
+            source = ManagerSource(manager)
+            states = source.states()
+            assert [states[name].status for name in ("good", "bad")] == ["connected", "failed"]
+            assert isinstance(states["bad"].error, ConnectFailed)
+            assert states["good"].client is manager["good"]
+            await source.connect("bad")
+            assert source.states()["bad"].status == "failed"
+            with pytest.raises(UsageError):
+                await source.connect("other")
+            await source.disconnect("good")
+            assert source.states()["good"].status == "closed"
+            await source.add("more", Showcase().transport)
+            assert source.states()["more"].status == "connected"
+            await source.close()
+            assert manager["more"].is_connected
+
+    run(main())
+
+
+def test_a_server_of_a_manager_that_is_switched_off(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text('{"mcpServers": {"off": {"command": "x", "disabled": true}}}')
+
+    async def main() -> None:
+        async with Manager(path) as manager:
+            state = ManagerSource(manager).states()["off"]
+            assert (state.status, state.client) == ("disabled", None)
+
+    run(main())
+
+
+def test_recordings_are_named_by_their_files(tmp_path: Path) -> None:
+    header = '{"transcript": 1, "transport": "stdio", "target": "x"}\n'
+    paths = [tmp_path / "s.jsonl", tmp_path / "again" / "s.jsonl"]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(header)
+    source = RecordingSource([Recording(path) for path in paths])
+    assert list(source.states()) == ["s.jsonl", "s.jsonl (2)"]
+    assert {state.status for state in source.states().values()} == {"recorded"}
+    for work in (source.connect("s.jsonl"), source.disconnect("s.jsonl"), source.add("a", "b")):
+        with pytest.raises(UsageError):
+            run(work)
+    run(source.close())

@@ -1,0 +1,192 @@
+"""F-SHOW-10: a server that only the browser of this machine can use."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable
+from typing import Any, Callable
+
+import pytest
+
+from mcpclient.errors import UsageError
+from mcpclient.net import local_http
+from mcpclient.net.local_http import LocalHttpServer, LocalRequest, LocalResponse
+
+Exchange = Callable[[bytes], Awaitable[bytes]]
+
+
+async def echo(request: LocalRequest) -> LocalResponse:
+    if request.path == "/fail":
+        raise ValueError("secret detail")
+    text = f"{request.method} {request.path} {dict(request.query)} {request.body.decode()}"
+    return LocalResponse(body=text.encode(), headers={"X-Own": "1"})
+
+
+def serve(work: Callable[[LocalHttpServer, Exchange], Awaitable[Any]], answer: Any = echo) -> Any:
+    async def main() -> Any:
+        server = LocalHttpServer(answer)
+        await server.open()
+        port = int(server.authority.rpartition(":")[2])
+
+        async def exchange(request: bytes) -> bytes:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(request.replace(b"HOST", server.authority.encode()))
+            try:
+                return await asyncio.wait_for(reader.read(), 5)
+            except ConnectionError:
+                return b""
+            finally:
+                writer.close()
+
+        try:
+            return await work(server, exchange)
+        finally:
+            await server.close()
+            await server.close()
+
+    return asyncio.run(main())
+
+
+def get(path: str = "/", *headers: str, host: str = "HOST") -> bytes:
+    lines = [f"GET {path} HTTP/1.1", f"Host: {host}", *headers]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def ask(request: bytes, answer: Any = echo) -> bytes:
+    async def work(server: LocalHttpServer, exchange: Exchange) -> bytes:
+        return await exchange(request)
+
+    answered: bytes = serve(work, answer)
+    return answered
+
+
+def status(response: bytes) -> int:
+    return int(response.split(b" ", 2)[1])
+
+
+def test_a_request_is_answered_with_everything_forbidden() -> None:
+    response = ask(get("/a?b=c&d="))
+    assert status(response) == 200
+    assert response.endswith(b"GET /a {'b': 'c', 'd': ''} ")
+    for header in (
+        *(b"default-src 'none'", b"no-store", b"nosniff", b"no-referrer", b"X-Own: 1"),
+        *(b"Cross-Origin-Resource-Policy: same-origin", b"X-Frame-Options: DENY"),
+    ):
+        assert header in response
+
+
+def test_a_body_arrives_whole() -> None:
+    body = b"x" * 100_000
+    request = b"POST /p HTTP/1.1\r\nHost: HOST\r\nContent-Length: 100000\r\n\r\n" + body
+    assert ask(request).endswith(body)
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "localhost", ""])
+def test_another_name_is_another_site(host: str) -> None:
+    """F-SHOW-10: against DNS rebinding."""
+    assert status(ask(get(host=host))) == 421
+
+
+def test_localhost_is_its_name_too() -> None:
+    async def work(server: LocalHttpServer, exchange: Exchange) -> bytes:
+        port = server.authority.rpartition(":")[2]
+        here = f"localhost:{port}"
+        assert status(await exchange(get("/", f"Origin: http://{here}", host=here))) == 200
+        return await exchange(get("/", f"Origin: http://127.0.0.1:{port}", host=here))
+
+    assert status(serve(work)) == 403
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://HOST"])
+def test_a_page_of_another_site_is_refused(origin: str) -> None:
+    """F-SHOW-10"""
+    assert status(ask(get("/", f"Origin: {origin}"))) == 403
+
+
+def test_what_is_no_request_gets_400() -> None:
+    assert status(ask(b"nonsense\r\n\r\n")) == 400
+
+
+def test_a_body_that_is_too_large_is_not_read() -> None:
+    request = b"POST / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 99999999999\r\n\r\n"
+    assert status(ask(request)) == 413
+
+
+def test_a_failure_says_nothing_of_its_cause(caplog: pytest.LogCaptureFixture) -> None:
+    response = ask(get("/fail"))
+    assert status(response) == 500
+    assert b"secret" not in response
+    assert "ValueError" in caplog.text
+
+
+@pytest.mark.parametrize("request_bytes", [b"", b"GET / HT", b"A" * 70_000])
+def test_who_says_nothing_of_use_hears_nothing(
+    request_bytes: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_http, "_REQUEST_TIMEOUT", 0.05)
+    assert ask(request_bytes) == b""
+
+
+def test_connections_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_http, "_MOST_CONNECTIONS", 0)
+    assert ask(get()) == b""
+
+
+def test_a_stream_is_written_as_it_comes_and_ends_with_its_reader() -> None:
+    ended = asyncio.Event
+
+    async def work(server: LocalHttpServer, exchange: Exchange) -> None:
+        over = ended()
+
+        async def pieces() -> AsyncIterator[bytes]:
+            try:
+                yield b"one "
+                yield b"two"
+                await asyncio.get_running_loop().create_future()
+            finally:
+                over.set()
+
+        async def answer(request: LocalRequest) -> LocalResponse:
+            return LocalResponse(200, "text/event-stream", pieces())
+
+        server._answer = answer
+        host, _, port = server.authority.rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(get(host=server.authority))
+        assert b"Content-Length" not in await reader.readuntil(b"one two")
+        writer.close()
+        await asyncio.wait_for(over.wait(), 5)
+
+    serve(work)
+
+
+def test_a_stream_may_end_by_itself() -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"all"
+
+    async def answer(request: LocalRequest) -> LocalResponse:
+        return LocalResponse(body=pieces())
+
+    assert ask(get(), answer).endswith(b"all")
+
+
+def test_others_cannot_be_let_in() -> None:
+    """F-SHOW-10: loopback only."""
+    with pytest.raises(UsageError, match="only this machine"):
+        asyncio.run(LocalHttpServer(echo).open("0.0.0.0"))
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(UsageError, match=f"port {port}"):
+            asyncio.run(LocalHttpServer(echo).open("127.0.0.1", port))
+    with pytest.raises(UsageError):
+        asyncio.run(LocalHttpServer(echo).open("127.0.0.1", 99999))
+
+
+def test_it_can_be_closed_before_it_was_opened() -> None:
+    asyncio.run(LocalHttpServer(echo).close())
