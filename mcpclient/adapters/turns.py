@@ -18,6 +18,7 @@ from ..protocol.types import (
     ToolResultContent,
     ToolUseContent,
 )
+from .clean_text import without_surrogates
 from .limits import Limits
 from .media import MediaRules
 from .parts import Outcome, Part, Prepared, parts_of, prepared
@@ -76,7 +77,11 @@ def made_results(
 ) -> list[MadeResult]:
     """Return what came of calls, within the limits and what an API takes."""
     return [
-        MadeResult(call.id, call.called_as, prepared(outcome, limits or Limits(), rules))
+        MadeResult(
+            without_surrogates(call.id),
+            without_surrogates(call.called_as),
+            prepared(outcome, limits or Limits(), rules),
+        )
         for call, outcome in pairs
     ]
 

@@ -17,7 +17,7 @@ from ...protocol.schema.references import Position, Registry
 from ...protocol.schema.uris import join_pointer, pointer_tokens
 from ...protocol.types import Tool
 from .modern import modern_schema
-from .pointers import reference_to, with_root_kept_apart
+from .pointers import reference_to, with_root_kept_apart, without_unused
 from .widening import JsonSchema, Rewritten, widened
 
 __all__ = ["normal_schema"]
@@ -44,7 +44,7 @@ def normal_schema(tool: Tool) -> tuple[JsonSchema, list[str]]:
     try:
         modern = modern_schema(written, notes)
         valid = _valid(modern, notes)
-        local = widened(valid, _Localizing(valid, notes).change).schema
+        local = without_unused(widened(valid, _Localizing(valid, notes).change).schema)
     except (RecursionError, Stopped):
         notes.append("its schema is too large or nested too deeply; it takes any arguments")
         local = {}
@@ -131,7 +131,10 @@ class _Localizing:
         position = self._positions.get(path)
         if position is None:  # below what only a reference makes a schema
             return reference if reference.startswith("#/") else None
-        target = self._registry.resolve(reference, position)
+        try:
+            target = self._registry.resolve(reference, position)
+        except SchemaError:  # in a definition that nothing refers to, or else it would be no more
+            return None
         anchors = [name for name, _ in self._registry.dynamic_anchors]
         is_static = keyword == "$ref" or anchors.count(reference.lstrip("#")) == 1
         if is_static and not target.location.partition("#")[0]:

@@ -10,7 +10,7 @@ from ...protocol.schema.dialects import DRAFT_2020_12, subschemas
 from ...protocol.schema.uris import join_pointer, pointer_tokens
 from .widening import JsonSchema, Rewritten, rewritten
 
-__all__ = ["reference_to", "target_of", "tokens_of", "with_root_kept_apart"]
+__all__ = ["reference_to", "target_of", "tokens_of", "with_root_kept_apart", "without_unused"]
 
 # What may stand in a fragment as it is. Source: RFC 3986, section 3.5.
 _UNQUOTED = "/~!$&'()*+,;=:@-._?"
@@ -82,6 +82,42 @@ def _repointed(schema: JsonSchema, moved: Mapping[Tokens, Tokens]) -> dict[str, 
 
     result: dict[str, Any] = rewritten(schema, follow).schema
     return result
+
+
+def without_unused(schema: JsonSchema) -> JsonSchema:
+    """Leave out the definitions that nothing refers to; the root has no other use for them."""
+    used: set[Tokens] = set()
+    pending: list[object] = [schema]
+    while pending:
+        value = pending.pop()
+        if not isinstance(value, dict):
+            continue
+        tokens = tokens_of(value.get("$ref"))
+        if tokens is not None and tokens not in used:
+            used.add(tokens)
+            pending.append(target_of(value["$ref"], schema))
+        pending += [
+            inner
+            for place, inner in subschemas(value, DRAFT_2020_12)
+            if place[0] not in _DEFINITIONS
+        ]
+    beginnings = {tokens[:length] for tokens in used for length in range(len(tokens) + 1)}
+
+    def prune(value: JsonSchema, path: Tokens) -> Rewritten:
+        result = dict(value)
+        for keyword in _DEFINITIONS:
+            if keyword in result:
+                kept = {
+                    name: inner
+                    for name, inner in result.pop(keyword).items()
+                    if (*path, keyword, name) in beginnings
+                }
+                if kept:
+                    result[keyword] = kept
+        return Rewritten(result, True)
+
+    pruned: JsonSchema = rewritten(schema, prune).schema
+    return pruned
 
 
 def with_root_kept_apart(schema: JsonSchema, changing: Iterable[str]) -> JsonSchema:

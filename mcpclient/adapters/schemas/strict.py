@@ -114,7 +114,7 @@ class _Strict:
         if path and not properties and "additionalProperties" not in result:
             self._refuse(path, "an object of anything")
         self.properties += len(properties)
-        required = result.get("required", [])
+        required = [name for name in result.get("required", []) if isinstance(name, str)]
         for name in set(required) - set(properties):
             self._refuse(path, f"requires {name!r}, which it does not describe")
         converted = {}

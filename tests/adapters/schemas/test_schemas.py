@@ -169,7 +169,7 @@ def test_no_combination_loses_a_value(inner: Json) -> None:
         ),
         (
             {"$defs": {"a%/~": {}}, "properties": {"c": {"$ref": "#/$defs/a%25~1~0", "$id": "x:"}}},
-            {"$defs": {"a%/~": {}}, "properties": {"c": {}}},
+            {"properties": {"c": {}}},
         ),
         (
             {"$defs": {"n": {"$dynamicAnchor": "n"}}, "properties": {"c": {"$dynamicRef": "#n"}}},
@@ -244,6 +244,21 @@ def test_targets() -> None:
     assert target_of("#/a/1", root) is None
     assert target_of("#/a/0/b/c", root) is None
     assert target_of("elsewhere", root) is None
+
+
+def test_definitions_that_nothing_uses_are_left_out() -> None:
+    """F-TOOL-1: also those that only refer to themselves, and those that are broken."""
+    schema = {
+        "$defs": {
+            "used": {"$ref": "#/$defs/inner"},
+            "inner": {"type": "string"},
+            "loop": {"$ref": "#/$defs/loop"},
+            "broken": {"$ref": "#/nowhere", "required": [{}]},
+            "named": {"$id": "urn:x", "$ref": "#/nowhere"},
+        },
+        "properties": {"a": {"$ref": "#/$defs/used"}},
+    }
+    assert set(normal(schema)["$defs"]) == {"used", "inner"}
 
 
 def test_the_root_is_kept_only_where_something_refers_to_it() -> None:
