@@ -191,7 +191,7 @@ class NotRecorded(UsageError):
         self.recording = recording
         self.method = method
         self.params = params
-        self.recorded = tuple(recorded)
+        self.recorded: tuple[Any, ...] = tuple(recorded)
 
     def __str__(self) -> str:
         asked = f" {_shown_json(self.params)}" if self.params is not None else ""
@@ -431,7 +431,7 @@ class ConnectFailed(NetworkError):
         super().__init__(target, reason, attempts)
         self.target = target
         self.reason = reason
-        self.attempts = tuple(attempts)
+        self.attempts: tuple[BaseException, ...] = tuple(attempts)
 
     def __str__(self) -> str:
         return f"cannot connect to {self.target}: {self.reason}"
@@ -445,7 +445,7 @@ class CommandNotFound(ConnectFailed):
     """
 
     def __init__(self, command: Sequence[str], reason: str, search_path: str) -> None:
-        self.command = shown_words(command)
+        self.command: list[str] = shown_words(command)
         super().__init__(self.command[0], reason)
         self.args = (self.command, reason, search_path)
         self.search_path = search_path
@@ -468,7 +468,7 @@ class ServersFailed(ConnectFailed):
         texts = "; ".join(f"{name}: {error}" for name, error in failures.items())
         super().__init__(names, texts, tuple(failures.values()))
         self.args = (failures,)
-        self.failures = dict(failures)
+        self.failures: dict[str, McpError] = dict(failures)
 
     def __str__(self) -> str:
         return f"required servers are not connected: {self.reason}"
@@ -501,12 +501,12 @@ class ProcessExited(ConnectionLost):
         self, command: Sequence[str], exit_code: int | None, stderr: str, output: str = ""
     ) -> None:
         super().__init__("")
-        self.command = shown_words(command)
+        self.command: list[str] = shown_words(command)
         self.args = (self.command, exit_code, stderr, output)
         self.exit_code = exit_code
         self.stderr = stderr
         self.output = output
-        self.reason = self._describe()
+        self.reason: str = self._describe()
 
     def _describe(self) -> str:
         name = shown_command(self.command)
@@ -644,8 +644,8 @@ class InsufficientScope(AuthError):
 
     def __init__(self, required: Sequence[str], requested: Sequence[str]) -> None:
         super().__init__(required, requested)
-        self.required = tuple(required)
-        self.requested = tuple(requested)
+        self.required: tuple[str, ...] = tuple(required)
+        self.requested: tuple[str, ...] = tuple(requested)
 
     def __str__(self) -> str:
         required = " ".join(self.required) or "more than it names"

@@ -17,7 +17,7 @@ from .protocol.types import CallToolResult
 
 __all__ = ["opentelemetry"]
 
-logger = logger_for("mcpclient.client")
+_logger = logger_for("mcpclient.client")
 
 # What the conventions call the transports; an in-memory one has no name there.
 _NETWORK = {
@@ -51,7 +51,7 @@ def opentelemetry(tracer_provider: TracerProvider | None = None) -> Around:
         trace = import_module("opentelemetry.trace")
         propagate = import_module("opentelemetry.propagate")
     except ImportError:
-        logger.warning("opentelemetry-api is not installed: tool calls have no spans")
+        _logger.warning("opentelemetry-api is not installed: tool calls have no spans")
         return _pass_on
     tracer = (tracer_provider or trace).get_tracer("mcpclient")
 

@@ -11,7 +11,7 @@ from ..net.text_files import save_text
 
 __all__ = ["Limits", "limited", "token_warning"]
 
-logger = logger_for("mcpclient.adapters")
+_logger = logger_for("mcpclient.adapters")
 
 # From here on a result takes a good part of what a model reads at all.
 _MANY_TOKENS = 10_000
@@ -68,7 +68,7 @@ def _whereabouts(text: str, limits: Limits) -> str:
     try:
         place = save_text(text) if limits.overflow == "file" else str(limits.overflow(text))
     except Exception as error:  # the caller's function, or a full disk: the beginning still helps
-        logger.warning("the whole text could not be kept: %s", type(error).__name__)
+        _logger.warning("the whole text could not be kept: %s", type(error).__name__)
         return ""
     return f"; all {len(text):,} are in {place}" if place else ""
 

@@ -22,7 +22,7 @@ from .tool_calls import ToolCall
 
 __all__ = ["Approve", "Toolbox", "ToolboxOptions"]
 
-logger = logger_for("mcpclient.adapters")
+_logger = logger_for("mcpclient.adapters")
 
 Approve = Callable[[ToolCall, Tool], Union[bool, str, Awaitable[Union[bool, str]]]]
 """Takes a call and its tool; True allows it, False or a reason as text refuses it."""
@@ -235,7 +235,7 @@ class Toolbox:
             try:
                 await self.refresh()
             except McpError as error:
-                logger.warning("the tools have changed and could not be listed: %s", error)
+                _logger.warning("the tools have changed and could not be listed: %s", error)
 
     # Calls
 
@@ -249,7 +249,7 @@ class Toolbox:
         except McpError as error:
             return error
         except Exception as error:
-            logger.exception("the call of %s failed", call.name)
+            _logger.exception("the call of %s failed", call.name)
             return error
 
     async def _call(
@@ -281,7 +281,7 @@ def _approval(approve: Approve, asked: ToolCall, tool: Tool, question: asyncio.L
                 if inspect.isawaitable(answer):
                     answer = await answer
         except Exception as error:
-            logger.exception("asking for the approval of %s failed", asked.name)
+            _logger.exception("asking for the approval of %s failed", asked.name)
             answer = f"asking for approval failed ({type(error).__name__})"
         if answer is True:
             return await proceed(call)

@@ -31,10 +31,10 @@ class Screen:
         self._failure = "cannot write the answer: stdout is closed" if out is None else None
         self._out = out = out or io.StringIO()
         self._errors = errors = errors or io.StringIO()
-        self.is_terminal = out.isatty()
-        self.style = _style_of(out, environ)
-        self.error_style = _style_of(errors, environ)
-        self.status = StatusLine(errors, self.error_style.columns)
+        self.is_terminal: bool = out.isatty()
+        self.style: Style = _style_of(out, environ)
+        self.error_style: Style = _style_of(errors, environ)
+        self.status: StatusLine = StatusLine(errors, self.error_style.columns)
 
     def show(self, text: str) -> None:
         """Write an answer to stdout. Raises `UsageError` where that is closed, or full."""

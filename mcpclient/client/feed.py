@@ -17,7 +17,7 @@ from .link.retries import Retries
 
 __all__ = ["Feed"]
 
-logger = logger_for("mcpclient.client")
+_logger = logger_for("mcpclient.client")
 
 # A stream that has lasted for so many seconds worked: what broke it is a new failure.
 _STEADY = 60.0
@@ -143,7 +143,7 @@ class Feed(Observer):
         if isinstance(error, McpError) and not isinstance(error, ClientClosed):
             self._error = error  # of closing, the caller knows
         elif isinstance(error, Exception) and not isinstance(error, McpError):
-            logger.error("a subscription failed", exc_info=error)
+            _logger.error("a subscription failed", exc_info=error)
         self._note_change()
 
     # What its source tells
@@ -152,7 +152,7 @@ class Feed(Observer):
         """Take note of what the server has agreed to tell from now on."""
         refused = self.wanted.without(granted)
         if refused:
-            logger.warning("the server does not report changes of: %s", refused)
+            _logger.warning("the server does not report changes of: %s", refused)
         if self.acknowledged is not None:
             self._put(EventsMissed())
         self.acknowledged = granted

@@ -18,7 +18,7 @@ from .link.timeouts import DEFAULT
 
 __all__ = ["FeedSource", "ListenRequest", "Listener", "SessionNews", "source_for"]
 
-logger = logger_for("mcpclient.client")
+_logger = logger_for("mcpclient.client")
 
 
 class Listener(Protocol):
@@ -102,7 +102,7 @@ class ListenRequest(FeedSource):
         was_acknowledged = stream.acknowledged is not None
         event = stream.take(method, params)
         if not was_acknowledged and event is not None:
-            logger.warning("the server sent %s before it acknowledged the subscription", method)
+            _logger.warning("the server sent %s before it acknowledged the subscription", method)
             stream.acknowledged = self._listener.wanted
         if not was_acknowledged and stream.acknowledged is not None:
             session.lift_limits(stream.request_id)
@@ -150,7 +150,7 @@ class SessionNews(FeedSource):
             try:
                 await self._caller.call("resources/unsubscribe", {"uri": uri}, self._limits())
             except McpError as error:
-                logger.debug("could not unsubscribe from %s: %s", uri, error)
+                _logger.debug("could not unsubscribe from %s: %s", uri, error)
 
     def _limits(self) -> RequestOptions:
         return self._connection.options.timeouts.for_call("resources/subscribe", DEFAULT, DEFAULT)

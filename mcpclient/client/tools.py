@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Tools"]
 
-logger = logger_for("mcpclient.client")
+_logger = logger_for("mcpclient.client")
 
 T = TypeVar("T")
 
@@ -169,6 +169,6 @@ def _learn_headers(mirrored: HeaderParameters, tool: Mapping[str, Any]) -> bool:
     try:
         mirrored.learn(tool)
     except ValueError as error:
-        logger.warning("left out tool %r: %s", tool.get("name"), error)
+        _logger.warning("left out tool %r: %s", tool.get("name"), error)
         return False
     return True

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MODES", "OutputSchemas", "compile_schema"]
 
-logger = logger_for("mcpclient.client")
+_logger = logger_for("mcpclient.client")
 
 MODES = ("warn", "strict", "off")
 
@@ -117,7 +117,7 @@ class OutputSchemas(Observer):
                 compiled = compile_schema(self._schemas[tool], limits=self._limits)
             except McpError as error:
                 compiled = f"the output schema of tool {tool!r} was not checked: {error}"
-                logger.debug("%s", compiled)
+                _logger.debug("%s", compiled)
             self._compiled[tool] = compiled
         return compiled
 
@@ -136,7 +136,7 @@ def _wraps(schema: object) -> bool:
 
 
 def _warn(result: CallToolResult, text: str) -> None:
-    logger.debug("%s", text)
+    _logger.debug("%s", text)
     result.warnings.append(text)
 
 

@@ -32,7 +32,7 @@ class JsoncError(ValueError):
     def __init__(self, reason: str, text: str, offset: int) -> None:
         super().__init__(reason)
         self.offset = offset
-        self.line = Lines(text).at(offset)
+        self.line: int = Lines(text).at(offset)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import ClassVar
 
 from ..errors import ProtocolViolation, UsageError
 
@@ -86,7 +87,8 @@ class Headers(Mapping[str, str]):
             return dict(self) == {str(name).lower(): value for name, value in other.items()}
         return NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]  # equal to dicts, which have none
+    # Equal to dicts, which have none.
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         pairs = self.pairs()

@@ -39,7 +39,7 @@ class Journal:
     ) -> None:
         self.first = 0
         self.changed_lists = 0
-        self.counts = {"client": 0, "server": 0, "http": 0, "stderr": 0}
+        self.counts: dict[str, int] = {"client": 0, "server": 0, "http": 0, "stderr": 0}
         self._most_records = most_records
         self._most_characters = most_characters
         self._characters = 0

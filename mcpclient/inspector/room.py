@@ -32,7 +32,7 @@ class Room:
         self.source = source
         self.board = board
         self.questions = questions
-        self.calls = Calls(board)
+        self.calls: Calls = Calls(board)
         self.watches: dict[str, Watch] = {}
         self._always = always
         self._pages = 0

@@ -23,7 +23,7 @@ class Watch:
     """
 
     def __init__(self) -> None:
-        self.journal = Journal()
+        self.journal: Journal = Journal()
         self._state = ServerState("closed")
         self._client: Client | None = None
         self._end: Callable[[], None] | None = None

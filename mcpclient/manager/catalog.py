@@ -23,7 +23,7 @@ class Catalog:
 
     def __init__(self, names: ToolNames, tell: Callable[[ToolsUpdated], None]) -> None:
         self.names = names
-        self.tools = ToolList()
+        self.tools: ToolList = ToolList()
         self._tell = tell
         self._homes: dict[str, Home] = {}
         self._offered: dict[str, dict[str, Mapping[str, Any]]] = {}

@@ -46,7 +46,7 @@ __all__ = ["Manager", "Servers", "connect_all"]
 
 T = TypeVar("T")
 
-logger = logger_for("mcpclient.manager")
+_logger = logger_for("mcpclient.manager")
 
 _CLOSE_SECONDS = 5.0
 _EVENT_SECONDS = 1.0
@@ -397,7 +397,7 @@ class Manager(Toolboxes):
             if error is None:
                 answers[name] = task.result()
             elif isinstance(error, McpError):
-                logger.warning("%s: its %s were not listed: %s", name, capability, error)
+                _logger.warning("%s: its %s were not listed: %s", name, capability, error)
             else:
                 raise error
         return answers

@@ -21,7 +21,7 @@ from ..net.folders import state_folder
 
 __all__ = ["Memory", "Remembered", "memory_key"]
 
-logger = logger_for("mcpclient.manager")
+_logger = logger_for("mcpclient.manager")
 
 _LARGEST_FILE = 64 * 1024 * 1024
 _MOST_SERVERS = 1000
@@ -94,7 +94,7 @@ class Memory:
         try:
             change_file(self.file, edit, limit=_LARGEST_FILE, private=True)
         except OSError as error:
-            logger.warning("the tools of servers are not remembered: %s: %s", self.file, error)
+            _logger.warning("the tools of servers are not remembered: %s: %s", self.file, error)
 
 
 def _entries(content: bytes | None) -> dict[str, Remembered]:

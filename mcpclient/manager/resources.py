@@ -19,7 +19,7 @@ class ManagedResource(Resource):
 
     def __init__(self, raw: Mapping[str, Any], server: str) -> None:
         super().__init__(raw)
-        self.server = server
+        self.server: str = server
 
     def __repr__(self) -> str:
         return f"<mcpclient.ManagedResource {self.server}:{self.uri}>"
@@ -32,7 +32,7 @@ class ManagedPrompt(Prompt):
 
     def __init__(self, raw: Mapping[str, Any], server: str) -> None:
         super().__init__(raw)
-        self.server = server
+        self.server: str = server
 
     def __repr__(self) -> str:
         return f"<mcpclient.ManagedPrompt {self.name}>"

@@ -38,7 +38,7 @@ from .tools import ToolList
 
 __all__ = ["Server", "Shared"]
 
-logger = logger_for("mcpclient.manager")
+_logger = logger_for("mcpclient.manager")
 
 _UNDER_WAY = (Status.CONNECTING, Status.RECONNECTING)
 _INITIAL = {
@@ -288,7 +288,7 @@ class Server:
         for action in actions:
             _ACTIONS[action](self)
         if self.status is not old:
-            logger.debug("%s: %s, was %s", self.name, self.status.value, old.value)
+            _logger.debug("%s: %s, was %s", self.name, self.status.value, old.value)
             shown = error if isinstance(error, McpError) else None
             self._shared.events.tell(StatusChanged(self.name, old, self.status, shown))
         self._note_change()
@@ -303,7 +303,7 @@ class Server:
         if self._attempt is task:
             self._attempt = None
         if not task.cancelled() and task.exception() is not None:
-            logger.error("an attempt to connect %s failed", self.name, exc_info=task.exception())
+            _logger.error("an attempt to connect %s failed", self.name, exc_info=task.exception())
 
     def _pause(self) -> None:
         assert self._shared.reconnect is not None
@@ -433,7 +433,7 @@ class Server:
         mismatches = pins.compare(self.name, self.config.fingerprint(), self.tools)
         self._refused, self.mismatches = pins.refused(mismatches), tuple(mismatches)
         for mismatch in mismatches:
-            logger.warning("%s: %s", self.name, mismatch)
+            _logger.warning("%s: %s", self.name, mismatch)
             self._shared.events.tell(PinMismatch(self.name, mismatch))
 
     def _follow(self) -> None:
@@ -450,7 +450,7 @@ class Server:
                 async for _ in changes:
                     self.refresh_soon()
         except (McpError, ClientClosed) as error:
-            logger.debug("%s tells no changes: %s", self.name, error)
+            _logger.debug("%s tells no changes: %s", self.name, error)
 
     def refresh_soon(self) -> None:
         """List the tools again in the background."""
@@ -462,7 +462,7 @@ class Server:
             tools = await self._list()
         except McpError as error:
             self.stale = True
-            logger.warning("%s: its tools were not listed again: %s", self.name, error)
+            _logger.warning("%s: its tools were not listed again: %s", self.name, error)
         else:
             self._adopt(tools)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from ..protocol.types import Tool
 
@@ -57,7 +57,8 @@ class ManagedTool(Tool):
             return NotImplemented
         return self._full_name == other._full_name and self.raw == other.raw
 
-    __hash__ = None  # type: ignore[assignment]  # as mutable as its dict
+    # As mutable as its dict.
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"<mcpclient.ManagedTool {self._full_name}>"

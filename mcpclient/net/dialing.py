@@ -31,7 +31,7 @@ class Dialer:
     def __init__(self, options: NetworkOptions | None = None) -> None:
         self._options = options or NetworkOptions()
         self._tls = TlsContexts(self._options)
-        self.cookies = CookieJar()
+        self.cookies: CookieJar = CookieJar()
         self.recorder = self._options.recorder
 
     async def dial(self, url: Url, protocol: Callable[[], P]) -> P:

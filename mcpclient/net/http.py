@@ -79,11 +79,11 @@ class HttpRequest:
         repeatable: bool = True,
         renew: Callable[[HttpRequest], Awaitable[HttpRequest]] | None = None,
     ) -> None:
-        self.method = method
-        self.url = url
-        self.headers = tuple(headers)
-        self.body = body
-        self.repeatable = repeatable
+        self.method: str = method
+        self.url: Url = url
+        self.headers: tuple[tuple[str, str], ...] = tuple(headers)
+        self.body: bytes | None = body
+        self.repeatable: bool = repeatable
         self.renew = renew
 
     def moved_to(self, url: Url) -> HttpRequest:
@@ -109,8 +109,8 @@ class HttpClient:
         self._heads: dict[object, bytes] = {}
         # One buffer for the reads of all connections: each is parsed before the next. Left to
         # itself, asyncio allocates 256 KiB for every read, which costs more than the parsing.
-        self.read_buffer = bytearray(_READ_SIZE)
-        self.read_buffer_view = memoryview(self.read_buffer)
+        self.read_buffer: bytearray = bytearray(_READ_SIZE)
+        self.read_buffer_view: memoryview[int] = memoryview(self.read_buffer)
 
     def request(self, request: HttpRequest, sink: ResponseSink) -> Exchange:
         """Start a request; its response goes to ``sink``. Raises `UsageError` for bad headers."""

@@ -24,7 +24,7 @@ __all__ = ["LOOPBACK_ADDRESSES", "LocalHttpServer", "LocalRequest", "LocalRespon
 
 LOOPBACK_ADDRESSES = ("127.0.0.1", "::1", "localhost")
 
-logger = logger_for("mcpclient.inspector")
+_logger = logger_for("mcpclient.inspector")
 
 # A browser opens six connections to one origin; the rest is for more pages of it.
 _MOST_CONNECTIONS = 60
@@ -161,7 +161,7 @@ class LocalHttpServer:
                 LocalRequest(head.method, parts.path, query, head.headers, body)
             )
         except Exception:
-            logger.exception("a request of the page failed: %s", parts.path)
+            _logger.exception("a request of the page failed: %s", parts.path)
             return LocalResponse(500, body=b"the request failed; the program's log says why")
 
 

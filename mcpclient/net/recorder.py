@@ -28,7 +28,7 @@ from ..recording.transcript import (
 
 __all__ = ["HttpChannel", "Recorder", "TraceTarget", "open_trace", "read_recording"]
 
-logger = logger_for("mcpclient.trace")
+_logger = logger_for("mcpclient.trace")
 
 TraceTarget = Union[str, "os.PathLike[str]", Callable[[str], Any]]
 """A file to append to, or a function that takes a transcript line by line, line ends included."""
@@ -133,7 +133,7 @@ class Recorder:
     def _complain(self) -> None:
         if not self._complained:
             self._complained = True
-            logger.exception("the trace could not be written; this is logged only once")
+            _logger.exception("the trace could not be written; this is logged only once")
 
 
 def _writing_to(target: TraceTarget) -> Callable[[str], Any]:

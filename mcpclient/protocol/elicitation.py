@@ -37,10 +37,10 @@ class ElicitationRequest(WireObject):
 
     def __init__(self, raw: Mapping[str, Any], server: str = "") -> None:
         super().__init__(raw)
-        self.server = server
+        self.server: str = server
 
-    message = Field("message", (str,), "", "What is asked and why, for the user.")
-    mode = Field("mode", (str,), "form", '``"form"`` or ``"url"``.')
+    message: Field[str] = Field("message", (str,), "", "What is asked and why, for the user.")
+    mode: Field[str] = Field("mode", (str,), "form", '``"form"`` or ``"url"``.')
     url: Field[str | None] = Field("url", (str,), None, "Where the user should go (URL mode).")
     elicitation_id: Field[str | None] = Field(
         "elicitationId", (str,), None, "The name of a visit (URL mode until 2025-11-25)."

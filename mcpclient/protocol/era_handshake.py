@@ -32,7 +32,7 @@ class HandshakeEra:
     def __init__(self, version: str, identity: ClientIdentity, *, agreed: bool = True) -> None:
         self.version = version
         self._identity = identity
-        self.headers = {"MCP-Protocol-Version": version} if agreed else {}
+        self.headers: dict[str, str] = {"MCP-Protocol-Version": version} if agreed else {}
         self.channel_headers: Mapping[str, str] | None = self.headers
 
     def initialize_params(self) -> Params:

@@ -62,7 +62,7 @@ PATIENT_PROBE_TIMEOUT = 15.0
 # How long a server that has refused `initialize`, so that it runs, may take to describe itself.
 SECOND_PROBE_TIMEOUT = 5.0
 
-logger = logger_for("mcpclient.negotiate")
+_logger = logger_for("mcpclient.negotiate")
 
 Steps = Generator[Effect, Any, Agreement]
 Answer = Union[Mapping[str, Any], Agreement]
@@ -173,7 +173,7 @@ class _Negotiation:
         if era_of(version) is None and not is_past_handshakes(version):
             if self._plan.strict:
                 raise ProtocolViolation(f"{target} answered with unknown revision {version!r}")
-            logger.warning("%s answered with unknown revision %r", target, version)
+            _logger.warning("%s answered with unknown revision %r", target, version)
         return version
 
     def _leave_handshake(self, version: str) -> Steps:
@@ -220,7 +220,7 @@ class _Negotiation:
             if _is_final(error):
                 raise
         except ProtocolViolation as violation:
-            logger.debug("%s: the probe was answered wrongly: %s", self._plan.target, violation)
+            _logger.debug("%s: the probe was answered wrongly: %s", self._plan.target, violation)
             yield from self._restart(violation)  # some wrong answers end a WebSocket
         else:
             if isinstance(answer, Agreement):

@@ -67,15 +67,15 @@ class Outgoing:
         stays_open: bool = False,
         meta: bytes | None = None,
     ) -> None:
-        self.message = message
+        self.message: Message = message
         self._headers = headers
-        self.caller_headers = _NO_HEADERS
-        self.cancel = cancel
-        self.resumable = resumable
-        self.repeatable = repeatable
-        self.in_session = in_session
-        self.opens_session = opens_session
-        self.stays_open = stays_open
+        self.caller_headers: Mapping[str, str] = _NO_HEADERS
+        self.cancel: Cancel = cancel
+        self.resumable: bool = resumable
+        self.repeatable: bool = repeatable
+        self.in_session: bool = in_session
+        self.opens_session: bool = opens_session
+        self.stays_open: bool = stays_open
         self._meta = meta
 
     def encode(self) -> bytes:

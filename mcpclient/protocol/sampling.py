@@ -52,7 +52,7 @@ class SamplingMessage(WireObject):
     """One message of the conversation: of the ``user`` or the ``assistant``."""
 
     __slots__ = ()
-    role = Field("role", (str,), "")
+    role: Field[str] = Field("role", (str,), "")
 
     @property
     def content(self) -> list[Content]:
@@ -77,16 +77,22 @@ class SamplingRequest(WireObject):
 
     def __init__(self, raw: Mapping[str, Any], server: str = "") -> None:
         super().__init__(raw)
-        self.server = server
+        self.server: str = server
 
-    messages = WireObjectList("messages", SamplingMessage, "The conversation, oldest first.")
+    messages: WireObjectList[SamplingMessage] = WireObjectList(
+        "messages", SamplingMessage, "The conversation, oldest first."
+    )
     system_prompt: Field[str | None] = Field("systemPrompt", (str,), None)
     temperature: Field[float | None] = Field("temperature", (int, float), None)
-    include_context = Field("includeContext", (str,), "none", "Deprecated; may be ignored.")
+    include_context: Field[str] = Field(
+        "includeContext", (str,), "none", "Deprecated; may be ignored."
+    )
     metadata: Field[dict[str, Any] | None] = Field(
         "metadata", (dict,), None, "For one provider or another."
     )
-    tools = WireObjectList("tools", Tool, "Tools the model may ask for; the server runs them.")
+    tools: WireObjectList[Tool] = WireObjectList(
+        "tools", Tool, "Tools the model may ask for; the server runs them."
+    )
 
     @property
     def max_tokens(self) -> int | None:

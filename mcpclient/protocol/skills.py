@@ -46,16 +46,18 @@ class SkillFile(WireObject):
     """One file of a skill, as its entry describes it."""
 
     __slots__ = ()
-    uri = Field("uri", (str,), "")
-    digest = Field("digest", (str,), "", "``sha256:`` and 64 hexadecimal digits.")
-    size = Field("size", (int,), -1, "Length in bytes; -1 when the entry does not say it.")
+    uri: Field[str] = Field("uri", (str,), "")
+    digest: Field[str] = Field("digest", (str,), "", "``sha256:`` and 64 hexadecimal digits.")
+    size: Field[int] = Field(
+        "size", (int,), -1, "Length in bytes; -1 when the entry does not say it."
+    )
 
 
 class Skill(WireObject):
     """The entry of a skill. Its ``uri`` names it within its server; its name may not be unique."""
 
     __slots__ = ()
-    uri = Field("uri", (str,), "", "URI of its ``SKILL.md``.")
+    uri: Field[str] = Field("uri", (str,), "", "URI of its ``SKILL.md``.")
 
     @property
     def front_matter(self) -> dict[str, Any]:

@@ -56,8 +56,10 @@ class Task(WireObject):
     """
 
     __slots__ = ("tool",)
-    id = Field("taskId", _STRING, "", "Names the task; empty when the server answered at once.")
-    status = Field("status", _STRING, "")
+    id: Field[str] = Field(
+        "taskId", _STRING, "", "Names the task; empty when the server answered at once."
+    )
+    status: Field[str] = Field("status", _STRING, "")
     status_message: Field[str | None] = Field("statusMessage", _STRING, None)
     created_at: Field[str | None] = Field(
         "createdAt", _STRING, None, "ISO 8601, by the server's clock."
@@ -66,7 +68,7 @@ class Task(WireObject):
 
     def __init__(self, raw: Mapping[str, Any], tool: str = "") -> None:
         super().__init__(raw)
-        self.tool = tool
+        self.tool: str = tool
 
     @property
     def ttl(self) -> float | None:

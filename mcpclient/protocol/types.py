@@ -63,8 +63,8 @@ class Implementation(WireObject):
     """Who the other side says it is. Nobody has checked that: use it for display only."""
 
     __slots__ = ()
-    name = Field("name", _STRING, "")
-    version = Field("version", _STRING, "")
+    name: Field[str] = Field("name", _STRING, "")
+    version: Field[str] = Field("version", _STRING, "")
     title: Field[str | None] = Field("title", _STRING, None)
 
 
@@ -72,10 +72,12 @@ class Tool(WireObject):
     """A tool the server offers."""
 
     __slots__ = ()
-    name = Field("name", _STRING, "")
+    name: Field[str] = Field("name", _STRING, "")
     title: Field[str | None] = Field("title", _STRING, None)
     description: Field[str | None] = Field("description", _STRING, None)
-    output_schema = Field[Any]("outputSchema", (dict, bool), None, "JSON Schema, exactly as sent.")
+    output_schema: Field[Any] = Field[Any](
+        "outputSchema", (dict, bool), None, "JSON Schema, exactly as sent."
+    )
     annotations: Field[dict[str, Any] | None] = Field(
         "annotations", _OBJECT, None, "Hints, not to be trusted."
     )
@@ -110,8 +112,8 @@ class Resource(WireObject):
     """Something that can be read."""
 
     __slots__ = ()
-    uri = Field("uri", _STRING, "")
-    name = Field("name", _STRING, "")
+    uri: Field[str] = Field("uri", _STRING, "")
+    name: Field[str] = Field("name", _STRING, "")
     title: Field[str | None] = Field("title", _STRING, None)
     description: Field[str | None] = Field("description", _STRING, None)
     mime_type: Field[str | None] = Field("mimeType", _STRING, None)
@@ -125,8 +127,8 @@ class ResourceTemplate(WireObject):
     """A family of resources; ``uri_template`` is an RFC 6570 template."""
 
     __slots__ = ()
-    uri_template = Field("uriTemplate", _STRING, "")
-    name = Field("name", _STRING, "")
+    uri_template: Field[str] = Field("uriTemplate", _STRING, "")
+    name: Field[str] = Field("name", _STRING, "")
     title: Field[str | None] = Field("title", _STRING, None)
     description: Field[str | None] = Field("description", _STRING, None)
     mime_type: Field[str | None] = Field("mimeType", _STRING, None)
@@ -145,7 +147,7 @@ class ResourceContents(WireObject):
     """What one resource holds: ``text``, or ``blob`` as Base64."""
 
     __slots__ = ()
-    uri = Field("uri", _STRING, "")
+    uri: Field[str] = Field("uri", _STRING, "")
     mime_type: Field[str | None] = Field("mimeType", _STRING, None)
     text: Field[str | None] = Field("text", _STRING, None)
     blob: Field[str | None] = Field("blob", _STRING, None)
@@ -162,7 +164,7 @@ class Content(WireObject):
     """A block of content. A type this library does not know stays a plain `Content`."""
 
     __slots__ = ()
-    type = Field("type", _STRING, "")
+    type: Field[str] = Field("type", _STRING, "")
     annotations: Field[dict[str, Any] | None] = Field("annotations", _OBJECT, None)
 
 
@@ -170,14 +172,14 @@ class TextContent(Content):
     """Text."""
 
     __slots__ = ()
-    text = Field("text", _STRING, "")
+    text: Field[str] = Field("text", _STRING, "")
 
 
 class _BinaryContent(Content):
     """What images and sound have in common; neither is a kind of the other."""
 
     __slots__ = ()
-    mime_type = Field("mimeType", _STRING, "")
+    mime_type: Field[str] = Field("mimeType", _STRING, "")
 
     @property
     def data(self) -> bytes:
@@ -202,8 +204,8 @@ class ResourceLink(Content):
     """A pointer to a resource that can be read."""
 
     __slots__ = ()
-    uri = Field("uri", _STRING, "")
-    name = Field("name", _STRING, "")
+    uri: Field[str] = Field("uri", _STRING, "")
+    name: Field[str] = Field("name", _STRING, "")
     title: Field[str | None] = Field("title", _STRING, None)
     description: Field[str | None] = Field("description", _STRING, None)
     mime_type: Field[str | None] = Field("mimeType", _STRING, None)
@@ -225,8 +227,8 @@ class ToolUseContent(Content):
     """A model asks for a tool to be used (sampling)."""
 
     __slots__ = ()
-    id = Field("id", _STRING, "")
-    name = Field("name", _STRING, "")
+    id: Field[str] = Field("id", _STRING, "")
+    name: Field[str] = Field("name", _STRING, "")
 
     @property
     def input(self) -> dict[str, Any]:
@@ -239,9 +241,11 @@ class ToolResultContent(Content):
     """What a tool returned, for the model that asked for it (sampling)."""
 
     __slots__ = ()
-    tool_use_id = Field("toolUseId", _STRING, "")
-    content = WireObjectList("content", lambda raw: content_block(raw), "What the tool returned.")
-    is_error = Field("isError", (bool,), False)
+    tool_use_id: Field[str] = Field("toolUseId", _STRING, "")
+    content: WireObjectList[Content] = WireObjectList(
+        "content", lambda raw: content_block(raw), "What the tool returned."
+    )
+    is_error: Field[bool] = Field("isError", (bool,), False)
 
     @property
     def text(self) -> str:
@@ -288,11 +292,15 @@ class CallToolResult(WireObject):
 
     def __init__(self, raw: Mapping[str, Any], warnings: Sequence[str] = ()) -> None:
         super().__init__(raw)
-        self.warnings = list(warnings)
-        self.is_wrapped = False
+        self.warnings: list[str] = list(warnings)
+        self.is_wrapped: bool = False
 
-    content = WireObjectList("content", content_block, "The content blocks, in order.")
-    is_error = Field("isError", (bool,), False, "Whether the tool reports that it failed.")
+    content: WireObjectList[Content] = WireObjectList(
+        "content", content_block, "The content blocks, in order."
+    )
+    is_error: Field[bool] = Field(
+        "isError", (bool,), False, "Whether the tool reports that it failed."
+    )
 
     @property
     def text(self) -> str:
@@ -326,27 +334,27 @@ class PromptArgument(WireObject):
     """An argument that a prompt takes."""
 
     __slots__ = ()
-    name = Field("name", _STRING, "")
+    name: Field[str] = Field("name", _STRING, "")
     title: Field[str | None] = Field("title", _STRING, None)
     description: Field[str | None] = Field("description", _STRING, None)
-    required = Field("required", (bool,), False)
+    required: Field[bool] = Field("required", (bool,), False)
 
 
 class Prompt(WireObject):
     """A prompt the server offers."""
 
     __slots__ = ()
-    name = Field("name", _STRING, "")
+    name: Field[str] = Field("name", _STRING, "")
     title: Field[str | None] = Field("title", _STRING, None)
     description: Field[str | None] = Field("description", _STRING, None)
-    arguments = WireObjectList("arguments", PromptArgument)
+    arguments: WireObjectList[PromptArgument] = WireObjectList("arguments", PromptArgument)
 
 
 class PromptMessage(WireObject):
     """One message of a prompt."""
 
     __slots__ = ()
-    role = Field("role", _STRING, "")
+    role: Field[str] = Field("role", _STRING, "")
 
     @property
     def content(self) -> Content:
@@ -360,7 +368,7 @@ class GetPromptResult(WireObject):
 
     __slots__ = ()
     description: Field[str | None] = Field("description", _STRING, None)
-    messages = WireObjectList("messages", PromptMessage)
+    messages: WireObjectList[PromptMessage] = WireObjectList("messages", PromptMessage)
 
     @property
     def text(self) -> str:
@@ -372,7 +380,7 @@ class ReadResourceResult(WireObject):
     """What reading a resource returned: one or more `ResourceContents`."""
 
     __slots__ = ()
-    contents = WireObjectList("contents", ResourceContents)
+    contents: WireObjectList[ResourceContents] = WireObjectList("contents", ResourceContents)
 
     @property
     def text(self) -> str:
@@ -392,7 +400,7 @@ class Completion(WireObject):
     total: Field[float | None] = Field(
         "total", _NUMBER, None, "How many there are, where the server says it."
     )
-    has_more = Field("hasMore", (bool,), False)
+    has_more: Field[bool] = Field("hasMore", (bool,), False)
 
     @property
     def values(self) -> list[str]:
@@ -405,7 +413,7 @@ class Progress(WireObject):
     """How far a call has come."""
 
     __slots__ = ()
-    progress = Field("progress", _NUMBER, 0.0)
+    progress: Field[float] = Field("progress", _NUMBER, 0.0)
     total: Field[float | None] = Field("total", _NUMBER, None)
     message: Field[str | None] = Field("message", _STRING, None)
 
@@ -414,7 +422,7 @@ class LogMessage(WireObject):
     """A log message of the server."""
 
     __slots__ = ()
-    level = Field("level", _STRING, "info")
+    level: Field[str] = Field("level", _STRING, "info")
     logger: Field[str | None] = Field("logger", _STRING, None)
 
     @property

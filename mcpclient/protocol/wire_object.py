@@ -8,7 +8,7 @@ wrong type reads as absent instead of failing the whole message. ``raw`` is what
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Callable, Generic, TypeVar, cast, overload
+from typing import Any, Callable, ClassVar, Generic, TypeVar, cast, overload
 
 from ..errors import shown
 
@@ -79,7 +79,8 @@ class WireObject:
             return NotImplemented
         return type(self) is type(other) and self.raw == other.raw
 
-    __hash__ = None  # type: ignore[assignment]  # a record is as mutable as its dict
+    # A wire object is as mutable as its dict.
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({shown(self.raw, longest=None)})"

@@ -84,7 +84,7 @@ class Post:
     """
 
     def __init__(self, owner: PostOwner, outgoing: Outgoing, session_id: str | None) -> None:
-        self.request_id = outgoing.request_id
+        self.request_id: RequestId | None = outgoing.request_id
         self.session_id = session_id
         self.key: object = self if self.request_id is None else self.request_id
         self.taken: asyncio.Future[None] | None = None

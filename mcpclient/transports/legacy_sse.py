@@ -42,7 +42,7 @@ _MOST_RECEIPTS = 64
 # Nobody waits for a notification or an answer, so no caller's timeout would end its POST.
 _NOTIFICATION_TIMEOUT = 30.0
 
-logger = logger_for("mcpclient.transport")
+_logger = logger_for("mcpclient.transport")
 
 
 class LegacySseTransport(Transport):
@@ -64,7 +64,7 @@ class LegacySseTransport(Transport):
         self._authorizer, fixed = authorizer_in(credentials)
         self._headers = CallerHeaders(headers or {}, url, fixed)
         self._http = http_client(dialer or Dialer())
-        self.records_itself = isinstance(self._http, RecordedHttpClient)
+        self.records_itself: bool = isinstance(self._http, RecordedHttpClient)
         self._receiver: Receiver | None = None
         self._endpoint: Url | None = None
         self._stream: Sending | None = None

@@ -16,7 +16,7 @@ from .base import Receiver, deliver_text
 
 __all__ = ["LineReader", "LineWriter"]
 
-logger = logger_for("mcpclient.transport")
+_logger = logger_for("mcpclient.transport")
 
 # How many messages may wait for a server that does not read; then only requests are still taken.
 _MOST_WAITING = 10_000
@@ -56,7 +56,7 @@ class LineReader:
         """
         for line in self._framer.feed_eof():
             if isinstance(line, bytes) and _is_cut_off(line):
-                logger.warning("%s: the end of the stream cut off a message", self._peer)
+                _logger.warning("%s: the end of the stream cut off a message", self._peer)
             else:
                 self._take(line)
 
@@ -70,7 +70,7 @@ class LineReader:
         elif line.strip():
             shown = _shown(line)
             self.skipped.append(shown)
-            logger.warning("%s: skipped a line that is no message: %r", self._peer, shown)
+            _logger.warning("%s: skipped a line that is no message: %r", self._peer, shown)
 
 
 def _shown(line: bytes) -> str:

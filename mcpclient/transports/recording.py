@@ -76,8 +76,8 @@ class RecordingTransport(Transport):
         self._inner = inner
         self._log = MessageLog(inner, recorder)
         self._receiver: Receiver | None = None
-        self.name = inner.name
-        self.carries_headers = inner.carries_headers
+        self.name: str = inner.name
+        self.carries_headers: bool = inner.carries_headers
 
     @property
     def description(self) -> str:

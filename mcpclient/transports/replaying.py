@@ -181,7 +181,7 @@ class _Player:
         call: Call | None = None,
         request: Message | None = None,
     ) -> None:
-        self.steps = deque(steps)
+        self.steps: deque[Step] = deque(steps)
         self._recording = recording
         self._call = call
         self._request = request

@@ -47,7 +47,7 @@ class StdioTransport(Transport):
         ladder: StopLadder | None = None,
         max_message_size: int = DEFAULT_LINE_LIMIT,
     ) -> None:
-        self.command = list(command)
+        self.command: list[str] = list(command)
         self._env = env
         self._inherit_env = inherit_env
         self._cwd = cwd

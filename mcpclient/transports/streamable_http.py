@@ -51,7 +51,7 @@ _LISTEN_WAIT = (0.05, 1.0)
 # A session id is visible ASCII (Streamable HTTP, "Session Management").
 _SESSION_ID = re.compile(r"[\x21-\x7e]+")
 
-logger = logger_for("mcpclient.transport")
+_logger = logger_for("mcpclient.transport")
 
 
 class StreamableHttpTransport(Transport):
@@ -86,14 +86,14 @@ class StreamableHttpTransport(Transport):
         self.liveness = liveness
         self._dialer = dialer or Dialer()
         self._http = http_client(self._dialer)
-        self.records_itself = isinstance(self._http, RecordedHttpClient)
+        self.records_itself: bool = isinstance(self._http, RecordedHttpClient)
         self.working_id: str | None = None
         self._session_id: str | None = None
         self._expired_id: str | None = None
         self._expiry: SessionExpired | None = None
         self._offers_channel = False
         self._posts: dict[object, Post] = {}
-        self.draining = Draining()
+        self.draining: Draining = Draining()
         self._channel: asyncio.Task[None] | None = None
         self._opening_began = 0.0
         self._opening_took = 0.0
@@ -206,7 +206,7 @@ class StreamableHttpTransport(Transport):
         if error is not None and self._offers_channel:
             self._lose_channel(error)
         else:
-            logger.debug("%s: no channel for the server's messages: %s", self.description, error)
+            _logger.debug("%s: no channel for the server's messages: %s", self.description, error)
 
     def _note_offer(self, accepted: asyncio.Future[bool]) -> None:
         self._offers_channel = self._offers_channel or accepted.result()
@@ -269,7 +269,7 @@ class StreamableHttpTransport(Transport):
         """Take the session id from the answer that opens a session; without one there is none."""
         session_id = head.headers.get("mcp-session-id")
         if session_id is not None and not _SESSION_ID.fullmatch(session_id):
-            logger.warning("%s: ignored a session id with invalid characters", self.description)
+            _logger.warning("%s: ignored a session id with invalid characters", self.description)
             session_id = None
         self._session_id = session_id
         self._opening_took = asyncio.get_running_loop().time() - self._opening_began

@@ -19,7 +19,7 @@ from .sampling import SamplingAnswerer, SamplingOption
 
 __all__ = ["TAKES_ITS_TIME", "Answerer", "Handlers", "NotOffered", "error_answer"]
 
-logger = logger_for("mcpclient.client")
+_logger = logger_for("mcpclient.client")
 
 TAKES_ITS_TIME = frozenset({ElicitationAnswerer.method, SamplingAnswerer.method})
 """What a human is asked, or asked to approve. The server cannot go on before, so no call of this
@@ -124,7 +124,7 @@ class Handlers:
 
 
 def _log(failure: HandlerFailed) -> None:
-    logger.error("%s", failure, exc_info=failure.__cause__)
+    _logger.error("%s", failure, exc_info=failure.__cause__)
 
 
 def error_answer(error: McpError) -> tuple[int, str, Any]:

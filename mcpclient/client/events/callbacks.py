@@ -14,7 +14,7 @@ from ...jsonrpc.weight import weight_of
 
 __all__ = ["BackgroundTasks", "OrderedCallback"]
 
-logger = logger_for("mcpclient.client")
+_logger = logger_for("mcpclient.client")
 
 # How many calls wait, and how much memory their arguments take together, in bytes.
 _MOST_WAITING = 10_000
@@ -38,7 +38,7 @@ class BackgroundTasks:
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, Exception):  # and no Ctrl-C, which ends the program
-            logger.error("a background task failed", exc_info=error)
+            _logger.error("a background task failed", exc_info=error)
 
     def cancel(self) -> None:
         """Cancel every task but the one that is asking."""
@@ -91,7 +91,7 @@ class OrderedCallback:
         while len(self._waiting) > _MOST_WAITING or self._weight > _MOST_WEIGHT:
             if not self._overflowed:
                 self._overflowed = True
-                logger.warning(
+                _logger.warning(
                     "callback %r is too slow; it misses the oldest calls", self._function
                 )
             self._next()
@@ -105,7 +105,7 @@ class OrderedCallback:
         try:
             outcome = self._function(*arguments)
         except Exception:
-            logger.exception("callback %r failed", self._function)
+            _logger.exception("callback %r failed", self._function)
             return None
         return outcome if inspect.isawaitable(outcome) else None
 
@@ -131,7 +131,7 @@ class OrderedCallback:
         try:
             await outcome
         except Exception:
-            logger.exception("callback %r failed", self._function)
+            _logger.exception("callback %r failed", self._function)
 
     async def finish(self, seconds: float | None) -> None:
         """Wait until every call made so far has ended, for ``seconds`` at most (None: no limit)."""

@@ -15,7 +15,7 @@ from .observer import Observer
 
 __all__ = ["EventCallbacks"]
 
-server_logger = logger_for("mcpclient.server")
+_server_logger = logger_for("mcpclient.server")
 
 _LOG_LEVELS = {
     "debug": logging.DEBUG,
@@ -60,11 +60,11 @@ class EventCallbacks:
 
     def _take_log(self, message: LogMessage) -> None:
         level = _LOG_LEVELS.get(message.level, logging.INFO)
-        if server_logger.isEnabledFor(level):
+        if _server_logger.isEnabledFor(level):
             logger_name = f" {message.logger}" if message.logger else ""
             data = message.data if isinstance(message.data, str) else shown(message.data, None)
             said = f"{logger_name}: {data}"
-            server_logger.log(level, "%s%s", self._server, said)
+            _server_logger.log(level, "%s%s", self._server, said)
         if self._log is not None:
             self._log(message)
 

@@ -14,7 +14,7 @@ from ..around import Call, Proceed
 
 __all__ = ["Hooks"]
 
-logger = logger_for("mcpclient.client")
+_logger = logger_for("mcpclient.client")
 
 
 @dataclass(frozen=True)
@@ -76,4 +76,4 @@ def _tell(hook: Callable[..., Any] | None, facts: dict[str, Any]) -> None:
     try:
         hook(**facts)
     except Exception:
-        logger.exception("hook %r failed", hook)
+        _logger.exception("hook %r failed", hook)

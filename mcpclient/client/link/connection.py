@@ -37,7 +37,7 @@ from .session import RequestOptions, Session
 
 __all__ = ["Connection"]
 
-logger = logger_for("mcpclient.client")
+_logger = logger_for("mcpclient.client")
 
 _settling = threading.Lock()
 
@@ -53,10 +53,10 @@ class Connection:
     def __init__(self, route: Route, options: Options) -> None:
         self.route = route
         self.options = options
-        self.name = options.name or route.shown
+        self.name: str = options.name or route.shown
         self.agreement: Agreement | None = None
         self.generation = 0
-        self.receiver = TaskReceiver(options.handlers, tasks=options.tasks)
+        self.receiver: TaskReceiver = TaskReceiver(options.handlers, tasks=options.tasks)
         self.observers: list[Observer] = [self.receiver]
         self.loop: asyncio.AbstractEventLoop | None = None
         self._process_id = 0
@@ -283,7 +283,7 @@ class Connection:
         try:
             return len(await all_pages(fetch, "tools"))
         except McpError as error:
-            logger.debug("%s: the tools were not counted: %s", self.name, error)
+            _logger.debug("%s: the tools were not counted: %s", self.name, error)
             return None
 
     async def _give_up_logins(self) -> None:
@@ -372,6 +372,6 @@ class Connection:
         except SessionExpired as error:
             session.channel_lost(error)
         except McpError as error:
-            logger.debug("keep-alive: %s", error)
+            _logger.debug("keep-alive: %s", error)
         if self.is_open:
             self._schedule_keep_alive()

@@ -88,7 +88,9 @@ class Visit:
         self._key = key
         self._context = context
         self._invalidations = responses.invalidations
-        self.result = None if fresh else responses.find(key, context, self._now())
+        self.result: dict[str, Any] | None = (
+            None if fresh else responses.find(key, context, self._now())
+        )
 
     def keep(self, result: Mapping[str, Any]) -> None:
         """Keep the server's answer, unless something has been declared stale since the request."""

@@ -38,7 +38,7 @@ from .results import peer_error, result_of
 
 __all__ = ["RequestOptions", "Session"]
 
-logger = logger_for("mcpclient.session")
+_logger = logger_for("mcpclient.session")
 
 # How long closing waits for a message on its way, such as the cancellation of the last call.
 _DEPARTURE_TIMEOUT = 1.0
@@ -95,7 +95,7 @@ class Session:
         """Why the server's own channel was given up; None: it was not, or there never was one."""
         self.log: MessageLog | None = None
         """Where messages are written down, of a transport that was opened without a record."""
-        self.tasks = BackgroundTasks()
+        self.tasks: BackgroundTasks = BackgroundTasks()
         # What is being sent without anybody waiting; it may still leave while the session closes.
         self._departures = BackgroundTasks()
         self._on_notification = on_notification
@@ -105,7 +105,7 @@ class Session:
         self._loop = asyncio.get_running_loop()
         self._loop_end = LoopEnd(self._cut)
         self._correlator = Correlator()
-        self.deadlines = Deadlines(self._correlator, self._loop)
+        self.deadlines: Deadlines = Deadlines(self._correlator, self._loop)
         """The clocks of its calls, which stand still while a human is asked."""
         self._answering = InboundRequests(
             handlers, self.tasks, self.deadlines, self._send_answer, on_error
@@ -221,7 +221,7 @@ class Session:
                 text = "timed out" if isinstance(reason, CallTimeout) else "cancelled"
                 self._post(self.era.cancellation(request_id, text))
         except McpError as error:
-            logger.debug("could not cancel %r: %s", outgoing, error)
+            _logger.debug("could not cancel %r: %s", outgoing, error)
 
     async def notify(
         self, method: str, params: Mapping[str, Any] | None, era: EraRules | None = None
@@ -262,7 +262,7 @@ class Session:
         if "method" in message:
             self._take_call(message)
         elif not self._correlator.settle(message) and not self._is_anonymous_error(message):
-            logger.debug("ignored the answer to unknown request %r", message.get("id"))
+            _logger.debug("ignored the answer to unknown request %r", message.get("id"))
 
     def _is_anonymous_error(self, message: Message) -> bool:
         """Take an error without an id for the answer to the only call there is."""
@@ -296,7 +296,7 @@ class Session:
     def _take_notification(self, method: str, params: Mapping[str, Any]) -> None:
         if method == "notifications/progress":
             if not self._correlator.progress(params, self._loop.time()):
-                logger.debug("ignored late or unknown progress %r", params.get("progressToken"))
+                _logger.debug("ignored late or unknown progress %r", params.get("progressToken"))
         elif method == "notifications/cancelled":
             self._answering.cancel(params.get("requestId"))
         self._on_notification(method, params)
@@ -342,7 +342,7 @@ class Session:
             self._correlator.fail(request_id, error)
 
     def _report(self, error: McpError) -> None:
-        logger.warning("%s: %s", self.transport.description, error)
+        _logger.warning("%s: %s", self.transport.description, error)
         self._on_error(error)
 
     def channel_lost(self, error: McpError) -> None:
@@ -401,7 +401,7 @@ class Session:
                 self.transport.abort()
         self._loop_end.forget()
         if failure is not None:
-            logger.warning("closing failed", exc_info=failure)
+            _logger.warning("closing failed", exc_info=failure)
         # From this task and no other: it may be one of those, closing from within a callback.
         await self.tasks.wait(min(1.0, max(deadline - self._loop.time(), 0.0)))
 

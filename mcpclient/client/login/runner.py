@@ -60,7 +60,7 @@ REVOCATION_TIMEOUT = 5.0
 Performers = Mapping[type, Callable[[Any], object]]
 """What performs each kind of effect."""
 
-logger = logger_for("mcpclient.auth")
+_logger = logger_for("mcpclient.auth")
 
 
 class FlowRunner:
@@ -170,7 +170,7 @@ class FlowRunner:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             # Nobody may be left to hear of it.
-            logger.debug("authorization of %s: %s", self._shown, task.exception())
+            _logger.debug("authorization of %s: %s", self._shown, task.exception())
 
     async def _authorize(self, request: Authorize) -> Callback:
         remembered = await self.needs_auth.remembered([self._server_url])
@@ -203,7 +203,7 @@ class FlowRunner:
     @contextmanager
     def _waiting_for(self, reason: str) -> Iterator[None]:
         loop, patience = asyncio.get_running_loop(), self.patience
-        notice = loop.call_later(NOTICE_AFTER, logger.warning, "waiting for %s", reason)
+        notice = loop.call_later(NOTICE_AFTER, _logger.warning, "waiting for %s", reason)
         self._waits += 1
         if patience is not None:
             patience.waiting_for = reason
@@ -274,7 +274,7 @@ class OAuthAuthorizer(FlowRunner):
             await asyncio.wait_for(self.run(self._authorization.revoke(grant)), REVOCATION_TIMEOUT)
         except (McpError, asyncio.TimeoutError) as error:
             # It is forgotten here all the same, and runs out over there some day.
-            logger.info("the login to %s could not be revoked: %s", self._shown, error)
+            _logger.info("the login to %s could not be revoked: %s", self._shown, error)
 
     async def finish(self, callback: Callback) -> None:
         """Go on with a login that was begun earlier."""

@@ -61,8 +61,8 @@ class Policy:
         allow: Sequence[Rule | str | Mapping[str, Any]] | None = None,
         deny: Sequence[Rule | str | Mapping[str, Any]] = (),
     ) -> None:
-        self.allow = None if allow is None else _rules(allow, "allow")
-        self.deny = _rules(deny, "deny")
+        self.allow: tuple[Rule, ...] | None = None if allow is None else _rules(allow, "allow")
+        self.deny: tuple[Rule, ...] = _rules(deny, "deny")
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Policy:

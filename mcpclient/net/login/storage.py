@@ -30,7 +30,7 @@ __all__ = ["FileStore", "MemoryStore", "credentials_path"]
 # More than ten thousand servers' tokens: what is longer was not written by this module.
 _LARGEST_FILE = 64 * 1024 * 1024
 
-logger = logger_for("mcpclient.auth")
+_logger = logger_for("mcpclient.auth")
 
 
 def credentials_path(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
@@ -81,7 +81,7 @@ class FileStore:
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         given = credentials_path(os.environ) if path is None else Path(path)
         # A link, as people make who keep their settings elsewhere, is to stay one.
-        self.path = Path(os.path.realpath(given.expanduser()))
+        self.path: Path = Path(os.path.realpath(given.expanduser()))
         self._locks = LockFolder(self.path.parent / "locks")
         self._unwritten: dict[str, Any] = {}
 
@@ -127,7 +127,7 @@ class FileStore:
             try:
                 self._write(kept)
             except OSError as error:
-                logger.warning(
+                _logger.warning(
                     "the credentials cannot be written to %s, so only this process knows them: %s",
                     self.path,
                     error.strerror or error,
@@ -166,7 +166,7 @@ class FileStore:
         if status.st_uid not in (os.geteuid(), 0):
             raise AuthError(f"the credentials in {self.path} belong to another user")
         if stat.S_IMODE(status.st_mode) & 0o077:
-            logger.warning(
+            _logger.warning(
                 "others could read the credentials in %s; now only you can; consider logging "
                 "out and in again",
                 self.path,
@@ -178,7 +178,7 @@ class FileStore:
         damaged = self.path.with_name(f"{self.path.name}.damaged-{int(time.time())}")
         with suppress(OSError):
             os.replace(self.path, damaged)
-        logger.warning("the credentials in %s are damaged; they are now in %s", self.path, damaged)
+        _logger.warning("the credentials in %s are damaged; they are now in %s", self.path, damaged)
 
     def _write(self, records: Mapping[str, object]) -> None:
         folder = self.path.parent

@@ -101,8 +101,8 @@ class ServerProcess:
         tee: StderrTee,
         ladder: StopLadder,
     ) -> None:
-        self.command = list(command)
-        self.pid = group.process.pid
+        self.command: list[str] = list(command)
+        self.pid: int = group.process.pid
         #: None while the process runs; negative: the signal that ended it.
         self.exit_code: int | None = None
         #: Whether `drain` would wait: more than 64 KiB written are not yet taken by the server.

@@ -35,9 +35,9 @@ class Failure:
     __slots__ = ("keyword", "message", "path", "position")
 
     def __init__(self, message: str, position: Position, keyword: str) -> None:
-        self.message = message
-        self.position = position
-        self.keyword = keyword
+        self.message: str = message
+        self.position: Position = position
+        self.keyword: str = keyword
         self.path: list[str | int] = []
 
 
@@ -83,9 +83,9 @@ class Run(Budget):
 
     def __init__(self, limits: SchemaLimits, root: Resource, clock: Clock) -> None:
         super().__init__(limits.validation_steps, limits.seconds, clock)
-        self.depth = limits.validation_depth
-        self.violations = limits.violations
-        self.scope = [root]
+        self.depth: int = limits.validation_depth
+        self.violations: int = limits.violations
+        self.scope: list[Resource] = [root]
 
     def check_limits(self) -> None:
         """Raise `Stopped` when one of the counters has run out."""
@@ -105,7 +105,7 @@ class Node:
 
     def __init__(self) -> None:
         self.rules: Mapping[type, Sequence[Check]] = {}
-        self.cost = 1
+        self.cost: int = 1
         # The nodes that this one applies to the same value, for the detection of endless loops.
         self.in_place: list[Node] = []
 

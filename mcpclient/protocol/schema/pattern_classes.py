@@ -30,9 +30,9 @@ class CharacterSet:
         tests: Iterable[Test] = (),
         negated: bool = False,
     ) -> None:
-        self.ranges = _merged(ranges)
-        self.tests = tuple(tests)
-        self.negated = negated
+        self.ranges: tuple[tuple[int, int], ...] = _merged(ranges)
+        self.tests: tuple[Test, ...] = tuple(tests)
+        self.negated: bool = negated
         self._starts = [start for start, _ in self.ranges]
         self._ends = [end for _, end in self.ranges]
 

@@ -62,7 +62,7 @@ class Pattern:
             raise PatternError("the expression is too long")
         memory = memory or PatternMemory()
         self._automaton = _Automaton(parse_pattern(text), False, max_states, memory)
-        self.size = max(self._automaton.size, least)
+        self.size: int = max(self._automaton.size, least)
 
     def search(self, text: str, spend: Spend) -> bool:
         """Whether the expression matches anywhere in the text."""

@@ -40,8 +40,8 @@ class Resource:
     root: Position
 
     def __init__(self, uri: str, dialect: Dialect) -> None:
-        self.uri = uri
-        self.dialect = dialect
+        self.uri: str = uri
+        self.dialect: Dialect = dialect
         self.anchors: dict[str, Position] = {}
         self.dynamic_anchors: dict[str, Position] = {}
 
@@ -63,11 +63,11 @@ class Position:
         parent: Position | None = None,
         tokens: tuple[str, ...] = (),
     ) -> None:
-        self.document = document
-        self.value = value
-        self.resource = resource
-        self.parent = parent
-        self.tokens = tokens
+        self.document: str = document
+        self.value: object = value
+        self.resource: Resource = resource
+        self.parent: Position | None = parent
+        self.tokens: tuple[str, ...] = tokens
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.children: dict[tuple[str, ...], Position] = {}
 
