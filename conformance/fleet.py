@@ -190,9 +190,11 @@ class Load:
         return "right" if question.answer in result.text else f"WRONG {result.text[:60]}"
 
     async def stop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        pending = set(self._tasks)
+        while pending:  # `wait_for` loses a cancellation that comes together with its result
+            for task in pending:
+                task.cancel()
+            _, pending = await asyncio.wait(pending, timeout=1)
 
 
 async def survives(name: str, load: Load, listener: Listener | None) -> None:

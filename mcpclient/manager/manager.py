@@ -211,7 +211,8 @@ class Manager(Toolboxes):
     async def close(self) -> None:
         """Disconnect every server, within 5 seconds however many there are. Idempotent.
 
-        Events of closing are delivered before it returns. Calls still waiting raise `ClientClosed`.
+        Events of closing are delivered before it returns. Calls that wait for an answer raise
+        `ClientClosed`, and those that wait for a connection `ServerUnavailable`.
         """
         if not self._is_open:
             return

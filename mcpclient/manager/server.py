@@ -19,6 +19,7 @@ from ..errors import (
     ServerUnavailable,
 )
 from ..framing.logs import logger_for
+from ..net.futures import disregard
 from ..net.wall_clock import seconds_since_epoch
 from .backoff import Reconnect
 from .catalog import Catalog
@@ -339,6 +340,7 @@ class Server:
             self._client.give_up(self.error)  # so that calls in flight learn the reason
         before = self._closing
         self._closing = asyncio.get_running_loop().create_task(_close(self._client, before))
+        self._closing.add_done_callback(disregard)
 
     def _keep_tools(self) -> None:
         self.stale = True

@@ -36,16 +36,29 @@ def short(row: Row) -> Row:
 
 
 def test_every_row_gives_a_number_for_each_of_its_measures() -> None:
-    report = measure([short(row) for row in ROWS], [FLOOR], replace(SETTINGS, rounds=1))
+    shared = [row for row in ROWS if not row.is_special]
+    report = measure([short(row) for row in shared], [FLOOR], replace(SETTINGS, rounds=1))
 
     assert [(line["row"], line["measure"]) for line in report["lines"]] == [
-        (row.key, each.key) for row in ROWS for each in row.measures
+        (row.key, each.key) for row in shared for each in row.measures
     ]
     for line in report["lines"]:
         assert line["errors"] == {}
         assert len(line["rounds"]["floor"]) == 1
         assert line["of_floor"]["floor"] in (1.0, None)
     assert report["columns"]["floor"].startswith("Python 3.")
+
+
+def test_rows_of_this_library_alone() -> None:
+    """F-MANY-1, F-MANY-11: what many servers cost; another column has no such thing."""
+    (ours,) = find_columns(["mcpclient"], NOWHERE)
+    special = [replace(row, count=100, fresh_worker=False) for row in ROWS if row.is_special]
+    special = [replace(row, count=3) if row.operation == "manager" else row for row in special]
+    report = measure(special, [FLOOR, ours], replace(SETTINGS, rounds=1))
+
+    for line in report["lines"]:
+        assert "nothing of the kind" in line["errors"]["floor"]
+        assert len(line["rounds"]["mcpclient"]) == 1
 
 
 def test_a_column_that_fails_says_why_and_leaves_the_others_alone() -> None:

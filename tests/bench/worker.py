@@ -80,6 +80,12 @@ class Adapter(ABC):
             *(client.call_tool("echo", ECHO_ARGUMENTS) for _ in range(width))
         )
 
+    async def special(
+        self, operation: str, watch: Stopwatch, count: int, target: Target
+    ) -> dict[str, int | float]:
+        """An operation that not every library has."""
+        raise RuntimeError("this library has nothing of the kind")
+
 
 class Stopwatch:
     """Wall time and processor time of this process, summed over its laps."""
@@ -141,7 +147,10 @@ class Worker:
         }
         gc.collect()
         watch = Stopwatch()
-        details = await operations[operation](watch, count, size)
+        if operation in operations:
+            details = await operations[operation](watch, count, size)
+        else:
+            details = await self.adapter.special(operation, watch, count, self.target)
         return {
             "count": count,
             "seconds": watch.seconds,

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .lanes import KINDS, PATHS
+from .managed_lane import MANAGED
 from .report import summary
 from .run import Run
 
@@ -32,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seed = options.seed if options.seed is not None else time.time_ns() % 1_000_000
     print(f"seed {seed}, Python {sys.version.split()[0]}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        run = Run(seed, Path(folder), [path for path in PATHS if path[0] in options.only])
+        paths, managed = ([p for p in each if p[0] in options.only] for each in (PATHS, MANAGED))
+        run = Run(seed, Path(folder), paths, managed)
         asyncio.run(run.last(options.seconds, options.workers, _tell))
     print(summary(run))
     if run.violations.found:

@@ -9,7 +9,13 @@ from random import Random
 from typing import Any
 
 from mcpclient import CallToolResult
-from mcpclient.errors import CallTimeout, ClientClosed, NetworkError, ServerError
+from mcpclient.errors import (
+    CallTimeout,
+    ClientClosed,
+    NetworkError,
+    ServerError,
+    ServerUnavailable,
+)
 
 __all__ = ["OUTCOMES", "Call", "outcome_of", "random_call"]
 
@@ -94,7 +100,7 @@ def outcome_of(task: asyncio.Task[CallToolResult], call: Call) -> tuple[str, str
     error = task.exception()
     if error is None:
         return "result", _problem_of(task.result(), call)
-    if isinstance(error, ClientClosed):
+    if isinstance(error, (ClientClosed, ServerUnavailable)):
         return "closed", ""
     if isinstance(error, CallTimeout):
         return "timeout", ""

@@ -16,6 +16,7 @@ from random import Random
 from typing import Any
 
 from mcpclient import Client, Hooks, McpError, StopLadder
+from mcpclient.client.link.session import Session
 from mcpclient.errors import CallTimeout
 from mcpclient.transports.stdio import StdioTransport
 
@@ -24,11 +25,11 @@ from .latencies import Latencies
 from .ledger import Ledger
 from .watch import Violations
 
-__all__ = ["KINDS", "PATHS", "Lane"]
+__all__ = ["KINDS", "LADDER", "PATHS", "SERVER", "Lane"]
 
 SERVER = [sys.executable, "-S", "-E", str(Path(__file__).with_name("server.py"))]
 
-_LADDER = StopLadder(close_input=0.2, terminate=0.2)
+LADDER = StopLadder(close_input=0.2, terminate=0.2)
 _VERSIONS = {"handshake": "2025-11-25", "stateless": "2026-07-28"}
 
 _IMPOSSIBLE = ("legacy sse", "stateless")
@@ -58,8 +59,10 @@ _PORTS = range(20_000, 32_000)
 class Lane:
     """One transport in one era. The numbers add up over all rounds."""
 
+    prefix = ""
+
     def __init__(self, kind: str, era: str, seed: int, violations: Violations) -> None:
-        self.name = f"{kind} {era}" if kind != "legacy sse" else kind
+        self.name = self.prefix + (f"{kind} {era}" if kind != "legacy sse" else kind)
         self.kind = kind
         self.outcomes: Counter[str] = Counter()
         self.latencies = Latencies()
@@ -78,6 +81,7 @@ class Lane:
         if kind == "legacy sse":
             self._options["transport"] = "sse"
         self._tokens = 0
+        self.client: Any
         self._port = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._ledger = Ledger(Path())
@@ -111,9 +115,12 @@ class Lane:
         """Be connected, with no call under way."""
         await self._connect(self.client)
         if self.client.is_connected:
-            in_flight = self.client._connection.session.in_flight
+            in_flight = self._in_flight(self.client._connection.session)
             if in_flight:
                 self._violations.add(f"{self.name}: {in_flight} calls still in flight at rest")
+
+    def _in_flight(self, session: Session) -> int:
+        return session.in_flight
 
     async def end(self) -> None:
         """Close the client and stop the server."""
@@ -132,12 +139,14 @@ class Lane:
         def connected(**facts: object) -> None:
             self.reconnects += next(connections) > 0
 
-        options = {**self._options, "hooks": Hooks(on_connect=connected)}
+        self.client = self._make_client(Hooks(on_connect=connected))
+
+    def _make_client(self, hooks: Hooks) -> Any:
+        options = {**self._options, "hooks": hooks}
         if self.kind == "stdio":
             command = [*SERVER, str(self._ledger.path)]
-            self.client = Client(command, stderr="discard", stop_ladder=_LADDER, **options)
-        else:
-            self.client = Client(KINDS[self.kind].format(self._port), **options)
+            return Client(command, stderr="discard", stop_ladder=LADDER, **options)
+        return Client(KINDS[self.kind].format(self._port), **options)
 
     async def _connect(self, client: Client) -> None:
         """Connect, as often as it takes while servers are being killed."""

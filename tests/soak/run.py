@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .lanes import PATHS, Lane
 from .ledger import Ledger
+from .managed_lane import MANAGED, ManagedLane
 from .resources import Holdings, Sample, check_flat, check_released, objects_held
 from .watch import Violations
 
@@ -26,13 +27,24 @@ _PROGRESS_EVERY = 5.0
 
 
 class Run:
-    """Every transport in every era, side by side. ``paths``: pairs of a transport and an era."""
+    """Every transport in every era, side by side. ``paths``: pairs of a transport and an era;
+    ``managed``: those that are used through a manager as well.
+    """
 
-    def __init__(self, seed: int, folder: Path, paths: Sequence[tuple[str, str]] = PATHS) -> None:
+    def __init__(
+        self,
+        seed: int,
+        folder: Path,
+        paths: Sequence[tuple[str, str]] = PATHS,
+        managed: Sequence[tuple[str, str]] = MANAGED,
+    ) -> None:
         self.violations = Violations(seed)
         self.samples: list[Sample] = []
         self.executions = 0
-        self.lanes = [Lane(kind, era, seed, self.violations) for kind, era in paths]
+        self.lanes = [
+            *(Lane(kind, era, seed, self.violations) for kind, era in paths),
+            *(ManagedLane(kind, era, seed, self.violations) for kind, era in managed),
+        ]
         self._folder = folder
 
     async def last(self, seconds: float, workers: int, tell: Callable[[str], None]) -> None:

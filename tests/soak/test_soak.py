@@ -53,14 +53,16 @@ HARMLESS = tuple(act for act in ACTS if act not in {*DEADLY, "forget", "hang", "
 
 
 def test_a_short_soak_finds_nothing(tmp_path: Path) -> None:
-    """F-LIFE-5, F-API-8, F-API-19: every act over every transport, and for each another end."""
-    run = Run(11, tmp_path, SOME_PATHS)
+    """F-LIFE-5, F-API-8, F-API-19, F-MANY-5: every act over every transport, another end for each,
+    and the same for a server that a manager keeps.
+    """
+    run = Run(11, tmp_path, SOME_PATHS, [("stdio", "handshake")])
 
     async def use(lane: Lane) -> None:
         await asyncio.gather(*(lane.make(quick(act, lane, None)) for act in HARMLESS))
         await asyncio.gather(*(lane.make(quick(act, lane, 0.0)) for act in HARMLESS))
         await lane.make(quick("forget", lane, None))
-        end = DEADLY[run.lanes.index(lane)]
+        end = DEADLY[run.lanes.index(lane) % len(DEADLY)]
         beside = asyncio.ensure_future(lane.make(quick("never", lane, 0.2)))
         if end == "kill":
             await lane.kill_server()
@@ -255,7 +257,7 @@ def test_growth_is_found_and_noise_is_not(violations: Violations) -> None:
 
 
 def test_objects_left_by_calls_are_found(tmp_path: Path) -> None:
-    run = Run(1, tmp_path, [("stdio", "handshake")])
+    run = Run(1, tmp_path, [("stdio", "handshake")], [])
     run.samples.append(Sample(1, 1, 1))
     run._check_objects(400, 400)
     assert run.violations.found == []
