@@ -158,7 +158,8 @@ class Connection:
             if self.is_connected:
                 return
             earlier = self._session
-            if earlier is not None and not self.is_open:
+            has_one_transport = self.route.key is None  # the caller's own
+            if earlier is not None and (has_one_transport or not self.is_open):
                 await self._leave(earlier)
                 earlier = None  # else it may reach the server yet, and is left only for another
             self._connecting = session = self._new_session()

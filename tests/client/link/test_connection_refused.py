@@ -19,6 +19,7 @@ from mcpclient.errors import (
     PeerError,
     SessionExpired,
 )
+from mcpclient.transports.streamable_http import StreamableHttpTransport
 from tests.client.link.test_connection import http, methods
 from tests.support.http_server import Answer, HttpServer, Request, answer_with
 from tests.support.mcp_http import StreamableEndpoint
@@ -270,5 +271,29 @@ def test_a_recorded_connection_knows_it_too() -> None:
             await client.ping()
         assert not client.is_connected
         await client.close()
+
+    run(main())
+
+
+def test_a_transport_of_ones_own_is_connected_again() -> None:
+    """F-HTTP-6, F-API-6: there is only the one, so it is closed before it is opened."""
+    service = StreamableEndpoint(McpServer(), session="one", listens=True)
+
+    async def main() -> None:
+        async with HttpServer(service.routes) as web:
+            client = await Client(StreamableHttpTransport(web.url()))
+            await use(client)
+        with pytest.raises(NetworkError):
+            await client.ping()
+        assert not client.is_connected
+        web.requests.clear()
+        async with web:
+            await client.connect()
+            await use(client)
+            assert client.is_connected
+            assert methods(web).count("initialize") == 1
+            # The earlier session is ended first, and not the new one.
+            assert methods(web)[0] == "DELETE" and methods(web).count("DELETE") == 1
+            await client.close()
 
     run(main())
