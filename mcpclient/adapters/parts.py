@@ -24,10 +24,11 @@ from .media import Media, MediaRules, media_type_of
 __all__ = ["Outcome", "Part", "Prepared", "parts_of", "prepared", "text_of"]
 
 Part = Union[str, Media]
-Outcome = Union[CallToolResult, BaseException]
-"""What came of a call: its result, or why there is none."""
+Outcome = Union[CallToolResult, BaseException, None]
+"""What came of a call: its result, or why there is none; None for a call that was not made."""
 
 _NOTHING = "[no output]"
+_NOT_MADE = "The call was not made."
 # Media types that are text, whatever the first part of their name says.
 _TEXT_TYPES = ("application/json", "application/xml", "application/yaml", "image/svg+xml")
 
@@ -55,6 +56,8 @@ def prepared(outcome: Outcome, limits: Limits, rules: MediaRules) -> Prepared:
 
     A text of many tokens is noted in the result's ``warnings``.
     """
+    if outcome is None:
+        return Prepared([_NOT_MADE], True)
     if isinstance(outcome, BaseException):
         return Prepared([limited(text_of(outcome), limits)], True)
     parts = _with_structured(outcome, parts_of(outcome.content, limits.unknown == "keep"))

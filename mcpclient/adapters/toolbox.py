@@ -243,7 +243,7 @@ class Toolbox:
         self, call: ToolCall, options: Mapping[str, Any], question: asyncio.Lock
     ) -> Outcome:
         if call.problem is not None:
-            return refusal(call.problem)
+            return UsageError(call.problem)
         try:
             return await self._call(call, options, question)
         except McpError as error:

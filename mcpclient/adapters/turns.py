@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Union
 
+from ..errors import UsageError
 from ..protocol.sampling import SamplingMessage
 from ..protocol.types import (
     CallToolResult,
@@ -75,15 +76,22 @@ class Turn:
 def made_results(
     pairs: Iterable[tuple[ToolCall, Outcome]], limits: Limits | None, rules: MediaRules
 ) -> list[MadeResult]:
-    """Return what came of calls, within the limits and what an API takes."""
+    """Return what came of calls, within the limits and what an API takes.
+
+    Of a call with a problem, that is its problem.
+    """
     return [
         MadeResult(
             without_surrogates(call.id),
             without_surrogates(call.called_as),
-            prepared(outcome, limits or Limits(), rules),
+            prepared(_outcome(call, outcome), limits or Limits(), rules),
         )
         for call, outcome in pairs
     ]
+
+
+def _outcome(call: ToolCall, outcome: Outcome) -> Outcome:
+    return outcome if call.problem is None else UsageError(call.problem)
 
 
 def turns_of(

@@ -124,6 +124,7 @@ class Everything:
         outcome = list(OUTCOMES.values())[int(name.rpartition("_")[2])]
         if isinstance(outcome, BaseException):
             raise outcome
+        assert outcome is not None
         return outcome
 
     def toolbox(self, provider: str) -> Any:
