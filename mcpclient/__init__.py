@@ -25,6 +25,7 @@ The floors of the house, from the ground up. A module imports only from lower fl
 - ``config/``     configuration files into servers: read, judged, approved, written back
 - ``telemetry``   OpenTelemetry spans around calls
 - ``manager/``    many servers
+- ``adapters/``   tools for language models: definitions, calls and results for five APIs
 - ``inspector/``  the page in a browser that shows what happens on the wire
 - ``cli/``        the command line, one file per command
 """

@@ -8,7 +8,6 @@ is told.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ...protocol.schema import SchemaError, compile_schema
 from ...protocol.schema.bounds import Budget, SchemaLimits, Stopped
@@ -18,7 +17,7 @@ from ...protocol.schema.uris import join_pointer, pointer_tokens
 from ...protocol.types import Tool
 from .modern import modern_schema
 from .pointers import reference_to, with_root_kept_apart, without_unused
-from .widening import JsonSchema, Rewritten, widened
+from .widening import JsonSchema, Rewritten, put, widened
 
 __all__ = ["normal_schema"]
 
@@ -88,21 +87,13 @@ def _without(schema: JsonSchema, tokens: tuple[str, ...]) -> JsonSchema:
         if any(keyword in schema for keyword in references):
             return {key: value for key, value in schema.items() if key not in references}
         return {key: schema[key] for key in ("title", "description") if key in schema}
-    first = tokens[0]
-    changed: Any = schema.copy()
+    changed = schema.copy()
     for place, inner in subschemas(schema, DRAFT_2020_12):
-        if tuple(tokens[: len(place)]) == place and isinstance(inner, dict):
-            repaired = _without(inner, tokens[len(place) :])
-            if len(place) == 1:
-                changed[first] = repaired
-            else:
-                changed[first] = changed[first].copy()
-                changed[first][int(place[1]) if isinstance(changed[first], list) else place[1]] = (
-                    repaired
-                )
-            return changed  # type: ignore[no-any-return]
-    changed.pop(first, None)
-    return changed  # type: ignore[no-any-return]
+        if tokens[: len(place)] == place and isinstance(inner, dict):
+            put(changed, schema, place, _without(inner, tokens[len(place) :]))
+            return changed
+    changed.pop(tokens[0], None)
+    return changed
 
 
 class _Localizing:
@@ -154,18 +145,8 @@ def _positions(
 
 
 def _without_booleans(schema: JsonSchema) -> JsonSchema:
-    result = schema
-    for tokens, value in subschemas(schema, DRAFT_2020_12):
-        if not isinstance(value, bool) or tokens[0] in _TAKES_BOOLEAN:
-            continue
-        result = dict(schema) if result is schema else result
-        keyword, *inner = tokens
-        written: JsonSchema = {} if value else {"not": {}}
-        if not inner:
-            result[keyword] = written
-            continue
-        if result[keyword] is schema[keyword]:
-            result[keyword] = schema[keyword].copy()
-        container = result[keyword]
-        container[int(inner[0]) if isinstance(container, list) else inner[0]] = written
+    result = schema.copy()
+    for place, value in subschemas(schema, DRAFT_2020_12):
+        if isinstance(value, bool) and place[0] not in _TAKES_BOOLEAN:
+            put(result, schema, place, {} if value else {"not": {}})
     return result

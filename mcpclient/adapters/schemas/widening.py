@@ -7,12 +7,12 @@ allow less outside; there the keyword around goes as well. Schemas here are of d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable, NamedTuple
 
 from ...protocol.schema.dialects import DRAFT_2020_12, subschemas
 
-__all__ = ["Child", "JsonSchema", "Rewritten", "assembled", "rewritten", "widened"]
+__all__ = ["Child", "JsonSchema", "Rewritten", "assembled", "put", "rewritten", "widened"]
 
 JsonSchema = dict[str, Any]
 
@@ -64,7 +64,7 @@ def assembled(schema: Mapping[str, Any], children: Iterable[Child]) -> Rewritten
     result = dict(schema)
     inexact: set[str] = set()
     for child in children:
-        _put(result, schema, child)
+        put(result, schema, child.tokens, child.schema)
         if not child.exact and child.tokens[0] not in _DEFINITIONS:
             inexact.add(child.tokens[0])
     if "not" in inexact:
@@ -103,15 +103,16 @@ def widened(schema: object, change: Change) -> Rewritten:
     return rewritten(schema, distrust) if found else result
 
 
-def _put(result: JsonSchema, original: Mapping[str, Any], child: Child) -> None:
-    keyword, *inner = child.tokens
+def put(result: JsonSchema, original: Mapping[str, Any], place: Sequence[str], value: Any) -> None:
+    """Put a subschema at its place in ``result``, a copy of ``original`` that shares its inside."""
+    keyword, *inner = place
     if not inner:
-        result[keyword] = child.schema
+        result[keyword] = value
         return
     if result[keyword] is original[keyword]:
         result[keyword] = original[keyword].copy()
     container = result[keyword]
-    container[int(inner[0]) if isinstance(container, list) else inner[0]] = child.schema
+    container[int(inner[0]) if isinstance(container, list) else inner[0]] = value
 
 
 def _use_any_of(schema: JsonSchema) -> None:
