@@ -38,6 +38,7 @@ __all__ = [
     "WorkloadIdentity",
     "awaiting_login",
     "default_store",
+    "expect_login",
     "finish_auth",
     "log_in",
     "log_out",
@@ -230,6 +231,12 @@ async def awaiting_login(servers: Mapping[str, object]) -> set[str]:
     for memory, urls in by_memory.items():
         found |= {urls[url] for url in await memory.remembered(urls)}
     return found
+
+
+async def expect_login(server_url: str, auth: OAuth) -> None:
+    """Forget that a server needed a login and got none: the user wants to try again."""
+    memory = memory_of(auth.provider or _login_with(default_store()))
+    await memory.clear(http_url(parse_url(server_url)))
 
 
 def _network(recorder: Recorder | None = None) -> NetworkOptions:

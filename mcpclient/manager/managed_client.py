@@ -63,6 +63,10 @@ class ManagedClient(Client):
         self._keeper = keeper
         self._connection.observers.append(_Ear(self, keeper))
 
+    def expect(self, version: str) -> None:
+        """Take it that the server speaks as it did in an earlier run: that is tried first."""
+        self._connection.expect(version)
+
     def give_up(self, error: McpError) -> None:
         """Let every call in flight fail with a reason, though the connection looks open."""
         if self.is_connected:

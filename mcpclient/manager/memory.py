@@ -1,4 +1,4 @@
-"""What is remembered of servers from one run to the next: the tools they had.
+"""What is remembered of servers from one run to the next: their tools, and how they speak.
 
 One file of mode 0600, shared by all processes of its owner. It holds nothing that is needed: one
 that cannot be read, or holds something else, is as good as none.
@@ -33,10 +33,11 @@ _IDENTITY = ("auth", "headers", "env")
 
 @dataclass(frozen=True)
 class Remembered:
-    """What a server offered when it was connected the last time."""
+    """What a server offered when it was connected the last time, and the revision agreed on."""
 
     tools: Sequence[Mapping[str, Any]] = ()
     instructions: str = ""
+    version: str = ""
 
 
 def memory_key(server: ServerConfig) -> str:
@@ -85,7 +86,11 @@ class Memory:
             kept = {key: each for key, each in _entries(content).items() if key not in changes}
             entries = list({**kept, **changes}.items())[-_MOST_SERVERS:]
             servers = {
-                key: {"tools": list(each.tools), "instructions": each.instructions}
+                key: {
+                    "tools": list(each.tools),
+                    "instructions": each.instructions,
+                    "version": each.version,
+                }
                 for key, each in entries
             }
             text = json.dumps({"version": _VERSION, "servers": servers}, ensure_ascii=True)
@@ -109,6 +114,7 @@ def _entries(content: bytes | None) -> dict[str, Remembered]:
         key: Remembered(
             [tool for tool in entry["tools"] if isinstance(tool, dict)],
             str(entry.get("instructions") or ""),
+            str(entry.get("version") or ""),
         )
         for key, entry in servers.items()
         if isinstance(entry, dict) and isinstance(entry.get("tools"), list)

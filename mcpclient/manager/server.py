@@ -9,9 +9,11 @@ from random import random
 from typing import Any, Callable
 
 from ..auth.needs_auth import NEEDS_AUTH_SECONDS
+from ..client.authentication import OAuth, awaiting_login, expect_login
 from ..client.events.hooks import Hooks
 from ..config.server import ServerConfig
 from ..errors import (
+    AuthorizationRequired,
     CallTimeout,
     ClientClosed,
     ConnectionLost,
@@ -99,6 +101,8 @@ class Server:
         self.mismatches: tuple[Mismatch, ...] = ()
         self._shared = shared
         self._client: ManagedClient | None = None
+        self._expected_version = ""
+        self._is_asked_for = False
         self._refused: dict[str, str] = {}
         limit = shared.reconnect.terminal_errors if shared.reconnect is not None else 0
         self._failures = FailureCount(limit)
@@ -149,6 +153,7 @@ class Server:
                 guard.append(Guard(self, self.config.options.get("timeout", 30.0)))
             options = options_for(self.config, self._shared.options, guard)
             self._client = ManagedClient(self.config.target, self, options)
+            self._client.expect(self._expected_version)
         return self._client
 
     def unavailable(self) -> Exception:
@@ -167,6 +172,7 @@ class Server:
         self.instructions = remembered.instructions
         if self.config.state != "ready":
             return
+        self._expected_version = remembered.version
         if defer:
             self.status = Status.DEFERRED
             self._offer(remembered.tools)
@@ -187,6 +193,7 @@ class Server:
         if self.status is not Status.CONNECTED:
             await self._read_again(switch_on=self.status is Status.DISABLED)
             if self.config.state == "ready":
+                self._is_asked_for = True
                 self._feed(Event.CONNECT)
         await self.settled()
 
@@ -360,6 +367,7 @@ class Server:
                 await asyncio.wait({self._closing})
             if self.status is Status.RECONNECTING:
                 await self._read_again(switch_on=False)
+            await self._look_for_login()
             local = runs_here(self.config.target)
             tools = await self._shared.slots.run(self._connect, local=local)
             if not self.client.is_connected:
@@ -375,6 +383,19 @@ class Server:
             self._feed(Event.OPENED)
             self._adopt(tools)
             self._follow()
+
+    async def _look_for_login(self) -> None:
+        """Send nothing while it is remembered that a user has to log in, unless one asks for it."""
+        options = {**self._shared.options, **self.config.options}
+        target, auth = self.config.target, options.get("auth")
+        url = target.get("url") if isinstance(target, Mapping) else target
+        if not isinstance(url, str) or not isinstance(auth, OAuth):
+            return
+        asked, self._is_asked_for = self._is_asked_for, False
+        if asked:
+            await expect_login(url, auth)
+        elif await awaiting_login({url: auth}):
+            raise AuthorizationRequired(url)
 
     async def _connect(self) -> list[Mapping[str, Any]]:
         client = self.client
@@ -421,7 +442,8 @@ class Server:
         self.instructions = self.client.instructions or ""
         self._offer(tools)
         if self._shared.memory is not None:
-            remembered = Remembered(tools, self.instructions)
+            version = self.client.protocol_version or ""
+            remembered = Remembered(tools, self.instructions, version)
             self._shared.memory.note(memory_key(self.config), remembered)
 
     def _offer(self, tools: Sequence[Mapping[str, Any]]) -> None:

@@ -19,13 +19,14 @@ from mcpclient.client.authentication import (
     WorkloadIdentity,
     awaiting_login,
     default_store,
+    expect_login,
     finish_auth,
     log_in,
     log_out,
 )
 from mcpclient.client.client import Client
 from mcpclient.client.login import runner
-from mcpclient.client.login.needs_auth import NeedsAuthMemory
+from mcpclient.client.login.needs_auth import NeedsAuthMemory, memory_of
 from mcpclient.client.login.runner import OAuthAuthorizer, StaticAuthorizer
 from mcpclient.errors import AuthError, AuthorizationRequired, HttpError, UsageError
 from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
@@ -403,3 +404,18 @@ def test_a_login_for_a_websocket(monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(main())
     assert sum(b"GET /mcp" in head for head in seen) == 2
     assert any(b"Authorization: Bearer SECRET-token-1" in head for head in seen)
+
+
+def test_a_login_that_is_wanted_after_all() -> None:
+    """F-AUTH-11: the user may ask for it before the 15 minutes are over."""
+
+    async def main() -> None:
+        url = "http://127.0.0.1:9/mcp"
+        auth = OAuth(provider=TwoStepLogin(MemoryStore()))
+        assert auth.provider is not None
+        await memory_of(auth.provider).mark(url)
+        assert await awaiting_login({url: auth}) == {url}
+        await expect_login(url, auth)
+        assert await awaiting_login({url: auth}) == set()
+
+    asyncio.run(main())

@@ -101,10 +101,10 @@ def test_remembered_by_configuration_and_user() -> None:
 def test_the_file_is_its_owners(tmp_path: Path) -> None:
     """F-MANY-14: mode 0600; one that others may change is not believed."""
     memory = Memory(tmp_path / "state" / "tools.json")
-    memory.note("k", Remembered([tool("x")], "Be kind."))
+    memory.note("k", Remembered([tool("x")], "Be kind.", "2025-11-25"))
     memory.save()
     assert stat.S_IMODE(memory.file.stat().st_mode) == 0o600
-    assert memory.recall()["k"] == Remembered([tool("x")], "Be kind.")
+    assert memory.recall()["k"] == Remembered([tool("x")], "Be kind.", "2025-11-25")
     os.chmod(memory.file, 0o666)
     assert memory.recall() == {}
 

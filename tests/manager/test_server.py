@@ -9,6 +9,7 @@ import pytest
 
 import mcpclient
 from mcpclient import Manager, Reconnect, Status, StatusChanged, ToolsUpdated
+from mcpclient.client.login.needs_auth import memory_of
 from mcpclient.errors import (
     AuthorizationRequired,
     CallTimeout,
@@ -474,3 +475,36 @@ def test_telemetry_of_many_servers() -> None:
         assert (failed["server"], failed["phase"]) == ("b", "connect")
 
     run(main())
+
+
+class CountingStore(mcpclient.MemoryStore):
+    """Counts how often it is read."""
+
+    reads = 0
+
+    async def load(self, key: str) -> Any:
+        self.reads += 1
+        return await super().load(key)
+
+
+def test_a_login_that_is_remembered_as_needed_is_not_asked_for() -> None:
+    """F-AUTH-11: of many servers, one read tells which; no request is sent; the user may ask."""
+
+    async def main() -> None:
+        store = CountingStore()
+        login = mcpclient.TwoStepLogin(store)
+        auth = mcpclient.OAuth(provider=login)
+        urls = {f"s{n}": f"http://127.0.0.1:9/{n}" for n in range(12)}  # nobody listens there
+        memory = memory_of(login)
+        for url in urls.values():
+            await memory.mark(url)
+        store.reads = 0
+        async with Manager(urls, auth=auth) as manager:
+            assert set(statuses(manager).values()) == {"needs_auth"}
+            assert store.reads <= 1
+            with pytest.raises(AuthorizationRequired):
+                await manager["s3"].call_tool("x")
+            assert (await manager.connect("s3")).status is Status.FAILED  # it was tried
+            assert statuses(manager)["s4"] == "needs_auth"
+
+    asyncio.run(main())

@@ -110,6 +110,12 @@ class Connection:
             raise UsageError("this client was connected before the program forked; make another")
         return self.loop
 
+    def expect(self, version: str) -> None:
+        """Take it that the server still speaks the era of a revision that it agreed on earlier."""
+        era = era_of(version)
+        if era is not None:
+            _eras.remember(self.route.key, era)
+
     def claim_loop(self) -> None:
         """Make the running loop the one to live in, unless there is one that runs.
 

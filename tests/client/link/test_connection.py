@@ -26,6 +26,7 @@ from mcpclient.errors import (
     SessionExpired,
 )
 from mcpclient.net.process.server_process import StopLadder
+from mcpclient.protocol.versions import Era
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.support.http_server import Answer, Handler, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
@@ -502,3 +503,14 @@ def test_a_connection_that_is_still_being_made_can_be_dropped() -> None:
     connecting.cancel()
     loop.run_until_complete(asyncio.wait({connecting}))
     loop.close()
+
+
+def test_an_era_that_was_met_in_an_earlier_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-MANY-14, F-LIFE-3: it is tried first; a revision that nobody knows says nothing."""
+    eras = EraMemory()
+    monkeypatch.setattr(connection, "_eras", eras)
+    client = Client("http://127.0.0.1:9/mcp")
+    client._connection.expect("1999-01-01")
+    assert len(eras) == 0
+    client._connection.expect("2025-11-25")
+    assert eras.recall(client._connection.route.key) is Era.HANDSHAKE
