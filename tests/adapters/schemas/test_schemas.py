@@ -571,6 +571,40 @@ def test_nulls_of_strict_mode_are_taken_out_again() -> None:
     }
 
 
+TEXTS = st.text(max_size=3)
+ADDRESSES = st.fixed_dictionaries({"street": TEXTS}, optional={"zip": TEXTS})
+TAGS: st.SearchStrategy[Any] = st.lists(
+    st.fixed_dictionaries({}, optional={"street": TEXTS, "zip": TEXTS})
+)
+OPTIONAL: dict[str, st.SearchStrategy[Any]] = {
+    "age": st.integers(),
+    "kind": st.sampled_from(["a", "b"]),
+    "home": ADDRESSES,
+    "work": ADDRESSES,
+    "tags": TAGS,
+}
+FITTING_VALUES = st.fixed_dictionaries({"name": TEXTS}, optional=OPTIONAL)
+
+
+def completed(value: Any, names: Iterable[str]) -> Json:
+    """What a model in strict mode sends: all properties, null for those it leaves out."""
+    return {**dict.fromkeys(names), **value}
+
+
+@given(FITTING_VALUES)
+def test_arguments_come_through_strict_mode(arguments: Json) -> None:
+    """F-TOOL-1: there and back, at every depth."""
+    properties = [name for name in FITTING["properties"] if name not in ("either", "null")]
+    sent = completed(arguments, properties)
+    for name in ("home", "work"):
+        if sent[name] is not None:
+            sent[name] = completed(sent[name], ["street", "zip"])
+    if sent["tags"] is not None:
+        sent["tags"] = [completed(tag, ["street", "zip"]) for tag in sent["tags"]]
+    assert without_nulls(sent, FITTING, FITTING) == arguments
+    assert valid(strict_schema(FITTING)[0], {**sent, "either": None, "null": None})
+
+
 def test_nulls_that_mean_something_stay() -> None:
     """F-TOOL-1: where the schema takes null, or says nothing."""
     schema = {
