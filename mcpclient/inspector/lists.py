@@ -10,7 +10,7 @@ from ..client.client import Client
 from ..client.link.paging import MAX_PAGES
 from ..errors import McpError, ProtocolViolation
 from .described import described_error
-from .oddities import odd_entries, odd_schemas
+from .oddities import odd_entries
 
 __all__ = ["Lists", "fetch_lists", "known_lists"]
 
@@ -41,7 +41,7 @@ async def fetch_lists(client: Client, *, fresh: bool = False) -> Lists:
                 found[name] = await _pages(partial(client.request, method, fresh=fresh), key)
             except McpError as error:
                 errors[name] = described_error(error)
-    return await known_lists(found, errors)
+    return known_lists(found, errors)
 
 
 async def _pages(request: Any, key: str) -> list[Any]:
@@ -65,8 +65,7 @@ async def _pages(request: Any, key: str) -> list[Any]:
     raise ProtocolViolation(f"the list of {key} did not end within {MAX_PAGES} pages")
 
 
-async def known_lists(found: Mapping[str, list[Any]], errors: Mapping[str, Any]) -> Lists:
+def known_lists(found: Mapping[str, list[Any]], errors: Mapping[str, Any]) -> Lists:
     """Return lists that are there already, with what is odd about them."""
     odd = {name: odd_entries(name, entries) for name, entries in found.items()}
-    odd["tools"] += await odd_schemas(found["tools"])
     return {**found, "odd": odd, "errors": dict(errors)}

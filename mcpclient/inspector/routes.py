@@ -15,6 +15,7 @@ from ..net.local_http import LocalRequest, LocalResponse
 from .calls import Wanted
 from .comparing import compared_calls, compared_tools
 from .described import described_error
+from .oddities import odd_schemas
 from .page import page, policy
 from .room import Room
 
@@ -133,6 +134,12 @@ class Routes:
         watch = self._room.watch(request.query.get("server"))
         return _json(await watch.lists(fresh="fresh" in request.query))
 
+    async def _schemas(self, request: LocalRequest) -> LocalResponse:
+        # Apart from the lists: of thousands of tools they take a second to be checked.
+        watch = self._room.watch(request.query.get("server"))
+        lists = await watch.lists(fresh=False)
+        return _json({"odd": await odd_schemas(lists["tools"])})
+
     # The wire
 
     async def _rows(self, request: LocalRequest) -> LocalResponse:
@@ -223,6 +230,7 @@ _ROUTES: Mapping[str, Mapping[str, tuple[Handler, str]]] = {
     "/api/state": {"GET": (Routes._state, "look")},
     "/api/events": {"GET": (Routes._events, "look")},
     "/api/lists": {"GET": (Routes._lists, "look")},
+    "/api/schemas": {"GET": (Routes._schemas, "look")},
     "/api/rows": {"GET": (Routes._rows, "look")},
     "/api/find": {"GET": (Routes._find, "look")},
     "/api/record": {"GET": (Routes._record, "look")},

@@ -77,9 +77,7 @@ class Watch:
         """Return what the server offers: as it was asked last, unless its lists have changed."""
         if self._state.recording is not None:
             if self._lists is None:
-                self._lists = await known_lists(
-                    recorded_lists(self._state.recording.conversation), {}
-                )
+                self._lists = known_lists(recorded_lists(self._state.recording.conversation), {})
             return self._lists
         changes = self.journal.changed_lists
         if self._lists is None or fresh or self._lists_are_of != changes:

@@ -222,6 +222,8 @@ def test_lists_and_their_comparison() -> None:
         name = page.scene.name
         lists = await page.get("/api/lists", server=name, fresh="1")
         assert len(lists["tools"]) == 16
+        odd = (await page.get("/api/schemas", server=name))["odd"]
+        assert [(each[1], each[2]) for each in odd] == [("bad_schema", "inputSchema")]
         compared = await page.get("/api/compare", left=name, right=name)
         assert compared["tools"] == []
         assert {call["change"] for call in compared["calls"]} == {"same"}

@@ -58,7 +58,7 @@ function followServers() {
       if (isNew && before?.changed_lists !== state.changed_lists) known.lists.delete(name);
       continue;
     }
-    loadLists(name);
+    if (before || !known.lists.has(name)) loadLists(name);
     if (subject.callName === "server") showOverview();
   }
 }

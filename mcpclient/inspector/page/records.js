@@ -69,7 +69,13 @@ async function loadLists(name, fresh = false) {
   changed("lists");
   try {
     const query = fresh ? { server: name, fresh: "1" } : { server: name };
-    known.lists.set(name, await get("/api/lists", query));
+    const found = await get("/api/lists", query);
+    known.lists.set(name, found);
+    get("/api/schemas", { server: name }).then(({ odd }) => {
+      if (!odd.length || known.lists.get(name) !== found) return;
+      known.lists.set(name, { ...found, odd: { ...found.odd, tools: [...(found.odd.tools ?? []), ...odd] } });
+      changed("lists");
+    }, () => {});
   } catch (error) {
     known.lists.set(name, { ...lists, loading: false, errors: { tools: error.facts } });
   }
@@ -85,6 +91,7 @@ class Wire {
     this.counts = {};
     this.chunks = new Map();
     this.asked = new Set();
+    this.wanted = [];
   }
 
   take(news) {
@@ -113,8 +120,19 @@ class Wire {
   row(number) {
     const chunk = Math.floor(number / CHUNK);
     const row = this.chunks.get(chunk)?.get(number);
-    if (row === undefined && number >= this.first && number < this.next) this.load(chunk);
+    if (row === undefined && number >= this.first && number < this.next) this.want(chunk);
     return row;
+  }
+
+  /** Load a chunk soon. Of those that a quick scroll passes by, only the last are loaded. */
+  want(chunk) {
+    if (!this.wanted.length) {
+      setTimeout(() => {
+        for (const each of new Set(this.wanted.slice(-2))) this.load(each);
+        this.wanted = [];
+      }, 40);
+    }
+    if (this.wanted[this.wanted.length - 1] !== chunk) this.wanted.push(chunk);
   }
 
   async load(chunk) {

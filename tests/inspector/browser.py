@@ -1,0 +1,97 @@
+"""A real browser for tests: Chromium, where this machine has one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Awaitable
+from typing import Any, Callable
+
+import pytest
+from playwright.async_api import Page, async_playwright
+
+from conformance.peers import node_module
+from tests.inspector.scenes import Scene
+
+__all__ = ["AXE", "Chromium", "needs_axe", "needs_browser", "read", "shown", "thorough"]
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+_FOUND = next((path for name in _NAMES if (path := shutil.which(name))), None)
+
+needs_browser = pytest.mark.skipif(
+    _FOUND is None, reason="no Chromium on PATH: the page was not tried in a browser"
+)
+
+AXE = node_module("axe-core/axe.min.js", "node-axe")
+needs_axe = pytest.mark.skipif(
+    not AXE.exists(), reason="axe-core is not installed: python -m conformance.peers node-axe"
+)
+
+thorough = pytest.mark.skipif(
+    "INSPECTOR_TESTS" not in os.environ, reason="INSPECTOR_TESTS=all runs this as well"
+)
+
+_SWITCHES = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+]
+
+Work = Callable[[Page, Scene], Awaitable[None]]
+
+
+class Chromium:
+    """One browser for many tests, in an event loop that lasts as long as it does."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._run(self._start())
+
+    def _run(self, work: Awaitable[None]) -> None:
+        self._loop.run_until_complete(asyncio.wait_for(work, 60))
+
+    async def _start(self) -> None:
+        self._playwright = await async_playwright().start()
+        self._browser = await self._playwright.chromium.launch(
+            executable_path=_FOUND, args=_SWITCHES
+        )
+
+    def close(self) -> None:
+        """End the browser."""
+        self._run(self._stop())
+        self._run(asyncio.sleep(0.05))  # the driver's pipes are closed in turns of their own
+        self._loop.close()
+
+    async def _stop(self) -> None:
+        await self._browser.close()
+        await self._playwright.stop()
+
+    def visit(self, scene: Scene, work: Work, *, width: int = 1280, scheme: Any = "light") -> None:
+        """Open the page of an inspector and do something there; it must not report an error."""
+        self._run(self._visit(scene, work, width, scheme))
+
+    async def _visit(self, scene: Scene, work: Work, width: int, scheme: Any) -> None:
+        problems: list[str] = []
+        async with scene:
+            page = await self._browser.new_page(
+                viewport={"width": width, "height": 800}, color_scheme=scheme
+            )
+            page.set_default_timeout(10_000)
+            page.on("pageerror", lambda error: problems.append(str(error)))
+            page.on("console", lambda said: problems.append(said.text))
+            page.on("dialog", lambda dialog: problems.append(f"dialog {dialog.message}"))
+            await page.goto(scene.url)
+            await page.locator("#list .row").first.wait_for()
+            await work(page, scene)
+            await page.context.close()
+        assert problems == []
+
+
+async def read(page: Page, selector: str) -> str:
+    """Return the text of the first element that fits, once it is there."""
+    return await page.locator(selector).first.inner_text()
+
+
+async def shown(page: Page, selector: str, text: str) -> None:
+    """Wait until an element has a text."""
+    await page.locator(selector).filter(has_text=text).first.wait_for()

@@ -1,0 +1,410 @@
+"""F-SHOW-10: the page in a real browser: what it shows, what it does, what cannot be done to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Page
+
+from mcpclient import Client
+from mcpclient.inspector.inspector import inspect
+from mcpclient.recording.transcript import read_transcripts
+from tests.inspector.browser import AXE, Chromium, needs_axe, needs_browser, read, shown, thorough
+from tests.inspector.scenes import Scene
+from tests.inspector.showcase import ATTACKS, Showcase
+
+pytestmark = needs_browser
+
+
+async def choose(page: Page, name: str) -> None:
+    """Choose an offer by its name."""
+    await page.locator("#list .row .title").get_by_text(name, exact=True).click()
+    await page.locator("#detail h2").get_by_text(name, exact=True).wait_for()
+
+
+async def call(page: Page) -> None:
+    await page.locator("#call").click()
+    await page.locator(".outcomes .state").wait_for()
+
+
+def test_a_form_is_filled_in_from_the_schema(chromium: Chromium) -> None:
+    """F-SHOW-10: nested objects, arrays, enumerations with null, defaults, alternatives."""
+
+    async def work(page: Page, scene: Scene) -> None:
+        await choose(page, "search_issues")
+        await page.get_by_label("query").fill("leak")
+        await page.get_by_label("Order order").select_option(label="null")
+        await page.get_by_role("button", name="Add to labels").click()
+        await page.get_by_label("labels, item 1").fill("bug")
+        await page.get_by_label("pull request").check()
+        await page.get_by_label("name", exact=False).last.fill("Ada")
+        await page.get_by_label("Kind of when").select_option(label="last days")
+        await call(page)
+        assert scene.showcase.received[-1]["params"]["arguments"] == {
+            "query": "leak",
+            "limit": 10,
+            "order": None,
+            "labels": ["bug"],
+            "kinds": ["pull request"],
+            "author": {"name": "Ada"},
+            "when": {"days": 7},
+        }
+
+    chromium.visit(Scene(), work)
+
+
+def test_form_and_json_are_two_views_of_the_same(chromium: Chromium) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        await choose(page, "search_issues")
+        await page.get_by_label("query").fill("leak")
+        await page.get_by_role("button", name="JSON").click()
+        raw = page.get_by_label("Arguments as JSON")
+        value = json.loads(await raw.input_value())
+        assert value == {"query": "leak", "limit": 10, "when": value["when"]}
+        await raw.fill("{")
+        await page.get_by_role("button", name="Form").click()
+        await shown(page, "#detail .problem", "no JSON object")
+        await raw.fill('{"query": "other", "limit": 3, "author": {"bot": true}}')
+        await page.get_by_role("button", name="Form").click()
+        assert await page.get_by_label("query").input_value() == "other"
+        await page.keyboard.press("Control+k")
+        await choose(page, "search_issues")
+        await call(page)
+        sent = scene.showcase.received[-1]["params"]["arguments"]
+        assert (sent["query"], sent["author"]) == ("other", {"bot": True})
+
+    chromium.visit(Scene(), work)
+
+
+def test_a_file_is_sent_as_base64(chromium: Chromium, tmp_path: Path) -> None:
+    path = tmp_path / "f.bin"
+    path.write_bytes(b"\x00\x01\x02")
+
+    async def work(page: Page, scene: Scene) -> None:
+        await choose(page, "upload")
+        await page.locator("input[type=file]").set_input_files(path)
+        await shown(page, "#detail .field", "sent as base64")
+        await call(page)
+        sent = scene.showcase.received[-1]["params"]["arguments"]
+        assert (sent["content"], sent["mode"]) == ("AAEC", None)
+
+    chromium.visit(Scene(), work)
+
+
+def test_the_keyboard_is_enough(chromium: Chromium) -> None:
+    """F-SHOW-10: search, list, and the call button one tab away from it."""
+
+    async def work(page: Page, scene: Scene) -> None:
+        await page.keyboard.press("Control+k")
+        await page.keyboard.type("ech")
+        await page.keyboard.press("ArrowDown")
+        await shown(page, "#detail h2", "echo")
+        await page.keyboard.press("Tab")
+        assert await page.evaluate("document.activeElement.id") == "call"
+        await page.keyboard.press("Enter")
+        await shown(page, ".outcomes .state", "Done")
+        assert scene.showcase.received[-1]["params"]["name"] == "echo"
+
+    chromium.visit(Scene(), work)
+
+
+def test_progress_is_live_and_a_call_can_be_cancelled(chromium: Chromium) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        await choose(page, "slow")
+        await page.locator("#call").click()
+        await shown(page, ".running", "3 of 5 counting")
+        await page.locator(".running button").click()
+        await shown(page, ".outcomes .problem", "cancelled")
+        assert scene.showcase.received[-1]["method"] == "notifications/cancelled"
+
+    chromium.visit(Scene(), work)
+
+
+def test_failures_and_large_results(chromium: Chromium) -> None:
+    expected = {
+        "fail": "The tool says that it failed.",
+        "refuse": "no such thing",
+        "large": "Show more (20,000 of 1,000,000 characters)",
+    }
+
+    async def work(page: Page, scene: Scene) -> None:
+        for tool, text in expected.items():
+            await choose(page, tool)
+            await call(page)
+            await shown(page, ".outcomes", text)
+
+    chromium.visit(Scene(), work)
+
+
+def test_images_links_and_structured_content(chromium: Chromium) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        await choose(page, "picture")
+        await call(page)
+        image = page.locator(".outcomes img")
+        await image.wait_for()
+        assert await image.evaluate("each => each.naturalWidth") == 16
+        await shown(page, ".outcomes .tree", "alpha")
+        await page.locator(".outcomes .link").click()
+        await shown(page, "#detail h2", "file:///notes.txt")
+        await call(page)
+        await shown(page, ".outcomes", "content of file:///notes.txt")
+        await page.get_by_role("button", name="Subscribe", exact=True).click()
+        await shown(page, ".outcomes .state", "Done")
+
+    chromium.visit(Scene(), work)
+
+
+def test_prompts_and_templates_are_completed_by_the_server(chromium: Chromium) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        await page.locator("#tab-prompts").click()
+        await choose(page, "review")
+        await page.get_by_label("language").fill("py")
+        option = page.locator("datalist option[value=python]")
+        await option.wait_for(state="attached")
+        await page.get_by_label("language").fill("python")
+        await call(page)
+        await shown(page, ".outcomes", "Review this python code.")
+        await page.locator("#tab-resources").click()
+        await page.locator("#list .row .title", has_text="issue://").click()
+        await page.get_by_label("owner").fill("a b")
+        await page.get_by_label("number").fill("7")
+        await call(page)
+        await shown(page, ".outcomes", "content of issue://a%20b/7")
+
+    chromium.visit(Scene(), work)
+
+
+def test_questions_are_answered_in_the_page(chromium: Chromium) -> None:
+    """F-SHOW-10: forms, visits, the answers of a model, and roots."""
+
+    async def work(page: Page, scene: Scene) -> None:
+        await choose(page, "ask_user")
+        await page.locator("#call").click()
+        await page.get_by_label("Your name").fill("Ada")
+        await page.get_by_role("button", name="Answer").click()
+        await shown(page, ".outcomes", "'name': 'Ada'")
+        await choose(page, "visit")
+        await page.locator("#call").click()
+        assert await read(page, ".question mark") == "pay.example.com"
+        await page.get_by_role("button", name="Decline").click()
+        await shown(page, ".outcomes", "'action': 'decline'")
+        await choose(page, "ask_model")
+        await page.locator("#call").click()
+        await shown(page, ".question", "What is 6 times 7?")
+        await page.get_by_label("Answer", exact=True).fill("42")
+        await page.locator(".question").get_by_role("button", name="Answer").click()
+        await shown(page, ".outcomes", "'text': '42'")
+        await page.locator("#tab-servers").click()
+        await page.locator("#list .row", has_text="connected").click()
+        await page.get_by_label("One file:// URI to a line").fill("file:///here")
+        await page.get_by_role("button", name="Set").click()
+        await shown(page, "#detail", "The server has been told.")
+        await page.locator("#tab-tools").click()
+        await choose(page, "list_roots")
+        await call(page)
+        await shown(page, ".outcomes", "file:///here")
+
+    chromium.visit(Scene(), work)
+
+
+def test_malformed_tools_are_named_with_field_and_reason(chromium: Chromium) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        await shown(page, "#list .notes", "4 of the tools are malformed")
+        await page.locator("#search").fill("bad_schema")
+        await choose(page, "bad_schema")
+        await shown(page, "#detail .warning", "inputSchema is no JSON Schema")
+
+    chromium.visit(Scene(), work)
+
+
+def test_the_wire_is_a_timeline_to_filter_and_to_replay_from(chromium: Chromium) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        await choose(page, "echo")
+        await page.get_by_role("textbox", name="message").fill("over the wire")
+        await call(page)
+        await page.get_by_label("Filter the wire").fill("OVER THE WIRE")
+        await shown(page, ".wirenote", "2 of ")
+        await page.locator("#wire .row").last.click()
+        await shown(page, ".record", "#")
+        await page.get_by_role("button", name="Its request").click()
+        await shown(page, ".record .tree", "tools/call")
+        await page.get_by_role("button", name="Replay", exact=True).click()
+        await shown(page, ".outcomes .state", "Done")
+        calls = [each for each in scene.showcase.received if each.get("method") == "tools/call"]
+        assert len(calls) == 2
+        await page.locator("#wire .row.request", has_text="echo").first.click()
+        await page.get_by_role("button", name="Edit and replay").click()
+        assert await page.get_by_role("textbox", name="message").input_value() == "over the wire"
+        await page.locator(".outcomes .state").get_by_role("button", name="Pin").click()
+        await page.locator("#tab-calls").click()
+        assert (await read(page, "#list .row")).startswith("★ echo")
+
+    chromium.visit(Scene(), work)
+
+
+def test_a_reload_loses_nothing_and_the_address_shows_no_token(chromium: Chromium) -> None:
+    """F-SHOW-10: the token leaves the address bar, and stays in this tab."""
+
+    async def work(page: Page, scene: Scene) -> None:
+        assert "#" not in page.url
+        await choose(page, "echo")
+        await call(page)
+        await page.reload()
+        await page.locator("#list .row").first.wait_for()
+        await page.locator("#tab-calls").click()
+        await shown(page, "#list .row", "echo")
+        browser = page.context.browser
+        assert browser is not None
+        other = await browser.new_page()
+        await other.goto(page.url)
+        await shown(other, "#gone", "The token is missing")
+        assert await other.locator("#list .row").count() == 0
+
+    chromium.visit(Scene(), work)
+
+
+def test_the_session_is_exported_as_a_transcript(chromium: Chromium) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        async with page.expect_download() as download:
+            await page.get_by_role("button", name="Export").click()
+        path = await (await download.value).path()
+        (transcript,) = read_transcripts(path.read_text().splitlines(keepends=True))
+        assert transcript.records[0]["message"]["method"] == "initialize"
+
+    chromium.visit(Scene(), work)
+
+
+def test_a_hostile_server_is_text_and_nothing_else(chromium: Chromium) -> None:
+    """F-SHOW-10: every string an attack; nothing runs, nothing is fetched, nothing is hidden."""
+
+    async def work(page: Page, scene: Scene) -> None:
+        foreign: list[str] = []
+        here = page.url.rstrip("/")
+
+        def note(request: Any) -> None:
+            if not request.url.startswith((here, "blob:")):
+                foreign.append(request.url)
+
+        page.on("request", note)
+        for kind in ("tools", "resources", "prompts", "servers"):
+            await page.locator(f"#tab-{kind}").click()
+            await page.locator("#list .virtual").focus()
+            for _ in ATTACKS:
+                await page.keyboard.press("ArrowDown")
+        await page.locator("#tab-tools").click()
+        await page.locator("#list .row").first.click()
+        await call(page)
+        await shown(page, ".outcomes", "<svg onload=")
+        text = await page.locator("body").inner_text()
+        for attack in (ATTACKS[0], ATTACKS[1], "\\u202egnp.exe", "\\x1b[31mred"):
+            assert attack in text
+        assert "\u202e" not in text
+        await page.locator("#wire .virtual").focus()
+        for _ in range(12):
+            await page.keyboard.press("ArrowDown")
+            await page.locator(".record .tree").first.wait_for()
+        assert await page.evaluate("window.hacked") is None
+        assert await page.locator("#detail svg, #detail script, #wire img").count() == 0
+        assert foreign == []
+
+    chromium.visit(Scene(Showcase(hostile=True)), work)
+
+
+def test_thousands_of_tools_are_few_elements(chromium: Chromium) -> None:
+    """F-SHOW-10: 5,000 tools and 20,000 messages, and a page that stays small."""
+    tools = [{"name": f"tool_{n:04}", "inputSchema": {"type": "object"}} for n in range(5000)]
+
+    async def work(page: Page, scene: Scene) -> None:
+        await shown(page, "#tab-tools", "5,000")
+        await page.locator("#list .virtual").focus()
+        await page.keyboard.press("End")
+        await shown(page, "#detail h2", "tool_4999")
+        for _ in range(20_000):
+            scene.showcase.notify("notifications/message", level="info", data="tick")
+        await shown(page, ".lane.server .number", "20,0")
+        await page.locator("#wire .virtual").focus()
+        await page.keyboard.press("Home")
+        await shown(page, "#wire .row", "connected over")
+        assert await page.evaluate("document.querySelectorAll('*').length") < 1000
+
+    chromium.visit(Scene(Showcase(tools=tools)), work)
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_nothing_is_wider_than_the_screen(chromium: Chromium, width: int) -> None:
+    async def work(page: Page, scene: Scene) -> None:
+        assert await page.evaluate("document.documentElement.scrollWidth") <= width
+        await choose(page, "search_issues")
+        assert await page.evaluate("document.documentElement.scrollWidth") <= width
+        if width == 400:
+            await page.get_by_role("button", name="Wire").click()
+            assert await page.locator("#wire .row").first.is_visible()
+            assert not await page.locator("#detail").is_visible()
+
+    chromium.visit(Scene(), work, width=width)
+
+
+@needs_axe
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (1280, "light"),
+        (400, "dark"),
+        pytest.param(1280, "dark", marks=thorough),
+        pytest.param(400, "light", marks=thorough),
+    ],
+)
+def test_it_is_accessible(chromium: Chromium, width: int, scheme: str) -> None:
+    """F-SHOW-10: names, roles and contrast, by axe-core."""
+
+    async def work(page: Page, scene: Scene) -> None:
+        await page.evaluate(AXE.read_text("utf-8"))
+        found: list[str] = []
+
+        async def check(place: str) -> None:
+            result = await page.evaluate("axe.run()")
+            for violation in result["violations"]:
+                nodes = [node["html"][:150] for node in violation["nodes"][:3]]
+                found.append(f"{place}: {violation['id']} {nodes}")
+
+        await check("start")
+        await choose(page, "search_issues")
+        await check("form")
+        if width == 1280:
+            await page.get_by_label("query").fill("x")
+            await call(page)
+            await page.locator("#wire .row.request").last.click()
+            await page.locator(".record .tree").first.wait_for()
+            await check("result and record")
+            await choose(page, "ask_user")
+            await page.locator("#call").click()
+            await page.locator(".question").wait_for()
+            await check("question")
+        assert found == []
+
+    chromium.visit(Scene(), work, width=width, scheme=scheme)
+
+
+def test_a_running_program_is_looked_at_and_not_touched(chromium: Chromium) -> None:
+    """F-SHOW-10: attached with allow="look", the page makes no calls."""
+
+    class Attached(Scene):
+        async def __aenter__(self) -> Scene:
+            self.client = Client(self.showcase.transport, protocol_version="2025-11-25")
+            self.inspector = inspect(self.client, allow="look")
+            await self.client.connect()
+            await self.inspector.open()
+            return self
+
+    async def work(page: Page, scene: Scene) -> None:
+        await choose(page, "echo")
+        assert await page.locator("#call").count() == 0
+        await scene.client.call_tool("echo", {"message": "from the program"})
+        await shown(page, "#wire .row", "echo")
+        await asyncio.sleep(0)
+
+    chromium.visit(Attached(), work)
