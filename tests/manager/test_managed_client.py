@@ -1,0 +1,164 @@
+"""The client of one server of a manager: F-MANY-5, F-API-23."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpclient.client.around import Call, Proceed
+from mcpclient.errors import ConnectFailed, ConnectionLost, McpError, PeerError
+from mcpclient.manager.managed_client import ManagedClient
+from mcpclient.protocol.types import CallToolResult
+from tests.client.scripted_server import HANDSHAKE, turns
+from tests.manager.fleet import Member
+from tests.support.virtual_time import run
+
+
+class Keeper:
+    """Notes what its client tells, and lets it wait as it does in a manager."""
+
+    def __init__(self, *, repeatable: bool = False) -> None:
+        self.heard: list[str] = []
+        self.waited: list[float | None] = []
+        self.client: Any = None
+        self.is_connected = True
+        self._repeatable = repeatable
+
+    async def ready(self, seconds: float | None) -> Any:
+        self.waited.append(seconds)
+        return self.client
+
+    def full_name(self, tool: str) -> str:
+        return f"a__{tool}"
+
+    def is_repeatable(self, tool: str) -> bool:
+        return self._repeatable
+
+    def call_failed(self, client: Any, error: McpError) -> None:
+        self.heard.append(f"failed: {type(error).__name__}")
+
+    def call_answered(self) -> None:
+        self.heard.append("answered")
+
+    def lost(self, client: Any, error: McpError) -> None:
+        self.heard.append("lost")
+
+    def renewed(self, client: Any) -> None:
+        self.heard.append("renewed")
+
+    def closed_by_user(self, client: Any) -> None:
+        self.heard.append("closed")
+
+
+class Failing(Member):
+    """Fails the next tool calls before they are sent."""
+
+    failures: tuple[Exception, ...] = ()
+
+    def send(self, outgoing: Any) -> None:
+        if outgoing.message.get("method") == "tools/call" and self.failures:
+            error, *rest = self.failures
+            self.failures = tuple(rest)
+            raise error
+        super().send(outgoing)
+
+
+def client_of(keeper: Keeper, member: Member, **options: Any) -> ManagedClient:
+    options.setdefault("protocol_version", HANDSHAKE)
+    keeper.client = ManagedClient(member, keeper, options)  # type: ignore[arg-type]
+    found: ManagedClient = keeper.client
+    return found
+
+
+REFUSED, RESET = ConnectFailed("s", "refused"), ConnectionLost("reset")
+
+
+@pytest.mark.parametrize(
+    ("failures", "repeatable", "raised", "heard"),
+    [
+        ((), False, None, ["answered"]),
+        ((REFUSED,), False, None, ["failed: ConnectFailed"]),
+        ((REFUSED, REFUSED), False, ConnectFailed, ["failed: ConnectFailed"] * 2),
+        ((RESET,), False, ConnectionLost, ["failed: ConnectionLost"]),
+        ((RESET,), True, None, ["failed: ConnectionLost"]),
+        ((PeerError(1, "x"),), True, PeerError, ["failed: PeerError"]),
+    ],
+)
+def test_when_a_call_is_made_twice(
+    failures: tuple[Exception, ...], repeatable: bool, raised: Any, heard: list[str]
+) -> None:
+    """F-MANY-5: where it did not run, or where running twice does no harm; never a third time."""
+
+    async def main() -> None:
+        keeper, member = Keeper(repeatable=repeatable), Failing("x")
+        async with client_of(keeper, member) as client:
+            keeper.heard.clear()
+            member.failures = failures
+            if raised is None:
+                assert (await client.call_tool("x", timeout=7)).text == "x"
+            else:
+                with pytest.raises(raised):
+                    await client.call_tool("x", timeout=7)
+            assert keeper.heard == heard
+            was_repeated = bool(failures) and raised not in (ConnectionLost, PeerError)
+            assert keeper.waited == ([7] if was_repeated else [])
+            assert member.calls == ([] if raised else ["x"])
+
+    run(main())
+
+
+def test_a_call_waits_for_a_connection() -> None:
+    """F-MANY-5: for as long as its own timeout."""
+
+    async def main() -> None:
+        keeper = Keeper()
+        async with client_of(keeper, Member("x"), timeout=9) as client:
+            keeper.is_connected = False
+            assert (await client.call_tool("x")).text == "x"
+            assert (keeper.waited, keeper.client.idle_limit) == ([9], 9)
+
+    run(main())
+
+
+def test_what_happens_is_told_to_its_keeper() -> None:
+    """F-MANY-5: a new session, a message, the end of the connection, and its closing."""
+
+    async def main() -> None:
+        keeper, member = Keeper(), Member("x")
+        client = client_of(keeper, member)
+        await client.connect()
+        member.script.notify("notifications/message", level="info", data="x")
+        await turns()
+        client.give_up(RESET)
+        client.give_up(RESET)
+        await client.close()
+        assert keeper.heard == ["renewed", "answered", "lost", "closed"]
+
+    run(main())
+
+
+def test_hooks_learn_the_full_name() -> None:
+    """F-API-23"""
+
+    async def main() -> None:
+        names: list[str] = []
+
+        async def note(call: Call, proceed: Proceed) -> CallToolResult:
+            names.append(call.full_name)
+            return await proceed(call)
+
+        async with client_of(Keeper(), Member("x"), around=[note]) as client:
+            await client.call_tool("x")
+        assert names == ["a__x"]
+
+    run(main())
+
+
+def test_what_it_spoke_in_an_earlier_run_is_tried_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-MANY-14"""
+    expected: list[str] = []
+    client = client_of(Keeper(), Member())
+    monkeypatch.setattr(client._connection, "expect", expected.append)
+    client.expect(HANDSHAKE)
+    assert expected == [HANDSHAKE]
