@@ -58,8 +58,7 @@ def authentication_of(
                 "xaa",
                 hint="give it: load_config(identity_provider=…)",
             )
-        trusting = "issuer" not in options and "endpoints" not in options
-        options["trust_first_issuer"] = trusting
+        _require_issuer(options, field)
         return EnterpriseManaged(identity_provider=identity_provider, **options)
     except (UsageError, TypeError) as error:
         reason = str(error) if isinstance(error, UsageError) else "an option does not fit xaa"
@@ -82,10 +81,22 @@ def _options(given: Mapping[str, Any], field: str, expand: Callable[[str], str])
     endpoints = _texts(given, _ENDPOINTS, field, expand)
     if "token_endpoint" in endpoints:
         options["endpoints"] = Endpoints(**endpoints)
-    elif "client_secret" in options and "issuer" not in options:
-        # No application has a field for it: the secret stands beside the URL of its server.
+    if given.get("trustFirstIssuer") is True:
         options["trust_first_issuer"] = True
+    if "client_secret" in options:
+        _require_issuer(options, field)
     return options
+
+
+def _require_issuer(options: Mapping[str, Any], field: str) -> None:
+    """A secret goes to no issuer that only the server names, unless the entry says so."""
+    if not options.keys() & {"issuer", "endpoints", "trust_first_issuer"}:
+        raise EntryError(
+            "it is not said which authorization server may see the secret",
+            field,
+            "issuer",
+            hint='add "issuer": "https://…", or "trustFirstIssuer": true to trust the first one',
+        )
 
 
 def _texts(

@@ -26,7 +26,12 @@ READ: dict[str, tuple[Any, OAuth | BearerToken]] = {
     "a token": ("${A}", BearerToken("value")),
     "a token in an object": ({"type": "bearer", "token": "${A}"}, BearerToken("value")),
     "Claude": (
-        {"clientId": "c", "clientSecret": "${A}", "callbackPort": 8080},
+        {
+            "clientId": "c",
+            "clientSecret": "${A}",
+            "callbackPort": 8080,
+            "trustFirstIssuer": True,
+        },
         OAuth(
             client_id="c",
             client_secret="value",
@@ -52,6 +57,14 @@ def test_what_is_read(given: Any, expected: OAuth | BearerToken) -> None:
     assert read(given) == expected
 
 
+@pytest.mark.parametrize("given", [{}, {"xaa": True}])
+def test_a_secret_needs_to_know_who_may_see_it(given: dict[str, Any]) -> None:
+    """F-AUTH-2: the server alone does not say where a secret goes."""
+    with pytest.raises(EntryError, match="may see the secret") as caught:
+        read({"clientId": "c", "clientSecret": "s", **given}, PROVIDER)
+    assert "trustFirstIssuer" in caught.value.hint
+
+
 def test_endpoints_of_gemini() -> None:
     found = read({"clientId": "c", "authorizationUrl": "https://a/x", "tokenUrl": "https://a/t"})
     assert isinstance(found, OAuth)
@@ -62,9 +75,9 @@ def test_endpoints_of_gemini() -> None:
 
 def test_one_identity_provider_is_shared_by_those_who_opt_in() -> None:
     """F-MANY-15"""
-    given = {"xaa": True, "clientId": "c", "clientSecret": "${A}"}
+    given = {"xaa": True, "clientId": "c", "clientSecret": "${A}", "issuer": "https://i"}
     assert read(given, PROVIDER) == EnterpriseManaged(
-        identity_provider=PROVIDER, client_id="c", client_secret="value", trust_first_issuer=True
+        identity_provider=PROVIDER, client_id="c", client_secret="value", issuer="https://i"
     )
     assert read({"clientId": "c"}, PROVIDER) == OAuth(client_id="c")
     with pytest.raises(EntryError, match="identity provider is not known"):
