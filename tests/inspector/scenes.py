@@ -63,3 +63,4 @@ class Scene:
         traceback: TracebackType | None,
     ) -> Any:
         await self.inspector.close()
+        await self.client.close()

@@ -241,6 +241,7 @@ def test_the_wire_is_a_timeline_to_filter_and_to_replay_from(chromium: Chromium)
         assert await page.get_by_role("textbox", name="message").input_value() == "over the wire"
         await page.locator(".outcomes .state").get_by_role("button", name="Pin").click()
         await page.locator("#tab-calls").click()
+        await shown(page, "#list .row", "★ echo")
         assert (await read(page, "#list .row")).startswith("★ echo")
 
     chromium.visit(Scene(), work)
