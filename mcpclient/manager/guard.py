@@ -10,11 +10,15 @@ from ..protocol.types import CallToolResult
 __all__ = ["Guard"]
 
 
-class Guarded(Protocol):
-    """A server whose tools may be refused."""
+class Waiting(Protocol):
+    """A server that is connected when it is needed."""
 
     async def ready(self, seconds: float | None) -> object:
         """Wait for its connection, after which its definitions are those of now."""
+
+
+class Judge(Protocol):
+    """Who knows which tools are refused."""
 
     def refusal_of(self, tool: str) -> str | None:
         """Return why a tool is not to be called, None when it may be."""
@@ -26,14 +30,15 @@ class Guard:
     The innermost of the hooks, and after the server is connected: what was approved is what runs.
     """
 
-    def __init__(self, server: Guarded, seconds: float | None) -> None:
+    def __init__(self, server: Waiting, judge: Judge, seconds: float | None) -> None:
         self._server = server
+        self._judge = judge
         self._seconds = seconds
 
     async def __call__(self, call: Call, proceed: Proceed, /) -> CallToolResult:
         """Refuse the call, or let it pass."""
         await self._server.ready(self._seconds)
-        reason = self._server.refusal_of(call.name)
+        reason = self._judge.refusal_of(call.name)
         if reason is not None:
             return refusal(f"{call.full_name} was not called: {reason}")
         return await proceed(call)

@@ -32,7 +32,8 @@ from .events import Events, EventStream, ManagerEvent
 from .memory import Memory, memory_key
 from .naming import Naming, ToolNames
 from .pins import Pins
-from .server import Server, Shared
+from .server import Server
+from .shared import Shared
 from .slots import Slots
 from .status import Status
 from .tools import ManagedTool, ToolList

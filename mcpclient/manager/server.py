@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from random import random
 from typing import Any, Callable
 
@@ -15,7 +15,6 @@ from ..config.server import ServerConfig
 from ..errors import (
     AuthorizationRequired,
     CallTimeout,
-    ClientClosed,
     ConnectionLost,
     McpError,
     ServerUnavailable,
@@ -23,23 +22,21 @@ from ..errors import (
 from ..framing.logs import logger_for
 from ..net.futures import disregard
 from ..net.wall_clock import seconds_since_epoch
-from .backoff import Reconnect
-from .catalog import Catalog
 from .changes import same_server
-from .events import Events, PinMismatch, StatusChanged
+from .events import StatusChanged
 from .failures import FailureCount, after_attempt, lacks_login
-from .filters import is_offered
 from .guard import Guard
 from .machine import Action, Event, step
 from .managed_client import ManagedClient
-from .memory import Memory, Remembered, memory_key
+from .memory import Remembered
+from .offer import Offer
 from .options import options_for, runs_here
-from .pins import Mismatch, Pins
-from .slots import Slots
+from .pins import Mismatch
+from .shared import Shared
 from .status import Status
 from .tools import ToolList
 
-__all__ = ["Server", "Shared"]
+__all__ = ["Server"]
 
 _logger = logger_for("mcpclient.manager")
 
@@ -57,25 +54,6 @@ _WHAT_TO_DO = {
     Status.NEEDS_AUTH: "log in, then connect()",
     Status.NEEDS_CLIENT_REGISTRATION: "register a client, configure its client_id, then connect()",
 }
-
-
-@dataclass(frozen=True)
-class Shared:
-    """What the servers of one manager have in common.
-
-    ``reread``: returns the present configuration of a server by name, None when it cannot be read
-    again; ``switch_on`` asks for it as if it were enabled.
-    """
-
-    options: Mapping[str, Any]
-    catalog: Catalog
-    events: Events
-    slots: Slots
-    reconnect: Reconnect | None
-    reread: Callable[[str, bool], Awaitable[ServerConfig | None]]
-    pins: Pins | None = None
-    memory: Memory | None = None
-    auto_refresh: bool = True
 
 
 class Server:
@@ -96,22 +74,17 @@ class Server:
         self.error: Exception | None = None
         self.since = seconds_since_epoch()
         self.next_try: float | None = None
-        self.stale = True
-        self.instructions = ""
-        self.mismatches: tuple[Mismatch, ...] = ()
         self._shared = shared
+        self._offer = Offer(self, shared)
         self._client: ManagedClient | None = None
         self._expected_version = ""
         self._is_asked_for = False
-        self._refused: dict[str, str] = {}
         limit = shared.reconnect.terminal_errors if shared.reconnect is not None else 0
         self._failures = FailureCount(limit)
         self._attempts = 0
         self._attempt: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._closing: asyncio.Task[None] | None = None
-        self._follower: asyncio.Task[None] | None = None
-        self._refreshing: asyncio.Task[None] | None = None
         self._changed: asyncio.Future[None] | None = None
 
     def __repr__(self) -> str:
@@ -134,6 +107,21 @@ class Server:
         return self._shared.catalog.tools_of(self.name)
 
     @property
+    def stale(self) -> bool:
+        """Whether the tools are those of an earlier connection."""
+        return self._offer.stale
+
+    @property
+    def instructions(self) -> str:
+        """How the server wants to be used, or ""."""
+        return self._offer.instructions
+
+    @property
+    def mismatches(self) -> tuple[Mismatch, ...]:
+        """What is not as the lock file says, see `Pins`."""
+        return self._offer.mismatches
+
+    @property
     def is_connected(self) -> bool:
         """Whether calls can be made now."""
         return self.status is Status.CONNECTED
@@ -150,7 +138,7 @@ class Server:
                 raise self.unavailable()
             guard = []
             if self._shared.pins is not None or self.config.include or self.config.exclude:
-                guard.append(Guard(self, self.config.options.get("timeout", 30.0)))
+                guard.append(Guard(self, self._offer, self.config.options.get("timeout", 30.0)))
             options = options_for(self.config, self._shared.options, guard)
             self._client = ManagedClient(self.config.target, self, options)
             self._client.expect(self._expected_version)
@@ -169,13 +157,13 @@ class Server:
 
     def remember(self, remembered: Remembered, *, defer: bool) -> None:
         """Take what the server offered in an earlier run: offered now, or only its names kept."""
-        self.instructions = remembered.instructions
+        self._offer.instructions = remembered.instructions
         if self.config.state != "ready":
             return
         self._expected_version = remembered.version
         if defer:
             self.status = Status.DEFERRED
-            self._offer(remembered.tools)
+            self._offer.show(remembered.tools)
         else:
             names = (str(tool.get("name", "")) for tool in remembered.tools)
             self._shared.catalog.names.assign(self.name, names)
@@ -247,12 +235,6 @@ class Server:
         """Whether a trusted server says that a second call does no more than the first."""
         return any(each.raw_name == tool and each.idempotent for each in self.tools)
 
-    def refusal_of(self, tool: str) -> str | None:
-        """Return why a tool is not to be called, None when it may be."""
-        if not is_offered(tool, self.config.include, self.config.exclude):
-            return "the configuration of its server leaves it out"
-        return self._refused.get(tool) or self._refused.get("")
-
     def call_answered(self) -> None:
         """Begin anew with counting failures."""
         self._failures.count = 0
@@ -274,7 +256,7 @@ class Server:
     def renewed(self, client: ManagedClient) -> None:
         """List the tools of a new session."""
         if client is self._client and self.status is Status.CONNECTED:
-            self.refresh_soon()
+            self._offer.refresh_soon()
 
     def closed_by_user(self, client: ManagedClient) -> None:
         """Take note that somebody closed the client itself."""
@@ -337,10 +319,7 @@ class Server:
         self._attempt = None
 
     def _close(self) -> None:
-        for task in (self._follower, self._refreshing):
-            if task is not None:
-                task.cancel()
-        self._follower = self._refreshing = None
+        self._offer.stop()
         if self._client is None:
             return
         if self.status is not Status.CLOSED and isinstance(self.error, McpError):
@@ -350,11 +329,10 @@ class Server:
         self._closing.add_done_callback(disregard)
 
     def _keep_tools(self) -> None:
-        self.stale = True
+        self._offer.stale = True
 
     def _drop_tools(self) -> None:
-        self.stale = True
-        self._shared.catalog.update(self, ())
+        self._offer.withdraw()
 
     def _rest(self) -> None:
         self._attempts = self._failures.count = 0
@@ -381,8 +359,8 @@ class Server:
         else:
             self._attempt = None
             self._feed(Event.OPENED)
-            self._adopt(tools)
-            self._follow()
+            self._offer.adopt(tools)
+            self._offer.follow()
 
     async def _look_for_login(self) -> None:
         """Send nothing while it is remembered that a user has to log in, unless one asks for it."""
@@ -400,16 +378,9 @@ class Server:
     async def _connect(self) -> list[Mapping[str, Any]]:
         client = self.client
         await client.connect()
-        tools = await self._list()
+        tools = await self._offer.list()
         self._report(client, len(tools))
         return tools
-
-    async def _list(self) -> list[Mapping[str, Any]]:
-        """Return the tools; a server that declares them has to be able to list them."""
-        client = self.client
-        if "tools" not in client.capabilities:
-            return []
-        return [tool.raw for tool in await client.list_tools(fresh=True)]
 
     def _report(self, client: ManagedClient, tool_count: int) -> None:
         hooks = self._shared.options.get("hooks")
@@ -433,62 +404,6 @@ class Server:
         if self._client is not None and not same_server(before, config):
             await self._client.close()
             self._client = None
-
-    # The tools
-
-    def _adopt(self, tools: Sequence[Mapping[str, Any]]) -> None:
-        """Take the tools of the present connection."""
-        self.stale = False
-        self.instructions = self.client.instructions or ""
-        self._offer(tools)
-        if self._shared.memory is not None:
-            version = self.client.protocol_version or ""
-            remembered = Remembered(tools, self.instructions, version)
-            self._shared.memory.note(memory_key(self.config), remembered)
-
-    def _offer(self, tools: Sequence[Mapping[str, Any]]) -> None:
-        include, exclude = self.config.include, self.config.exclude
-        offered = [t for t in tools if is_offered(str(t.get("name", "")), include, exclude)]
-        self._shared.catalog.update(self, offered)
-        if self._shared.pins is not None:
-            self._compare(self._shared.pins)
-
-    def _compare(self, pins: Pins) -> None:
-        mismatches = pins.compare(self.name, self.config.fingerprint(), self.tools)
-        self._refused, self.mismatches = pins.refused(mismatches), tuple(mismatches)
-        for mismatch in mismatches:
-            _logger.warning("%s: %s", self.name, mismatch)
-            self._shared.events.tell(PinMismatch(self.name, mismatch))
-
-    def _follow(self) -> None:
-        """Hear of changes of the tools, where the server tells them."""
-        declared = self.client.capabilities.get("tools")
-        changes = isinstance(declared, Mapping) and declared.get("listChanged") is True
-        if self._shared.auto_refresh and changes:
-            loop = asyncio.get_running_loop()
-            self._follower = loop.create_task(self._hear_changes(self.client))
-
-    async def _hear_changes(self, client: ManagedClient) -> None:
-        try:
-            async with client.listen(tools=True) as changes:
-                async for _ in changes:
-                    self.refresh_soon()
-        except (McpError, ClientClosed) as error:
-            _logger.debug("%s tells no changes: %s", self.name, error)
-
-    def refresh_soon(self) -> None:
-        """List the tools again in the background."""
-        if self._refreshing is None or self._refreshing.done():
-            self._refreshing = asyncio.get_running_loop().create_task(self._refresh())
-
-    async def _refresh(self) -> None:
-        try:
-            tools = await self._list()
-        except McpError as error:
-            self.stale = True
-            _logger.warning("%s: its tools were not listed again: %s", self.name, error)
-        else:
-            self._adopt(tools)
 
     # Waiting for changes
 

@@ -32,7 +32,7 @@ async def make(call: Call) -> CallToolResult:
 
 
 def outcome(place: Place, tool: str) -> CallToolResult:
-    return run(Guard(place, 7.0)(Call("a", tool, f"a__{tool}", {}), make))
+    return run(Guard(place, place, 7.0)(Call("a", tool, f"a__{tool}", {}), make))
 
 
 def test_it_looks_after_the_server_is_connected() -> None:

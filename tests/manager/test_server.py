@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient import Manager, Reconnect, Status, StatusChanged, ToolsUpdated
+from mcpclient import Manager, Reconnect, Status, StatusChanged
 from mcpclient.client.login.needs_auth import memory_of
 from mcpclient.errors import (
     AuthorizationRequired,
@@ -337,57 +337,6 @@ def test_a_needed_login_is_forgotten_after_15_minutes(monkeypatch: pytest.Monkey
                     await manager.call_tool("a__x")
             now[0] += 15 * 60
             assert (await manager.call_tool("a__x")).text == "x"
-
-    run(main())
-
-
-def test_tools_that_change_are_listed_again() -> None:
-    """F-MANY-12, seed 000, seed 004 (ToolsChanged): in place, and the change is an event."""
-
-    async def main() -> None:
-        member = Member("x", "y", capabilities={"tools": {"listChanged": True}})
-        async with Manager({"a": member, "b": Member("z")}) as manager:
-            events, tools, version = manager.events(), manager.tools, manager.tools.version
-            member.offered = [tool("x", description="new"), tool("w")]
-            member.script.notify("notifications/tools/list_changed")
-            event = await events.__anext__()
-            assert event == ToolsUpdated("a", ("a__w",), ("a__y",), ("a__x",))
-            assert manager.tools is tools and tools.version > version
-            assert [each.name for each in tools] == ["a__x", "a__w", "b__z"]
-            assert [each.name for each in manager.servers["a"].tools] == ["a__x", "a__w"]
-
-    run(main())
-
-
-def test_tools_are_not_listed_again_when_nobody_wants_it() -> None:
-    """F-MANY-12: ``auto_refresh=False``."""
-
-    async def main() -> None:
-        member = Member("x", capabilities={"tools": {"listChanged": True}})
-        async with Manager({"a": member}, auto_refresh=False) as manager:
-            member.offered = []
-            member.script.notify("notifications/tools/list_changed")
-            await asyncio.sleep(10)
-            assert len(manager.tools) == 1
-
-    run(main())
-
-
-def test_a_refresh_that_fails_keeps_the_tools() -> None:
-    """F-MANY-12: marked as stale."""
-
-    async def main() -> None:
-        member = Member("x", capabilities={"tools": {"listChanged": True}})
-        async with Manager({"a": member}) as manager:
-
-            def refuse(params: object) -> Any:
-                raise PeerError(-32603, "not now")
-
-            member.script.answers["tools/list"] = refuse
-            member.script.notify("notifications/tools/list_changed")
-            await asyncio.sleep(1)
-            assert [(each.name, each.stale) for each in manager.tools] == [("a__x", True)]
-            assert manager.servers["a"].status is Status.CONNECTED
 
     run(main())
 

@@ -1,0 +1,36 @@
+"""What the servers of one manager have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from ..config.server import ServerConfig
+from .backoff import Reconnect
+from .catalog import Catalog
+from .events import Events
+from .memory import Memory
+from .pins import Pins
+from .slots import Slots
+
+__all__ = ["Shared"]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What the servers of one manager have in common.
+
+    ``reread``: returns the present configuration of a server by name, None when it cannot be read
+    again; ``switch_on`` asks for it as if it were enabled.
+    """
+
+    options: Mapping[str, Any]
+    catalog: Catalog
+    events: Events
+    slots: Slots
+    reconnect: Reconnect | None
+    reread: Callable[[str, bool], Awaitable[ServerConfig | None]]
+    pins: Pins | None = None
+    memory: Memory | None = None
+    auto_refresh: bool = True

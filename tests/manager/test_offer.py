@@ -1,0 +1,115 @@
+"""The tools of one server, kept up to date: F-MANY-12, F-MANY-14, F-MANY-16."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from mcpclient import Manager, PinMismatch, Pins, ServerConfig, Status, ToolsUpdated
+from mcpclient.errors import PeerError
+from mcpclient.manager.memory import Memory, memory_key
+from mcpclient.protocol.types import Tool
+from tests.client.scripted_server import turns
+from tests.manager.fleet import Member, statuses, tool
+from tests.support.virtual_time import run
+
+
+def test_tools_that_change_are_listed_again() -> None:
+    """F-MANY-12, seed 000, seed 004 (ToolsChanged): in place, and the change is an event."""
+
+    async def main() -> None:
+        member = Member("x", "y", capabilities={"tools": {"listChanged": True}})
+        async with Manager({"a": member, "b": Member("z")}) as manager:
+            events, tools, version = manager.events(), manager.tools, manager.tools.version
+            member.offered = [tool("x", description="new"), tool("w")]
+            member.script.notify("notifications/tools/list_changed")
+            event = await events.__anext__()
+            assert event == ToolsUpdated("a", ("a__w",), ("a__y",), ("a__x",))
+            assert manager.tools is tools and tools.version > version
+            assert [each.name for each in tools] == ["a__x", "a__w", "b__z"]
+            assert [each.name for each in manager.servers["a"].tools] == ["a__x", "a__w"]
+
+    run(main())
+
+
+def test_tools_are_not_listed_again_when_nobody_wants_it() -> None:
+    """F-MANY-12: ``auto_refresh=False``."""
+
+    async def main() -> None:
+        member = Member("x", capabilities={"tools": {"listChanged": True}})
+        async with Manager({"a": member}, auto_refresh=False) as manager:
+            member.offered = []
+            member.script.notify("notifications/tools/list_changed")
+            await asyncio.sleep(10)
+            assert len(manager.tools) == 1
+
+    run(main())
+
+
+def test_a_refresh_that_fails_keeps_the_tools() -> None:
+    """F-MANY-12: marked as stale."""
+
+    async def main() -> None:
+        member = Member("x", capabilities={"tools": {"listChanged": True}})
+        async with Manager({"a": member}) as manager:
+
+            def refuse(params: object) -> Any:
+                raise PeerError(-32603, "not now")
+
+            member.script.answers["tools/list"] = refuse
+            member.script.notify("notifications/tools/list_changed")
+            await asyncio.sleep(1)
+            assert [(each.name, each.stale) for each in manager.tools] == [("a__x", True)]
+            assert manager.servers["a"].status is Status.CONNECTED
+
+    run(main())
+
+
+def test_a_new_session_lists_the_tools_again() -> None:
+    """F-MANY-12: after a restart the server may have others."""
+
+    async def main() -> None:
+        member = Member("x")
+        async with Manager({"a": member}) as manager:
+            member.offered = [tool("y")]
+            member.script.lose()
+            await asyncio.sleep(5)
+            assert [each.name for each in manager.tools] == ["a__y"]
+
+    run(main())
+
+
+def test_what_is_offered_is_filtered_pinned_and_remembered(tmp_path: Path) -> None:
+    """F-MANY-13, F-MANY-14, F-MANY-16: what is left out is remembered all the same."""
+
+    async def main() -> None:
+        config = ServerConfig("a", target=Member("x", "y"), raw={"k": 1}, exclude=("y",))
+        pins = Pins(tmp_path / "mcp.lock", "refuse")
+        pins.write({"a": (config.fingerprint(), [Tool(tool("x", title="X"))])})
+        events: list[Any] = []
+        memory = tmp_path / "tools.json"
+        async with Manager(
+            {"a": config}, pins=pins, memory=memory, on_event=events.append
+        ) as manager:
+            assert [each.name for each in manager.tools] == ["a__x"]
+            (mismatch,) = manager.servers["a"].mismatches
+            assert PinMismatch("a", mismatch) in events
+            assert "not the one that was locked" in (await manager.call_tool("a__x")).text
+        (remembered,) = Memory(memory).recall().values()
+        assert [each["name"] for each in remembered.tools] == ["x", "y"]
+        assert list(Memory(memory).recall()) == [memory_key(config)]
+
+    run(main())
+
+
+def test_a_server_that_cannot_tell_changes() -> None:
+    """F-MANY-12: it works all the same."""
+
+    async def main() -> None:
+        member = Member("x", capabilities={"tools": {"listChanged": True}}, version="2026-07-28")
+        async with Manager({"a": member}) as manager:  # it refuses subscriptions/listen
+            await turns()
+            assert statuses(manager) == {"a": "connected"}
+
+    run(main())

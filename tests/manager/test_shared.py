@@ -1,0 +1,26 @@
+"""What the servers of one manager have in common: F-MANY-1."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+
+import pytest
+
+from mcpclient import Manager
+from tests.manager.fleet import Member
+from tests.support.virtual_time import run
+
+
+def test_servers_share_one_of_each() -> None:
+    """F-MANY-1, F-MANY-12: slots, events and the list of tools; and none of them is replaced."""
+
+    async def main() -> None:
+        async with Manager({"a": Member("x")}) as manager:
+            added = await manager.add("b", Member("y"))
+            shared = added._shared
+            assert shared is manager.servers["a"]._shared
+            assert shared.catalog.tools is manager.tools
+            with pytest.raises(FrozenInstanceError):
+                shared.auto_refresh = False  # type: ignore[misc]
+
+    run(main())
