@@ -59,7 +59,7 @@ class RowMaker:
         """Return the row of the next record, or of the header of a connection."""
         if "transcript" in record:
             self._asked.clear()
-            label = f"connected over {record.get('transport', '')}"
+            label = f"connection over {record.get('transport', '')}"
             return _row(number, 0.0, "client", "header", label, record.get("target"), size)
         time, channel = float(record["time"]), str(record["channel"])
         sent = record["direction"] == "sent"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from mcpclient import Client
+from mcpclient import Client, Recording
 from mcpclient.inspector.inspector import inspect
 from mcpclient.recording.transcript import read_transcripts
 from tests.inspector.browser import AXE, Chromium, needs_axe, needs_browser, read, shown, thorough
@@ -329,7 +329,7 @@ def test_thousands_of_tools_are_few_elements(chromium: Chromium) -> None:
         await shown(page, ".lane.server .number", "20,0")
         await page.locator("#wire .virtual").focus()
         await page.keyboard.press("Home")
-        await shown(page, "#wire .row", "connected over")
+        await shown(page, "#wire .row", "connection over")
         assert await page.evaluate("document.querySelectorAll('*').length") < 1000
 
     chromium.visit(Scene(Showcase(tools=tools)), work)
@@ -388,6 +388,42 @@ def test_it_is_accessible(chromium: Chromium, width: int, scheme: str) -> None:
         assert found == []
 
     chromium.visit(Scene(), work, width=width, scheme=scheme)
+
+
+def test_two_recordings_are_compared(chromium: Chromium, tmp_path: Path) -> None:
+    """F-SHOW-10: without any server."""
+    tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("a", "b")]
+    changed = [{**tools[0], "description": "other"}, {**tools[1], "name": "c"}]
+
+    class Recorded(Scene):
+        async def __aenter__(self) -> Scene:
+            paths = [tmp_path / "before.jsonl", tmp_path / "after.jsonl"]
+            for path, offered in zip(paths, (tools, changed)):
+                transport = Showcase(tools=offered).transport
+                client = Client(transport, protocol_version="2025-11-25", trace=path)
+                async with client:
+                    await client.list_tools()
+                    await client.call_tool("echo", {"message": path.name})
+            self.inspector = inspect([Recording(path) for path in paths])
+            await self.inspector.open()
+            return self
+
+    async def work(page: Page, scene: Scene) -> None:
+        await choose(page, "a")
+        assert await page.locator("#call").count() == 0
+        await page.locator("#tab-servers").click()
+        await page.locator("#list .row", has_text="after.jsonl").click()
+        await page.get_by_role("button", name="Compare").click()
+        await shown(page, ".changes", "other")
+        signs = page.locator(".changes").first.locator(".sign")
+        assert [await sign.get_attribute("title") for sign in await signs.all()] == [
+            *("changed", "removed", "added"),
+        ]
+        await shown(page, ".changes", "before.jsonl")
+        await page.locator("#wire .row.request", has_text="echo").click()
+        await shown(page, ".record .tree", "after.jsonl")
+
+    chromium.visit(Recorded(), work)
 
 
 def test_a_running_program_is_looked_at_and_not_touched(chromium: Chromium) -> None:

@@ -16,7 +16,7 @@ def row(record: dict[str, Any], maker: RowMaker | None = None, number: int = 0) 
 
 def test_a_header_begins_a_connection() -> None:
     made = RowMaker().row(3, {"transcript": 1, "transport": "stdio", "target": "npx"}, 50)
-    assert made[:7] == (3, 0.0, "client", "header", "connected over stdio", "npx", 50)
+    assert made[:7] == (3, 0.0, "client", "header", "connection over stdio", "npx", 50)
 
 
 def test_an_answer_knows_its_request() -> None:

@@ -158,7 +158,7 @@ async function showRecord(number) {
     ),
     isRequest(message) && record.direction === "sent" && requestButtons(message),
     message !== null && jsonTree(message, "Message", 3),
-    jsonTree(message === null ? record : withoutMessage(record), "Record", message === null ? 3 : 1),
+    jsonTree(readable(record, message), "Record", message === null || record.http ? 3 : 1),
   );
 }
 
@@ -181,10 +181,16 @@ function messageIn(record) {
   return data !== null && typeof data === "object" ? data : null;
 }
 
-function withoutMessage(record) {
-  const { message, ...others } = record;
-  if (others.event && typeof others.event.data === "object") others.event = { ...others.event, data: "…" };
-  return others;
+/** Return what else a record says, headers as the lines they are. */
+function readable(record, message) {
+  const { message: _, ...others } = record;
+  const shownRecord = message === null ? { ...record } : others;
+  if (message !== null && record.event) shownRecord.event = { ...record.event, data: "…" };
+  const headers = record.http?.headers;
+  if (Array.isArray(headers)) {
+    shownRecord.http = { ...record.http, headers: headers.map((pair) => (Array.isArray(pair) ? pair.join(": ") : pair)) };
+  }
+  return shownRecord;
 }
 
 function isRequest(message) {
