@@ -10,7 +10,7 @@ from ..client.events.observer import Observer
 from ..client.link.requests import ProgressHandler
 from ..client.link.targets import Target
 from ..client.link.timeouts import Seconds
-from ..errors import ConnectionLost, McpError, SessionExpired
+from ..errors import ClientClosed, ConnectionLost, McpError, SessionExpired
 from .failures import did_not_run
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ class Keeper(Protocol):
     @property
     def is_connected(self) -> bool:
         """Whether calls can be made now."""
+
+    @property
+    def loss(self) -> McpError | None:
+        """Why the connection is being made anew, None when it is not."""
 
     async def ready(self, seconds: float | None) -> ManagedClient:
         """Wait for the connection and return its client. Raises why there will be none."""
@@ -115,6 +119,8 @@ async def _persistent(
         result = await request(client)
     except McpError as error:
         keeper.call_failed(client, error)
+        if isinstance(error, ClientClosed) and keeper.loss is not None:
+            raise keeper.loss.again() from error  # nobody has closed it but its keeper
         harmless = isinstance(error, ConnectionLost) and keeper.is_repeatable(tool)
         if not did_not_run(error) and not harmless:
             raise

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from random import random
-from typing import Any, Callable
+from typing import Any, Callable, cast
 
 from ..auth.needs_auth import NEEDS_AUTH_SECONDS
 from ..client.authentication import OAuth, awaiting_login, expect_login
@@ -125,6 +125,12 @@ class Server:
     def is_connected(self) -> bool:
         """Whether calls can be made now."""
         return self.status is Status.CONNECTED
+
+    @property
+    def loss(self) -> McpError | None:
+        """Why the connection is being made anew, None when it is not."""
+        is_lost = self.status is Status.RECONNECTING and isinstance(self.error, McpError)
+        return cast("McpError", self.error) if is_lost else None
 
     @property
     def client(self) -> ManagedClient:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpclient.client.around import Call, Proceed
-from mcpclient.errors import ConnectFailed, ConnectionLost, McpError, PeerError
+from mcpclient.errors import ClientClosed, ConnectFailed, ConnectionLost, McpError, PeerError
 from mcpclient.manager.managed_client import ManagedClient
 from mcpclient.protocol.types import CallToolResult
 from tests.client.scripted_server import HANDSHAKE, turns
@@ -23,6 +23,7 @@ class Keeper:
         self.waited: list[float | None] = []
         self.client: Any = None
         self.is_connected = True
+        self.loss: McpError | None = None
         self._repeatable = repeatable
 
     async def ready(self, seconds: float | None) -> Any:
@@ -162,3 +163,17 @@ def test_what_it_spoke_in_an_earlier_run_is_tried_first(monkeypatch: pytest.Monk
     monkeypatch.setattr(client._connection, "expect", expected.append)
     client.expect(HANDSHAKE)
     assert expected == [HANDSHAKE]
+
+
+@pytest.mark.parametrize(("loss", "raised"), [(RESET, ConnectionLost), (None, ClientClosed)])
+def test_a_call_that_its_keeper_cuts_off_learns_the_reason(loss: Any, raised: Any) -> None:
+    """F-MANY-5: "the client is closed" is said only when the user has closed it."""
+
+    async def main() -> None:
+        keeper, member = Keeper(), Failing("x")
+        async with client_of(keeper, member) as client:
+            member.failures, keeper.loss = (ClientClosed(),), loss
+            with pytest.raises(raised):
+                await client.call_tool("x")
+
+    run(main())
