@@ -27,6 +27,7 @@ The floors of the house, from the ground up. A module imports only from lower fl
 - ``manager/``    many servers
 - ``adapters/``   tools for language models: definitions, calls and results for five APIs
 - ``inspector/``  the page in a browser that shows what happens on the wire
+- ``sync/``       the same for programs without async
 - ``cli/``        the command line, one file per command
 """
 
@@ -36,6 +37,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from . import sync as sync
     from . import telemetry as telemetry
     from .adapters.agent_tools import AgentTool as AgentTool
     from .adapters.definitions import ToolDefinitions as ToolDefinitions
@@ -367,6 +369,7 @@ _EXPORTS = {
     "remove_server": ".config.writing",
     "sampling_model": ".adapters.sampling",
     "serve_function": ".transports.inprocess",
+    "sync": ".sync",
     "telemetry": ".telemetry",
 }
 

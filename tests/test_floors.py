@@ -106,6 +106,9 @@ MAY_IMPORT_BY_NAME = {
     "telemetry",  # OpenTelemetry's API, where it is installed
     "client.tools",  # client.typed_results: for calls that ask for a type
     "client.toolboxes",  # adapters: for those who talk to a model
+    "sync",  # its names: a script of one server needs neither the manager nor the adapters
+    "sync.client",  # sync.toolbox: for those who talk to a model
+    "sync.manager",  # the same
     "client.validation",  # protocol.schema: 25 ms that only those pay who meet an output schema
 }
 

@@ -1,0 +1,50 @@
+"""mcpclient for programs without async: the same names and methods, which wait for the answer.
+
+::
+
+    from mcpclient import sync
+
+    with sync.connect("https://example.com/mcp") as client:
+        print(client.call_tool("echo", {"message": "hi"}).text)
+
+Every call runs in one event loop, in one background thread of the process. The classes are made of
+the asynchronous ones, so that neither can do what the other cannot. What type checkers know of them
+is in ``__init__.pyi``, which ``python -m tests.tooling.sync_stub`` writes.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+_EXPORTS = {
+    "AgentTool": ".toolbox",
+    "Client": ".client",
+    "EventStream": ".manager",
+    "Manager": ".manager",
+    "Server": ".manager",
+    "Subscription": ".client",
+    "Toolbox": ".toolbox",
+    "ask_unless_read_only": ".handlers",
+    "call": ".client",
+    "connect": ".client",
+    "connect_all": ".manager",
+    "finish_auth": ".login",
+    "list_tools": ".client",
+    "log_in": ".login",
+    "log_out": ".login",
+}
+
+__all__ = sorted(_EXPORTS)  # noqa: PLE0605 - a list, computed
+
+
+def __getattr__(name: str) -> object:
+    """Import a name when it is first used, as the package itself does."""
+    if name not in _EXPORTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(_EXPORTS[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,428 @@
+"""The blocking classes for type checkers. Written by tests/tooling/sync_stub.py."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Callable, Literal, TypeVar, overload
+
+from typing_extensions import Unpack
+
+from ..adapters.definitions import ToolDefinitions
+from ..adapters.providers import Provider
+from ..adapters.toolbox import ToolboxOptions
+from ..client.answers.roots import RootsOption
+from ..client.around import Around, Call
+from ..client.authentication import ClientCredentials, EnterpriseManaged, OAuth, WorkloadIdentity
+from ..client.client import Client as AsyncClient
+from ..client.link.options import CallOptions, ClientOptions
+from ..client.link.requests import ProgressHandler
+from ..client.link.targets import Target
+from ..client.link.timeouts import Seconds
+from ..client.prompts import Reference
+from ..config.config import Config
+from ..config.policy.policy import Policy
+from ..config.problem import Problem
+from ..config.server import ServerConfig
+from ..formats.uri_template import TemplateValue
+from ..manager.backoff import Reconnect
+from ..manager.changes import Changes
+from ..manager.events import ManagerEvent
+from ..manager.manager import Manager as AsyncManager
+from ..manager.manager import Servers
+from ..manager.naming import Naming
+from ..manager.pins import Mismatch, Pins
+from ..manager.resources import ManagedPrompt, ManagedResource
+from ..manager.status import Status
+from ..manager.tools import ManagedTool, ToolList
+from ..net.recorder import TraceTarget
+from ..protocol.listen import ListenEvent, ListenFilter
+from ..protocol.skills import LoadedSkill, Skill
+from ..protocol.tasks import Task
+from ..protocol.types import (
+    CallToolResult,
+    Completion,
+    GetPromptResult,
+    Implementation,
+    Prompt,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    Tool,
+)
+
+__all__ = [
+    "AgentTool",
+    "Client",
+    "EventStream",
+    "Manager",
+    "Server",
+    "Subscription",
+    "Toolbox",
+    "ask_unless_read_only",
+    "call",
+    "connect",
+    "connect_all",
+    "finish_auth",
+    "list_tools",
+    "log_in",
+    "log_out",
+]
+T = TypeVar("T")
+
+class AgentTool:
+    tool: Tool
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def definition(self) -> dict[str, Any]: ...
+    def execute(
+        self,
+        arguments: Mapping[str, Any] | str | None,
+        context: object = None,
+        *,
+        validate_output: bool = False,
+        **call_options: Any,
+    ) -> str | list[dict[str, Any]]: ...
+
+class Client:
+    @property
+    def async_client(self) -> AsyncClient: ...
+    def toolbox(self, provider: str | Provider, **options: Unpack[ToolboxOptions]) -> Toolbox: ...
+    def submit(
+        self, method: str, *arguments: Any, **options: Any
+    ) -> concurrent.futures.Future[Any]: ...
+    def __init__(self, target: Target, **given: Unpack[ClientOptions]) -> None: ...
+    def connect(self) -> Client: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Client: ...
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+    @property
+    def is_connected(self) -> bool: ...
+    @property
+    def server_info(self) -> Implementation: ...
+    @property
+    def capabilities(self) -> dict[str, Any]: ...
+    @property
+    def extensions(self) -> dict[str, dict[str, Any]]: ...
+    @property
+    def instructions(self) -> str | None: ...
+    @property
+    def protocol_version(self) -> str | None: ...
+    @property
+    def transport_name(self) -> str: ...
+    def ping(self, *, timeout: Seconds = ...) -> None: ...
+    def set_roots(self, roots: RootsOption) -> None: ...
+    def trace_to(self, target: TraceTarget) -> Callable[[], None]: ...
+    def set_log_level(self, level: str) -> None: ...
+    @property
+    def tools_are_stale(self) -> bool: ...
+    def list_tools(
+        self, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None, fresh: bool = False
+    ) -> list[Tool]: ...
+    @overload
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        returns: None = ...,
+        **options: Unpack[CallOptions],
+    ) -> CallToolResult: ...
+    @overload
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        returns: type[T],
+        **options: Unpack[CallOptions],
+    ) -> T: ...
+    def call_tool_task(
+        self,
+        tool: str | Tool,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        ttl: float | None = None,
+        timeout: Seconds = ...,
+        max_timeout: Seconds = ...,
+        on_progress: ProgressHandler | None = None,
+        meta: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        around: Sequence[Around] = ...,
+    ) -> Task: ...
+    def get_task(
+        self, task: Task | str, *, timeout: Seconds = ..., headers: Mapping[str, str] | None = None
+    ) -> Task: ...
+    def list_tasks(self, *, timeout: Seconds = ...) -> list[Task]: ...
+    def await_task(
+        self,
+        task: Task | str,
+        *,
+        on_status: Callable[[Task], Any] | None = None,
+        timeout: Seconds = ...,
+        max_timeout: Seconds = ...,
+        headers: Mapping[str, str] | None = None,
+    ) -> CallToolResult: ...
+    def cancel_task(
+        self, task: Task | str, *, timeout: Seconds = ..., headers: Mapping[str, str] | None = None
+    ) -> None: ...
+    def list_resources(
+        self, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None, fresh: bool = False
+    ) -> list[Resource]: ...
+    def list_resource_templates(
+        self, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None, fresh: bool = False
+    ) -> list[ResourceTemplate]: ...
+    def read_resource(
+        self,
+        uri: str | ResourceTemplate,
+        variables: Mapping[str, TemplateValue] | None = None,
+        *,
+        timeout: Seconds = ...,
+        meta: Mapping[str, Any] | None = None,
+        fresh: bool = False,
+    ) -> ReadResourceResult: ...
+    def list_prompts(
+        self, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None, fresh: bool = False
+    ) -> list[Prompt]: ...
+    def get_prompt(
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        timeout: Seconds = ...,
+        meta: Mapping[str, Any] | None = None,
+    ) -> GetPromptResult: ...
+    def complete(
+        self,
+        reference: Reference,
+        argument: str,
+        value: str,
+        *,
+        context: Mapping[str, str] | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Completion: ...
+    def list_skills(
+        self, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None
+    ) -> list[Skill]: ...
+    def get_skill(
+        self, uri: str, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None
+    ) -> Skill: ...
+    def read_skill(
+        self, skill: Skill | str, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None
+    ) -> LoadedSkill: ...
+    def read_skill_file(
+        self,
+        skill: Skill | LoadedSkill,
+        path: str,
+        *,
+        timeout: Seconds = ...,
+        meta: Mapping[str, Any] | None = None,
+    ) -> ReadResourceResult: ...
+    def read_directory(
+        self, uri: str, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None
+    ) -> list[Resource]: ...
+    def listen(
+        self,
+        *,
+        tools: bool = False,
+        prompts: bool = False,
+        resources: bool = False,
+        uris: Iterable[str] = ...,
+        tasks: Iterable[str] = ...,
+    ) -> Subscription: ...
+    def subscribe_resource(self, uri: str) -> None: ...
+    def unsubscribe_resource(self, uri: str) -> None: ...
+    def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout: Seconds = ...,
+        max_timeout: Seconds = ...,
+        on_progress: ProgressHandler | None = None,
+        meta: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        fresh: bool = False,
+    ) -> dict[str, Any]: ...
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None: ...
+
+class EventStream:
+    def __next__(self) -> ManagerEvent: ...
+    def __iter__(self) -> EventStream: ...
+
+class Manager:
+    @property
+    def async_manager(self) -> AsyncManager: ...
+    @property
+    def servers(self) -> Mapping[str, Server]: ...
+    def toolbox(self, provider: str | Provider, **options: Unpack[ToolboxOptions]) -> Toolbox: ...
+    def submit(
+        self, method: str, *arguments: Any, **options: Any
+    ) -> concurrent.futures.Future[Any]: ...
+    def __init__(
+        self,
+        servers: Servers | None = None,
+        *,
+        naming: Naming = "server__tool",
+        name_limit: int = 64,
+        required: Collection[str] | bool = ...,
+        wait: Literal["all", "none"] | float = "all",
+        lazy: bool = False,
+        memory: str | os.PathLike[str] | None = None,
+        pins: Pins | None = None,
+        policy: Policy | None = None,
+        reconnect: Reconnect | None = ...,
+        auto_refresh: bool = True,
+        on_event: Callable[[ManagerEvent], Any] | None = None,
+        **client_options: Unpack[ClientOptions],
+    ) -> None: ...
+    def open(self) -> Manager: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Manager: ...
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+    @property
+    def tools(self) -> ToolList: ...
+    @property
+    def problems(self) -> list[Problem]: ...
+    def __getitem__(self, name: str) -> Client: ...
+    def events(self) -> EventStream: ...
+    def instructions(self) -> str: ...
+    def search_tools(self, query: str, *, limit: int = 5) -> list[ManagedTool]: ...
+    @overload
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        returns: None = ...,
+        **options: Unpack[CallOptions],
+    ) -> CallToolResult: ...
+    @overload
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        returns: type[T],
+        **options: Unpack[CallOptions],
+    ) -> T: ...
+    def list_resources(self) -> list[ManagedResource]: ...
+    def list_prompts(self) -> list[ManagedPrompt]: ...
+    def read_resource(self, uri: str, *, server: str | None = None) -> ReadResourceResult: ...
+    def get_prompt(
+        self, name: str, arguments: Mapping[str, str] | None = None
+    ) -> GetPromptResult: ...
+    def add(self, name: str, server: Target | ServerConfig) -> Server: ...
+    def connect(self, name: str) -> Server: ...
+    def disconnect(self, name: str) -> None: ...
+    def remove(self, name: str) -> None: ...
+    def reload(self, config: Config | None = None) -> Changes: ...
+    def lock(self, pins: Pins) -> None: ...
+
+class Server:
+    config: ServerConfig
+    status: Status
+    error: Exception | None
+    since: float
+    next_try: float | None
+    stale: bool
+    instructions: str
+    mismatches: tuple[Mismatch, ...]
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def trusted(self) -> bool: ...
+    @property
+    def tools(self) -> ToolList: ...
+    @property
+    def is_connected(self) -> bool: ...
+    @property
+    def client(self) -> Client: ...
+    def connect(self) -> None: ...
+    def disconnect(self) -> None: ...
+
+class Subscription:
+    @property
+    def acknowledged(self) -> ListenFilter | None: ...
+    @property
+    def refused(self) -> ListenFilter: ...
+    def open(self) -> Subscription: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Subscription: ...
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+    def __iter__(self) -> Subscription: ...
+    def __next__(self) -> ListenEvent: ...
+
+class Toolbox:
+    def __init__(
+        self, source: Client | Manager, provider: str | Provider, **options: Unpack[ToolboxOptions]
+    ) -> None: ...
+    @property
+    def agent_tools(self) -> list[AgentTool]: ...
+    @property
+    def tools(self) -> ToolDefinitions: ...
+    def refresh(self) -> None: ...
+    def run(self, response: object, **call_options: Any) -> list[dict[str, Any]]: ...
+
+def ask_unless_read_only(ask: Callable[[Call], bool | str | Awaitable[bool | str]]) -> Around: ...
+def call(
+    target: Target,
+    tool: str,
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    raise_on_error: bool = False,
+    **options: Unpack[ClientOptions],
+) -> CallToolResult: ...
+def connect(target: Target, **given: Unpack[ClientOptions]) -> Client: ...
+def connect_all(
+    servers: Servers | None = None,
+    *,
+    naming: Naming = "server__tool",
+    name_limit: int = 64,
+    required: Collection[str] | bool = ...,
+    wait: Literal["all", "none"] | float = "all",
+    lazy: bool = False,
+    memory: str | os.PathLike[str] | None = None,
+    pins: Pins | None = None,
+    policy: Policy | None = None,
+    reconnect: Reconnect | None = ...,
+    auto_refresh: bool = True,
+    on_event: Callable[[ManagerEvent], Any] | None = None,
+    **client_options: Unpack[ClientOptions],
+) -> Manager: ...
+def finish_auth(
+    server_url: str,
+    code: str,
+    state: str | None = None,
+    *,
+    iss: str | None = None,
+    auth: OAuth | None = None,
+) -> None: ...
+def list_tools(target: Target, **options: Unpack[ClientOptions]) -> list[Tool]: ...
+def log_in(
+    server_url: str, auth: OAuth | None = None, *, trace: TraceTarget | None = None
+) -> None: ...
+def log_out(
+    server_url: str,
+    auth: OAuth | ClientCredentials | EnterpriseManaged | WorkloadIdentity | None = None,
+) -> None: ...

@@ -1,0 +1,201 @@
+"""How a blocking class is made of an asynchronous one: one way for all of them.
+
+A subclass of `Blocking` names its asynchronous class. Each public coroutine method of that becomes
+a method that runs the coroutine in the loop thread and waits; plain methods and properties are
+passed on; ``async with`` and ``async for`` become ``with`` and ``for``. What comes back is
+translated as well: for an object of an asynchronous class, its twin.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import functools
+import inspect
+import os
+from collections.abc import Collection, Coroutine
+from typing import TYPE_CHECKING, Any, Callable, ClassVar
+
+from ..errors import UsageError
+from .handlers import HANDLERS, with_workers
+from .loop_thread import loop_thread
+
+__all__ = ["Blocking", "Owned", "blocking_function", "has_twin", "twin_of"]
+
+_SPECIAL = {
+    "__aenter__": "__enter__",
+    "__aexit__": "__exit__",
+    "__aiter__": "__iter__",
+    "__anext__": "__next__",
+    "__getitem__": "__getitem__",
+}
+
+_twins: dict[type, type[Blocking]] = {}
+
+
+class Blocking:
+    """An object of an asynchronous class, usable from any thread."""
+
+    _class: ClassVar[type]
+    _object: Any
+    _process_id: int | None = None
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init_subclass__(cls, of: type | None = None, only: Collection[str] = ()) -> None:
+        """Take over the members of ``of``, the asynchronous class; ``only`` these, where given.
+
+        Attributes of its objects are taken over where this class declares them.
+        """
+        super().__init_subclass__()
+        if of is None:
+            return
+        cls._class = of
+        has_twin(of, cls)
+        for name in cls.__annotations__:
+            if not name.startswith("_"):
+                setattr(cls, name, _attribute(name))
+        for name in only or dir(of):
+            public = _SPECIAL.get(name, "" if name.startswith("_") else name)
+            if public and not hasattr(cls, public):
+                setattr(cls, public, _blocking(name, inspect.getattr_static(of, name)))
+
+    def __repr__(self) -> str:
+        return repr(self._object).replace("mcpclient.", "mcpclient.sync.", 1)
+
+    def _run(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        thread = loop_thread()
+        self._require_own_process()
+        return twin_of(thread.run(method(self._object, *arguments, **options)), self)
+
+    def _require_own_process(self) -> None:
+        process_id = os.getpid()
+        if self._process_id != process_id:
+            if self._process_id is not None:
+                raise UsageError(
+                    f"this {type(self).__name__} was connected before the program forked, and is "
+                    "the parent's: make another in this process, for example at its first call"
+                )
+            self._process_id = process_id
+
+
+class Owned(Blocking):
+    """Something that the caller has made, and that is closed at the end of the program."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._object = self._class(*arguments, **with_workers(options))
+
+    def _require_own_process(self) -> None:
+        is_new = self._process_id is None
+        super()._require_own_process()
+        if is_new:
+            loop_thread().to_close(self._object)
+
+    def submit(
+        self, method: str, *arguments: Any, **options: Any
+    ) -> concurrent.futures.Future[Any]:
+        """Begin a method without waiting, and return the future of what it returns.
+
+        Any number may run at once, without a thread for each. Cancelling the future cancels the
+        call and tells the server. Raises `UsageError` for what is no method that waits.
+        """
+        function = getattr(self._class, method, None)
+        if method.startswith("_") or not inspect.iscoroutinefunction(function):
+            raise UsageError(f"there is no method {method!r} that could be submitted")
+        thread = loop_thread()
+        self._require_own_process()
+        begin = functools.partial(function, self._object, *arguments, **with_workers(options))
+        return thread.submit(self._translated(begin))
+
+    async def _translated(self, begin: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        return twin_of(await begin(), self)
+
+
+def has_twin(asynchronous: type, twin: type[Blocking]) -> None:
+    """Have objects of a class translated to this twin."""
+    _twins[asynchronous] = twin
+
+
+def twin_of(value: Any, holder: Blocking | None = None) -> Any:
+    """Return the twin of an object; other values as they are.
+
+    ``holder``: whose method returned it, perhaps itself.
+    """
+    twin = _twins.get(type(value))
+    if twin is None:
+        return value
+    if holder is not None and holder._object is value:
+        return holder
+    made = twin.__new__(twin)
+    made._object = value
+    return made
+
+
+def blocking_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that runs a coroutine function in the loop thread and waits."""
+
+    @functools.wraps(function)
+    def run(*arguments: Any, **options: Any) -> Any:
+        return loop_thread().run(function(*arguments, **with_workers(options)))
+
+    return run
+
+
+def _blocking(name: str, member: Any) -> Any:
+    """Return what stands in a blocking class for a member of the asynchronous one."""
+    if isinstance(member, property):
+        return _attribute(name, member.__doc__)
+    if name == "__anext__":
+        return _next_of(member)
+    if inspect.iscoroutinefunction(member):
+        return _waiting(member)
+    return _passed_on(member)
+
+
+def _attribute(name: str, doc: str | None = None) -> property:
+    return property(lambda self: twin_of(getattr(self._object, name), self), doc=doc)
+
+
+def _waiting(method: Callable[..., Any]) -> Callable[..., Any]:
+    by_position = _handlers_by_position(method)
+
+    @functools.wraps(method)
+    def run(self: Blocking, *arguments: Any, **options: Any) -> Any:
+        if by_position:
+            arguments = tuple(
+                by_position[place](value) if place in by_position else value
+                for place, value in enumerate(arguments)
+            )
+        return self._run(method, *arguments, **with_workers(options))
+
+    return run
+
+
+def _handlers_by_position(method: Callable[..., Any]) -> dict[int, Callable[[Any], Any]]:
+    """Return which positional arguments of a method hold handlers."""
+    parameters = list(inspect.signature(method).parameters.values())[1:]
+    return {
+        place: HANDLERS[parameter.name]
+        for place, parameter in enumerate(parameters)
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.name in HANDLERS
+    }
+
+
+def _next_of(method: Callable[..., Any]) -> Callable[[Blocking], Any]:
+    def run(self: Blocking) -> Any:
+        """Wait for the next, until there are no more."""
+        try:
+            return self._run(method)
+        except StopAsyncIteration:
+            raise StopIteration from None
+
+    return run
+
+
+def _passed_on(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def run(self: Blocking, *arguments: Any, **options: Any) -> Any:
+        return twin_of(method(self._object, *arguments, **with_workers(options)), self)
+
+    return run

@@ -1,0 +1,78 @@
+"""The blocking client of one server."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from ..client import client, listen
+from ..client.client import Client as AsyncClient
+from .blocking import Blocking, Owned, blocking_function
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..adapters.providers import Provider
+    from ..adapters.toolbox import ToolboxOptions
+    from ..client.link.options import ClientOptions
+    from ..client.link.targets import Target
+    from .toolbox import Toolbox
+
+__all__ = ["Client", "Subscription", "call", "connect", "list_tools"]
+
+
+class Client(Owned, of=AsyncClient):
+    """A connection to one MCP server, whose calls block: `mcpclient.Client` for plain programs.
+
+    ``with Client(target, …) as client`` connects and closes; so do ``client = connect(target, …)``
+    and ``client.close()``. Target and options are those of `mcpclient.Client`.
+
+    One client may be used by any number of threads at once, also where an event loop runs already.
+    All clients of a process live in one background thread, which begins with the first call and
+    closes what is still open when the program ends.
+
+    Handlers that are plain functions run in threads of their own: they may block, and may call the
+    client. In an around-hook that is a plain function, ``proceed`` blocks. Ctrl-C cancels the call
+    that waits, and tells the server.
+
+    A program that forks makes its clients afterwards: one that was connected before raises
+    `UsageError` in the child.
+    """
+
+    @property
+    def async_client(self) -> AsyncClient:
+        """The asynchronous client underneath, for coroutines; it may be used beside this one."""
+        client: AsyncClient = self._object
+        return client
+
+    def toolbox(self, provider: str | Provider, **options: Unpack[ToolboxOptions]) -> Toolbox:
+        """Return the tools for one model API, listed already, and what answers the model's calls.
+
+        See `mcpclient.Toolbox`; ``approve`` may block. Raises what `list_tools` does.
+        """
+        adapters = import_module(".toolbox", __package__)
+        made: Toolbox = adapters.Toolbox(self, provider, **options)
+        return made
+
+
+class Subscription(Blocking, of=listen.Subscription):
+    """What a server tells of changes, as they come: an iterator. See `mcpclient.Subscription`.
+
+    ``with client.listen(…) as subscription`` waits until the server has agreed, and ends the
+    subscription at the end of the block. `close` from another thread ends the iteration.
+    """
+
+
+def connect(target: Target, **options: Unpack[ClientOptions]) -> Client:
+    """Connect to an MCP server, and return the client. Arguments are those of `Client`.
+
+    It is closed by ``client.close()``, by using it as a context manager, or at the end of the
+    program. Raises what `Client.connect` does.
+    """
+    made = Client(target, **options)
+    made.connect()
+    return made
+
+
+call = blocking_function(client.call)
+list_tools = blocking_function(client.list_tools)

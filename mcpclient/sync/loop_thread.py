@@ -1,0 +1,328 @@
+"""The one event loop of a process in which all blocking clients live, in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import concurrent.futures
+import os
+import sys
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any, Protocol, TypeVar
+from weakref import WeakSet
+
+from ..errors import ClientClosed, UsageError
+from .workers import Workers
+
+__all__ = [
+    "Closable",
+    "LoopThread",
+    "close_soon",
+    "end_loop_thread",
+    "loop_thread",
+    "running_loop_thread",
+]
+
+T = TypeVar("T")
+
+# Seconds at the end of the program: for clients to close, then for what is left to be cancelled.
+# Together with the thread's own end they stay below five.
+_CLOSING = 3.5
+_CANCELLING = 0.5
+
+# Seconds after Ctrl-C in which the server is told that nobody waits for its answer any more.
+_FAREWELL = 2.0
+
+# On Windows Ctrl-C does not end the wait for a lock, so that it is waited for in pieces.
+_PIECE = 0.1 if sys.platform == "win32" else -1
+
+
+class Closable(Protocol):
+    """What is closed before its event loop ends."""
+
+    def close(self) -> Coroutine[Any, Any, None]:
+        """Free everything."""
+
+
+class LoopThread:
+    """A daemon thread that runs an event loop until `stop`.
+
+    Raises `UsageError` where threads cannot be started: in a subinterpreter that forbids it, and at
+    the end of the program.
+    """
+
+    def __init__(self) -> None:
+        self.workers = Workers()
+        self.loop = asyncio.new_event_loop()
+        self._to_close: WeakSet[Closable] = WeakSet()
+        #: Set when the interpreter ends: whoever still waits is a daemon thread, whose calls have
+        #: an end without a word, as the thread itself has.
+        self.is_silenced = False
+        self._is_ending = False
+        try:
+            thread = threading.Thread(target=self._live, name="mcpclient", daemon=True)
+            thread.start()
+        except RuntimeError as error:
+            self.loop.close()
+            raise UsageError(
+                "a blocking client needs a daemon thread, which this interpreter does not allow "
+                f"({error}); use it in the main interpreter, or use the asynchronous client"
+            ) from error
+        self._thread = thread
+        self._ident = thread.ident
+
+    def _live(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        while not self._is_ending:
+            # A task that raises SystemExit stops the loop, which is also everybody else's.
+            with suppress(BaseException):
+                self.loop.run_forever()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it is this thread that asks."""
+        return threading.get_ident() == self._ident
+
+    def to_close(self, closable: Closable) -> None:
+        """Have something closed before the loop ends, unless it is gone by then."""
+        self.loop.call_soon_threadsafe(self._to_close.add, closable)
+
+    # Running
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the loop and wait for it; return or raise what it does.
+
+        When the wait is interrupted, by Ctrl-C for example, the coroutine is cancelled. The
+        exception is let out once it has ended, after two seconds, or at a second Ctrl-C.
+        """
+        waiting = _Waiting(self, coroutine)
+        try:
+            self._schedule(waiting)
+            while not waiting.ended.acquire(timeout=_PIECE):
+                pass
+        except BaseException:
+            with suppress(RuntimeError):  # the loop is closed
+                self.loop.call_soon_threadsafe(waiting.cancel)
+                waiting.ended.acquire(timeout=_FAREWELL)
+            raise
+        outcome: T = waiting.outcome()
+        return outcome
+
+    def submit(self, coroutine: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+        """Run a coroutine in the loop; cancelling the future cancels it."""
+        submitted = _Submitted(self, coroutine)
+        self._schedule(submitted)
+        return submitted.future
+
+    def _schedule(self, running: _Running) -> None:
+        try:
+            self.loop.call_soon_threadsafe(running.start)
+        except RuntimeError:
+            running.coroutine.close()
+            raise _at_the_end() from None
+
+    # The end
+
+    def stop(self) -> None:
+        """Close everything that is open and end the thread, within five seconds."""
+        farewell = asyncio.run_coroutine_threadsafe(self._say_farewell(), self.loop)
+        with suppress(Exception):
+            farewell.result(_CLOSING + 2 * _CANCELLING)
+        self._is_ending = True
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(_CANCELLING)
+        if not self._thread.is_alive():
+            self.loop.close()
+        self.workers.stop()
+
+    async def _say_farewell(self) -> None:
+        closing = {asyncio.ensure_future(each.close()) for each in list(self._to_close)}
+        if closing:
+            await asyncio.wait(closing, timeout=_CLOSING)
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        if rest:
+            await asyncio.wait(rest, timeout=_CANCELLING)
+        for task in closing:
+            if task.done() and not task.cancelled():
+                task.exception()  # what cannot be closed is nobody's concern any more
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self.loop.shutdown_asyncgens(), _CANCELLING)
+
+
+class _Running(ABC):
+    """A coroutine that runs in the loop for another thread."""
+
+    def __init__(self, thread: LoopThread, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self.thread = thread
+        self.coroutine = coroutine
+        self.task: asyncio.Task[Any] | None = None
+
+    def start(self) -> None:
+        """Begin; called in the loop."""
+        self.task = self.thread.loop.create_task(self.coroutine)
+        self.task.add_done_callback(self._end)
+
+    def _end(self, task: asyncio.Task[Any]) -> None:
+        if not task.cancelled():
+            task.exception()  # whoever waited may have been interrupted
+        if not self.thread.is_silenced:
+            self.tell(task)
+
+    @abstractmethod
+    def tell(self, task: asyncio.Task[Any]) -> None:
+        """Tell who waits that it has ended."""
+
+
+class _Waiting(_Running):
+    """One that a thread waits for. A lock is all it takes, and half of what a future costs."""
+
+    def __init__(self, thread: LoopThread, coroutine: Coroutine[Any, Any, Any]) -> None:
+        super().__init__(thread, coroutine)
+        self.ended = threading.Lock()
+        self.ended.acquire()
+
+    def tell(self, task: asyncio.Task[Any]) -> None:
+        """Let the thread go on."""
+        self.ended.release()
+
+    def cancel(self) -> None:
+        """Cancel it; called in the loop."""
+        if self.task is not None:
+            self.task.cancel()
+        else:
+            self.coroutine.close()
+            self.ended.release()
+
+    def outcome(self) -> Any:
+        """Return or raise what it did."""
+        task, self.task = self.task, None
+        assert task is not None, "it has ended"
+        if task.cancelled():
+            raise concurrent.futures.CancelledError
+        try:
+            return task.result()
+        finally:
+            del task  # else its exception would hold itself, by way of this frame
+
+
+class _Submitted(_Running):
+    """One whose outcome a `concurrent.futures.Future` holds."""
+
+    def __init__(self, thread: LoopThread, coroutine: Coroutine[Any, Any, Any]) -> None:
+        super().__init__(thread, coroutine)
+        self.future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+
+    def start(self) -> None:
+        """Begin, unless it was cancelled before."""
+        if self.future.cancelled():
+            self.coroutine.close()
+            return
+        super().start()
+        self.future.add_done_callback(self._cancel)
+
+    def _cancel(self, future: concurrent.futures.Future[Any]) -> None:
+        if future.cancelled() and self.task is not None:
+            with suppress(RuntimeError):  # the loop is closed
+                self.thread.loop.call_soon_threadsafe(self.task.cancel)
+
+    def tell(self, task: asyncio.Task[Any]) -> None:
+        """Settle the future."""
+        if task.cancelled():
+            self.future.cancel()
+        if not self.future.set_running_or_notify_cancel():
+            return
+        error = task.exception()
+        if error is not None:
+            self.future.set_exception(error)
+        else:
+            self.future.set_result(task.result())
+
+
+# The thread of this process
+
+_current: LoopThread | None = None
+_beginning = threading.Lock()
+_is_at_exit = False
+
+
+def loop_thread() -> LoopThread:
+    """Return the thread of this process, which begins with the first call.
+
+    Raises `UsageError` in that thread itself, where waiting for it would never end.
+    """
+    thread = _current or _begin()
+    if thread.is_current:
+        raise UsageError(
+            "a blocking call in the event loop of the blocking clients would wait for itself: "
+            "make the handler a plain function, which may block, or await the asynchronous client "
+            "(client.async_client)"
+        )
+    return thread
+
+
+def running_loop_thread() -> LoopThread:
+    """Return the thread of this process, as what runs in its loop may ask for it as well."""
+    return _current or _begin()
+
+
+def _begin() -> LoopThread:
+    global _current
+    with _beginning:
+        if _is_at_exit:
+            raise _at_the_end()
+        if _current is None:
+            _current = LoopThread()
+            # What is registered later is called earlier: servers are still alive then.
+            atexit.unregister(_end_at_exit)
+            atexit.register(_end_at_exit)
+        return _current
+
+
+def close_soon(closable: Closable) -> None:
+    """Have something closed that nobody holds any more, without waiting for it."""
+    thread = _current
+    if thread is not None:
+        with suppress(ClientClosed):
+            thread.submit(closable.close())
+
+
+def end_loop_thread() -> None:
+    """Close every client and end the thread; another call begins another one. Idempotent."""
+    global _current
+    with _beginning:
+        thread, _current = _current, None
+    if thread is not None:
+        thread.stop()
+
+
+def _end_at_exit() -> None:
+    global _is_at_exit
+    _is_at_exit = True
+    if _current is not None:
+        _current.is_silenced = True
+    end_loop_thread()
+
+
+def _at_the_end() -> ClientClosed:
+    return ClientClosed("the event loop of the blocking clients has ended, as the program does")
+
+
+_inherited: list[LoopThread] = []
+
+
+def _forget_parent() -> None:
+    """In a forked child: there is no such thread here, and its loop is the parent's."""
+    global _current, _beginning
+    _beginning = threading.Lock()
+    if _current is not None:
+        _inherited.append(_current)  # kept, since a loop that is freed closes what it watches
+        _current = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_parent)

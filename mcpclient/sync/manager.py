@@ -1,0 +1,93 @@
+"""The blocking manager of many servers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from ..manager import events, managed_client, server
+from ..manager.manager import Manager as AsyncManager
+from .blocking import Blocking, Owned, has_twin, twin_of
+from .client import Client
+from .loop_thread import close_soon
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..adapters.providers import Provider
+    from ..adapters.toolbox import ToolboxOptions
+    from ..config.server import ServerConfig
+    from ..manager.pins import Mismatch
+    from ..manager.status import Status
+    from .toolbox import Toolbox
+
+__all__ = ["EventStream", "Manager", "Server", "connect_all"]
+
+has_twin(managed_client.ManagedClient, Client)
+
+
+_OF_SERVER = ("name", "trusted", "tools", "is_connected", "client", "connect", "disconnect")
+
+
+class Server(Blocking, of=server.Server, only=_OF_SERVER):
+    """One server of a manager. See `mcpclient.Server`."""
+
+    config: ServerConfig
+    status: Status
+    error: Exception | None
+    since: float
+    next_try: float | None
+    stale: bool
+    instructions: str
+    mismatches: tuple[Mismatch, ...]
+
+
+class EventStream(Blocking, of=events.EventStream, only=("__aiter__", "__anext__")):
+    """The events of a manager from now on, in order; it ends when the manager is closed."""
+
+
+class Manager(Owned, of=AsyncManager):
+    """The servers of an agent, with calls that block: `mcpclient.Manager` for plain programs.
+
+    ``with Manager(servers, …) as manager`` connects and closes; so do ``manager =
+    connect_all(servers, …)`` and ``manager.close()``. The arguments are those of
+    `mcpclient.Manager`. What is said of threads, handlers and forks at `Client` holds here, too.
+    """
+
+    def __del__(self) -> None:
+        if self._process_id == os.getpid():
+            close_soon(self._object)
+
+    @property
+    def async_manager(self) -> AsyncManager:
+        """The asynchronous manager underneath, for coroutines."""
+        manager: AsyncManager = self._object
+        return manager
+
+    @property
+    def servers(self) -> Mapping[str, Server]:
+        """The servers by name, in the order of the configuration, as of now."""
+        found = self._object.servers.items()
+        return MappingProxyType({name: twin_of(each, self) for name, each in found})
+
+    def toolbox(self, provider: str | Provider, **options: Unpack[ToolboxOptions]) -> Toolbox:
+        """Return the tools for one model API, and what answers the model's calls.
+
+        See `mcpclient.Toolbox`; ``approve`` may block.
+        """
+        adapters = import_module(".toolbox", __package__)
+        made: Toolbox = adapters.Toolbox(self, provider, **options)
+        return made
+
+
+def connect_all(*arguments: Any, **options: Any) -> Manager:
+    """Connect to many servers and return the `Manager`, whose arguments these are.
+
+    Raises what `Manager.open` does.
+    """
+    manager = Manager(*arguments, **options)
+    manager.open()
+    return manager

@@ -1,0 +1,48 @@
+"""The tools of a blocking client or manager, ready for one model API."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..adapters import agent_tools
+from ..adapters import toolbox as asynchronous
+from .blocking import Blocking, twin_of
+from .handlers import with_workers
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..adapters.providers import Provider
+    from ..adapters.toolbox import ToolboxOptions
+    from ..protocol.types import Tool
+    from .client import Client
+    from .manager import Manager
+
+__all__ = ["AgentTool", "Toolbox"]
+
+
+class AgentTool(Blocking, of=agent_tools.AgentTool):
+    """A tool that describes itself and can be executed. See `mcpclient.AgentTool`."""
+
+    tool: Tool
+
+
+class Toolbox(Blocking, of=asynchronous.Toolbox):
+    """Tools for a model, and the answers to its calls. See `mcpclient.Toolbox`.
+
+    ``source``: the `Client` or `Manager` that has the tools, which are listed at once.
+    """
+
+    def __init__(
+        self,
+        source: Client | Manager,
+        provider: str | Provider,
+        **options: Unpack[ToolboxOptions],
+    ) -> None:
+        self._object = self._class(source._object, provider, **with_workers({**options}))
+        self.refresh()
+
+    @property
+    def agent_tools(self) -> list[AgentTool]:
+        """The same tools for a program that has its own way of calling models."""
+        return [twin_of(tool, self) for tool in self._object.agent_tools]

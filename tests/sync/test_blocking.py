@@ -1,0 +1,137 @@
+"""F-API-18: one mechanism makes the blocking classes."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator
+from typing import Any, Callable
+
+import pytest
+
+import mcpclient
+from mcpclient import sync
+from mcpclient.sync.blocking import Blocking, Owned, blocking_function, twin_of
+
+PAIRS = [
+    (sync.Client, mcpclient.Client),
+    (sync.Manager, mcpclient.Manager),
+    (sync.Subscription, mcpclient.Subscription),
+    (sync.Toolbox, mcpclient.Toolbox),
+    (sync.AgentTool, mcpclient.AgentTool),
+]
+
+
+class Part:
+    """Something that a method returns."""
+
+    async def name(self) -> str:
+        await asyncio.sleep(0)
+        return "part"
+
+
+class Whole(AsyncIterator[Part]):
+    def __init__(self, start: int, on_event: Callable[[int], Any] | None = None) -> None:
+        self.start = start
+        self.on_event = on_event
+        self._left = 2
+
+    async def add(self, number: int = 1, *, on_progress: Any = None) -> int:
+        """Add something."""
+        self.start += number
+        if on_progress is not None:
+            await on_progress(self.start)
+        return self.start
+
+    def part(self) -> Part:
+        return Part()
+
+    @property
+    def other(self) -> Part:
+        """Another part."""
+        return Part()
+
+    async def itself(self) -> Whole:
+        return self
+
+    async def _private(self) -> None: ...
+
+    async def __anext__(self) -> Part:
+        if not self._left:
+            raise StopAsyncIteration
+        self._left -= 1
+        return Part()
+
+    async def __aenter__(self) -> Whole:
+        return self
+
+    async def __aexit__(self, *unused: object) -> None:
+        self.start = 0
+
+    async def close(self) -> None: ...
+
+
+class BlockingPart(Blocking, of=Part):
+    """Its twin."""
+
+
+class BlockingWhole(Owned, of=Whole):
+    """Its twin."""
+
+    start: int
+
+
+def test_methods_properties_and_attributes_are_taken_over() -> None:
+    whole: Any = BlockingWhole(3)
+    assert whole.add(4) == 7 == whole.start
+    assert whole.add.__doc__ == "Add something."
+    assert isinstance(whole.part(), BlockingPart) and whole.part().name() == "part"
+    assert isinstance(whole.other, BlockingPart)
+    assert vars(BlockingWhole)["other"].__doc__ == "Another part."
+    assert whole.itself() is whole
+    assert not hasattr(whole, "_private") and not hasattr(whole, "no_such_thing")
+    with pytest.raises(AttributeError):
+        whole.start = 3
+
+
+def test_async_with_and_async_for_become_with_and_for() -> None:
+    made: Any = BlockingWhole(3)
+    with made as whole:
+        assert [part.name() for part in whole] == ["part", "part"]
+        assert list(whole) == []
+    assert whole.start == 0
+
+
+def test_handlers_are_moved_to_workers() -> None:
+    seen: list[int] = []
+    BlockingWhole(3).add(on_progress=seen.append)
+    assert seen == [4]
+
+
+def test_only_some_members_may_be_taken_over() -> None:
+    class Little(Blocking, of=Whole, only=("add", "__anext__")):
+        """Has two methods."""
+
+    assert hasattr(Little, "add") and hasattr(Little, "__next__")
+    assert not hasattr(Little, "part") and not hasattr(Little, "__enter__")
+
+
+def test_a_function_is_made_blocking_in_the_same_way() -> None:
+    async def double(number: int) -> int:
+        """Double it."""
+        return number * 2
+
+    assert blocking_function(double)(4) == 8
+    assert blocking_function(double).__doc__ == "Double it."
+
+
+def test_what_is_not_asynchronous_stays_as_it_is() -> None:
+    assert twin_of(3) == 3 and twin_of(None) is None
+
+
+@pytest.mark.parametrize(("blocking", "asynchronous"), PAIRS)
+def test_every_public_method_has_its_twin(blocking: type, asynchronous: type) -> None:
+    """F-API-18: nothing that the asynchronous class can do is missing, or async by mistake."""
+    for name in dir(asynchronous):
+        if not name.startswith("_"):
+            assert not inspect.iscoroutinefunction(getattr(blocking, name)), name

@@ -1,0 +1,386 @@
+"""F-API-18: one event loop for all blocking clients, in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from mcpclient import ClientClosed, UsageError
+from mcpclient.sync import loop_thread as module
+from mcpclient.sync.loop_thread import LoopThread, end_loop_thread, loop_thread
+from tests.net.process_helpers import is_alive, wait_until
+from tests.support.subprocesses import TOP, run_python
+from tests.sync.calling import ToolServer, beginning, thread_name
+
+NAME = "mcpclient"
+
+
+def loop_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == NAME]
+
+
+def test_it_begins_with_the_first_call_and_is_one() -> None:
+    """F-API-18: however many clients and threads there are."""
+    assert not loop_threads()
+    names: list[str] = []
+    server = ToolServer(where=lambda arguments: names.append(thread_name()))
+    with server.connected() as first, ToolServer().connected() as second:
+        first.call_tool("where")
+        second.call_tool("echo", {"message": "x"})
+        (thread,) = loop_threads()
+        assert thread.daemon
+    assert names == [NAME]
+
+
+def test_many_threads_call_at_once_without_threads_of_their_own() -> None:
+    """F-API-18: 64 calls over 8 threads are in flight together; the ninth thread is the loop's."""
+    held: list[asyncio.Future[None]] = []
+
+    async def hold(arguments: dict[str, object]) -> None:
+        held.append(asyncio.get_running_loop().create_future())
+        if len(held) == 64:
+            for future in held:
+                future.set_result(None)
+        await held[len(held) - 1]
+
+    before = threading.active_count()
+    with ToolServer(hold=hold).connected() as client:
+
+        def use() -> int:
+            made = [client.submit("call_tool", "hold") for _ in range(7)]
+            client.call_tool("hold")
+            return len([each.result() for each in made])
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            counts = [pool.submit(use) for _ in range(8)]
+            assert [each.result(10) for each in counts] == [7] * 8
+            assert threading.active_count() == before + 8 + 1
+
+
+def test_it_works_where_an_event_loop_runs_already() -> None:
+    """F-API-18: as in a notebook, or in an endpoint of an asynchronous server."""
+
+    async def main() -> str:
+        with ToolServer().connected() as client:
+            return client.call_tool("echo", {"message": "here"}).text
+
+    assert asyncio.run(main()) == "here"
+
+
+def test_a_call_in_the_loop_itself_is_refused_at_once() -> None:
+    """F-API-18: it would wait for itself."""
+
+    async def call(arguments: dict[str, object]) -> str:
+        try:
+            return client.call_tool("echo", {"message": "x"}).text
+        except UsageError as error:
+            return str(error)
+
+    with ToolServer(call=call).connected() as client:
+        text = client.call_tool("call").text
+    assert "would wait for itself" in text and "async_client" in text
+
+
+@pytest.mark.needs_posix
+def test_ctrl_c_cancels_the_call_on_the_server() -> None:
+    """F-API-18: the server is told, KeyboardInterrupt is raised, and the client goes on."""
+    server = ToolServer(press=pressing(1))
+    with server.connected() as client:
+        with pytest.raises(KeyboardInterrupt):
+            client.call_tool("press", {"a": 1})
+        (request_id,) = server.ids("tools/call")
+        assert client.call_tool("echo", {"message": "on"}).text == "on"
+        assert [each["requestId"] for each in server.sent("notifications/cancelled")] == [
+            request_id
+        ]
+
+
+@pytest.mark.needs_posix
+def test_a_second_ctrl_c_does_not_wait_for_the_farewell() -> None:
+    """F-API-18: what does not end when it is cancelled keeps nobody."""
+    stubborn = threading.Event()
+
+    async def refuse_to_end() -> None:
+        for _ in range(2):
+            try:
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+                await asyncio.sleep(0 if stubborn.is_set() else 30)
+            except asyncio.CancelledError:
+                stubborn.set()
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        loop_thread().run(refuse_to_end())
+    assert stubborn.wait(5)
+    assert time.monotonic() - began < 30
+
+
+def pressing(times: int) -> Callable[[dict[str, object]], object]:
+    """A tool that presses Ctrl-C in the main thread, and never answers."""
+
+    async def press(arguments: dict[str, object]) -> None:
+        for _ in range(times):
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        await asyncio.Event().wait()
+
+    return press
+
+
+def test_a_task_that_leaves_with_system_exit_takes_nobody_along() -> None:
+    """F-API-18: the loop is everybody's, whatever an asynchronous handler does to it."""
+
+    async def leave() -> None:
+        sys.exit(3)
+
+    with ToolServer().connected() as client:
+        with pytest.raises(SystemExit):
+            loop_thread().run(leave())
+        assert client.call_tool("echo", {"message": "still"}).text == "still"
+
+
+def test_a_cancelled_future_cancels_the_call() -> None:
+    """F-API-18: a future of `submit` is one of concurrent.futures, also in this."""
+    began = threading.Event()
+    server = ToolServer()
+    server.tools["begin"] = beginning(began)
+    with server.connected() as client:
+        future = client.submit("call_tool", "begin")
+        assert began.wait(5)
+        assert future.cancel()
+        client.call_tool("echo", {"message": "x"})
+        assert len(server.sent("notifications/cancelled")) == 1
+
+
+def test_a_cancelled_coroutine_is_an_error_for_who_waits() -> None:
+    async def give_up() -> None:
+        raise asyncio.CancelledError
+
+    with pytest.raises(concurrent.futures.CancelledError):
+        loop_thread().run(give_up())
+
+
+def test_ending_it_closes_what_is_open_and_the_next_call_begins_another() -> None:
+    """F-API-18: every client is closed; calls that wait are told."""
+    server = ToolServer()
+    client = server.connected()
+    waiting = client.submit("call_tool", "never")
+    first = loop_threads()
+    end_loop_thread()
+    with pytest.raises(ClientClosed):
+        waiting.result(5)
+    assert not loop_threads() and not client.is_connected
+    with ToolServer().connected() as other:
+        assert other.is_connected and loop_threads() != first
+
+
+def test_a_forgotten_client_is_closed() -> None:
+    """F-API-18, F-LIFE-5: garbage collection frees it, without a warning."""
+    server = ToolServer()
+    client = server.connected()
+    client.call_tool("echo", {"message": "x"})
+    assert not server.ended.is_set()
+    del client
+    gc.collect()
+    assert server.ended.wait(5)
+
+
+def test_a_stubborn_client_delays_the_end_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-18: under five seconds, whatever a client does when it is closed."""
+    monkeypatch.setattr(module, "_CLOSING", 0.05)
+    monkeypatch.setattr(module, "_CANCELLING", 0.05)
+
+    class Stubborn:
+        async def close(self) -> None:
+            await asyncio.sleep(60)
+
+    thread, stubborn = LoopThread(), Stubborn()
+    thread.to_close(stubborn)
+    began = time.monotonic()
+    thread.stop()
+    assert time.monotonic() - began < 5
+    assert not thread._thread.is_alive()
+
+
+def test_a_thread_that_has_ended_refuses() -> None:
+    thread = LoopThread()
+    thread.stop()
+    for run in (thread.run, thread.submit):
+        with pytest.raises(ClientClosed, match="has ended"):
+            run(asyncio.sleep(0))
+
+
+def test_where_threads_are_forbidden_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-18: as in a subinterpreter that allows no daemon threads."""
+
+    def refuse(self: threading.Thread) -> None:
+        raise RuntimeError("daemon threads are disabled in this interpreter")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(UsageError, match=r"daemon threads are disabled.*asynchronous client"):
+        LoopThread()
+
+
+# Programs of their own
+
+
+PROGRAM = """
+import sys
+from mcpclient import sync
+SERVER = [sys.executable, "-S", "-E", "tests/servers/mcp_stdio.py"]
+"""
+
+
+@pytest.mark.needs_posix
+def test_a_fork_needs_a_client_of_its_own() -> None:
+    """F-API-18: an inherited client says so, another one works, and the parent's is untouched."""
+    printed = run_python(
+        PROGRAM
+        + """
+import os, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
+client = sync.connect(SERVER)
+manager = sync.connect_all({"one": SERVER})
+unused = sync.Client(SERVER)
+child = os.fork()
+if child == 0:
+    for use in (
+        lambda: client.call_tool("echo", {"text": "x"}),
+        lambda: client.submit("call_tool", "echo", {"text": "x"}),
+        lambda: manager.call_tool("one__echo", {"text": "x"}),
+        manager.list_resources,
+    ):
+        try:
+            use()
+        except Exception as error:
+            print(type(error).__name__, "make another in this process" in str(error))
+    with unused, sync.connect(SERVER) as other:
+        print(unused.call_tool("echo", {"text": "unused"}).text)
+        print(other.call_tool("echo", {"text": "child"}).text, flush=True)
+    sys.exit()
+os.waitpid(child, 0)
+print(client.call_tool("echo", {"text": "parent"}).text)
+manager.close()
+"""
+    )
+    assert printed.splitlines() == ["UsageError True"] * 4 + ["unused", "child", "parent"]
+
+
+ENDS = {
+    "return": (0, ""),
+    "raise": (1, "LookupError: on purpose"),
+    "exit": (7, ""),
+    "interrupt": (-signal.SIGINT, "KeyboardInterrupt"),
+}
+
+
+@pytest.mark.needs_posix
+@pytest.mark.parametrize("way", ENDS)
+def test_a_program_may_end_with_open_clients(way: str) -> None:
+    """F-API-18, F-LIFE-5, F-STD-2: no orphan, no traceback of ours, under five seconds."""
+    source = (
+        PROGRAM
+        + """
+import os, signal, threading, time
+client = sync.connect(SERVER, elicitation=lambda request: time.sleep(600))
+manager = sync.connect_all({"one": SERVER})
+client.submit("call_tool", "never")
+waiting = client.submit("call_tool", "never")
+for wait in (lambda: client.call_tool("never"), waiting.result):
+    threading.Thread(target=wait, daemon=True).start()
+print(client.async_client._connection.session.transport.process_id)
+print(manager["one"].async_client._connection.session.transport.process_id, flush=True)
+began = time.monotonic()
+import atexit
+from mcpclient.sync import loop_thread
+atexit.register(lambda: os.write(1, b"%d\\n" % (time.monotonic() - began)))
+atexit.unregister(loop_thread._end_at_exit)
+atexit.register(loop_thread._end_at_exit)
+if WAY == "raise":
+    raise LookupError("on purpose")
+if WAY == "exit":
+    sys.exit(7)
+if WAY == "interrupt":
+    interrupt = threading.main_thread().ident, signal.SIGINT
+    threading.Timer(0.2, signal.pthread_kill, interrupt).start()
+    client.call_tool("never")
+"""
+    ).replace("WAY", repr(way))
+    answer = subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", "-c", source],
+        cwd=TOP,
+        env={**os.environ, "PYTHONPATH": str(TOP)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    *processes, seconds = map(int, answer.stdout.split())
+    assert seconds < 5 and len(processes) == 2
+    for process_id in processes:
+        wait_until(lambda one=process_id: not is_alive(one), "it is gone")  # type: ignore[misc]
+    code, last = ENDS[way]
+    assert answer.returncode == code, answer.stderr
+    errors = answer.stderr.strip().splitlines()
+    assert (errors[-1] if errors else "") == last, answer.stderr
+    for noise in ("ignored", "never retrieved", "never awaited", "destroyed", "unclosed"):
+        assert noise not in answer.stderr
+
+
+def test_a_call_after_the_end_says_so() -> None:
+    """F-API-18: in an exit handler that runs after the clients were closed."""
+    printed = run_python(
+        PROGRAM
+        + """
+import atexit
+def late():
+    try:
+        sync.list_tools(SERVER)
+    except Exception as error:
+        print(type(error).__name__, error)
+atexit.register(late)
+sync.list_tools(SERVER)
+"""
+    )
+    assert printed.startswith("ClientClosed the event loop of the blocking clients has ended")
+
+
+def test_a_subinterpreter_works_or_refuses() -> None:
+    """F-API-18: it says so where daemon threads are forbidden, and works where they are not."""
+    subinterpreters = pytest.importorskip(
+        "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
+    )
+    del subinterpreters
+    printed = run_python(
+        """
+        import sys
+        name = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
+        subinterpreters = __import__(name)
+        source = '''
+        from mcpclient import sync, UsageError
+        import sys
+        try:
+            tools = sync.list_tools([sys.executable, "-S", "-E", "tests/servers/mcp_stdio.py"])
+            from mcpclient.sync.loop_thread import end_loop_thread
+            end_loop_thread()
+            print("listed", len(tools), flush=True)
+        except UsageError as error:
+            print("refused:", error, flush=True)
+        '''
+        import textwrap
+        interpreter = subinterpreters.create()
+        failure = subinterpreters.run_string(interpreter, textwrap.dedent(source))
+        assert failure is None, failure
+        subinterpreters.destroy(interpreter)
+        """
+    )
+    assert printed.startswith(("listed 1", "refused: a blocking client needs a daemon thread"))

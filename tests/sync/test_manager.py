@@ -1,0 +1,72 @@
+"""F-API-18, F-MANY-1: the blocking manager."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import pytest
+
+import mcpclient
+from mcpclient import ServersFailed, Status, StatusChanged, UsageError, sync
+from tests.sync.calling import ToolServer
+
+VERSION: Any = {"protocol_version": "2025-11-25"}
+
+
+def test_many_servers_are_connected_called_and_closed() -> None:
+    """F-MANY-1: by full name, with the client of each at hand."""
+    servers = {"one": ToolServer().transport(), "two": ToolServer().transport()}
+    told: list[str] = []
+
+    def hear(event: mcpclient.ManagerEvent) -> None:
+        told.append(f"{event.server} {len(manager.tools) >= 0}")
+
+    manager = sync.Manager(servers, on_event=hear, **VERSION)
+    with manager as entered:
+        assert entered is manager
+        assert manager.tools[0].name == "one__echo"
+        assert manager.call_tool("two__echo", {"message": "x"}).text == "x"
+        assert isinstance(manager["one"], sync.Client)
+        assert manager["one"].call_tool("echo", {"message": "y"}).text == "y"
+        assert [tool.name for tool in manager.search_tools("echo", limit=1)] == ["one__echo"]
+        server = manager.servers["two"]
+        assert isinstance(server, sync.Server) and server.name == "two"
+        assert server.status is Status.CONNECTED and server.error is None
+        assert server.client.call_tool("echo", {"message": "z"}).text == "z"
+        server.disconnect()
+        assert not server.is_connected
+        assert isinstance(manager.connect("two"), sync.Server)
+        assert isinstance(manager.async_manager, mcpclient.Manager)
+        futures = [manager.submit("call_tool", "two__echo", {"message": m}) for m in "ab"]
+        assert [each.result(5).text for each in futures] == ["a", "b"]
+        box = manager.toolbox("anthropic")
+        assert [each["name"] for each in box.tools][:1] == ["one__echo"]
+    assert "one True" in told
+
+
+def test_events_are_an_iterator_that_ends() -> None:
+    with sync.connect_all({"one": ToolServer().transport()}, **VERSION) as manager:
+        events = manager.events()
+        manager.disconnect("one")
+        assert next(events).server == "one"
+        manager.close()
+        assert StatusChanged in map(type, events)
+
+
+def test_what_is_required_and_wrong_is_raised() -> None:
+    with pytest.raises(ServersFailed):
+        sync.connect_all({"one": ["no-such-command-anywhere"]}, required=True)
+    with pytest.raises(UsageError):
+        sync.connect_all({}, naming="nonsense")  # type: ignore[arg-type]
+
+
+def test_a_forgotten_manager_is_closed() -> None:
+    """F-API-18: its servers, too."""
+    server = ToolServer()
+    manager = sync.connect_all({"one": server.transport()}, **VERSION)
+    assert manager.tools
+    del manager
+    gc.collect()
+    assert server.ended.wait(5)
+    del server
