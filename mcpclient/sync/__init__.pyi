@@ -26,6 +26,7 @@ from ..config.config import Config
 from ..config.policy.policy import Policy
 from ..config.problem import Problem
 from ..config.server import ServerConfig
+from ..errors import McpError
 from ..formats.uri_template import TemplateValue
 from ..manager.backoff import Reconnect
 from ..manager.changes import Changes
@@ -341,9 +342,6 @@ class Server:
     error: Exception | None
     since: float
     next_try: float | None
-    stale: bool
-    instructions: str
-    mismatches: tuple[Mismatch, ...]
 
     @property
     def name(self) -> str: ...
@@ -359,6 +357,8 @@ class Server:
     def mismatches(self) -> tuple[Mismatch, ...]: ...
     @property
     def is_connected(self) -> bool: ...
+    @property
+    def loss(self) -> McpError | None: ...
     @property
     def client(self) -> Client: ...
     def connect(self) -> None: ...

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ..adapters.providers import Provider
     from ..adapters.toolbox import ToolboxOptions
     from ..config.server import ServerConfig
-    from ..manager.pins import Mismatch
     from ..manager.status import Status
     from .toolbox import Toolbox
 
@@ -29,7 +28,10 @@ __all__ = ["EventStream", "Manager", "Server", "connect_all"]
 has_twin(managed_client.ManagedClient, Client)
 
 
-_OF_SERVER = ("name", "trusted", "tools", "is_connected", "client", "connect", "disconnect")
+_OF_SERVER = (
+    *("name", "trusted", "tools", "stale", "instructions", "mismatches", "is_connected", "loss"),
+    *("client", "connect", "disconnect"),
+)
 
 
 class Server(Blocking, of=server.Server, only=_OF_SERVER):
@@ -40,9 +42,6 @@ class Server(Blocking, of=server.Server, only=_OF_SERVER):
     error: Exception | None
     since: float
     next_try: float | None
-    stale: bool
-    instructions: str
-    mismatches: tuple[Mismatch, ...]
 
 
 class EventStream(Blocking, of=events.EventStream, only=("__aiter__", "__anext__")):
