@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..adapters import agent_tools
 from ..adapters import toolbox as asynchronous
-from .blocking import Blocking, twin_of
+from .blocking import Blocking, Owned, twin_of
 from .handlers import with_workers
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ..adapters.providers import Provider
     from ..adapters.toolbox import ToolboxOptions
     from ..protocol.types import Tool
-    from .client import Client
-    from .manager import Manager
 
 __all__ = ["AgentTool", "Toolbox"]
 
@@ -35,7 +33,7 @@ class Toolbox(Blocking, of=asynchronous.Toolbox):
 
     def __init__(
         self,
-        source: Client | Manager,
+        source: Owned,
         provider: str | Provider,
         **options: Unpack[ToolboxOptions],
     ) -> None:

@@ -31,7 +31,7 @@ Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
 # Made by calling a class, with the arguments of that class.
 CONNECTORS = {"connect": "Client", "connect_all": "Manager"}
-OTHER_NAMES = {"ManagedClient": "Client"}
+OTHER_NAMES = {"ManagedClient": "Client", "Owned": "Client | Manager"}
 SPECIAL = {"__aenter__", "__aexit__", "__aiter__", "__anext__", "__getitem__", "__init__"}
 RENAMED = {name: name.replace("__a", "__", 1) for name in SPECIAL if name.startswith("__a")}
 HEADER = '''"""The blocking classes for type checkers. Written by tests/tooling/sync_stub.py."""
@@ -41,8 +41,8 @@ HEADER = '''"""The blocking classes for type checkers. Written by tests/tooling/
 class SameName(ast.NodeTransformer):
     """Names the twin of a class that has another name."""
 
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        return ast.Name(OTHER_NAMES.get(node.id, node.id))
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.parse(OTHER_NAMES.get(node.id, node.id), mode="eval").body
 
 
 class Stub:
