@@ -102,6 +102,7 @@ ONLY_BY_NAME = {"importlib": "only the lazy root imports by name"}
 MAY_IMPORT_BY_NAME = {
     "",
     "inspector.page",  # importlib.resources: the sources of the page, also out of a zip archive
+    "cli.guide",  # importlib.resources: its chapters, also out of a zip archive
     "client.link.targets",  # client.url_routes: half of the library, for clients of servers afar
     "telemetry",  # OpenTelemetry's API, where it is installed
     "client.tools",  # client.typed_results: for calls that ask for a type

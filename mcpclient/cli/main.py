@@ -19,6 +19,7 @@ from . import (
     auth,
     call,
     complete,
+    help,
     info,
     inspect,
     ping,
@@ -53,7 +54,7 @@ COMMANDS: dict[str, AnyCommand] = {
         module.COMMAND.name: module.COMMAND
         for module in (info, tools, call, resources, read, prompts, prompt, complete, ping)
     },
-    **{module.COMMAND.name: module.COMMAND for module in (record, replay, inspect, auth)},
+    **{module.COMMAND.name: module.COMMAND for module in (record, replay, inspect, auth, help)},
 }
 
 _SERVER = "The server is a URL, or the command line that starts it, after --"

@@ -39,7 +39,7 @@ def test_an_answer_for_people(capsys: Capture) -> None:
     assert capsys.readouterr() == ("hi\n", "")
 
 
-NOT_PLAIN = {"call", "read", "prompt", "complete", "auth", "record", "replay", "inspect"}
+NOT_PLAIN = {"call", "read", "prompt", "complete", "auth", "record", "replay", "inspect", "help"}
 
 
 @pytest.mark.parametrize("name", sorted({*COMMANDS} - NOT_PLAIN))

@@ -1,0 +1,86 @@
+"""``mcpclient help``: the chapters of the guide, and what an exit code or an exception means."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import inspect
+import re
+
+from .. import errors
+from ..errors import McpError, UsageError
+from .command import Answer, LocalCommand, LocalWork
+from .guide import CHAPTERS, chapter
+from .screen import Screen
+
+__all__ = ["COMMAND"]
+
+
+def _prepare(options: argparse.Namespace) -> LocalWork:
+    text = _text_for(options.words)
+
+    async def show(screen: Screen) -> Answer:
+        return Answer({"text": text}, text)
+
+    return show
+
+
+def _text_for(words: list[str]) -> str:
+    if not words:
+        return _contents()
+    topic, *more = words
+    if topic not in CHAPTERS:
+        near = difflib.get_close_matches(topic, CHAPTERS, 1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        raise UsageError(f"the guide has no chapter {topic!r}{meant}\n\n{_contents()}")
+    if not more:
+        return re.sub(r"^<!-- \w+ -->\n", "", chapter(topic), flags=re.M).rstrip()
+    if topic != "errors" or len(more) > 1:
+        raise UsageError(f"help {topic} takes no further word: {more[0]!r}")
+    return _exit_code(more[0]) if more[0].isdecimal() else _exception(more[0])
+
+
+def _contents() -> str:
+    lines = [f"  {name:16}{about}" for name, about in CHAPTERS.items()]
+    return "\n".join(["The chapters of the guide; mcpclient help CHAPTER shows one:", *lines])
+
+
+def _exit_code(code: str) -> str:
+    """Return the row of the table of exit codes."""
+    rows = re.findall(r"^\| (\d+) \| (.*?) \|\s*(.*?)\s*\|$", chapter("errors"), re.M)
+    for name, meaning, cure in rows:
+        if name == code:
+            return f"exit code {name}: {meaning}" + (f"\nThen: {cure}" if cure else "")
+    known = ", ".join(name for name, _, _ in rows)
+    raise UsageError(f"there is no exit code {code}; there are {known}")
+
+
+def _exception(name: str) -> str:
+    """Return what an exception is, and of which kind."""
+    kinds = {
+        each.__name__: each
+        for each in vars(errors).values()
+        if inspect.isclass(each) and issubclass(each, McpError)
+    }
+    if name not in kinds:
+        near = difflib.get_close_matches(name, kinds, 1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        raise UsageError(f"there is no exception {name!r}{meant}")
+    kind = kinds[name]
+    line = " > ".join(
+        each.__name__ for each in reversed(kind.__mro__) if issubclass(each, McpError)
+    )
+    return f"{line}\n\n{inspect.getdoc(kind)}"
+
+
+def _no_options(parser: argparse.ArgumentParser) -> None:
+    pass
+
+
+COMMAND = LocalCommand(
+    name="help",
+    summary="show a chapter of the guide, or explain an exit code or an exception",
+    prepare=_prepare,
+    usage="[CHAPTER | errors CODE | errors EXCEPTION]",
+    add_options=_no_options,
+)

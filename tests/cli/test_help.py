@@ -1,0 +1,66 @@
+"""``mcpclient help``: F-SHOW-11."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import io
+
+import pytest
+
+import mcpclient
+from mcpclient.cli.guide import CHAPTERS
+from mcpclient.cli.help import COMMAND
+from mcpclient.cli.screen import Screen
+
+
+def shown(*words: str) -> str:
+    work = COMMAND.prepare(argparse.Namespace(words=list(words)))
+
+    async def answer() -> str:
+        return (await work(Screen(io.StringIO(), io.StringIO(), {}))).text
+
+    return asyncio.run(answer())
+
+
+def test_without_a_word_it_lists_the_chapters() -> None:
+    """F-SHOW-11"""
+    assert all(f"  {name} " in shown() for name in CHAPTERS)
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_is_shown_without_its_marks(name: str) -> None:
+    """F-SHOW-11"""
+    text = shown(name)
+    assert text.startswith("# ")
+    assert "<!--" not in text
+
+
+@pytest.mark.parametrize(
+    ("word", "part"),
+    [
+        ("4", "exit code 4: authorization is needed"),
+        ("130", "exit code 130: cancelled"),
+        ("PeerError", "McpError > ServerError > PeerError"),
+        ("CallTimeout", "Fields:"),
+    ],
+)
+def test_an_exit_code_or_an_exception_is_explained(word: str, part: str) -> None:
+    """F-SHOW-11, F-SHOW-2"""
+    assert part in shown("errors", word)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["autentication"], "did you mean authentication"),
+        (["errors", "99"], "there is no exit code 99; there are 0, 1, 2"),
+        (["errors", "PearError"], "did you mean PeerError"),
+        (["servers", "github"], "takes no further word"),
+        (["errors", "1", "2"], "takes no further word"),
+    ],
+)
+def test_what_is_not_there_is_said(words: list[str], message: str) -> None:
+    """F-SHOW-2"""
+    with pytest.raises(mcpclient.UsageError, match=message):
+        shown(*words)
