@@ -61,6 +61,8 @@ MARKS = (
     # Memory comes back as far as the allocator gives back what asyncio itself has used.
     Mark("in-flight-10000", "kept", times=0.5),
     Mark("servers-200", "each", limit=100),
+    Mark("manager-call", "more", limit=5),
+    Mark("manager-tools", "cpu", limit=100),
 )
 
 
