@@ -103,6 +103,10 @@ MAY_IMPORT_BY_NAME = {
     "",
     "inspector.page",  # importlib.resources: the sources of the page, also out of a zip archive
     "cli.guide",  # importlib.resources: its chapters, also out of a zip archive
+    "cli.main",  # cli.running: --version and --help go without all of the rest
+    "cli.commands",  # the one command that is asked for
+    "cli.connecting",  # cli.login: for URLs only; cli.asking: when a server asks something
+    "cli.target",  # cli.configured: for names of configured servers only
     "client.link.targets",  # client.url_routes: half of the library, for clients of servers afar
     "telemetry",  # OpenTelemetry's API, where it is installed
     "client.tools",  # client.typed_results: for calls that ask for a type

@@ -219,8 +219,10 @@ def test_over_the_network(
 
 # On the command line, at every step of the protocol
 
-CALL = ["call", "progress", "steps=2", "--quiet", "--"]
-ASK = ["call", "ask", "method=ping", "--quiet", "--"]
+UNCHECKED = ["call", "--unchecked"]
+HANDSHAKE = ["--protocol-version", "2025-11-25"]
+CALL = [*UNCHECKED, "progress", "steps=2", "--quiet", "--"]
+ASK = [*UNCHECKED, "ask", "method=ping", "--quiet", "--"]
 
 
 @pytest.mark.parametrize(
@@ -229,14 +231,26 @@ ASK = ["call", "ask", "method=ping", "--quiet", "--"]
         (CALL, ["server/discover"]),
         (CALL, ["tools/call"]),
         (["tools", "--quiet", "--"], ["tools/list"]),
-        (["call", "never", "--quiet", "--"], ["tools/call", "notifications/cancelled"]),
+        (
+            [*UNCHECKED, "never", "--quiet", "--"],
+            ["tools/call", "notifications/cancelled"],
+        ),
         (["ping", "--protocol-version", "2025-11-25", "--quiet", "--"], ["initialize"]),
         (
             ["ping", "--protocol-version", "2025-11-25", "--quiet", "--"],
             ["notifications/initialized"],
         ),
         (
-            ["call", "ask", "method=ping", "--protocol-version", "2025-11-25", "--quiet", "--"],
+            [
+                "call",
+                "--unchecked",
+                "ask",
+                "method=ping",
+                "--protocol-version",
+                "2025-11-25",
+                "--quiet",
+                "--",
+            ],
             ["answer"],
         ),
         (["ping", "--quiet", "--"], ["end"]),

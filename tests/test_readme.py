@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import mcpclient
-from mcpclient.cli.main import COMMANDS
+from mcpclient.cli.commands import COMMANDS
 from tests.support.prose import blocks_of, check_fragment, programs_of, run, sessions_of
 from tests.support.subprocesses import TOP
 

@@ -1,11 +1,11 @@
 """The arguments of tools and prompts, as they are typed on a command line.
 
-- ``key=value``: a string, unless the value is JSON of another kind (``5``, ``true``, ``null``,
-  ``[1, 2]``, ``{"a": 1}``)
+- ``key=value``: of the type that the tool has for it; where that is not known,
+  a string, unless the value is JSON of another kind (``5``, ``true``, ``[1, 2]``)
 - ``key:=json``: always JSON, so a string needs quotes: ``zip:='"01234"'``
 - ``key=@file``, ``key:=@file``: the content of the file, as text or as JSON
-- ``{"key": "value"}``, ``@file.json``, ``-``: all arguments as one JSON object, from the command
-  line, from a file, or from stdin
+- ``{"key": "value"}``, ``@file.json``, ``-``: all arguments as one JSON object,
+  from the command line, from a file, or from stdin
 """
 
 from __future__ import annotations
@@ -17,22 +17,82 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import UsageError
+from .signature import kinds_of, resolved, type_of
 
-__all__ = ["parse_arguments", "parse_text_arguments"]
+__all__ = ["Typed", "parse_arguments", "parse_text_arguments", "typed_value"]
+
+_YES = ("true", "yes", "on", "1")
+_NO = ("false", "no", "off", "0")
 
 
-def parse_arguments(words: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments of a tool. Raises `UsageError`."""
+class Typed:
+    """What was typed for one argument, and has no type yet."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def parse_arguments(words: Sequence[str]) -> dict[str, Any | Typed]:
+    """Return the arguments of a tool: values, and `Typed` for what its schema gives a type.
+
+    Files and stdin are read. Raises `UsageError`.
+    """
     if len(words) == 1 and _is_whole(words[0]):
         return _whole(words[0])
-    arguments = {}
+    arguments: dict[str, Any | Typed] = {}
     for key, text, forced in _pairs(words):
         value = _from_file(text[1:]) if text.startswith("@") else text
         if forced:
             arguments[key] = _json(value, key)
         else:
-            arguments[key] = value if text.startswith("@") else _guessed(value)
+            arguments[key] = value if text.startswith("@") else Typed(value)
     return arguments
+
+
+def typed_value(name: str, text: str, schema: Any, root: Any) -> Any:
+    """Return what was typed for the argument ``name`` as a value of the type in its schema.
+
+    ``root``: the whole schema, for references. A schema that names no type, or is not known (None),
+    takes JSON that is not a string as what it is, and everything else as text. Raises `UsageError`
+    for text that cannot be of the type.
+    """
+    kinds = kinds_of(schema, root)
+    if not kinds:
+        return _guessed(text)
+    for kind in ("null", "boolean", "integer", "number", "object", "array"):
+        value = _as_kind(text, kind) if kind in kinds else _NO_VALUE
+        if value is not _NO_VALUE:
+            return value
+    if "string" in kinds:
+        return text
+    if "array" in kinds and not text.startswith(("[", "{")):
+        items = resolved(schema, root).get("items")
+        return [typed_value(name, part.strip(), items, root) for part in text.split(",") if part]
+    raise UsageError(f"argument {name!r} is of type {type_of(schema, root)}, not {text!r}")
+
+
+_NO_VALUE = object()
+
+
+def _as_kind(text: str, kind: str) -> Any:
+    """Return the text as a value of one type, or `_NO_VALUE`."""
+    if kind == "boolean" and text.lower() in _YES + _NO:
+        return text.lower() in _YES
+    try:
+        value = _strict_json(text)
+    except (ValueError, RecursionError):
+        return _NO_VALUE
+    if kind == "integer" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    fits = {
+        "null": value is None,
+        "integer": is_number and isinstance(value, int),
+        "number": is_number,
+        "object": isinstance(value, dict),
+        "array": isinstance(value, list),
+    }
+    return value if fits.get(kind) else _NO_VALUE
 
 
 def parse_text_arguments(words: Sequence[str]) -> dict[str, str]:

@@ -5,72 +5,28 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any
 
 from ..auth.grants import Grant, store_name
-from ..auth.url_guard import LOOPBACK_HOSTS, host_of
-from ..client.authentication import OAuth, default_store, finish_auth, log_in, log_out
-from ..client.link.options import Authentication
-from ..client.link.targets import Target
+from ..client.authentication import default_store, finish_auth, log_in, log_out
 from ..errors import AuthError, AuthorizationRequired, UsageError
 from ..framing.uri import parse_url
 from ..net.login.logins import BrowserLogin, TwoStepLogin
-from ..net.login.terminal import Terminal
 from ..transports.authorized import http_url
 from .command import Answer, LocalCommand, LocalWork
+from .connecting import check_trace
+from .login import oauth_with
 from .render import one_line, table
 from .screen import Screen
-from .target import add_trace_option, check_trace
+from .target import add_trace_option
+from .terminal import ScreenTerminal
 
-__all__ = ["COMMAND", "auth_for"]
+__all__ = ["COMMAND"]
 
 _KEY = "grant OAuth "
 _USAGE = "login URL | finish URL ADDRESS | logout URL | status [URL]"
-
-
-def auth_for(
-    target: Target,
-    headers: Sequence[str] | None,
-    screen: Screen,
-    show_login: Callable[[str], Awaitable[bool]] | None = None,
-) -> Authentication | None:
-    """How any command logs in: on a terminal by asking, elsewhere with what ``auth login`` left.
-
-    ``show_login``: shows the address to visit in another way. None where there is nothing to log in
-    to, or a header says already who the user is.
-    """
-    is_url = isinstance(target, str) and target.lower().startswith(("http://", "https://", "ws"))
-    named = {header.partition(":")[0].strip().lower() for header in headers or ()}
-    if not is_url or not isinstance(target, str) or "authorization" in named:
-        return None
-    terminal = ScreenTerminal(screen)
-    store = default_store()
-    if show_login is not None:
-        return _oauth(target, BrowserLogin(store, terminal=terminal, open_browser=show_login))
-    if terminal.is_interactive:
-        return _oauth(target, BrowserLogin(store, terminal=terminal))
-    return _oauth(target, TwoStepLogin(store))
-
-
-def _oauth(url: str, provider: BrowserLogin | TwoStepLogin, **options: Any) -> OAuth:
-    # A server on this machine has its authorization server here as well.
-    is_local = host_of(http_url(parse_url(url))) in LOOPBACK_HOSTS
-    return OAuth(local_development=is_local, provider=provider, **options)
-
-
-class ScreenTerminal(Terminal):
-    """The terminal, without disturbing what else is shown there."""
-
-    def __init__(self, screen: Screen) -> None:
-        super().__init__()
-        self._screen = screen
-
-    def say(self, text: str) -> None:
-        """Show text in lines."""
-        for line in text.splitlines():
-            self._screen.say(line)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -118,7 +74,7 @@ async def _log_in(url: str, options: argparse.Namespace, screen: Screen) -> Answ
         provider = BrowserLogin(store, terminal=terminal, open_browser=no_browser)
     else:
         provider = BrowserLogin(store, terminal=terminal)
-    auth = _oauth(
+    auth = oauth_with(
         url,
         provider,
         client_id=options.client_id,
@@ -140,7 +96,7 @@ def _finish(words: Sequence[str], options: argparse.Namespace) -> LocalWork:
     if len(words) != 2:
         raise UsageError("auth finish needs the server's URL and the address the browser ended at")
     url, address = http_url(parse_url(words[0])), words[1]
-    auth = _oauth(url, TwoStepLogin(default_store()), client_id=options.client_id)
+    auth = oauth_with(url, TwoStepLogin(default_store()), client_id=options.client_id)
 
     async def work(screen: Screen) -> Answer:
         await finish_auth(url, address, auth=auth)
@@ -150,7 +106,7 @@ def _finish(words: Sequence[str], options: argparse.Namespace) -> LocalWork:
 
 
 async def _log_out(url: str) -> Answer:
-    await log_out(url, _oauth(url, TwoStepLogin(default_store())))
+    await log_out(url, oauth_with(url, TwoStepLogin(default_store())))
     return Answer({"loggedIn": False, "server": url}, f"logged out of {one_line(url)}")
 
 
@@ -211,7 +167,6 @@ def _described(server: str, grant: Grant) -> _Login:
 
 COMMAND = LocalCommand(
     "auth",
-    "log in to a server, log out, or see where you are logged in",
     _prepare,
     usage=_USAGE,
     add_options=_add_options,

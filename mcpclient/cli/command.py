@@ -5,22 +5,22 @@ from __future__ import annotations
 import argparse
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any, Callable, Union
 
 from ..client.client import Client
-from ..client.link.targets import Target
 from ..errors import UsageError
 from .screen import Screen
+from .target import Server
 
 __all__ = [
     "Answer",
+    "AnyCommand",
     "Command",
     "LocalCommand",
     "LocalRequest",
     "LocalWork",
     "OuterCommand",
     "Request",
-    "TargetCommand",
     "Work",
 ]
 
@@ -31,77 +31,71 @@ class Answer:
 
     ``raw``: the wire objects, for ``--json``. ``text``: the same for people, safe for a terminal.
     ``content``: bytes to write unchanged where the output is not a terminal. ``failed``: a tool
-    reported that it failed.
+    reported that it failed, so that the text goes to stderr. ``exit_code``: what a command ends
+    with that found something wrong, and shows it like any other answer.
     """
 
     raw: Mapping[str, Any]
     text: str
     content: bytes | None = None
     failed: bool = False
+    exit_code: int = 0
 
 
 Work = Callable[[Client, Screen], Awaitable[Answer]]
 """What a command does once it is connected."""
 
 
+def _no_options(parser: argparse.ArgumentParser) -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class Command:
     """A command that talks to a server.
 
-    ``required`` names the words it needs, ``more`` those that may follow, if any. ``summary`` and
-    ``details`` are for ``--help``. ``prepare`` checks the words before anything is started, and
-    returns what to do; it raises `UsageError`.
+    ``required`` names the words it needs, ``more`` those that may follow, if any. ``details`` are
+    for ``--help``. ``prepare`` takes the words and the options, checks them before anything is
+    started, and returns what to do; it raises `UsageError`. ``add_options`` adds options of its own
+    to those for connecting.
     """
 
     name: str
-    summary: str
-    prepare: Callable[[Sequence[str]], Work]
+    prepare: Callable[[Sequence[str], argparse.Namespace], Work]
     required: tuple[str, ...] = ()
     more: str | None = None
     details: str = ""
+    add_options: Callable[[argparse.ArgumentParser], None] = _no_options
 
-    def work(self, words: Sequence[str]) -> Work:
+    def work(self, words: Sequence[str], options: argparse.Namespace) -> Work:
         """Return what to do for these words. Raises `UsageError`."""
         missing = self.required[len(words) :]
         if missing:
             raise UsageError(f"{self.name} needs {' and '.join(missing)}")
         if self.more is None and len(words) > len(self.required):
             raise UsageError(f"{self.name} does not take {words[len(self.required)]!r}")
-        return self.prepare(words)
+        return self.prepare(words, options)
 
 
 LocalWork = Callable[[Screen], Awaitable[Answer]]
-"""What a command does that needs no connection to a server."""
+"""What a command does that is not connected for it."""
 
 
 @dataclass(frozen=True)
 class LocalCommand:
-    """A command that needs no connection to a server.
+    """A command that needs no connection, or that connects by itself.
 
     ``usage`` shows its words, ``add_options`` adds its options. ``prepare`` checks both before
-    anything is started, and returns what to do; it raises `UsageError`.
+    anything is started, and returns what to do; it raises `UsageError`. ``takes_server``: it has
+    the options for connecting, and ``server_command`` among them may be a command line after
+    ``--``; see `target.find_server`.
     """
 
     name: str
-    summary: str
     prepare: Callable[[argparse.Namespace], LocalWork]
     usage: str
-    add_options: Callable[[argparse.ArgumentParser], None]
-    details: str = ""
-
-
-@dataclass(frozen=True)
-class TargetCommand:
-    """A command that is told a server, if any, and connects by itself if it has to.
-
-    ``add_options`` adds its options to those for connecting. ``prepare`` checks them before
-    anything is started, and returns what to do; it raises `UsageError`.
-    """
-
-    name: str
-    summary: str
-    prepare: Callable[[argparse.Namespace, Target | None], LocalWork]
-    add_options: Callable[[argparse.ArgumentParser], None]
+    add_options: Callable[[argparse.ArgumentParser], None] = _no_options
+    takes_server: bool = False
     details: str = ""
 
 
@@ -109,21 +103,17 @@ class TargetCommand:
 class Request:
     """What to do with which server: checked, and not started yet."""
 
-    target: Target
+    server: Server
     work: Work
     options: argparse.Namespace
 
 
 @dataclass(frozen=True)
 class LocalRequest:
-    """What to do for a command that needs no connection: checked, and not started yet."""
+    """What to do for a command that is not connected for it: checked, and not started yet."""
 
     work: LocalWork
     options: argparse.Namespace
-
-
-def _no_options(parser: argparse.ArgumentParser) -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -136,9 +126,11 @@ class OuterCommand:
     """
 
     name: str
-    summary: str
     prepare: Callable[[argparse.Namespace, Request | None], Request | LocalRequest]
     usage: str
     add_options: Callable[[argparse.ArgumentParser], None] = _no_options
     needs_server: bool = True
     details: str = ""
+
+
+AnyCommand = Union[Command, LocalCommand, OuterCommand]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 
 from ..client.client import Client
@@ -13,7 +14,7 @@ from .screen import Screen
 __all__ = ["COMMAND"]
 
 
-def _prepare(words: Sequence[str]) -> Work:
+def _prepare(words: Sequence[str], options: argparse.Namespace) -> Work:
     name, argument, value = words[:3]
     known = parse_text_arguments(words[3:])
 
@@ -33,7 +34,6 @@ def _reference(name: str) -> dict[str, str]:
 
 COMMAND = Command(
     "complete",
-    "suggest values for an argument of a prompt or of a resource template",
     _prepare,
     required=("PROMPT-OR-TEMPLATE", "ARGUMENT", "BEGINNING"),
     more="KNOWN=VALUE",

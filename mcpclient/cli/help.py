@@ -73,14 +73,8 @@ def _exception(name: str) -> str:
     return f"{line}\n\n{inspect.getdoc(kind)}"
 
 
-def _no_options(parser: argparse.ArgumentParser) -> None:
-    pass
-
-
 COMMAND = LocalCommand(
-    name="help",
-    summary="show a chapter of the guide, or explain an exit code or an exception",
-    prepare=_prepare,
+    "help",
+    _prepare,
     usage="[CHAPTER | errors CODE | errors EXCEPTION]",
-    add_options=_no_options,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from .screen import Screen
 __all__ = ["COMMAND"]
 
 
-def _prepare(words: Sequence[str]) -> Work:
+def _prepare(words: Sequence[str], options: argparse.Namespace) -> Work:
     return _run
 
 
@@ -46,4 +47,4 @@ def _abilities(capabilities: Mapping[str, Any]) -> Iterator[str]:
         yield one_line(f"{name} ({', '.join(flags)})" if flags else name)
 
 
-COMMAND = Command("info", "who the server is, and what it can do", _prepare)
+COMMAND = Command("info", _prepare)

@@ -6,7 +6,6 @@ import argparse
 import asyncio
 
 from ..client.client import Client
-from ..client.link.targets import Target
 from ..errors import UsageError
 from ..inspector.board import Board
 from ..inspector.inspector import ALLOWED, Inspector, inspect
@@ -14,43 +13,45 @@ from ..inspector.questions import Questions
 from ..inspector.sources import ClientSource
 from ..net.login.browser import open_browser
 from ..transports.replaying import Recording
-from .auth import auth_for
-from .command import Answer, LocalWork, TargetCommand
+from .command import Answer, LocalCommand, LocalWork
+from .connecting import client_for
 from .screen import Screen
-from .target import client_for
+from .target import Server, only_server
 
 __all__ = ["COMMAND"]
 
 
-def _prepare(options: argparse.Namespace, target: Target | None) -> LocalWork:
-    if options.replay and target is not None:
+def _prepare(options: argparse.Namespace) -> LocalWork:
+    is_named = bool(options.words) or options.server_command is not None
+    if options.replay and is_named:
         raise UsageError("inspect shows a server or recordings, not both at once")
     if options.replay:
         recordings = [Recording(path) for path in options.replay]
         return lambda screen: _run(
             inspect(recordings, port=options.port, allow="look"), options, screen
         )
-    if target is None:
+    if not is_named:
         raise UsageError("inspect which server? Give a URL, its command after --, or --replay FILE")
-    return lambda screen: _run(_inspector(target, options, screen), options, screen)
+    server = only_server(options)
+    return lambda screen: _run(_inspector(server, options, screen), options, screen)
 
 
-def _inspector(target: Target, options: argparse.Namespace, screen: Screen) -> Inspector:
+def _inspector(server: Server, options: argparse.Namespace, screen: Screen) -> Inspector:
     """Return an inspector with a client of its own, whose server's questions the page answers."""
     questions = Questions(Board())
 
-    def client(target: Target) -> Client:
+    def client_of(server: Server) -> Client:
         return client_for(
-            target,
+            server,
             options,
-            screen.say,
-            auth_for(target, options.header, screen, questions.show_login),
+            screen,
+            questions.show_login,
             elicitation=questions.elicitation,
             sampling=questions.sampling,
             roots=[],
         )
 
-    source = ClientSource(client(target), client)
+    source = ClientSource(client_of(server), lambda target: client_of(Server(target)))
     return Inspector(source, port=options.port, allow=options.allow, questions=questions)
 
 
@@ -90,11 +91,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-COMMAND = TargetCommand(
+COMMAND = LocalCommand(
     "inspect",
-    "see in the browser what happens between client and server",
     _prepare,
+    usage="[SERVER | --replay FILE | -- SERVER-COMMAND ...]",
     add_options=_add_options,
+    takes_server=True,
     details=(
         "The page lists what the server offers, makes calls, answers what the server asks, and "
         "shows everything that crosses the wire. It is for browsers of this machine only; the "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 from collections.abc import Sequence
 
@@ -12,7 +13,7 @@ from .screen import Screen
 __all__ = ["COMMAND"]
 
 
-def _prepare(words: Sequence[str]) -> Work:
+def _prepare(words: Sequence[str], options: argparse.Namespace) -> Work:
     return _run
 
 
@@ -24,4 +25,4 @@ async def _run(client: Client, screen: Screen) -> Answer:
     return Answer({"milliseconds": milliseconds}, f"answered in {milliseconds:.1f} ms")
 
 
-COMMAND = Command("ping", "see whether the server answers, and how fast", _prepare)
+COMMAND = Command("ping", _prepare)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
-from typing import TextIO
+from typing import Callable, TextIO
 
 from ..protocol.types import Progress
 from .render import one_line, shorten, width_of
+from .streams import write_to
 
 __all__ = ["StatusLine"]
 
@@ -25,13 +28,17 @@ _SPINNER = "|/-\\"
 class StatusLine:
     """A spinner, or a progress bar once the server reports progress, on a line of its own.
 
-    ``columns``: the width of the terminal; None: the stream is not one, and nothing is shown.
-    Use it as an async context manager; it redraws itself until the end of the block.
+    ``columns_of``: tells the width of the terminal, which may change while the line is shown; None:
+    the stream is not one, and nothing is shown. Use it as an async context manager; it redraws
+    itself until the end of the block.
     """
 
-    def __init__(self, stream: TextIO, columns: int | None) -> None:
+    def __init__(
+        self, stream: TextIO | None, columns_of: Callable[[TextIO | None], int | None]
+    ) -> None:
         self._stream = stream
-        self._columns = columns
+        self._columns_of = columns_of
+        self._is_paused = False
         self._progress: Progress | None = None
         self._started = 0.0
         self._turns = 0
@@ -39,7 +46,7 @@ class StatusLine:
         self._timer: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> StatusLine:
-        if self._columns is not None:
+        if self._columns_of(self._stream) is not None:
             loop = asyncio.get_running_loop()
             self._started = loop.time()
             self._timer = loop.call_later(_PATIENCE, self._tick, loop)
@@ -62,15 +69,28 @@ class StatusLine:
     def erase(self) -> None:
         """Clear the line, because something else is going to be written."""
         if self._drawn:
-            self._write("\r" + " " * self._drawn + "\r")
+            columns = self._columns_of(self._stream) or self._drawn
+            self._write("\r" + " " * min(self._drawn, columns - 1) + "\r")
             self._drawn = 0
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave the line to somebody who types."""
+        self.erase()
+        self._is_paused = True
+        try:
+            yield
+        finally:
+            self._is_paused = False
 
     def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = loop.call_later(_INTERVAL, self._tick, loop)
-        assert self._columns is not None
-        text = shorten(self._text(loop.time() - self._started), self._columns - 1)
+        columns = self._columns_of(self._stream)
+        if self._is_paused or columns is None:
+            return
+        text = shorten(self._text(loop.time() - self._started), columns - 1)
         width = width_of(text)
-        self._write("\r" + text + " " * (self._drawn - width))
+        self._write("\r" + text + " " * min(self._drawn - width, columns - 1 - width))
         self._drawn = width
         self._turns += 1
 
@@ -88,9 +108,7 @@ class StatusLine:
         return " ".join(parts)
 
     def _write(self, text: str) -> None:
-        encoding = self._stream.encoding or "utf-8"
-        self._stream.write(text.encode(encoding, "replace").decode(encoding))
-        self._stream.flush()
+        write_to(self._stream, text)
 
 
 # What a server reports may be infinite, no number at all, or an integer beyond all floats.

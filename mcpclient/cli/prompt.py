@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 
 from ..client.client import Client
@@ -13,7 +14,7 @@ from .screen import Screen
 __all__ = ["COMMAND"]
 
 
-def _prepare(words: Sequence[str]) -> Work:
+def _prepare(words: Sequence[str], options: argparse.Namespace) -> Work:
     name, values = words[0], parse_text_arguments(words[1:])
 
     async def run(client: Client, screen: Screen) -> Answer:
@@ -30,7 +31,6 @@ def _prepare(words: Sequence[str]) -> Work:
 
 COMMAND = Command(
     "prompt",
-    "fill in a prompt",
     _prepare,
     required=("PROMPT",),
     more="ARGUMENT",

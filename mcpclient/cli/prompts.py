@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 
 from ..client.client import Client
@@ -13,7 +14,7 @@ from .screen import Screen
 __all__ = ["COMMAND"]
 
 
-def _prepare(words: Sequence[str]) -> Work:
+def _prepare(words: Sequence[str], options: argparse.Namespace) -> Work:
     return _run
 
 
@@ -35,4 +36,4 @@ def _arguments(prompt: Prompt) -> str:
     )
 
 
-COMMAND = Command("prompts", "list the prompts; optional arguments stand in [brackets]", _prepare)
+COMMAND = Command("prompts", _prepare)

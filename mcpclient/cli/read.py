@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 
 from ..client.client import Client
@@ -12,7 +13,7 @@ from .screen import Screen
 __all__ = ["COMMAND"]
 
 
-def _prepare(words: Sequence[str]) -> Work:
+def _prepare(words: Sequence[str], options: argparse.Namespace) -> Work:
     (uri,) = words
 
     async def run(client: Client, screen: Screen) -> Answer:
@@ -24,7 +25,6 @@ def _prepare(words: Sequence[str]) -> Work:
 
 COMMAND = Command(
     "read",
-    "read a resource",
     _prepare,
     required=("URI",),
     details="To a file or a pipe, the bytes of the resource are written exactly as they are.",

@@ -34,7 +34,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 COMMAND = OuterCommand(
     "record",
-    "run another command, and record its session in a file",
     _prepare,
     usage="FILE [--] COMMAND [WORD ...] [URL | -- SERVER-COMMAND ...]",
     add_options=_add_options,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,6 @@ from ..protocol.types import (
 
 __all__ = [
     "Style",
-    "arguments_of",
     "contents",
     "one_line",
     "pretty_json",
@@ -54,6 +53,10 @@ class Style:
     def dim(self, text: str) -> str:
         """Return the text toned down."""
         return f"\x1b[2m{text}\x1b[0m" if self.colour and text else text
+
+    def link(self, text: str, url: str) -> str:
+        """Return the text as a link, where the terminal has links; ``url`` is printable ASCII."""
+        return f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\" if self.colour else text
 
 
 def one_line(text: str | None) -> str:
@@ -153,17 +156,3 @@ def _block(block: Content | ResourceContents, style: Style) -> str:
 
 def _note(style: Style, *parts: str | None) -> str:
     return style.dim("[" + ", ".join(one_line(part) for part in parts if part) + "]")
-
-
-def arguments_of(schema: Any) -> str:
-    """Return the arguments that a tool's input schema names, the optional ones in brackets."""
-    if not isinstance(schema, Mapping):
-        return ""
-    properties, required = schema.get("properties"), schema.get("required")
-    if not isinstance(properties, Mapping):
-        return ""
-    names = required if isinstance(required, list) else []
-    needed = {name for name in names if isinstance(name, str)}
-    return " ".join(
-        one_line(name) if name in needed else f"[{one_line(name)}]" for name in properties
-    )

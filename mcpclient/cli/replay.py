@@ -12,6 +12,7 @@ from ..transports.replaying import Recording
 from .command import Answer, LocalRequest, OuterCommand, Request
 from .render import one_line, table
 from .screen import Screen
+from .target import Server
 
 __all__ = ["COMMAND"]
 
@@ -25,9 +26,9 @@ def _prepare(options: argparse.Namespace, inner: Request | None) -> Request | Lo
 
         return LocalRequest(show, options)
     # What says how to reach the server may stay from the command that was recorded.
-    for name in ("header", "env", "cwd", "transport"):
+    for name in ("header", "env", "cwd", "transport", "bearer", "ca_file", "proxy", "insecure"):
         setattr(inner.options, name, None)
-    return Request(recording, inner.work, inner.options)
+    return Request(Server(recording), inner.work, inner.options)
 
 
 def _overview(calls: Iterable[Call], screen: Screen) -> Answer:
@@ -86,7 +87,6 @@ def _answer(message: Mapping[str, Any]) -> str:
 
 COMMAND = OuterCommand(
     "replay",
-    "run a command on a recorded session, or show what was recorded",
     _prepare,
     usage="FILE [[--] COMMAND [WORD ...]]",
     needs_server=False,

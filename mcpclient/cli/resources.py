@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 
 from ..client.client import Client
@@ -15,7 +16,7 @@ from .screen import Screen
 __all__ = ["COMMAND"]
 
 
-def _prepare(words: Sequence[str]) -> Work:
+def _prepare(words: Sequence[str], options: argparse.Namespace) -> Work:
     return _run
 
 
@@ -49,4 +50,4 @@ async def _templates(client: Client) -> list[ResourceTemplate]:
         return []
 
 
-COMMAND = Command("resources", "list the resources and the resource templates", _prepare)
+COMMAND = Command("resources", _prepare)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import logging
-import os
-import shutil
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, TextIO
 
 from ..errors import UsageError
 from ..framing.escaping import escape
 from .progress import StatusLine
 from .render import Style, pretty_json
+from .streams import columns_of, is_terminal, write_bytes_to, write_to
 
 __all__ = ["LogLines", "Screen"]
 
@@ -28,20 +25,28 @@ class Screen:
     def __init__(
         self, out: TextIO | None, errors: TextIO | None, environ: Mapping[str, str]
     ) -> None:
-        self._failure = "cannot write the answer: stdout is closed" if out is None else None
-        self._out = out = out or io.StringIO()
-        self._errors = errors = errors or io.StringIO()
-        self.is_terminal: bool = out.isatty()
-        self.style: Style = _style_of(out, environ)
-        self.error_style: Style = _style_of(errors, environ)
-        self.status: StatusLine = StatusLine(errors, self.error_style.columns)
+        self._out = out
+        self._errors = errors
+        self._environ = environ
+        self._failure: str | None = None
+        self.is_terminal: bool = is_terminal(out)
+        self.status: StatusLine = StatusLine(errors, columns_of)
+
+    @property
+    def style(self) -> Style:
+        """What stdout can show at this moment."""
+        return _style_of(self._out, self._environ)
+
+    @property
+    def error_style(self) -> Style:
+        """What stderr can show at this moment."""
+        return _style_of(self._errors, self._environ)
 
     def show(self, text: str) -> None:
         """Write an answer to stdout. Raises `UsageError` where that is closed, or full."""
         if text:
             self.status.erase()
-            with self._writing():
-                _write_line(text, self._out)
+            self._check(write_to(self._out, text + "\n"))
 
     def show_json(self, value: Any) -> None:
         """Write one JSON document to stdout."""
@@ -50,23 +55,12 @@ class Screen:
     def show_bytes(self, content: bytes) -> None:
         """Write bytes to stdout exactly as they are. Raises as `show` does."""
         self.status.erase()
-        with self._writing():
-            self._out.flush()
-            self._out.buffer.write(content)
-            self._out.buffer.flush()
+        self._check(write_bytes_to(self._out, content))
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _check(self, failure: str | None) -> None:
+        self._failure = self._failure or failure
         if self._failure is not None:
-            raise UsageError(self._failure)
-        try:
-            yield
-        except BrokenPipeError:
-            _send_nowhere(self._out)
-        except OSError as error:
-            _send_nowhere(self._out)
-            self._failure = f"cannot write the answer to stdout: {error.strerror}"
-            raise UsageError(self._failure) from None
+            raise UsageError(f"cannot write the answer to stdout: {self._failure}")
 
     def say(self, text: str) -> None:
         """Write a line to stderr, escaped, since it may contain a server's words."""
@@ -75,10 +69,7 @@ class Screen:
     def say_safely(self, text: str) -> None:
         """Write a line to stderr that is known to be safe for a terminal."""
         self.status.erase()
-        try:
-            _write_line(text, self._errors)
-        except OSError:  # there is nowhere left to say so
-            _send_nowhere(self._errors)
+        write_to(self._errors, text + "\n")  # where that fails there is nowhere left to say so
 
 
 class LogLines(logging.Handler):
@@ -93,26 +84,11 @@ class LogLines(logging.Handler):
         self._screen.say(self.format(record))
 
 
-def _style_of(stream: TextIO, environ: Mapping[str, str]) -> Style:
-    if not stream.isatty():
+def _style_of(stream: TextIO | None, environ: Mapping[str, str]) -> Style:
+    columns = columns_of(stream)
+    if columns is None:
         return Style()
     # The classic console of Windows shows colours only to programs that switch them on.
     plain = environ.get("NO_COLOR") or environ.get("TERM") == "dumb"
     able = sys.platform != "win32" or "WT_SESSION" in environ
-    return Style(colour=able and not plain, columns=shutil.get_terminal_size().columns)
-
-
-def _write_line(text: str, stream: TextIO) -> None:
-    encoding = stream.encoding or "utf-8"
-    stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
-    stream.flush()
-
-
-def _send_nowhere(stream: TextIO) -> None:
-    """Discard the rest: whoever read the stream has closed it, as in ``| head``.
-
-    The descriptor itself is replaced, since Python flushes its streams once more when it exits.
-    """
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
+    return Style(colour=able and not plain, columns=columns)

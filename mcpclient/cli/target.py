@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
-from ..client.client import Client
-from ..client.link.options import Authentication
 from ..client.link.targets import Target
 from ..errors import UsageError
-from ..net.process.server_process import StderrTarget
-from ..net.recorder import open_trace
 
 __all__ = [
+    "URL_SCHEMES",
+    "Server",
     "add_options",
     "add_trace_option",
-    "check_trace",
-    "client_for",
+    "find_server",
+    "only_server",
     "split_after_file",
     "split_at_command",
-    "take_url",
 ]
 
-_WITH_HEADERS = ("http://", "https://", "ws://", "wss://")
-_URL_SCHEMES = (*_WITH_HEADERS, "tcp://", "unix://")
+URL_SCHEMES = ("http://", "https://", "ws://", "wss://", "tcp://", "unix://")
+_SCRIPTS = (".py", ".js", ".mjs", ".cjs")
+_WHICH = (
+    "which server? Give the name of a configured one, a URL or a script first, or the command "
+    "that starts it at the end, after --"
+)
+
+
+@dataclass(frozen=True)
+class Server:
+    """What to connect to: a target, and the options that its configuration has for it, if any."""
+
+    target: Target
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def split_at_command(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
@@ -46,45 +58,85 @@ def split_after_file(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return words[:end], words[end + 1 :] if words[end : end + 1] == ["--"] else words[end:]
 
 
-def take_url(words: Sequence[str], *, needed: bool = True) -> tuple[str, list[str]]:
-    """Return the URL that has to come first, and the words after it.
+def find_server(options: argparse.Namespace, *, needed: bool = True) -> tuple[Server, list[str]]:
+    """Return the server that ``options.words`` or ``options.server_command`` name, and the words
+    after it.
 
-    Raises `UsageError` when there is none, unless it is not ``needed``: then it is returned empty.
+    A word that is neither a URL nor a script is the name of a configured server. On a terminal the
+    user is asked to agree to a server of a project's file. Raises `UsageError` when there is no
+    server; if it is not ``needed``, its target is empty then, and no configuration is read.
     """
-    if words and words[0].lower().startswith(_URL_SCHEMES):
-        return words[0], list(words[1:])
+    words: list[str] = list(options.words)
+    if options.server_command is not None:
+        return Server(options.server_command), words
+    first = words[0] if words else ""
+    if _names_itself(first):
+        return Server(first), words[1:]
     if not needed:
-        return "", list(words)
-    raise UsageError("which server? Give a URL first, or its command at the end, after --")
+        return Server(""), words
+    if not words:
+        raise UsageError(_WHICH)
+    # Files are read, and people asked, only where a name has to be looked up.
+    server: Server = import_module(".configured", __package__).configured(first, options.config)
+    return server, words[1:]
+
+
+def only_server(options: argparse.Namespace) -> Server:
+    """Return the server that the words name. Raises `UsageError` for other words."""
+    server, others = find_server(options)
+    if others:
+        raise UsageError(f"one server, and no other words: {others[0]!r}")
+    return server
+
+
+def _names_itself(word: str) -> bool:
+    """Whether a word is a URL, or the path of a script or a program."""
+    if "://" in word:
+        return word.lower().startswith(URL_SCHEMES)
+    is_path = word.lower().endswith(_SCRIPTS) or os.sep in word
+    return is_path and "=" not in word and not word.startswith(("{", "@"))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how to connect."""
+    group = parser.add_argument_group("connecting")
+    add = group.add_argument
     for name, meaning in (
         ("--timeout", "how long the server may be silent (30)"),
         ("--max-timeout", "how long a call may take in all (600)"),
     ):
-        parser.add_argument(name, type=float, metavar="SECONDS", help=f"{meaning}; 0: no limit")
-    parser.add_argument(
-        "--header",
+        add(name, type=float, metavar="SECONDS", help=f"{meaning}; 0: no limit")
+    add(
+        *("--config",),
+        metavar="FILE",
+        help="look up the name of the server in this file only",
+    )
+    add(
+        *("--header",),
         action="append",
         default=[],
         metavar="'NAME: VALUE'",
         help="sent with every HTTP request (repeatable)",
     )
-    parser.add_argument(
-        "--env",
+    add("--bearer", metavar="TOKEN", help="who you are, for servers with tokens")
+    add("--ca-file", metavar="FILE", help="PEM file of the authorities to trust")
+    add("--insecure", action="store_true", help="accept any certificate")
+    add("--proxy", metavar="URL", help="of an HTTP proxy for everything")
+    add(
+        *("--env",),
         action="append",
         default=[],
         metavar="NAME=VALUE",
         help="a variable for the server process (repeatable)",
     )
-    parser.add_argument("--cwd", metavar="FOLDER", help="where the server process starts")
-    parser.add_argument(
-        "--protocol-version", metavar="REVISION", help="default: the newest that both sides speak"
-    )
-    parser.add_argument(
-        "--transport", metavar="NAME", help="http or sse; default: whichever the server speaks"
+    add("--cwd", metavar="FOLDER", help="where the server process starts")
+    add("--protocol-version", metavar="REVISION", help="default: the newest both sides speak")
+    add("--transport", metavar="NAME", help="http or sse; default: what the server speaks")
+    add(
+        *("--elicit",),
+        choices=("ask", "accept", "decline"),
+        default="ask",
+        help="what the server asks of you: ask (the default), accept its defaults, decline",
     )
     add_trace_option(parser)
     parser.add_argument(
@@ -97,69 +149,3 @@ def add_trace_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trace", metavar="FILE", help="append a transcript of the session; secrets are replaced"
     )
-
-
-def client_for(
-    target: Target,
-    options: argparse.Namespace,
-    stderr: StderrTarget,
-    auth: Authentication | None = None,
-    **answers: Any,
-) -> Client:
-    """Return a client, not yet connected. Raises `UsageError` where options make no sense.
-
-    ``answers``: who answers what the server asks, as options of the client.
-    """
-    _check(target, options)
-    limits = {
-        name: value
-        for name, value in (("timeout", options.timeout), ("max_timeout", options.max_timeout))
-        if value is not None
-    }
-    return Client(
-        target,
-        **limits,
-        headers=_pairs(options.header or (), ":", "--header") or None,
-        auth=auth,
-        env=_pairs(options.env or (), "=", "--env") or None,
-        cwd=options.cwd,
-        protocol_version=options.protocol_version,
-        transport=options.transport,
-        stderr="discard" if options.quiet else stderr,
-        trace=options.trace,
-        **answers,
-    )
-
-
-def check_trace(path: str | None) -> None:
-    """Raise `UsageError` for a trace that cannot be written."""
-    if path is not None:
-        try:
-            open_trace(path).close()
-        except OSError as error:
-            raise UsageError(f"cannot write the trace {path!r}: {error}") from None
-
-
-def _check(target: Target, options: argparse.Namespace) -> None:
-    """Refuse an option that could only be ignored, and a trace that cannot be written."""
-    check_trace(options.trace)
-    given: dict[str, Any] = vars(options)
-    is_url = isinstance(target, str)
-    takes_headers = isinstance(target, str) and target.lower().startswith(_WITH_HEADERS)
-    for name, is_of_use, needed in (
-        ("env", not is_url, "a command after --"),
-        ("cwd", not is_url, "a command after --"),
-        ("header", takes_headers, "an HTTP or WebSocket URL"),
-    ):
-        if given[name] and not is_of_use:
-            raise UsageError(f"--{name} needs {needed}")
-
-
-def _pairs(texts: Sequence[str], separator: str, option: str) -> dict[str, str]:
-    pairs = {}
-    for text in texts:
-        name, found, value = text.partition(separator)
-        if not found or not name.strip():
-            raise UsageError(f"{option} takes NAME{separator}VALUE")
-        pairs[name.strip()] = value.strip() if separator == ":" else value
-    return pairs

@@ -9,7 +9,8 @@ from typing import Any
 
 from conformance.servers.demo_server import DemoServer
 from mcpclient import Client, Receiver, Transport
-from mcpclient.cli.command import Answer, Command
+from mcpclient.cli.command import Answer, Command, Work
+from mcpclient.cli.parsing import parser_of
 from mcpclient.cli.screen import Screen
 from mcpclient.protocol.outgoing import Outgoing
 
@@ -53,6 +54,12 @@ class Terminal(io.StringIO):
         return True
 
 
+def prepared(command: Command, *words: str) -> Work:
+    """Return what a command does for words and options, checked before anything is started."""
+    options = parser_of(command).parse_intermixed_args(words)
+    return command.work(options.words, options)
+
+
 def ask(
     command: Command,
     *words: str,
@@ -64,8 +71,7 @@ def ask(
 
     async def run() -> Answer:
         async with Client(ServerInProcess(answers), protocol_version=revision) as client:
-            return await command.work(words)(
-                client, screen or Screen(io.StringIO(), io.StringIO(), {})
-            )
+            work = prepared(command, *words)
+            return await work(client, screen or Screen(io.StringIO(), io.StringIO(), {}))
 
     return asyncio.run(run())

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from mcpclient import UsageError
-from mcpclient.cli.arguments import parse_arguments, parse_text_arguments
+from mcpclient.cli.arguments import parse_arguments as parse_untyped
+from mcpclient.cli.arguments import parse_text_arguments
+from mcpclient.cli.checking import unchecked_arguments
+
+
+def parse_arguments(words: list[str]) -> dict[str, Any]:
+    """The arguments of a tool whose schema is not known."""
+    return unchecked_arguments(parse_untyped(words))
 
 
 @pytest.mark.parametrize(

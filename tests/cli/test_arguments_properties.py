@@ -8,11 +8,18 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpclient.cli.arguments import parse_arguments, parse_text_arguments
+from mcpclient.cli.arguments import parse_arguments as parse_untyped
+from mcpclient.cli.arguments import parse_text_arguments
+from mcpclient.cli.checking import unchecked_arguments
 from tests.fuzz.targets import arguments
 from tests.support.strategies import clean_texts, json_objects, json_values, texts
 
 keys = st.text("ab-_.é", min_size=1, max_size=5).filter(lambda key: key != "-")
+
+
+def parse_arguments(words: list[str]) -> dict[str, Any]:
+    """The arguments of a tool whose schema is not known."""
+    return unchecked_arguments(parse_untyped(words))
 
 
 @settings(max_examples=30)

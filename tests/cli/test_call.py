@@ -9,7 +9,7 @@ import pytest
 from mcpclient import PeerError, UsageError
 from mcpclient.cli.call import COMMAND
 from mcpclient.cli.screen import Screen
-from tests.cli.in_process import Terminal, ask
+from tests.cli.in_process import Terminal, ask, prepared
 
 
 def test_arguments_reach_the_tool_and_its_text_comes_back() -> None:
@@ -36,15 +36,19 @@ def test_a_failure_is_an_answer_that_failed() -> None:
 
 def test_structured_content_is_shown_when_there_is_nothing_else() -> None:
     result = {"content": [], "structuredContent": {"sum": 3}}
-    assert ask(COMMAND, "add", answers={"tools/call": result}).text == '{\n  "sum": 3\n}'
-    assert ask(COMMAND, "add", answers={"tools/call": {"content": []}}).text == ""
+    assert (
+        ask(COMMAND, "add", "a=1", "b=2", answers={"tools/call": result}).text == '{\n  "sum": 3\n}'
+    )
+    assert ask(COMMAND, "add", "a=1", "b=2", answers={"tools/call": {"content": []}}).text == ""
 
 
 def test_an_unknown_tool_and_wrong_words() -> None:
     """F-SHOW-2"""
-    with pytest.raises(PeerError, match="Unknown tool"):
+    with pytest.raises(UsageError, match="there is no tool 'nope'; there are echo, add"):
         ask(COMMAND, "nope")
+    with pytest.raises(PeerError, match="Unknown tool"):
+        ask(COMMAND, "nope", "--unchecked")
     with pytest.raises(UsageError, match="call needs TOOL"):
-        COMMAND.work([])
+        prepared(COMMAND)
     with pytest.raises(UsageError, match="not an argument"):
-        COMMAND.work(["echo", "hello"])
+        prepared(COMMAND, "echo", "hello")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 
 import pytest
@@ -15,13 +16,13 @@ async def work(client: Client, screen: Screen) -> Answer:
     return Answer({}, "")
 
 
-def prepare(words: Sequence[str]) -> Work:
+def prepare(words: Sequence[str], options: argparse.Namespace) -> Work:
     return work
 
 
-PLAIN = Command("plain", "takes nothing", prepare)
-EXACT = Command("exact", "takes two", prepare, required=("ONE", "TWO"))
-OPEN = Command("open", "takes one or more", prepare, required=("ONE",), more="MORE")
+PLAIN = Command("plain", prepare)
+EXACT = Command("exact", prepare, required=("ONE", "TWO"))
+OPEN = Command("open", prepare, required=("ONE",), more="MORE")
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ OPEN = Command("open", "takes one or more", prepare, required=("ONE",), more="MO
     [(PLAIN, []), (EXACT, ["1", "2"]), (OPEN, ["1"]), (OPEN, ["1", "2", "3"])],
 )
 def test_the_right_words_are_prepared(command: Command, words: list[str]) -> None:
-    assert command.work(words) is work
+    assert command.work(words, argparse.Namespace()) is work
 
 
 @pytest.mark.parametrize(
@@ -45,4 +46,4 @@ def test_the_right_words_are_prepared(command: Command, words: list[str]) -> Non
 def test_other_words_are_refused(command: Command, words: list[str], reason: str) -> None:
     """F-SHOW-2: a usage error, before anything is started."""
     with pytest.raises(UsageError, match=reason):
-        command.work(words)
+        command.work(words, argparse.Namespace())

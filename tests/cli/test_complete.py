@@ -6,7 +6,7 @@ import pytest
 
 from mcpclient import UsageError
 from mcpclient.cli.complete import COMMAND
-from tests.cli.in_process import ask
+from tests.cli.in_process import ask, prepared
 
 
 def test_suggestions_for_the_argument_of_a_prompt() -> None:
@@ -26,4 +26,4 @@ def test_suggestions_for_the_argument_of_a_template() -> None:
 def test_all_three_words_are_needed() -> None:
     """F-SHOW-2"""
     with pytest.raises(UsageError, match="complete needs BEGINNING"):
-        COMMAND.work(["haiku", "mood"])
+        prepared(COMMAND, "haiku", "mood")

@@ -15,7 +15,8 @@ from mcpclient import UsageError
 from mcpclient.cli import inspect as module
 from mcpclient.cli.command import LocalRequest
 from mcpclient.cli.inspect import COMMAND
-from mcpclient.cli.main import _understand, main
+from mcpclient.cli.main import main
+from mcpclient.cli.parsing import understand
 from mcpclient.cli.screen import Screen
 from mcpclient.inspector.inspector import Inspector
 
@@ -35,7 +36,7 @@ def serve(words: list[str], until: Any) -> str:
         return await opened(inspector)
 
     async def run() -> None:
-        request = _understand(["inspect", *words])
+        request = understand(["inspect", *words])
         screen = Screen(out, StringIO(), {})
         assert isinstance(request, LocalRequest)
         working = asyncio.ensure_future(request.work(screen))
@@ -98,7 +99,7 @@ def test_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_words_that_make_no_sense(words: list[str]) -> None:
     with pytest.raises(UsageError):
-        _understand(["inspect", *words])
+        understand(["inspect", *words])
 
 
 def test_its_help_says_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 
 from mcpclient import __version__
-from mcpclient.cli.main import COMMANDS, main
+from mcpclient.cli.commands import COMMANDS
+from mcpclient.cli.main import main
 from mcpclient.cli.screen import Screen
 from tests.cli.in_process import Terminal
 from tests.support.subprocesses import TOP
@@ -100,10 +101,12 @@ def test_a_tool_that_fails_without_a_word(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ([], "the following arguments are required: COMMAND"),
-        (["nope"], "invalid choice: 'nope'"),
+        (["nope"], "there is no command 'nope'; mcpclient --help lists them"),
+        (["cal"], "there is no command 'cal'; did you mean 'call'?"),
+        (["--quiet", "tools"], "the command comes first"),
         (["tools"], "which server?"),
-        (["tools", "http://host/mcp", "x"], "tools does not take 'x'"),
+        (["ping", "http://host/mcp", "x"], "ping does not take 'x'"),
+        (["tools", "http://host/mcp", "x", "y"], "tools does not take 'y'"),
         (["call", "--", "server"], "call needs TOOL"),
         (["call", "echo", "x", "--", "server"], "not an argument: 'x'"),
         (["tools", "--nope", "http://host/mcp"], "unrecognized arguments: --nope"),
@@ -180,9 +183,11 @@ def test_refusals_over_http(status: int, code: int, capsys: Capture) -> None:
     assert f"error: HTTP {status}" in capsys.readouterr().err
 
 
-def test_an_unknown_tool_exits_with_5(capsys: Capture) -> None:
-    """F-SHOW-2"""
-    assert main(["call", "nope", *SERVER]) == 5
+def test_an_unknown_tool_exits_with_2(capsys: Capture) -> None:
+    """F-SHOW-2: before anything is sent, and with what was meant; unchecked the server says so."""
+    assert main(["call", "ech", "message=5", *SERVER]) == 2
+    assert "there is no tool 'ech'; did you mean 'echo'?" in capsys.readouterr().err
+    assert main(["call", "nope", "--unchecked", *SERVER]) == 5
     assert "error -32602: Unknown tool: nope" in capsys.readouterr().err
 
 
@@ -214,7 +219,7 @@ def test_what_the_server_writes_to_stderr_is_escaped_or_discarded(capsys: Captur
     assert main(["call", "echo", "message=hi", *REPORTING]) == 0
     out, errors = capsys.readouterr()
     assert out == "hi\n"
-    assert errors == "\\x1b[2mserver/discover\n\\x1b[2mtools/call\n"
+    assert errors == ("\\x1b[2mserver/discover\n\\x1b[2mtools/list\n\\x1b[2mtools/call\n")
     assert main(["call", "echo", "message=hi", "--quiet", *REPORTING]) == 0
     assert capsys.readouterr() == ("hi\n", "")
 
@@ -241,13 +246,16 @@ def test_help_and_version(capsys: Capture) -> None:
     """F-SHOW-1"""
     for words, expected in (
         (["--help"], "exit codes:"),
-        (["call", "--help"], "key=value: a string, unless"),
+        ([], "exit codes:"),
         (["--version"], f"mcpclient {__version__}"),
     ):
-        with pytest.raises(SystemExit) as leaving:
-            main(words)
-        assert leaving.value.code == 0
+        assert main(words) == 0
         assert expected in capsys.readouterr().out
+    for name in COMMANDS:
+        with pytest.raises(SystemExit) as leaving:
+            main([name, "--help"])
+        assert leaving.value.code == 0
+        assert max(map(len, capsys.readouterr().out.splitlines())) <= 80, name
 
 
 def start(*words: str, stdout: int) -> subprocess.Popen[str]:

@@ -17,7 +17,7 @@ def drawn(seconds: float, *reports: dict[str, object], columns: int | None = 80)
     stream = Terminal()
 
     async def call() -> None:
-        async with StatusLine(stream, columns) as line:
+        async with StatusLine(stream, lambda _: columns) as line:
             for report in reports:
                 line.update(Progress(report))
             await asyncio.sleep(seconds)
@@ -80,7 +80,7 @@ def test_a_shorter_line_covers_the_longer_one() -> None:
     stream = Terminal()
 
     async def call() -> None:
-        async with StatusLine(stream, 80) as line:
+        async with StatusLine(stream, lambda _: 80) as line:
             line.update(Progress({"progress": 1, "message": "a long message"}))
             await asyncio.sleep(0.55)
             line.update(Progress({"progress": 2, "message": "short"}))
@@ -100,7 +100,7 @@ def test_other_output_erases_it_first() -> None:
     stream = Terminal()
 
     async def call() -> None:
-        async with StatusLine(stream, 80) as line:
+        async with StatusLine(stream, lambda _: 80) as line:
             await asyncio.sleep(0.55)
             line.erase()
             stream.write("other\n")
@@ -114,14 +114,14 @@ def test_nothing_is_drawn_where_there_is_no_terminal() -> None:
     assert drawn(5, {"progress": 1}, columns=None) == []
 
 
-def test_what_the_encoding_lacks_is_replaced() -> None:
+def test_what_the_encoding_lacks_is_written_out() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), "ascii")
 
     async def call() -> None:
-        async with StatusLine(stream, 80) as line:
+        async with StatusLine(stream, lambda _: 80) as line:
             line.update(Progress({"progress": 1, "message": "für"}))
             await asyncio.sleep(0.55)
 
     virtual_time.run(call())
     stream.seek(0)
-    assert stream.read().strip() == "| 0 s 1 f?r"
+    assert stream.read().strip() == r"| 0 s 1 f\xfcr"

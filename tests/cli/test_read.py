@@ -6,7 +6,7 @@ import pytest
 
 from mcpclient import PeerError, UsageError
 from mcpclient.cli.read import COMMAND
-from tests.cli.in_process import ask
+from tests.cli.in_process import ask, prepared
 
 
 def test_a_text() -> None:
@@ -30,4 +30,4 @@ def test_what_is_not_there_and_what_is_not_said() -> None:
     with pytest.raises(PeerError, match="Resource not found"):
         ask(COMMAND, "demo://nothing")
     with pytest.raises(UsageError, match="read needs URI"):
-        COMMAND.work([])
+        prepared(COMMAND)

@@ -34,13 +34,13 @@ def test_the_command_does_what_it_does_otherwise(
     path = tmp_path / "s.jsonl"
     assert main(["record", str(path), *dashes, "call", "echo", "message=hi", *SERVER]) == 0
     assert capsys.readouterr() == ("hi\n", "")
-    assert methods(path) == ["server/discover", "tools/call"]
+    assert methods(path) == ["server/discover", "tools/list", "tools/call"]
 
 
 def test_failures_and_options_of_the_command(tmp_path: Path, capsys: Capture) -> None:
     """F-SHOW-2, F-SHOW-8: the exit code is that of the command."""
     path = str(tmp_path / "s.jsonl")
-    assert main(["record", path, "--", "call", "nope", "--json", *SERVER]) == 5
+    assert main(["record", path, "--", "call", "nope", "--unchecked", "--json", *SERVER]) == 5
     assert json.loads(capsys.readouterr().out)["error"]["code"] == -32602
     assert main(["record", "--json", path, "--force", "call", "fail", *SERVER]) == 1
     assert json.loads(capsys.readouterr().out)["isError"] is True
@@ -67,7 +67,7 @@ def test_a_file_is_not_overwritten_by_accident(tmp_path: Path, capsys: Capture) 
         (["FILE", "auth", "status"], "record takes a command for one server, and not auth"),
         (["FILE", "record", "FILE", "tools"], "record takes a command for one server"),
         (["FILE", "--nope", "tools"], "unrecognized arguments: --nope"),
-        (["FILE", "nope"], "invalid choice: 'nope'"),
+        (["FILE", "nope"], "there is no command 'nope'"),
         (["FILE", "tools"], "which server?"),
         (["FILE", "tools", "--trace", "x", *SERVER], "choose one"),
         (["FILE/none", "tools", *SERVER], "cannot write"),

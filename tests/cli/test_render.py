@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from mcpclient.cli.render import (
     Style,
-    arguments_of,
     contents,
     one_line,
     pretty_json,
@@ -111,21 +110,6 @@ def test_embedded_resources_are_shown_like_resources() -> None:
     binary = ResourceContents({"uri": "x://y", "mimeType": "a/b", "blob": "AAAA"})
     assert contents([binary], PLAIN) == "[x://y, a/b, 3 bytes]"
     assert contents([binary], Style(colour=True)) == "\x1b[2m[x://y, a/b, 3 bytes]\x1b[0m"
-
-
-@pytest.mark.parametrize(
-    ("schema", "shown"),
-    [
-        ({"properties": {"a": {}, "b": {}}, "required": ["b"]}, "[a] b"),
-        ({"properties": {"a\x1b": {}}, "required": "a"}, r"[a\x1b]"),
-        ({"properties": {"a": {}, "b": {}}, "required": [["a"], {}, "b", None]}, "[a] b"),
-        ({"type": "object"}, ""),
-        (True, ""),
-        ({"properties": ["a"]}, ""),
-    ],
-)
-def test_arguments_of_a_schema(schema: object, shown: str) -> None:
-    assert arguments_of(schema) == shown
 
 
 def test_json_that_is_too_deep_is_one_error() -> None:

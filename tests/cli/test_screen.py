@@ -127,7 +127,7 @@ def test_streams_that_are_closed() -> None:
     screen = Screen(None, None, {})
     screen.say("anything")
     screen.show("")
-    with pytest.raises(UsageError, match="stdout is closed"):
+    with pytest.raises(UsageError, match="to stdout: it is closed"):
         screen.show("x")
-    with pytest.raises(UsageError, match="stdout is closed"):
+    with pytest.raises(UsageError, match="to stdout: it is closed"):
         screen.show_bytes(b"x")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from mcpclient import UsageError
 from mcpclient.cli.tools import COMMAND
-from tests.cli.in_process import ask
+from tests.cli.in_process import ask, prepared
 
 
 def test_tools_are_listed_with_their_arguments() -> None:
@@ -29,3 +32,70 @@ def test_a_description_cannot_leave_its_line() -> None:
     evil = {"name": "a\n\x1b[1A", "title": "first\nsecond\u202e"}
     text = ask(COMMAND, answers={"tools/list": {"tools": [evil]}}).text
     assert text.splitlines()[1].split() == ["a", r"\x1b[1A", "first", r"second\u202e"]
+
+
+def test_one_tool_is_described() -> None:
+    """F-SHOW-1: signature, types, defaults, description and annotations."""
+    tool = {
+        "name": "send",
+        "description": "Send a letter.\x1b[2J",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "to": {"type": "string", "description": "Whom to"},
+                "size": {"enum": ["s", "m"], "default": "m"},
+                "tags": {"type": "array", "items": {"$ref": "#/$defs/tag"}},
+            },
+            "required": ["to"],
+            "$defs": {"tag": {"type": ["string", "null"]}},
+        },
+        "outputSchema": {"type": "object", "properties": {"id": {"type": "integer"}}},
+        "annotations": {"readOnlyHint": False, "idempotentHint": True, "openWorldHint": "odd"},
+    }
+    text = ask(COMMAND, "send", answers={"tools/list": {"tools": [tool]}}).text
+    assert text.splitlines() == [
+        'send to=string [size="s" | "m"] [tags=array of null | string]',
+        "",
+        r"Send a letter.\x1b[2J",
+        "",
+        "ARGUMENT  TYPE                              DEFAULT  DESCRIPTION",
+        "to        string                                     Whom to",
+        'size      "s" | "m", optional               "m"',
+        "tags      array of null | string, optional",
+        "",
+        "RETURNS  TYPE     DESCRIPTION",
+        "id       integer",
+        "",
+        "The server says: it changes things, a second call does no more.",
+    ]
+
+
+def test_a_pattern_filters() -> None:
+    """F-SHOW-1"""
+    assert [tool["name"] for tool in ask(COMMAND, "*O*").raw["tools"]] == ["echo", "count"]
+    assert ask(COMMAND, "x*").text == "no tools"
+
+
+def test_a_name_that_is_not_there() -> None:
+    """F-SHOW-2"""
+    with pytest.raises(UsageError, match="no tool 'Echo'; did you mean 'echo'"):
+        ask(COMMAND, "Echo")
+    with pytest.raises(UsageError, match="does not take 'add'"):
+        prepared(COMMAND, "echo", "add")
+
+
+@pytest.mark.parametrize(
+    ("schema", "shown"),
+    [
+        ({"properties": {"a": {}, "b": {}}, "required": ["b"]}, "[a] b"),
+        ({"properties": {"a\x1b": {}}, "required": "a"}, r"[a\x1b]"),
+        ({"properties": {"a": {}, "b": {}}, "required": [["a"], {}, "b", None]}, "[a] b"),
+        ({"type": "object"}, ""),
+        (True, ""),
+        ({"properties": ["a"]}, ""),
+    ],
+)
+def test_arguments_of_a_schema(schema: object, shown: str) -> None:
+    tool = {"name": "t", "inputSchema": schema, "title": "T"}
+    text = ask(COMMAND, answers={"tools/list": {"tools": [tool]}}).text
+    assert text.splitlines()[1].split() == ["t", *shown.split(), "T"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mcpclient import __version__
-from mcpclient.cli.target import check_trace
+from mcpclient.cli.connecting import check_trace
 from mcpclient.errors import ConnectionLost, UsageError
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.http1 import ResponseHead

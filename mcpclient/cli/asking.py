@@ -1,0 +1,153 @@
+"""What a server asks, asked in the terminal: forms, visits to a URL, answers of a model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from ..client.answers.elicitation import accept_defaults
+from ..framing.escaping import escape, escape_line
+from ..net.login.browser import open_browser
+from ..net.login.terminal import Terminal
+from ..protocol.elicitation import ElicitationRequest
+from ..protocol.sampling import SamplingRequest
+from .form import Field, fields_of
+from .render import one_line
+from .screen import Screen
+from .terminal import ScreenTerminal
+
+__all__ = ["Asking"]
+
+_HOW = "Enter takes the [default]; /decline says no, /cancel says nothing."
+_DECLINE, _CANCEL = "/decline", "/cancel"
+
+
+class _Left(Exception):
+    """The user left the form. ``answer``: what the server is told, as a handler returns it."""
+
+    def __init__(self, answer: bool | None) -> None:
+        super().__init__(answer)
+        self.answer = answer
+
+
+class Asking:
+    """Answers what servers ask, one question after the other.
+
+    ``choice``: ``"ask"``: the user is asked, and where there is no terminal it is declined;
+    ``"accept"``: forms get their defaults; ``"decline"``. Everything that is not asked is said.
+    """
+
+    def __init__(self, screen: Screen, choice: str, terminal: Terminal | None = None) -> None:
+        self._screen = screen
+        self._choice = choice
+        self._terminal = terminal or ScreenTerminal(screen)
+        self._turn = asyncio.Lock()
+
+    async def form(self, request: ElicitationRequest) -> Mapping[str, Any] | bool | None:
+        """Ask for the fields of a form: the content, False (declined) or None (cancelled)."""
+        self._introduce(request.server, request.message)
+        if self._choice == "accept":
+            self._screen.say("accepted with its defaults (--elicit accept)")
+            return accept_defaults(request)
+        if not self._may_ask():
+            return False
+        async with self._turn:
+            with self._screen.status.paused():
+                return await self._filled_in(request)
+
+    async def visit(self, request: ElicitationRequest) -> bool | None:
+        """Show a URL whole, with its host marked, and open it only on a yes."""
+        self._introduce(request.server, request.message)
+        url, host = escape_line(request.url or ""), escape_line(request.host)
+        marked = self._screen.error_style.bold(host)
+        self._screen.say_safely(f"  {url.replace(host, marked, 1) if host else url}")
+        self._screen.say_safely(f"  host: {marked}")
+        for warning in request.url_warnings:
+            self._screen.say(f"  careful: {warning}")
+        if not self._may_ask():
+            return False
+        async with self._turn:
+            with self._screen.status.paused():
+                answer = await self._line("Open it in the browser? [y/N/cancel]")
+        if answer is None or answer.lower() in ("cancel", _CANCEL):
+            return None
+        if answer.lower() not in ("y", "yes"):
+            return False
+        if not await open_browser(request.url or ""):
+            self._screen.say("There is no browser here: open the address yourself.")
+        return True
+
+    async def sample(self, request: SamplingRequest) -> str | None:
+        """Show what a language model is asked, and take the answer that the user types."""
+        server = one_line(request.server)
+        self._screen.say(f"{server} asks a language model:")
+        if request.system_prompt:
+            self._screen.say(f"  system: {request.system_prompt}")
+        for message in request.messages:
+            self._screen.say(f"  {message.role}: {message.text or '(no text)'}")
+        if not self._may_ask():
+            return None
+        async with self._turn:
+            with self._screen.status.paused():
+                self._screen.say(f"Answer in its place; an empty line ends it, {_DECLINE} says no.")
+                return await self._answer_lines()
+
+    def _introduce(self, server: str, message: str) -> None:
+        self._screen.say(f"{one_line(server)} asks: {escape(message)}")
+
+    def _may_ask(self) -> bool:
+        if self._choice == "ask" and self._terminal.is_interactive:
+            return True
+        why = "--elicit decline" if self._choice == "decline" else "there is no terminal to ask in"
+        self._screen.say(f"declined: {why}")
+        return False
+
+    async def _line(self, prompt: str) -> str | None:
+        """Return what the user types, None at the end of the input."""
+        self._screen.say_safely(prompt)
+        try:
+            return await self._terminal.read_line()
+        except EOFError:
+            return None
+
+    async def _answer_lines(self) -> str | None:
+        lines: list[str] = []
+        while True:
+            line = await self._line(">")
+            if line in (_DECLINE, _CANCEL) or (line is None and not lines):
+                return None
+            if not line:
+                return "\n".join(lines)
+            lines.append(line)
+
+    async def _filled_in(self, request: ElicitationRequest) -> Mapping[str, Any] | bool | None:
+        fields = fields_of(request.schema)
+        try:
+            if not fields:
+                return await self._agreed()
+            self._screen.say(_HOW)
+            content = {field.name: await self._value(field) for field in fields}
+        except _Left as left:
+            return left.answer
+        return content
+
+    async def _agreed(self) -> bool | None:
+        line = await self._line("Agree? [y/N/cancel]")
+        if line is None or line.lower() in ("cancel", _CANCEL):
+            return None
+        return line.lower() in ("y", "yes")
+
+    async def _value(self, field: Field) -> Any:
+        """Ask for one field until what is typed fits. None: left out."""
+        prompt = "\n".join(field.question())
+        while True:
+            line = await self._line(prompt)
+            if line is None or line == _CANCEL:
+                raise _Left(None)
+            if line == _DECLINE:
+                raise _Left(False)
+            try:
+                return field.value(line)
+            except ValueError as error:
+                self._screen.say(f"  {error}")

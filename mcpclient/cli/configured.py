@@ -1,0 +1,96 @@
+"""A server that is named on the command line, looked up in the configuration."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+
+from ..config.approvals import Approvals
+from ..config.config import Config
+from ..config.load import load_config
+from ..config.problem import did_you_mean
+from ..config.server import ServerConfig
+from ..errors import ServerUnavailable, UsageError
+from ..framing.escaping import escape_line
+from ..net.login.terminal import Terminal
+from ..shown import shown_command, shown_url
+from .target import Server
+
+__all__ = ["configured", "load", "shown_target"]
+
+_AGREE = "Run it on a terminal to be asked, or vouch for the file with --config FILE."
+
+
+def configured(name: str, path: str | None) -> Server:
+    """Return the server of a name: of the file at ``path``, or of those that hold for this folder.
+
+    On a terminal the user is asked to agree to a server of a project's file. Raises `UsageError`
+    for a name that is not configured, or an entry that cannot be used, and `ServerUnavailable` for
+    a server that may not be connected.
+    """
+    config = load(path, enabled=name)
+    server = config.servers.get(name)
+    if server is None:
+        raise UsageError(_not_there(name, config))
+    if server.state != "ready":
+        error = ServerUnavailable(name, server.state, server.reason)
+        raise error.advise(_AGREE if server.state == "needs_approval" else error.cure)
+    return Server(server.target, {**server.options, "name": name, "trusted": server.trusted})
+
+
+def load(path: str | None, *, enabled: str | None = None) -> Config:
+    """Load the configuration; the user is asked about the server ``enabled`` only, on a terminal.
+
+    Raises `UsageError` for a file that is named and not there.
+    """
+    if path is not None and not os.path.exists(path):
+        raise UsageError(f"there is no file {path!r}")
+    terminal = Terminal()
+
+    def ask(server: ServerConfig) -> bool:
+        return server.name == enabled and _agrees(server, terminal)
+
+    approvals = None if path is not None else Approvals(ask if terminal.is_interactive else None)
+    return load_config(path, approvals=approvals, enabled=[] if enabled is None else [enabled])
+
+
+def _agrees(server: ServerConfig, terminal: Terminal) -> bool:
+    terminal.say(f"{server.source} comes with this project and has a server {server.name!r}:")
+    terminal.say(f"  {_whole_target(server)}")
+    terminal.say("Connect to it, now and from now on? [y/N] ")
+    try:
+        return input().strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
+def shown_target(server: ServerConfig) -> str:
+    """Return what a server's entry connects to, without what may be secret, on one line."""
+    target = server.written if server.written is not None else server.target
+    if isinstance(target, str):
+        return escape_line(shown_url(target))
+    if isinstance(target, Mapping) or not isinstance(target, (list, tuple)):
+        return ""
+    return escape_line(shown_command(list(map(str, target))))
+
+
+def _whole_target(server: ServerConfig) -> str:
+    """Return all of what would be run or reached: nobody can agree to what is not shown."""
+    target = server.written if server.written is not None else server.target
+    if isinstance(target, (list, tuple)):
+        return escape_line(shlex.join(map(str, target)))
+    return escape_line(str(target))
+
+
+def _not_there(name: str, config: Config) -> str:
+    broken = [str(each) for each in config.problems if each.server == name or not each.server]
+    if any(each.server == name for each in config.problems):
+        return "\n".join(broken)
+    hint = did_you_mean(name, config.servers)
+    if not hint:
+        known = ", ".join(map(repr, config.servers))
+        hint = f"configured are {known}" if known else "none is configured"
+    said = f"which server? There is none of the name {name!r} in the configuration; {hint}"
+    ways = "Or give a URL or a script first, or the server's command at the end, after --"
+    return "\n".join([said, ways, *broken])

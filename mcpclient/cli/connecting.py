@@ -1,0 +1,155 @@
+"""From a server and the options of a command line to a client."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Awaitable, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any, Callable
+
+from ..client.answers.elicitation import Elicitation
+from ..client.client import Client
+from ..client.link.options import Authentication
+from ..errors import UsageError
+from ..net.recorder import open_trace
+from ..protocol.elicitation import ElicitationRequest
+from ..protocol.sampling import SamplingRequest
+from .screen import Screen
+from .streams import is_terminal
+from .target import URL_SCHEMES, Server
+
+__all__ = ["check_trace", "client_for"]
+
+_WITH_HEADERS = ("http://", "https://", "ws://", "wss://")
+
+
+def client_for(
+    server: Server,
+    options: argparse.Namespace,
+    screen: Screen,
+    show_login: Callable[[str], Awaitable[bool]] | None = None,
+    **others: Any,
+) -> Client:
+    """Return a client, not yet connected. Raises `UsageError` where options make no sense.
+
+    What the command line says counts more than the configuration of the server. ``show_login``:
+    shows the address of a login in another way than in the terminal. ``others``: options of the
+    client that the command line does not decide.
+    """
+    _check(server, options)
+    given = {
+        "timeout": options.timeout,
+        "max_timeout": options.max_timeout,
+        "headers": _pairs(options.header, ":", "--header") or None,
+        "env": _pairs(options.env, "=", "--env") or None,
+        "cwd": options.cwd,
+        "protocol_version": options.protocol_version,
+        "transport": options.transport,
+        "trace": options.trace,
+        "ca_file": options.ca_file,
+        "proxy": options.proxy,
+        "verify": False if options.insecure else None,
+        "auth": options.bearer or _login(server, options, screen, show_login),
+    }
+    merged = {**server.options}
+    for name, value in given.items():
+        if value is None:
+            continue
+        is_mapping = name in ("headers", "env") and isinstance(merged.get(name), dict)
+        merged[name] = {**merged[name], **value} if is_mapping else value
+    merged["stderr"] = "discard" if options.quiet else screen.say
+    return Client(server.target, **{**merged, **_answers(options, screen), **others})
+
+
+def _answers(options: argparse.Namespace, screen: Screen) -> dict[str, Any]:
+    """Who answers what the server asks: the user, or what ``--elicit`` says."""
+    asked = _Asked(screen, options.elicit)
+    answers: dict[str, Any] = {"elicitation": Elicitation(form=asked.form, url=asked.visit)}
+    if options.elicit == "ask" and is_terminal(sys.stdin) and is_terminal(sys.stderr):
+        answers["sampling"] = asked.sample
+    return answers
+
+
+class _Asked:
+    """Hands the questions of a server to `asking.Asking`, which is imported with the first one."""
+
+    def __init__(self, screen: Screen, choice: str) -> None:
+        self._make = partial(_asking, screen, choice)
+        self._asking: Any = None
+
+    async def form(self, request: ElicitationRequest) -> Any:
+        return await self._it().form(request)
+
+    async def visit(self, request: ElicitationRequest) -> Any:
+        return await self._it().visit(request)
+
+    async def sample(self, request: SamplingRequest) -> Any:
+        return await self._it().sample(request)
+
+    def _it(self) -> Any:
+        self._asking = self._asking or self._make()
+        return self._asking
+
+
+def _asking(screen: Screen, choice: str) -> Any:
+    return import_module(".asking", __package__).Asking(screen, choice)
+
+
+def _login(
+    server: Server,
+    options: argparse.Namespace,
+    screen: Screen,
+    show_login: Callable[[str], Awaitable[bool]] | None,
+) -> Authentication | None:
+    """Who logs in where the server asks for it, if nothing says already who the user is."""
+    target = server.target
+    if not isinstance(target, str) or not target.lower().startswith(_WITH_HEADERS):
+        return None
+    named = {header.partition(":")[0].strip().lower() for header in options.header or ()}
+    if "authorization" in named or server.options.get("auth") is not None:
+        return None
+    # Half of the library, and only servers afar need it.
+    login: Authentication = import_module(".login", __package__).login_for(
+        target, screen, show_login
+    )
+    return login
+
+
+def check_trace(path: str | None) -> None:
+    """Raise `UsageError` for a trace that cannot be written."""
+    if path is not None:
+        try:
+            open_trace(path).close()
+        except OSError as error:
+            raise UsageError(f"cannot write the trace {path!r}: {error}") from None
+
+
+def _check(server: Server, options: argparse.Namespace) -> None:
+    """Refuse an option that could only be ignored, and a trace that cannot be written."""
+    check_trace(options.trace)
+    url = server.target.lower() if isinstance(server.target, str) else ""
+    is_url = url.startswith(URL_SCHEMES)
+    takes_headers = url.startswith(_WITH_HEADERS)
+    for name, is_of_use, needed in (
+        ("env", not is_url, "a server that is started here"),
+        ("cwd", not is_url, "a server that is started here"),
+        ("header", takes_headers, "an HTTP or WebSocket URL"),
+        ("bearer", takes_headers, "an HTTP or WebSocket URL"),
+        ("proxy", takes_headers, "an HTTP or WebSocket URL"),
+        ("ca_file", takes_headers, "an HTTP or WebSocket URL"),
+        ("insecure", takes_headers, "an HTTP or WebSocket URL"),
+    ):
+        if getattr(options, name) and not is_of_use:
+            raise UsageError(f"--{name.replace('_', '-')} needs {needed}")
+
+
+def _pairs(texts: Sequence[str] | None, separator: str, option: str) -> dict[str, str]:
+    pairs = {}
+    for text in texts or ():
+        name, found, value = text.partition(separator)
+        if not found or not name.strip():
+            raise UsageError(f"{option} takes NAME{separator}VALUE")
+        pairs[name.strip()] = value.strip() if separator == ":" else value
+    return pairs

@@ -1,0 +1,39 @@
+"""How any command logs in."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any, Callable
+
+from ..auth.url_guard import LOOPBACK_HOSTS, host_of
+from ..client.authentication import OAuth, default_store
+from ..framing.uri import parse_url
+from ..net.login.logins import BrowserLogin, TwoStepLogin
+from ..transports.authorized import http_url
+from .screen import Screen
+from .terminal import ScreenTerminal
+
+__all__ = ["login_for", "oauth_with"]
+
+
+def login_for(
+    url: str, screen: Screen, show_login: Callable[[str], Awaitable[bool]] | None = None
+) -> OAuth:
+    """Return the login: on a terminal by asking, elsewhere with what ``auth login`` left.
+
+    ``show_login``: shows the address to visit in another way.
+    """
+    terminal = ScreenTerminal(screen)
+    store = default_store()
+    if show_login is not None:
+        return oauth_with(url, BrowserLogin(store, terminal=terminal, open_browser=show_login))
+    if terminal.is_interactive:
+        return oauth_with(url, BrowserLogin(store, terminal=terminal))
+    return oauth_with(url, TwoStepLogin(store))
+
+
+def oauth_with(url: str, provider: BrowserLogin | TwoStepLogin, **options: Any) -> OAuth:
+    """Return a login at a server, through ``provider``, with the options of `OAuth`."""
+    # A server on this machine has its authorization server here as well.
+    is_local = host_of(http_url(parse_url(url))) in LOOPBACK_HOSTS
+    return OAuth(local_development=is_local, provider=provider, **options)

@@ -1,0 +1,148 @@
+"""From the words of a command line to what is to be done: checked, and not started yet."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from difflib import get_close_matches
+from textwrap import wrap
+from typing import NoReturn
+
+from ..errors import UsageError
+from .command import AnyCommand, Command, LocalCommand, LocalRequest, OuterCommand, Request
+from .commands import COMMANDS, command_named
+from .target import add_options, find_server, split_after_file, split_at_command
+
+__all__ = ["own_words", "parser_of", "understand"]
+
+_COLUMNS = 78
+_SERVER = (
+    "SERVER is the name of a configured server, a URL or a script; or the server is the command "
+    "line that starts it, at the end, after --"
+)
+
+
+def understand(words: Sequence[str]) -> Request | LocalRequest:
+    """Return what the words ask for. Raises `UsageError`."""
+    before, server_command = split_at_command(words)
+    command = _command_of(before)
+    if isinstance(command, OuterCommand):
+        return _understand_outer(command, words[1:])
+    options = parser_of(command).parse_intermixed_args(before[1:])
+    options.server_command = server_command
+    if isinstance(command, Command):
+        return _understand_plain(command, options)
+    if server_command is not None and not command.takes_server:
+        raise UsageError(f"{command.name} takes no server command")
+    return LocalRequest(command.prepare(options), options)
+
+
+def own_words(words: Sequence[str]) -> list[str]:
+    """Return the words without those of a server's command line."""
+    if words[0] not in COMMANDS or not isinstance(command_named(words[0]), OuterCommand):
+        return split_at_command(words)[0]
+    outer, inner = split_after_file(words[1:])
+    return outer + split_at_command(inner)[0]
+
+
+def _understand_plain(
+    command: Command, options: argparse.Namespace, *, needs_server: bool = True
+) -> Request:
+    server, words = find_server(options, needed=needs_server)
+    return Request(server, command.work(words, options), options)
+
+
+def _understand_outer(command: OuterCommand, words: Sequence[str]) -> Request | LocalRequest:
+    outer, words = split_after_file(words)
+    options = parser_of(command).parse_intermixed_args(outer)
+    if not words:
+        return command.prepare(options, None)
+    before, server_command = split_at_command(words)
+    inner = _command_of(before)
+    if not isinstance(inner, Command):
+        raise UsageError(f"{command.name} takes a command for one server, and not {inner.name}")
+    inner_options = parser_of(inner).parse_intermixed_args(before[1:])
+    inner_options.server_command = server_command
+    inner_options.json |= options.json
+    inner_options.debug |= options.debug
+    request = _understand_plain(inner, inner_options, needs_server=command.needs_server)
+    return command.prepare(options, request)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises `UsageError` where argparse prints and exits, so that ``--json`` covers it too."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}\n{self.format_usage().strip()}")
+
+
+def _command_of(words: Sequence[str]) -> AnyCommand:
+    name = words[0] if words else ""
+    if name in COMMANDS:
+        return command_named(name)
+    if name.startswith("-") or not name:
+        raise UsageError("the command comes first, as in: mcpclient tools --json SERVER")
+    near = get_close_matches(name, COMMANDS, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "mcpclient --help lists them"
+    raise UsageError(f"there is no command {name!r}; {hint}")
+
+
+def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
+    """Return the parser of a command's words and options; it raises `UsageError`."""
+    """Return the parser of a command's words and options; it raises `UsageError`."""
+    if isinstance(command, Command):
+        own = [*command.required, *([f"[{command.more} ...]"] if command.more else [])]
+        usage = " ".join(["[OPTION ...] [SERVER]", *own, "[-- SERVER-COMMAND ...]"])
+    else:
+        usage = f"[OPTION ...] {command.usage}"
+    summary = COMMANDS[command.name]
+    parser = _Parser(
+        prog=f"mcpclient {command.name}",
+        usage=_wrapped(f"mcpclient {command.name} {usage}"),
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        epilog=_epilog(command),
+        formatter_class=_Formatter,
+        allow_abbrev=False,
+    )
+    if isinstance(command, OuterCommand):
+        parser.add_argument("file", metavar="FILE", help=argparse.SUPPRESS)
+    else:
+        parser.add_argument("words", nargs="*", metavar="WORD", help=argparse.SUPPRESS)
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+    command.add_options(parser)
+    if _takes_server(command):
+        add_options(parser)
+    parser.add_argument("--debug", action="store_true", help="show the library's log on stderr")
+    return parser
+
+
+def _wrapped(usage: str) -> str:
+    indent = " " * len("usage: ")
+    lines = wrap(indent + usage, _COLUMNS, subsequent_indent=indent + "  ", break_on_hyphens=False)
+    return "\n".join(lines).strip()
+
+
+def _takes_server(command: AnyCommand) -> bool:
+    is_local = isinstance(command, LocalCommand) and command.takes_server
+    return isinstance(command, Command) or is_local
+
+
+def _epilog(command: AnyCommand) -> str:
+    paragraphs = [command.details, f"{_SERVER}." if _takes_server(command) else ""]
+    return "\n\n".join(filter(None, paragraphs))
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Wraps the paragraphs of a text; lines that are indented, or items of a list, stay."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_COLUMNS)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n\n".join(self._filled(each, width) for each in text.split("\n\n"))
+
+    def _filled(self, paragraph: str, width: int) -> str:
+        lines = paragraph.splitlines()
+        if any(line.startswith((" ", "- ")) for line in lines):
+            return paragraph
+        return "\n".join(self._split_lines(paragraph, width))

@@ -1,0 +1,169 @@
+"""What a tool returned, as text: in a pipe all of it, on a terminal in the form that reads best.
+
+On a terminal, a result that is a JSON object is shown as
+
+1. one line, where it is of a kind that has one (``compact``),
+2. the text in it, where one field holds nearly all there is,
+3. aligned pairs of name and value, where there are at most twelve,
+4. otherwise indented JSON, cut to what a screen shows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..errors import UsageError
+from ..framing.escaping import escape
+from ..protocol.types import (
+    AudioContent,
+    CallToolResult,
+    EmbeddedResource,
+    ImageContent,
+    TextContent,
+)
+from .compact import compact_line
+from .render import Style, contents, one_line, pretty_json, shorten, width_of
+
+__all__ = ["object_text", "result_text", "save_media", "size_warning"]
+
+_MOST_PAIRS = 12
+_DOMINANT = 0.8
+_MOST_LINES = 200
+_LONG = 40
+_LONGEST_NESTED = 120
+_WARNING_TOKENS = 10_000
+_CHARACTERS_PER_TOKEN = 4
+
+
+def result_text(result: CallToolResult, style: Style) -> str:
+    """Return what people see of a result, safe for a terminal."""
+    blocks = result.content
+    if style.columns is not None:
+        value = _object_in(result)
+        if value is not None:
+            return object_text(value, style)
+    if not blocks and result.structured is not None:
+        return pretty_json(result.structured)
+    return contents(blocks, style)
+
+
+def _object_in(result: CallToolResult) -> Mapping[str, Any] | None:
+    """Return the JSON object that the result is, where it is nothing else."""
+    blocks = result.content
+    if not blocks:
+        return result.structured if isinstance(result.structured, Mapping) else None
+    only = blocks[0] if len(blocks) == 1 else None
+    if not isinstance(only, TextContent) or not only.text.lstrip().startswith("{"):
+        return None
+    try:
+        value = json.loads(only.text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def object_text(value: Mapping[str, Any], style: Style) -> str:
+    """Return a JSON object in the form that reads best on a terminal."""
+    line = compact_line(value, style)
+    if line is not None:
+        return line
+    text = _dominant(value, style)
+    if text is not None:
+        return text
+    if value and len(value) <= _MOST_PAIRS and all(map(_is_small, value.values())):
+        return _aligned(value, style)
+    return _cut(pretty_json(value), style)
+
+
+def _dominant(value: Mapping[str, Any], style: Style) -> str | None:
+    """Return the text that nearly all of the object is, and the rest of it on a line below.
+
+    That is the only string where it is long, or what holds four fifths of all characters.
+    """
+    texts = {name: each for name, each in value.items() if isinstance(each, str)}
+    if not texts:
+        return None
+    name = max(texts, key=lambda each: len(texts[each]))
+    text, rest = texts[name], {key: each for key, each in value.items() if key != name}
+    is_only = len(texts) == 1 and (not rest or len(text) > _LONG or "\n" in text)
+    everything = len(text) + sum(len(_plain(each)) for each in rest.values())
+    if not is_only and (len(text) < _DOMINANT * everything or len(text) <= _LONG):
+        return None
+    others = ", ".join(f"{key}: {_plain(each)}" for key, each in rest.items())
+    below = shorten(one_line(f"[{others}]"), style.columns or _LONG) if rest else ""
+    return "\n".join(filter(None, [escape(text).rstrip("\n"), style.dim(below)]))
+
+
+def _is_small(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\n" not in value.strip()
+    return not isinstance(value, (dict, list)) or len(_plain(value)) <= _LONGEST_NESTED
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return " " * (_LONGEST_NESTED + 1)
+
+
+def _aligned(value: Mapping[str, Any], style: Style) -> str:
+    names = [one_line(name) for name in value]
+    widest = max(map(width_of, names))
+    rows = zip(names, (one_line(_plain(each)) for each in value.values()))
+    return "\n".join(
+        f"{style.bold(name + ':')}{' ' * (widest - width_of(name) + 1)}{text}"
+        for name, text in rows
+    )
+
+
+def _cut(text: str, style: Style) -> str:
+    lines = text.splitlines()
+    shown = [shorten(line, style.columns or width_of(line)) for line in lines[:_MOST_LINES]]
+    missing = len(lines) - len(shown)
+    if missing:
+        shown.append(style.dim(f"… {missing} more lines; --json, or a pipe, has all of it"))
+    return "\n".join(shown)
+
+
+def size_warning(result: CallToolResult) -> list[str]:
+    """Return a warning for a result that would take much of what a language model can read."""
+    tokens = len(result.text) // _CHARACTERS_PER_TOKEN
+    if tokens <= _WARNING_TOKENS:
+        return []
+    return [f"this result is long: about {tokens:,} tokens for a language model"]
+
+
+def save_media(result: CallToolResult, path: str) -> list[str]:
+    """Save the images, sounds and bytes of a result. Return the files, numbered after the first.
+
+    Raises `UsageError` when there is nothing of the kind, or it cannot be written.
+    """
+    pieces = list(_media(result))
+    if not pieces:
+        raise UsageError("there is no image, sound or file in the result to be saved")
+    paths = [path, *(_numbered(path, number) for number in range(2, len(pieces) + 1))]
+    for name, data in zip(paths, pieces):
+        try:
+            with open(name, "wb") as file:
+                file.write(data)
+        except OSError as error:
+            raise UsageError(f"cannot write {name!r}: {error.strerror or error}") from None
+    return paths
+
+
+def _media(result: CallToolResult) -> Iterator[bytes]:
+    for block in result.content:
+        if isinstance(block, (ImageContent, AudioContent)):
+            yield block.data
+        elif isinstance(block, EmbeddedResource):
+            yield block.resource.data
+
+
+def _numbered(path: str, number: int) -> str:
+    stem, dot, ending = path.rpartition(".")
+    return f"{stem}-{number}.{ending}" if dot and "/" not in ending else f"{path}-{number}"

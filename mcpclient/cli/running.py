@@ -1,0 +1,101 @@
+"""One command, from its words to its exit code."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ..errors import McpError, UsageError
+from ..framing.escaping import escape
+from ..net.process.interrupt import cancel_on_ctrl_c
+from .command import Answer, LocalRequest, Request
+from .connecting import client_for
+from .failures import CANCELLED, TOOL_ERROR, error_as_json, error_text, exit_code
+from .parsing import own_words, understand
+from .screen import LogLines, Screen
+
+__all__ = ["run"]
+
+
+def run(words: list[str]) -> int:
+    """Run one command and return its exit code. ``--help`` raises SystemExit."""
+    screen = Screen(sys.stdout, sys.stderr, os.environ)
+    as_json = "--json" in words and "--json" in own_words(words)
+    try:
+        request = understand(words)
+        with _log_lines(screen, request.options, os.environ):
+            return asyncio.run(_perform(request, screen))
+    except McpError as error:
+        if not (as_json and _could_show(screen, {"error": error_as_json(error)})):
+            text = escape(error_text(error, stderr_was_shown="--quiet" not in words))
+            screen.say_safely(f"{screen.error_style.bold('error:')} {text}")
+        return exit_code(error)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        if as_json:
+            _could_show(screen, {"error": {"type": "KeyboardInterrupt", "text": "cancelled"}})
+        return CANCELLED
+
+
+def _could_show(screen: Screen, value: Any) -> bool:
+    try:
+        screen.show_json(value)
+    except UsageError:  # stdout is closed, or full
+        return False
+    return True
+
+
+async def _perform(request: Request | LocalRequest, screen: Screen) -> int:
+    """Connect, do the work, show the answer at once, and close. Return the exit code."""
+    cancel_on_ctrl_c()
+    if isinstance(request, LocalRequest):
+        answer = await request.work(screen)
+        _show(answer, screen, as_json=request.options.json)
+        return answer.exit_code
+    client = client_for(request.server, request.options, screen)
+    async with screen.status:
+        try:
+            await client.connect()
+            answer = await request.work(client, screen)
+            _show(answer, screen, as_json=request.options.json)
+        except asyncio.CancelledError:
+            screen.say("cancelled")  # now, since closing may take seconds
+            raise
+        finally:
+            await client.close()
+    return TOOL_ERROR if answer.failed else answer.exit_code
+
+
+def _show(answer: Answer, screen: Screen, *, as_json: bool) -> None:
+    if as_json:
+        screen.show_json(answer.raw)
+    elif answer.failed:
+        screen.say_safely(answer.text or "the tool failed and does not say why")
+    elif answer.content is not None and not screen.is_terminal:
+        screen.show_bytes(answer.content)
+    else:
+        screen.show(answer.text)
+
+
+@contextmanager
+def _log_lines(
+    screen: Screen, options: argparse.Namespace, environ: Mapping[str, str]
+) -> Iterator[None]:
+    """Show the library's log on stderr: warnings, or with ``--debug`` everything."""
+    debug = options.debug or environ.get("MCP_DEBUG", "").lower() in ("1", "true", "yes")
+    lines = LogLines(screen)
+    lines.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s" if debug else None))
+    logger = logging.getLogger("mcpclient")
+    level = logger.level
+    logger.addHandler(lines)
+    logger.setLevel(logging.DEBUG if debug else logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.removeHandler(lines)
+        logger.setLevel(level)

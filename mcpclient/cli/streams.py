@@ -1,0 +1,86 @@
+"""Writing to stdout and stderr, which may be closed, full, missing, or of another encoding."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False  # see commands.py
+if TYPE_CHECKING:
+    from typing import TextIO
+
+__all__ = ["columns_of", "is_terminal", "write_bytes_to", "write_to"]
+
+_COLUMNS = 80
+
+
+def write_to(stream: TextIO | None, text: str) -> str | None:
+    """Write text, and flush it. Return None, or in words why it is not there.
+
+    What the encoding lacks is written out. Where the reader has gone, as in ``| head``, all is
+    well: it has what it wanted.
+    """
+    if stream is None:
+        return "it is closed"
+    try:
+        encoding = stream.encoding or "utf-8"
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        stream.flush()
+    except (OSError, ValueError) as error:
+        return _what_failed(stream, error)
+    return None
+
+
+def write_bytes_to(stream: TextIO | None, content: bytes) -> str | None:
+    """Write bytes exactly as they are; all else is as in `write_to`."""
+    if stream is None:
+        return "it is closed"
+    try:
+        stream.flush()
+        stream.buffer.write(content)
+        stream.buffer.flush()
+    except (OSError, ValueError) as error:
+        return _what_failed(stream, error)
+    return None
+
+
+def _what_failed(stream: TextIO, error: OSError | ValueError) -> str | None:
+    if not isinstance(error, OSError):  # Python's word for a stream that was closed
+        return "it is closed"
+    _send_nowhere(stream)
+    return None if isinstance(error, BrokenPipeError) else error.strerror or str(error)
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether somebody looks at what is written; False for a stream that is closed."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:
+        return False
+
+
+def columns_of(stream: TextIO | None) -> int | None:
+    """Return the width of a terminal at this moment; None for what is not one.
+
+    ``COLUMNS`` of the environment counts more than what the terminal says.
+    """
+    if not is_terminal(stream):
+        return None
+    assert stream is not None
+    try:
+        return int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        pass
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _COLUMNS
+    except (OSError, ValueError):
+        return _COLUMNS
+
+
+def _send_nowhere(stream: TextIO) -> None:
+    """Discard the rest.
+
+    The descriptor itself is replaced, since Python flushes its streams once more when it exits.
+    """
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

@@ -1,0 +1,106 @@
+"""From a server and options to a client."""
+
+from __future__ import annotations
+
+import argparse
+import io
+from typing import Any
+
+import pytest
+
+from mcpclient import Client, UsageError
+from mcpclient.cli.connecting import client_for
+from mcpclient.cli.screen import Screen
+from mcpclient.cli.target import Server, add_options
+
+
+def screen() -> Screen:
+    return Screen(io.StringIO(), io.StringIO(), {})
+
+
+def made(server: Server, *words: str) -> Client:
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    return client_for(server, parser.parse_args(words), screen())
+
+
+def options_of(server: Server, *words: str) -> Any:
+    return made(server, *words)._connection.options
+
+
+def test_the_options_reach_the_client() -> None:
+    """F-SHOW-1"""
+    options = options_of(
+        Server(["server"]),
+        *("--timeout", "2.5", "--max-timeout", "0", "--env", "A=b=c", "--cwd", "/"),
+        *("--protocol-version", "2025-06-18", "--transport", "stdio", "--quiet"),
+    )
+    assert (options.timeouts.idle, options.timeouts.total) == (2.5, None)
+    assert (options.env, options.cwd, options.stderr) == ({"A": "b=c"}, "/", "discard")
+    assert (options.protocol_version, options.transport) == ("2025-06-18", "stdio")
+
+
+def test_without_options_the_client_has_its_defaults() -> None:
+    options = options_of(Server(["server"]))
+    assert (options.timeouts.idle, options.timeouts.total) == (30.0, 600.0)
+    assert (options.env, options.headers, options.transport) == (None, None, None)
+    assert (options.auth, options.name) == (None, None)
+
+
+def test_the_command_line_counts_more_than_the_configuration() -> None:
+    """F-SHOW-1: variables are added to those of the file."""
+    server = Server(["s"], {"env": {"A": "1", "B": "2"}, "timeout": 5, "name": "n"})
+    options = options_of(server, "--env", "B=3", "--timeout", "7")
+    assert (options.env, options.timeouts.idle) == ({"A": "1", "B": "3"}, 7)
+    assert options.name == "n"
+
+
+def test_headers_are_collected() -> None:
+    """F-SHOW-1"""
+    words = ("--header", "X-One:  1 ", "--header", "Authorization: Bearer a:b")
+    options = options_of(Server("http://host/mcp"), *words)
+    assert options.headers == {"X-One": "1", "Authorization": "Bearer a:b"}
+    assert options.auth is None
+
+
+def test_the_options_of_a_network() -> None:
+    """F-SHOW-2"""
+    words = ("--bearer", "t", "--proxy", "http://proxy:1", "--insecure")
+    options = options_of(Server("https://host/mcp"), *words)
+    assert (options.auth, options.network.verify) == ("t", False)
+    assert options.network.proxies != options_of(Server("https://host/mcp")).network.proxies
+
+
+@pytest.mark.parametrize("target", [["server"], "unix:///socket"])
+def test_where_there_is_nothing_to_log_in_to(target: str | list[str]) -> None:
+    """F-AUTH-8"""
+    assert options_of(Server(target)).auth is None
+
+
+def test_who_the_user_is_may_be_configured() -> None:
+    server = Server("https://a.example/mcp", {"auth": "configured"})
+    assert options_of(server).auth == "configured"
+
+
+@pytest.mark.parametrize(
+    ("target", "words", "reason"),
+    [
+        (["server"], ("--header", "A: b"), "--header needs an HTTP or WebSocket URL"),
+        ("tcp://host:1", ("--header", "A: b"), "--header needs an HTTP or WebSocket URL"),
+        ("http://host/mcp", ("--env", "A=b"), "--env needs a server that is started here"),
+        ("http://host/mcp", ("--cwd", "/"), "--cwd needs a server that is started here"),
+        (["server"], ("--bearer", "t"), "--bearer needs an HTTP"),
+        (["server"], ("--ca-file", "t"), "--ca-file needs an HTTP"),
+        (["server"], ("--insecure",), "--insecure needs an HTTP"),
+        ("http://host/mcp", ("--header", "nothing"), "--header takes NAME:VALUE"),
+        (["server"], ("--env", "=x"), "--env takes NAME=VALUE"),
+        (["server"], ("--timeout", "-1"), "negative"),
+        ([], (), "the command is empty"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    target: str | list[str], words: tuple[str, ...], reason: str
+) -> None:
+    """F-SHOW-2: before anything is started."""
+    with pytest.raises(UsageError, match=reason):
+        made(Server(target), *words)

@@ -1,0 +1,87 @@
+"""A field of a form as a question, and what is typed as its value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpclient.cli.form import Field, fields_of
+
+ENUM = {"type": "string", "enum": ["r", "g"], "enumNames": ["Red", "Green"]}
+ONE_OF = {"type": "string", "oneOf": [{"const": "r", "title": "Red"}, {"const": "g"}]}
+SEVERAL = {"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}, {"const": "b"}]}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "value"),
+    [
+        ({"type": "string"}, " hi ", "hi"),
+        ({"type": "string"}, "", None),
+        ({"type": "string", "default": "d"}, "", "d"),
+        ({"type": "boolean"}, "Y", True),
+        ({"type": "boolean"}, "off", False),
+        ({"type": "integer"}, "5", 5),
+        ({"type": "number"}, "2.0", 2),
+        ({"type": "number"}, "2.5", 2.5),
+        (ENUM, "2", "g"),
+        (ENUM, "Red", "r"),
+        (ENUM, "g", "g"),
+        (ONE_OF, "1", "r"),
+        (SEVERAL, "1, b", ["a", "b"]),
+        ({"type": "array", "items": {"type": "string", "enum": ["1", "0"]}}, "0", ["0"]),
+    ],
+)
+def test_what_is_typed_becomes_a_value(schema: dict[str, Any], text: str, value: Any) -> None:
+    """F-SHOW-9: types, defaults, and choices by number, title or value."""
+    assert Field("f", schema).value(text) == value
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "reason"),
+    [
+        ({"type": "string"}, "", "it is needed"),
+        ({"type": "boolean"}, "maybe", "type y or n"),
+        ({"type": "integer"}, "2.5", "type a whole number"),
+        ({"type": "number"}, "x", "type a number"),
+        ({"type": "number"}, "inf", "type a number"),
+        ({"type": "integer", "minimum": 3}, "2", "3 or more"),
+        ({"type": "integer", "maximum": 3}, "4", "3 or less"),
+        (ENUM, "3", "from 1 to 2"),
+        (ENUM, "²", "from 1 to 2"),
+    ],
+)
+def test_what_does_not_fit_is_said(schema: dict[str, Any], text: str, reason: str) -> None:
+    """F-SHOW-9"""
+    with pytest.raises(ValueError, match=reason):
+        Field("f", schema, required=True).value(text)
+
+
+def test_the_question() -> None:
+    """F-SHOW-9, F-SHOW-3: in plain lines, and escaped."""
+    colour = {**ENUM, "title": "Colour\x1b", "description": "Of\nit", "default": "g"}
+    assert Field("c", colour).question() == [
+        r"Colour\x1b (text, optional)",
+        "  Of it",
+        "  1. Red",
+        "  2. Green  [Green]",
+    ]
+    number = {"type": "integer", "minimum": 1, "maximum": 9, "default": 5}
+    assert Field("n", number, True).question() == ["n (whole number, from 1 to 9)  [5]"]
+    email = {"type": "string", "format": "email"}
+    assert Field("e", email, True).question() == ["e (email)"]
+    agreed = {"type": "boolean", "default": True}
+    assert Field("b", agreed, True).question() == ["b (yes or no)  [yes]"]
+    several = {**SEVERAL, "default": ["a", "b"]}
+    assert Field("s", several, True).question()[-1] == "  2. b  [A, b]"
+
+
+def test_the_fields_of_a_form() -> None:
+    """F-SHOW-9: whatever a server sends."""
+    schema = {"properties": {"a": {}, "b": {"enum": 5}, "c": 7}, "required": ["b"]}
+    assert [(field.name, field.required) for field in fields_of(schema)] == [
+        ("a", False),
+        ("b", True),
+    ]
+    assert fields_of({"properties": [1]}) == fields_of({}) == []
+    assert Field("b", {"enum": 5, "oneOf": [1]}).choices == []
