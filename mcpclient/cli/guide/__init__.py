@@ -14,6 +14,7 @@ CHAPTERS = {
     "authentication": "tokens, logins, secrets, and what to do when they are refused",
     "servers": "many servers: configuration files, the manager, approval, names",
     "models": "tools for language models: five APIs, an agent loop, limits, sampling",
+    "subscriptions": "what changes at a server; tasks, skills, caching, output schemas",
     "recording": "record a session, and replay it without the server",
     "security": "what a server can do to you, and what it cannot",
     "performance": "what things cost, and every limit with its default",
