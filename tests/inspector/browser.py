@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 from collections.abc import Awaitable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable
 
 import pytest
@@ -66,11 +67,24 @@ class Chromium:
         await self._browser.close()
         await self._playwright.stop()
 
-    def visit(self, scene: Scene, work: Work, *, width: int = 1280, scheme: Any = "light") -> None:
-        """Open the page of an inspector and do something there; it must not report an error."""
-        self._run(self._visit(scene, work, width, scheme))
+    def visit(
+        self,
+        scene: Scene,
+        work: Work,
+        *,
+        width: int = 1280,
+        scheme: Any = "light",
+        ready: str = "#list .row",
+    ) -> None:
+        """Open the page of an inspector and do something there; it must not report an error.
 
-    async def _visit(self, scene: Scene, work: Work, width: int, scheme: Any) -> None:
+        ``ready``: what is there when it is.
+        """
+        with ThreadPoolExecutor() as executor:  # so that each test's threads end with it
+            self._loop.set_default_executor(executor)
+            self._run(self._visit(scene, work, width, scheme, ready))
+
+    async def _visit(self, scene: Scene, work: Work, width: int, scheme: Any, ready: str) -> None:
         problems: list[str] = []
         async with scene:
             page = await self._browser.new_page(
@@ -81,7 +95,7 @@ class Chromium:
             page.on("console", lambda said: problems.append(said.text))
             page.on("dialog", lambda dialog: problems.append(f"dialog {dialog.message}"))
             await page.goto(scene.url)
-            await page.locator("#list .row").first.wait_for()
+            await page.locator(ready).first.wait_for()
             await work(page, scene)
             await page.context.close()
         assert problems == []

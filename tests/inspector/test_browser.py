@@ -10,12 +10,17 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from mcpclient import Client, Recording
-from mcpclient.inspector.inspector import inspect
+from mcpclient import BrowserLogin, Client, MemoryStore, OAuth, Recording
+from mcpclient.inspector.inspector import Inspector, inspect
+from mcpclient.inspector.sources import ClientSource
 from mcpclient.recording.transcript import read_transcripts
 from tests.inspector.browser import AXE, Chromium, needs_axe, needs_browser, read, shown, thorough
 from tests.inspector.scenes import Scene
 from tests.inspector.showcase import ATTACKS, Showcase
+from tests.support.http_server import HttpServer
+from tests.support.mcp_http import StreamableEndpoint
+from tests.support.mcp_server import McpServer
+from tests.support.protected import Protected
 
 pytestmark = needs_browser
 
@@ -388,6 +393,46 @@ def test_it_is_accessible(chromium: Chromium, width: int, scheme: str) -> None:
         assert found == []
 
     chromium.visit(Scene(), work, width=width, scheme=scheme)
+
+
+def test_a_login_begins_in_the_page_and_leaves_no_secret_in_it(chromium: Chromium) -> None:
+    """F-SHOW-10, F-AUTH-12: the steps are on the wire, and no token and no code."""
+    server = McpServer()
+    protected = Protected(StreamableEndpoint(server).routes)
+
+    class LoggingIn(Scene):
+        async def __aenter__(self) -> Scene:
+            self.http = HttpServer(protected.routes)
+            await self.http.__aenter__()
+            provider = BrowserLogin(MemoryStore(), open_browser=self.questions.show_login)
+            auth = OAuth(local_development=True, provider=provider)
+            self.client = Client(str(self.http.url()), auth=auth, protocol_version="2025-11-25")
+            source = ClientSource(self.client, lambda target: self.client)
+            self.inspector = Inspector(source, questions=self.questions)
+            await self.inspector.open()
+            self.inspector.connect_all()
+            return self
+
+        async def __aexit__(self, *error: Any) -> None:
+            await super().__aexit__(*error)
+            await self.http.__aexit__(None, None, None)
+
+    async def work(page: Page, scene: Scene) -> None:
+        async with page.expect_popup() as popup:
+            await page.get_by_role("link", name="Open the login page").click()
+        await shown(await popup.value, "h1", "You are logged in")
+        await shown(page, "#status", "connected")
+        await page.locator("#list .row").first.wait_for()
+        assert await page.locator(".question").count() == 0
+        await shown(page, "#wire .row", "POST /register")
+        await page.get_by_label("Filter the wire").fill("/token")
+        await page.locator("#wire .row", has_text="POST /token").click()
+        await shown(page, ".record .tree", "authorization_code")
+        told = await page.evaluate("document.body.innerText")
+        watch = scene.inspector.room.watch(scene.client.target)
+        assert "SECRET" not in told + "".join(watch.journal.transcript())
+
+    chromium.visit(LoggingIn(), work, ready=".question")
 
 
 def test_two_recordings_are_compared(chromium: Chromium, tmp_path: Path) -> None:
