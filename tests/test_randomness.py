@@ -1,0 +1,260 @@
+"""What must not be guessed comes from the operating system, all of it, each time anew.
+
+F-AUTH-3, F-AUTH-7, F-WIRE-6, F-SHOW-10. Every use of randomness in the package stands in the table
+below, with a function that draws from it as the library does. A use without a row fails, and so
+does a value that is constant in part.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Callable, cast
+
+import pytest
+
+from mcpclient import Manager
+from mcpclient.auth.client_authentication import RegisteredClient, authenticate
+from mcpclient.auth.dpop import DpopProver
+from mcpclient.auth.effects import RandomBytes, random_bytes
+from mcpclient.auth.flow import Authorization
+from mcpclient.auth.options import OAuth
+from mcpclient.auth.signing import Es256Key
+from mcpclient.client.answers.task_receiver import _ReceivedTask
+from mcpclient.client.login.runner import FlowRunner
+from mcpclient.framing.websocket import WebSocketProtocol
+from mcpclient.framing.websocket_handshake import WebSocketHandshake
+from mcpclient.inspector.inspector import inspect
+from mcpclient.inspector.room import Room
+from mcpclient.inspector.routes import Routes
+from mcpclient.manager.backoff import Reconnect
+from mcpclient.manager.server import Server
+from mcpclient.net.guarded_fetch import GuardedFetcher
+from mcpclient.net.local_http import LocalRequest
+from mcpclient.net.login.keychain import _Security
+from mcpclient.net.login.storage import MemoryStore
+from mcpclient.transports.backoff import delays
+from tests.auth.world import (
+    AuthorizationServerFake,
+    ResourceServerFake,
+    World,
+    call_server,
+    decode_jwt,
+)
+from tests.tooling.imports import read_sources
+from tests.tooling.randomness import uses_of_randomness
+
+PACKAGE = Path(__file__).parent.parent / "mcpclient"
+
+KEY = Es256Key(1)
+
+
+class RealWorld(World):
+    """A world with the randomness that the library's own shell has."""
+
+    def _random(self, effect: RandomBytes) -> bytes:
+        return os.urandom(effect.count)
+
+
+def unpadded(text: object) -> bytes:
+    assert isinstance(text, str)
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def login() -> tuple[str, str]:
+    """The state and the verifier of a whole login, as its authorization code was exchanged."""
+    world = RealWorld()
+    issuer = AuthorizationServerFake(world)
+    server = ResourceServerFake(world, [issuer])
+    world.user = issuer.authorize
+    call_server(world, Authorization(server.url, OAuth()), server)
+    (visited,) = world.visited
+    (form,) = issuer.token_forms
+    return visited.state, form["code_verifier"]
+
+
+def state() -> bytes:
+    return unpadded(login()[0])
+
+
+def verifier() -> bytes:
+    return unpadded(login()[1])
+
+
+def assertion_id() -> bytes:
+    form: list[tuple[str, str]] = []
+    client = RegisteredClient("id", "https://auth.example", "private_key_jwt", signer=KEY)
+    RealWorld().run(authenticate(client, form, {}))
+    return unpadded(decode_jwt(dict(form)["client_assertion"])[1]["jti"])
+
+
+def proof_id() -> bytes:
+    proof = RealWorld().run(DpopProver(KEY).proof("POST", "https://mcp.example/mcp"))
+    return unpadded(decode_jwt(proof)[1]["jti"])
+
+
+def proof_key() -> bytes:
+    authorization = Authorization("https://mcp.example/mcp", OAuth(dpop=True))
+    return unpadded(RealWorld().run(authorization._the_prover()).key.to_secret())
+
+
+def bytes_for_flows() -> bytes:
+    async def main() -> bytes:
+        runner = FlowRunner("https://mcp.example/mcp", MemoryStore(), GuardedFetcher())
+        try:
+            return await runner.run(random_bytes(16))
+        finally:
+            await runner.close()
+
+    return asyncio.run(main())
+
+
+def task_id() -> bytes:
+    return bytes.fromhex(_ReceivedTask(1.0).id)
+
+
+def mask_key() -> bytes:
+    return WebSocketProtocol().send_text("")[2:6]
+
+
+def handshake_key() -> bytes:
+    return base64.b64decode(dict(WebSocketHandshake().headers)["Sec-WebSocket-Key"])
+
+
+def page_nonce() -> bytes:
+    routes = Routes(cast(Room, None), "token", "call")
+    answer = asyncio.run(routes.answer(cast(LocalRequest, SimpleNamespace(path="/", method="GET"))))
+    policy = answer.headers["Content-Security-Policy"]
+    return bytes.fromhex(policy.partition("'nonce-")[2].partition("'")[0])
+
+
+def page_token() -> bytes:
+    return bytes.fromhex(inspect(Manager({}))._token)
+
+
+def secret_pieces() -> bytes:
+    written: dict[str, str] = {}
+
+    class Keychain(_Security):
+        def _read_piece(self, name: str) -> str | None:
+            return None
+
+        def _write_piece(self, name: str, secret: str) -> None:
+            written[name] = secret
+
+    Keychain("security").write("name", "secret")
+    return bytes.fromhex(written["name"].partition(".")[0])
+
+
+def reconnection_delay() -> float:
+    return next(delays())
+
+
+def manager_delay() -> float:
+    async def main() -> float:
+        server = SimpleNamespace(
+            _shared=SimpleNamespace(reconnect=Reconnect()), _attempts=0, _feed_retry=int
+        )
+        Server._pause(cast(Server, server))
+        server._timer.cancel()
+        delay = server._timer.when() - asyncio.get_running_loop().time()
+        return float(round(delay, 3))
+
+    return asyncio.run(main())
+
+
+Draw = Callable[[], Any]
+
+# Where something is drawn, from what, and how to draw it as the library does: one for each time
+# that the source is named there. A flow's `random_bytes` is what `FlowRunner` answers it with.
+SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
+    "auth.authorization_code:obtain": [
+        ("random_bytes", state),
+        ("random_bytes", verifier),
+    ],
+    "auth.client_authentication:_assertion": [("random_bytes", assertion_id)],
+    "auth.dpop:DpopProver.proof": [("random_bytes", proof_id)],
+    "auth.flow:Authorization._the_prover": [("random_bytes", proof_key)],
+    "client.login.runner:FlowRunner.__init__": [("os.urandom", bytes_for_flows)],
+    "client.answers.task_receiver:_ReceivedTask.__init__": [("os.urandom", task_id)],
+    "framing.websocket:WebSocketProtocol.__init__": [("os.urandom", mask_key)],
+    "framing.websocket_handshake:WebSocketHandshake.__init__": [("os.urandom", handshake_key)],
+    "inspector.inspector:Inspector.__init__": [("os.urandom", page_token)],
+    "inspector.routes:Routes.answer": [("os.urandom", page_nonce)],
+    "net.login.keychain:_Security.write": [("secrets.token_hex", secret_pieces)],
+}
+
+# What only spreads clients over time may come from anywhere.
+CHANCE: Mapping[str, list[tuple[str, Draw]]] = {
+    "transports.backoff:delays": [("random.random", reconnection_delay)],
+    "manager.server:Server._pause": [("random.random", manager_delay)],
+}
+
+# Bytes that must vary: what a guesser would have to know (RFC 7636 section 7.1, RFC 6749 section
+# 10.10), and for masks and keys what RFC 6455 sections 4.1 and 5.3 prescribe.
+SIZES = {state: 32, verifier: 32, proof_key: 32, page_token: 24, mask_key: 4, secret_pieces: 4}
+
+# The chance that a position of a random byte is the same in all of them is 256 to the minus 11.
+DRAWS = 12
+
+
+def test_every_use_of_randomness_has_a_proof() -> None:
+    """A new one needs a row above, and what is secret comes from the operating system."""
+    found = uses_of_randomness(read_sources(PACKAGE))
+    table = {**SECRETS, **CHANCE}
+    assert found == {place: [source for source, _ in rows] for place, rows in table.items()}
+
+
+@pytest.mark.parametrize("draw", [draw for rows in SECRETS.values() for _, draw in rows])
+def test_no_byte_of_a_secret_is_constant(draw: Draw) -> None:
+    """Twelve draws differ from each other, and in each of their bytes."""
+    size = SIZES.get(draw, 16)
+    drawn = [draw() for _ in range(DRAWS)]
+    assert {len(value) for value in drawn} == {size}
+    assert len(set(drawn)) == DRAWS
+    for position in range(size):
+        assert len({value[position] for value in drawn}) > 1, f"byte {position} never changes"
+
+
+@pytest.mark.parametrize("draw", [draw for rows in CHANCE.values() for _, draw in rows])
+def test_no_two_delays_are_alike(draw: Draw) -> None:
+    """F-MANY-5: the clients of a restarted server do not come back all at once."""
+    assert len({draw() for _ in range(DRAWS)}) > DRAWS // 2
+
+
+def test_every_frame_has_a_mask_of_its_own() -> None:
+    """RFC 6455 section 5.3: also those of one connection, whatever they carry."""
+    protocol = WebSocketProtocol()
+    frames = [protocol.send_text(""), protocol.send_binary(b""), protocol.send_ping()]
+    frames.append(protocol.send_close())
+    assert len({frame[2:6] for frame in frames}) == 4
+
+
+SOURCE = """
+import os, random as dice, uuid
+from secrets import token_hex as fresh
+from .effects import random_bytes
+from .other import random_name
+
+def first():
+    return os.urandom(4), os.path.join("a", "b"), random_name()
+
+class Second:
+    token: str = fresh()
+
+    async def draw(self, source=dice.random):
+        return uuid.uuid4(), (yield from random_bytes(4)), random_bytes(2)
+"""
+
+
+def test_the_reader_sees_every_manner_of_use() -> None:
+    """Under another name, as a default, in a class, in a coroutine, as an effect."""
+    assert uses_of_randomness({"m": SOURCE}) == {
+        "m:first": ["os.urandom"],
+        "m:Second": ["secrets.token_hex"],
+        "m:Second.draw": ["random.random", "uuid.uuid4", "random_bytes", "random_bytes"],
+    }
