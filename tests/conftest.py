@@ -48,6 +48,12 @@ NEEDS = (
         expected_in_ci=False,  # a fact of the platform
     ),
     Need(
+        "needs_windows",
+        "needs Windows",
+        lambda: os.name == "nt",
+        expected_in_ci=False,  # a fact of the platform
+    ),
+    Need(
         "needs_node",
         "needs Node.js: `node` is not on PATH",
         lambda: shutil.which("node") is not None,

@@ -3,8 +3,8 @@
 A server is often a tree of processes: ``npx`` starts a shell, the shell starts node. So signals go
 to the whole group, never to its leader alone. Every group is registered as long as any of it may
 be alive; one exit hook kills what is left. A forked child of this process forgets all groups, since
-they are not its own. Only if this process is itself killed outright can it do nothing; its servers
-then see the end of their input.
+they are not its own. Only if this process is itself killed outright can it do nothing: on Windows
+the system then ends the servers, elsewhere they see the end of their input.
 """
 
 from __future__ import annotations
@@ -17,10 +17,14 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Protocol
 
 from .plan import tree_kill_command
 
-__all__ = ["PosixGroup", "ProcessGroup", "WindowsTree", "process_group"]
+if sys.platform == "win32":
+    from .jobs import contain, windows_calls
+
+__all__ = ["Members", "PosixGroup", "ProcessGroup", "WindowsTree", "process_group"]
 
 _CREATE_NO_WINDOW = 0x08000000
 _TREE_KILL_TIMEOUT = 3.0
@@ -124,15 +128,34 @@ def _only_zombies(group: int) -> bool:
     return bool(entries)
 
 
+class Members(Protocol):
+    """A job object, as `jobs.Job` is one."""
+
+    def kill(self) -> None:
+        """End every process."""
+
+    def is_empty(self) -> bool:
+        """Whether all have ended."""
+
+    def close(self) -> None:
+        """End every process, and forget them."""
+
+
 class WindowsTree(ProcessGroup):
-    """A process and its descendants, ended by ``taskkill``, which finds them by their parents."""
+    """A process and its descendants: those in its ``job``, or those ``taskkill`` finds.
+
+    ``job``: None where the system granted none. ``taskkill`` finds descendants by their parents,
+    and so nothing behind a process that has ended.
+    """
 
     def __init__(
         self,
         process: subprocess.Popen[bytes],
+        job: Members | None = None,
         run: Callable[[Sequence[str]], object] | None = None,
     ) -> None:
         super().__init__(process)
+        self._job = job
         self._run = run or _run_unseen
 
     def interrupt(self) -> None:
@@ -143,17 +166,26 @@ class WindowsTree(ProcessGroup):
         self.kill()
 
     def kill(self) -> None:
-        """End the tree, from the descendants up; blocks for as long as ``taskkill`` runs."""
-        if self._gone or self.process.returncode is not None:
+        """End the tree; without a job it blocks for as long as ``taskkill`` runs."""
+        if self._gone:
             return
-        with suppress(OSError, subprocess.SubprocessError):
-            self._run(tree_kill_command(self.process.pid))
-        with suppress(OSError):
-            self.process.kill()  # in case taskkill is missing or was refused
+        if self._job is not None:
+            self._job.kill()
+        elif self.process.returncode is None:
+            with suppress(OSError, subprocess.SubprocessError):
+                self._run(tree_kill_command(self.process.pid))
+            with suppress(OSError):
+                self.process.kill()  # in case taskkill is missing or was refused
 
     def is_gone(self) -> bool:
-        """Answer yes: the descendants of an ended process cannot be found any more."""
-        return True
+        """Ask the job; without one, descendants of an ended process cannot be found any more."""
+        return self._gone or self._job is None or self._job.is_empty()
+
+    def forget(self) -> None:
+        """Drop the group, and end what may be left in its job."""
+        super().forget()
+        if self._job is not None:
+            self._job.close()
 
 
 def _run_unseen(command: Sequence[str]) -> None:
@@ -169,8 +201,13 @@ def _run_unseen(command: Sequence[str]) -> None:
 
 
 def process_group(process: subprocess.Popen[bytes]) -> ProcessGroup:
-    """Return the group led by ``process``, registered to be killed at interpreter exit."""
-    return WindowsTree(process) if sys.platform == "win32" else PosixGroup(process)
+    """Return the group led by ``process``, registered to be killed at interpreter exit.
+
+    On Windows ``process`` was started suspended, as `LaunchPlan` says, and runs from now on.
+    """
+    if sys.platform == "win32":
+        return WindowsTree(process, contain(process.pid, windows_calls()))
+    return PosixGroup(process)
 
 
 def _kill_all() -> None:

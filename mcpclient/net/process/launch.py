@@ -22,6 +22,8 @@ def launch(
 ) -> subprocess.Popen[bytes]:
     """Start ``command`` with three pipes, in a session of its own, without a console window.
 
+    On Windows the process is suspended: `process_group` lets it run.
+
     Raises `UsageError` for a command that is not a sequence of strings, `CommandNotFound` when
     there is nothing to run, and `ConnectFailed` when the working directory is missing or the system
     refuses.

@@ -40,6 +40,8 @@ _EVERYWHERE = _names(
 )
 _PROXIES = frozenset({"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"})
 
+# It runs only once it is in a job object, so that nothing it starts is outside of it.
+_CREATE_SUSPENDED = 0x00000004
 _CREATE_NEW_PROCESS_GROUP = 0x00000200
 _CREATE_NO_WINDOW = 0x08000000
 
@@ -110,7 +112,7 @@ class LaunchPlan:
 
     executable: str
     command_line: str
-    creation_flags: int = _CREATE_NO_WINDOW | _CREATE_NEW_PROCESS_GROUP
+    creation_flags: int = _CREATE_NO_WINDOW | _CREATE_NEW_PROCESS_GROUP | _CREATE_SUSPENDED
 
 
 def windows_launch_plan(

@@ -80,12 +80,12 @@ def read_pids(group: PosixGroup) -> list[int]:
 @pytest.mark.parametrize(
     ("method", "number"),
     [
-        (PosixGroup.interrupt, signal.SIGINT),
-        (PosixGroup.terminate, signal.SIGTERM),
-        (PosixGroup.kill, signal.SIGKILL),
+        (PosixGroup.interrupt, "SIGINT"),
+        (PosixGroup.terminate, "SIGTERM"),
+        (PosixGroup.kill, "SIGKILL"),
     ],
 )
-def test_a_signal_reaches_the_whole_group(method: object, number: signal.Signals) -> None:
+def test_a_signal_reaches_the_whole_group(method: object, number: str) -> None:
     """F-STD-2"""
     group = start(tree())
     pids = read_pids(group)
@@ -94,7 +94,7 @@ def test_a_signal_reaches_the_whole_group(method: object, number: signal.Signals
     for pid in pids:
         wait_until(lambda pid=pid: not is_alive(pid), f"{pid} is gone")  # type: ignore[misc]
     wait_until(group.is_gone, "the group is gone")
-    assert group.process.returncode == -number
+    assert group.process.returncode == -signal.Signals[number]
     group.forget()
     group.close_pipes()
 
@@ -164,7 +164,7 @@ def windows_tree(process: FakeProcess, commands: list[Sequence[str]]) -> Windows
         commands.append(command)
         raise FileNotFoundError("taskkill")
 
-    return WindowsTree(cast("subprocess.Popen[bytes]", process), run)
+    return WindowsTree(cast("subprocess.Popen[bytes]", process), run=run)
 
 
 def test_on_windows_the_tree_is_killed_before_its_root() -> None:
@@ -184,6 +184,35 @@ def test_on_windows_the_tree_is_killed_before_its_root() -> None:
     group.forget()
     group.kill()
     assert len(commands) == 2
+
+
+class FakeJob:
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.members = 2
+
+    def kill(self) -> None:
+        self.calls.append("kill")
+
+    def is_empty(self) -> bool:
+        return self.members == 0
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+
+def test_on_windows_a_job_is_killed_whether_or_not_its_first_process_lives() -> None:
+    """F-STD-6: what a server left behind is found in its job; taskkill is not asked."""
+    process, job = FakeProcess(), FakeJob()
+    group = WindowsTree(cast("subprocess.Popen[bytes]", process), job)
+    process.returncode = 0
+    assert not group.is_gone()
+    group.terminate()
+    job.members = 0
+    assert group.is_gone() and job.calls == ["kill"] and process.kills == 0
+    group.forget()
+    group.kill()
+    assert job.calls == ["kill", "close"] and group.is_gone()
 
 
 def test_the_exit_hook_kills_what_is_left_and_the_fork_hook_forgets_it() -> None:
@@ -207,7 +236,7 @@ def test_all_are_silenced_before_the_first_is_killed(monkeypatch: pytest.MonkeyP
     groups: list[WindowsTree] = []
     monkeypatch.setattr(process_groups, "_live", set())
     for _ in range(2):
-        groups.append(WindowsTree(cast("subprocess.Popen[bytes]", FakeProcess()), run))
+        groups.append(WindowsTree(cast("subprocess.Popen[bytes]", FakeProcess()), run=run))
     process_groups._kill_all()
     assert seen == [[True, True], [True, True]]
 
@@ -226,6 +255,8 @@ def test_the_tree_kill_runs_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.needs_posix
 def test_each_platform_has_its_group(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-STD-6"""
+    monkeypatch.setattr(process_groups, "windows_calls", lambda: None, raising=False)
+    monkeypatch.setattr(process_groups, "contain", lambda pid, calls: None, raising=False)
     for platform, kind in (("linux", PosixGroup), ("darwin", PosixGroup), ("win32", WindowsTree)):
         monkeypatch.setattr(sys, "platform", platform)
         group = process_group(cast("subprocess.Popen[bytes]", FakeProcess()))

@@ -148,9 +148,9 @@ def test_a_program_is_found_over_path_and_pathext(name: str, path: str) -> None:
     assert plan(name, "a b").command_line.endswith(' "a b"')
 
 
-def test_a_program_gets_no_window_and_a_group_of_its_own() -> None:
-    """F-STD-6: CREATE_NO_WINDOW and CREATE_NEW_PROCESS_GROUP."""
-    assert plan("node").creation_flags == 0x08000000 | 0x00000200
+def test_a_program_gets_no_window_and_a_group_of_its_own_and_waits_for_its_job() -> None:
+    """F-STD-6: CREATE_NO_WINDOW, CREATE_NEW_PROCESS_GROUP and CREATE_SUSPENDED."""
+    assert plan("node").creation_flags == 0x08000000 | 0x00000200 | 0x00000004
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,137 @@
+"""Job objects: Windows' own groups of processes, which no descendant can leave.
+
+``taskkill`` finds a tree by asking each process who started it, and so loses everything behind a
+process that has ended. A job counts its members itself. When the last handle to it is closed, also
+because the program that held it was killed outright, the system ends whatever is left in it.
+
+This module is imported on Windows alone. It decides nothing by platform, so that its order of calls
+is tested everywhere, with a stand-in for the system.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, NamedTuple
+
+__all__ = ["Job", "WindowsCalls", "contain", "windows_calls"]
+
+_KILL_ON_JOB_CLOSE = 0x2000
+_BASIC_ACCOUNTING, _EXTENDED_LIMITS = 1, 9  # which information a job is asked for, or given
+
+# What a handle to a process may be used for: to end it, to put it into a job, to let it run.
+_TERMINATE, _SET_QUOTA, _SUSPEND_RESUME = 0x0001, 0x0100, 0x0800
+
+_EXIT_CODE = 1  # of processes that are ended, as taskkill has it
+
+
+class _Accounting(ctypes.Structure):
+    """JOBOBJECT_BASIC_ACCOUNTING_INFORMATION."""
+
+    _fields_ = [
+        ("times", ctypes.c_int64 * 4),
+        ("page_faults", ctypes.c_uint32),
+        ("total_processes", ctypes.c_uint32),
+        ("active_processes", ctypes.c_uint32),
+        ("terminated_processes", ctypes.c_uint32),
+    ]
+
+
+class _Limits(ctypes.Structure):
+    """JOBOBJECT_EXTENDED_LIMIT_INFORMATION."""
+
+    _fields_ = [
+        ("times", ctypes.c_int64 * 2),
+        ("flags", ctypes.c_uint32),
+        ("working_set", ctypes.c_size_t * 2),
+        ("active_processes", ctypes.c_uint32),
+        ("affinity", ctypes.c_size_t),
+        ("priority", ctypes.c_uint32 * 2),
+        ("transfers", ctypes.c_uint64 * 6),
+        ("memory", ctypes.c_size_t * 4),
+    ]
+
+
+class WindowsCalls(NamedTuple):
+    """The two libraries of the system that are called here, or stand-ins for them."""
+
+    kernel32: Any
+    ntdll: Any
+
+
+def windows_calls() -> WindowsCalls:
+    """Return the libraries of this Windows, with the types of what is called here."""
+    if sys.platform != "win32":
+        raise NotImplementedError("only Windows has job objects")
+    handle, number = ctypes.c_void_p, ctypes.c_uint32
+    # Loaded for this module alone: the types set here concern nobody else.
+    kernel32, ntdll = ctypes.WinDLL("kernel32"), ctypes.WinDLL("ntdll")
+    for function, result, arguments in (
+        (kernel32.CreateJobObjectW, handle, [handle, ctypes.c_wchar_p]),
+        (kernel32.SetInformationJobObject, number, [handle, number, handle, number]),
+        (kernel32.QueryInformationJobObject, number, [handle, number, handle, number, handle]),
+        (kernel32.AssignProcessToJobObject, number, [handle, handle]),
+        (kernel32.TerminateJobObject, number, [handle, number]),
+        (kernel32.OpenProcess, handle, [number, number, number]),
+        (kernel32.CloseHandle, number, [handle]),
+        (ntdll.NtResumeProcess, ctypes.c_int32, [handle]),
+    ):
+        function.restype, function.argtypes = result, arguments
+    return WindowsCalls(kernel32, ntdll)
+
+
+class Job:
+    """A process and all that descend from it. No method raises; none does anything once closed."""
+
+    def __init__(self, kernel32: Any, handle: int) -> None:
+        self._kernel32 = kernel32
+        self._handle: int | None = handle
+
+    def kill(self) -> None:
+        """End every process."""
+        if self._handle is not None:
+            self._kernel32.TerminateJobObject(self._handle, _EXIT_CODE)
+
+    def is_empty(self) -> bool:
+        """Whether all have ended."""
+        counts = _Accounting()
+        size = ctypes.sizeof(counts)
+        answered = self._handle is not None and self._kernel32.QueryInformationJobObject(
+            self._handle, _BASIC_ACCOUNTING, ctypes.byref(counts), size, None
+        )
+        return not answered or counts.active_processes == 0
+
+    def close(self) -> None:
+        """End every process, and forget them. Idempotent."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self._kernel32.CloseHandle(handle)
+
+
+def contain(pid: int, calls: WindowsCalls) -> Job | None:
+    """Put process ``pid``, which was started suspended, into a job of its own, and let it run.
+
+    Returns None where the system refuses the job (inside a job that permits none within it, before
+    Windows 8); the process then runs all the same. It has run nothing before, so all it will ever
+    start is in the job.
+    """
+    kernel32, ntdll = calls
+    process = kernel32.OpenProcess(_TERMINATE | _SET_QUOTA | _SUSPEND_RESUME, 0, pid)
+    try:
+        job = _new_job(kernel32)
+        if job is not None and not kernel32.AssignProcessToJobObject(job, process):
+            kernel32.CloseHandle(job)
+            job = None
+        ntdll.NtResumeProcess(process)
+    finally:
+        kernel32.CloseHandle(process)
+    return None if job is None else Job(kernel32, job)
+
+
+def _new_job(kernel32: Any) -> int | None:
+    job: int | None = kernel32.CreateJobObjectW(None, None)
+    if job is not None:
+        limits = _Limits(flags=_KILL_ON_JOB_CLOSE)
+        size = ctypes.sizeof(limits)
+        kernel32.SetInformationJobObject(job, _EXTENDED_LIMITS, ctypes.byref(limits), size)
+    return job
