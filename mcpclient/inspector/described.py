@@ -31,8 +31,9 @@ def described_error(error: BaseException | None) -> dict[str, Any] | None:
     if error is None:
         return None
     facts = error_facts(error, Redactor())
-    cure = getattr(error, "cure", None)
-    return {"cure": cure if isinstance(cure, str) else None, **facts}
+    cure = getattr(error, "cure", "")
+    is_said = not isinstance(cure, str) or cure in str(error)
+    return {"cure": None if is_said else cure, **facts}
 
 
 def described_client(client: Client) -> dict[str, Any]:

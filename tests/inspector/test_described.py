@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from mcpclient import Client, ConnectFailed, OAuth, Recording, UsageError
+from mcpclient import Client, CommandNotFound, ConnectFailed, OAuth, Recording, UsageError
 from mcpclient.inspector.described import (
     described_client,
     described_error,
@@ -52,7 +52,10 @@ def test_an_error_comes_with_its_cure_and_without_secrets() -> None:
     assert told is not None
     assert told["type"] == "ConnectFailed"
     assert "s3cret" not in json.dumps(told)
-    assert "cure" in told
+    assert told["cure"] == error.cure
+    repeated = CommandNotFound(["gone"], "no such command", "/bin")
+    assert repeated.cure in str(repeated)
+    assert (described_error(repeated) or {})["cure"] is None
     assert described_error(None) is None
     assert (described_error(UsageError("x")) or {})["text"] == "x"
 

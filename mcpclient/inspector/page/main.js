@@ -95,6 +95,7 @@ async function start() {
     known.allow = state.allow;
     takeNews(state);
     if (known.servers.size && shownNow.entries.length === 0) showKind("tools");
+    on("notice", () => detail().prepend(errorBox({ type: "Not connected", ...known.notice })));
     listen(state.version, takeNews, showConnection);
   } catch (error) {
     showConnection(error);

@@ -9,6 +9,7 @@ const known = {
   calls: new Map(),
   questions: new Map(),
   login: null,
+  notice: null,
   lists: new Map(),
   wires: new Map(),
   chosen: null,
@@ -33,6 +34,7 @@ function takeNews(news) {
   const kinds = new Set();
   for (const [kind, name, value] of news.items) {
     if (kind === "login") known.login = value;
+    else if (kind === "notice") known.notice = value;
     else if (kind in PLACES) {
       const place = known[PLACES[kind]];
       if (value === null) place.delete(name);

@@ -38,6 +38,9 @@ function buildWire() {
   followBox.addEventListener("change", () => timeline.refresh({ follow: followBox.checked }));
   timeline.element.addEventListener("wheel", leaveEnd, { passive: true });
   timeline.element.addEventListener("keydown", leaveEnd);
+  document.getElementById("wire").addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && !recordView.hidden && event.target !== wireFilter) closeRecord();
+  });
   on("wire", refreshWire);
 }
 
@@ -154,12 +157,19 @@ async function showRecord(number) {
       el("span", { class: "quiet" }, `${record.direction ?? "header"} · ${record.channel ?? ""} · ${sized(row?.[6] ?? 0)}`),
       el("span", { class: "grow" }),
       partner !== null && el("button", { class: "small", on: { click: () => goTo(partner) } }, "Its request"),
-      el("button", { class: "small", "aria-label": "Close the record", on: { click: () => ((recordView.hidden = true), (wireView.partner = null), timeline.refresh(), timeline.element.focus()) } }, "✕"),
+      el("button", { class: "small", "aria-label": "Close the record", title: "Escape", on: { click: closeRecord } }, "✕"),
     ),
     isRequest(message) && record.direction === "sent" && requestButtons(message),
     message !== null && jsonTree(message, "Message", 3),
     jsonTree(readable(record, message), "Record", message === null || record.http ? 3 : 1),
   );
+}
+
+function closeRecord() {
+  recordView.hidden = true;
+  wireView.partner = null;
+  timeline.refresh();
+  timeline.element.focus();
 }
 
 function goTo(number) {
