@@ -28,7 +28,10 @@ class VirtualList {
       },
       this.space,
     );
-    new ResizeObserver(() => this.redrawSoon()).observe(this.element);
+    new ResizeObserver(() => {
+      if (this.active >= 0) this.bringIntoView();
+      this.redrawSoon();
+    }).observe(this.element);
   }
 
   redrawSoon() {
@@ -99,14 +102,18 @@ class VirtualList {
     const count = this.count();
     if (!count) return;
     this.active = Math.min(Math.max(index, 0), count - 1);
+    this.bringIntoView();
+    this.redraw();
+    if (!quiet) this.choose?.(this.active);
+  }
+
+  bringIntoView() {
     const top = this.active * this.rowHeight;
     const view = this.element.clientHeight;
     if (top < this.element.scrollTop) this.element.scrollTop = top;
     else if (top + this.rowHeight > this.element.scrollTop + view) {
       this.element.scrollTop = top + this.rowHeight - view;
     }
-    this.redraw();
-    if (!quiet) this.choose?.(this.active);
   }
 
   press(event) {

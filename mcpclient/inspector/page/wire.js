@@ -135,6 +135,7 @@ async function findMore() {
 /** Show one record whole, with what can be done with it. */
 async function showRecord(number) {
   wireView.chosen = number;
+  followBox.checked = false; // whoever reads a record wants it to stay
   let record;
   try {
     record = await get("/api/record", { server: known.chosen, number });
