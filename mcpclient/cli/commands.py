@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # the typing module would cost as much as all of --version
+TYPE_CHECKING = False  # see mcpclient/__init__.py
 if TYPE_CHECKING:
     from .command import AnyCommand
 

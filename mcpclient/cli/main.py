@@ -1,6 +1,6 @@
 """The command line ``mcpclient COMMAND …``: what needs next to nothing, and the door to the rest.
 
-Starting up is a feature: ``--version`` and ``--help`` import this module and two small ones, and a
+Starting up is a feature: ``--version`` and ``--help`` import this module and a small one or two, and a
 command imports what it needs.
 """
 
@@ -10,8 +10,11 @@ import sys
 from importlib import import_module
 
 from .. import __version__
-from .overview import overview
 from .streams import write_to
+
+TYPE_CHECKING = False  # see mcpclient/__init__.py
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["main"]
 
@@ -28,9 +31,13 @@ def main(argv: list[str] | None = None) -> int:
     if words[:1] == ["--version"]:
         return _print(f"mcpclient {__version__}\n")
     if not words or words[0] in ("--help", "-h"):
-        return _print(overview())
-    code: int = import_module(".running", __package__).run(words)
+        return _print(_module("overview").overview())
+    code: int = _module("running").run(words)
     return code
+
+
+def _module(name: str) -> Any:
+    return import_module(f".{name}", __package__)
 
 
 def _print(text: str) -> int:

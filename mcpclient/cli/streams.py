@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False  # see commands.py
+TYPE_CHECKING = False  # see mcpclient/__init__.py
 if TYPE_CHECKING:
     from typing import TextIO
 
