@@ -168,7 +168,7 @@ def _described(server: str, grant: Grant) -> _Login:
 COMMAND = LocalCommand(
     "auth",
     _prepare,
-    usage=_USAGE,
+    usage=f"[OPTION ...] {_USAGE}",
     add_options=_add_options,
     details=(
         "Other commands use the login by themselves, and ask for one on a terminal. Credentials "

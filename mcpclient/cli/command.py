@@ -32,7 +32,8 @@ class Answer:
     ``raw``: the wire objects, for ``--json``. ``text``: the same for people, safe for a terminal.
     ``content``: bytes to write unchanged where the output is not a terminal. ``failed``: a tool
     reported that it failed, so that the text goes to stderr. ``exit_code``: what a command ends
-    with that found something wrong, and shows it like any other answer.
+    with that found something wrong, and shows it like any other answer. ``is_shown``: the command
+    has shown everything itself.
     """
 
     raw: Mapping[str, Any]
@@ -40,6 +41,7 @@ class Answer:
     content: bytes | None = None
     failed: bool = False
     exit_code: int = 0
+    is_shown: bool = False
 
 
 Work = Callable[[Client, Screen], Awaitable[Answer]]
@@ -88,7 +90,7 @@ class LocalCommand:
     ``usage`` shows its words, ``add_options`` adds its options. ``prepare`` checks both before
     anything is started, and returns what to do; it raises `UsageError`. ``takes_server``: it has
     the options for connecting, and ``server_command`` among them may be a command line after
-    ``--``; see `target.find_server`.
+    ``--``; see `target.find_server`. ``takes_command``: only the latter.
     """
 
     name: str
@@ -96,6 +98,7 @@ class LocalCommand:
     usage: str
     add_options: Callable[[argparse.ArgumentParser], None] = _no_options
     takes_server: bool = False
+    takes_command: bool = False
     details: str = ""
 
 

@@ -20,7 +20,7 @@ from .screen import Screen
 from .streams import is_terminal
 from .target import URL_SCHEMES, Server
 
-__all__ = ["check_trace", "client_for"]
+__all__ = ["check_trace", "client_for", "pairs_in"]
 
 _WITH_HEADERS = ("http://", "https://", "ws://", "wss://")
 
@@ -42,8 +42,8 @@ def client_for(
     given = {
         "timeout": options.timeout,
         "max_timeout": options.max_timeout,
-        "headers": _pairs(options.header, ":", "--header") or None,
-        "env": _pairs(options.env, "=", "--env") or None,
+        "headers": pairs_in(options.header, ":", "--header") or None,
+        "env": pairs_in(options.env, "=", "--env") or None,
         "cwd": options.cwd,
         "protocol_version": options.protocol_version,
         "transport": options.transport,
@@ -145,7 +145,8 @@ def _check(server: Server, options: argparse.Namespace) -> None:
             raise UsageError(f"--{name.replace('_', '-')} needs {needed}")
 
 
-def _pairs(texts: Sequence[str] | None, separator: str, option: str) -> dict[str, str]:
+def pairs_in(texts: Sequence[str] | None, separator: str, option: str) -> dict[str, str]:
+    """Return what an option that may be repeated was given. Raises `UsageError`."""
     pairs = {}
     for text in texts or ():
         name, found, value = text.partition(separator)

@@ -94,7 +94,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 COMMAND = LocalCommand(
     "inspect",
     _prepare,
-    usage="[SERVER | --replay FILE | -- SERVER-COMMAND ...]",
+    usage="[OPTION ...] [SERVER | --replay FILE | -- SERVER-COMMAND ...]",
     add_options=_add_options,
     takes_server=True,
     details=(

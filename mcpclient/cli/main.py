@@ -1,7 +1,7 @@
 """The command line ``mcpclient COMMAND …``: what needs next to nothing, and the door to the rest.
 
-Starting up is a feature: ``--version`` and ``--help`` import this module and a small one or two, and a
-command imports what it needs.
+Starting up is a feature: ``--version`` and ``--help`` import this module and a small one or two,
+and a command imports what it needs.
 """
 
 from __future__ import annotations

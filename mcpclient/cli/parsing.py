@@ -32,7 +32,8 @@ def understand(words: Sequence[str]) -> Request | LocalRequest:
     options.server_command = server_command
     if isinstance(command, Command):
         return _understand_plain(command, options)
-    if server_command is not None and not command.takes_server:
+    takes_command = command.takes_server or command.takes_command
+    if server_command is not None and not takes_command:
         raise UsageError(f"{command.name} takes no server command")
     return LocalRequest(command.prepare(options), options)
 
@@ -94,7 +95,7 @@ def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
         own = [*command.required, *([f"[{command.more} ...]"] if command.more else [])]
         usage = " ".join(["[OPTION ...] [SERVER]", *own, "[-- SERVER-COMMAND ...]"])
     else:
-        usage = f"[OPTION ...] {command.usage}"
+        usage = command.usage
     summary = COMMANDS[command.name]
     parser = _Parser(
         prog=f"mcpclient {command.name}",

@@ -35,7 +35,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 COMMAND = OuterCommand(
     "record",
     _prepare,
-    usage="FILE [--] COMMAND [WORD ...] [URL | -- SERVER-COMMAND ...]",
+    usage="[OPTION ...] FILE [--] COMMAND [WORD ...] [URL | -- SERVER-COMMAND ...]",
     add_options=_add_options,
     details=(
         "The file is a transcript: one JSON object per line for everything sent and received, "

@@ -88,7 +88,7 @@ def _answer(message: Mapping[str, Any]) -> str:
 COMMAND = OuterCommand(
     "replay",
     _prepare,
-    usage="FILE [[--] COMMAND [WORD ...]]",
+    usage="[OPTION ...] FILE [[--] COMMAND [WORD ...]]",
     needs_server=False,
     details=(
         "FILE is what mcpclient record or --trace has written. No server is started and no network "

@@ -72,6 +72,8 @@ async def _perform(request: Request | LocalRequest, screen: Screen) -> int:
 
 
 def _show(answer: Answer, screen: Screen, *, as_json: bool) -> None:
+    if answer.is_shown:
+        return
     if as_json:
         screen.show_json(answer.raw)
     elif answer.failed:

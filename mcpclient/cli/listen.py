@@ -1,0 +1,125 @@
+"""``mcpclient listen``: what a server says without being asked."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ..client.client import Client
+from ..errors import ConnectionLost, McpError, PeerError
+from ..framing.escaping import escape_line
+from ..jsonrpc.messages import ErrorCode
+from .command import Answer, LocalCommand, LocalWork
+from .connecting import client_for
+from .screen import Screen
+from .target import find_server
+
+__all__ = ["COMMAND", "line_of"]
+
+_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+
+def line_of(method: str, params: Mapping[str, Any]) -> str:
+    """Return a notification on one line, escaped."""
+    short = method[len("notifications/") :] if method.startswith("notifications/") else method
+    if short == "message":
+        said = params.get("data")
+        text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+        source = f" {params['logger']}" if params.get("logger") else ""
+        return escape_line(f"log {params.get('level', '')}{source}: {text}")
+    shown = {key: value for key, value in params.items() if key != "_meta"}
+    return escape_line(f"{short} {json.dumps(shown, ensure_ascii=False) if shown else ''}".rstrip())
+
+
+def _prepare(options: argparse.Namespace) -> LocalWork:
+    server, uris = find_server(options)
+
+    async def work(screen: Screen) -> Answer:
+        heard = _Heard(screen, options.count, as_json=options.json)
+        client = client_for(
+            server, options, screen, on_notification=heard.take, on_close=heard.closed
+        )
+        try:
+            await client.connect()
+            listening = asyncio.ensure_future(_listen(client, uris, options.log_level, screen))
+            try:
+                await heard.over
+            finally:
+                listening.cancel()
+                await asyncio.gather(listening, return_exceptions=True)
+        finally:
+            await client.close()
+        return Answer({}, "", is_shown=True)
+
+    return work
+
+
+class _Heard:
+    """Shows what comes, until so much has come, or the connection is gone."""
+
+    def __init__(self, screen: Screen, count: int | None, *, as_json: bool) -> None:
+        self._screen = screen
+        self._left = count
+        self._as_json = as_json
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def take(self, method: str, params: Mapping[str, Any]) -> None:
+        """Show one notification, as a line of text or of JSON."""
+        if self.over.done():
+            return
+        raw = {"method": method, "params": params}
+        try:
+            self._screen.show(json.dumps(raw) if self._as_json else line_of(method, params))
+        except McpError as error:  # stdout is closed, or full
+            self.over.set_exception(error)
+            return
+        if self._left is not None:
+            self._left -= 1
+            if self._left <= 0:
+                self.over.set_result(None)
+
+    def closed(self, reason: McpError | None) -> None:
+        """Take note of the end of the connection."""
+        if not self.over.done():
+            error = reason or ConnectionLost("the server closed the connection")
+            self.over.set_exception(error)
+
+
+async def _listen(client: Client, uris: list[str], level: str | None, screen: Screen) -> None:
+    """Ask for everything that the server can tell by itself, and keep asking."""
+    capabilities = client.capabilities
+    if level is not None or "logging" in capabilities:
+        await client.set_log_level(level or "info")
+    tools, prompts, resources = (name in capabilities for name in ("tools", "prompts", "resources"))
+    if not (uris or tools or prompts or resources):
+        return
+    try:
+        async for _ in client.listen(tools=tools, prompts=prompts, resources=resources, uris=uris):
+            pass  # what it tells is shown by on_notification already
+    except PeerError as error:
+        if error.code != ErrorCode.METHOD_NOT_FOUND:
+            raise
+    except McpError as error:
+        screen.say(f"no more news of changes: {error}")
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--count", type=int, metavar="NUMBER", help="end after so many")
+    parser.add_argument("--log-level", choices=_LEVELS, help="of the log messages (info)")
+
+
+COMMAND = LocalCommand(
+    "listen",
+    _prepare,
+    usage="[OPTION ...] [SERVER] [URI ...] [-- SERVER-COMMAND ...]",
+    add_options=_add_options,
+    takes_server=True,
+    details=(
+        "Log messages, changes of the lists of tools, prompts and resources, and updates of the "
+        "resources with these URIs: one line each, with --json one JSON object each. Ctrl-C ends "
+        "it."
+    ),
+)

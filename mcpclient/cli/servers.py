@@ -1,0 +1,110 @@
+"""``mcpclient servers``: the configured servers, and how each of them is."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from ..config.config import Config
+from ..config.server import ServerConfig
+from ..errors import McpError
+from ..manager.manager import Manager
+from ..manager.server import Server
+from .command import Answer, LocalCommand, LocalWork
+from .configured import load, shown_target
+from .render import Style, one_line, table
+from .screen import Screen
+
+__all__ = ["COMMAND"]
+
+_CONNECT_SECONDS = 30.0
+
+
+def _prepare(options: argparse.Namespace) -> LocalWork:
+    config = load(options.config)
+
+    async def work(screen: Screen) -> Answer:
+        if options.names:
+            return _names(config)
+        for problem in config.problems:
+            screen.say(str(problem))
+        if options.no_connect:
+            return _answer(config, {}, screen.style)
+        limit = _CONNECT_SECONDS if options.timeout is None else options.timeout
+        manager = Manager(config, reconnect=None, connect_timeout=limit, stderr="discard")
+        async with screen.status, manager:
+            found = {name: _status(server) for name, server in manager.servers.items()}
+        return _answer(config, found, screen.style)
+
+    return work
+
+
+def _names(config: Config) -> Answer:
+    return Answer({"names": list(config.servers)}, "\n".join(map(one_line, config.servers)))
+
+
+def _status(server: Server) -> dict[str, Any]:
+    """Return how a server is, after it was tried."""
+    error = server.error
+    found: dict[str, Any] = {"status": server.status.value}
+    if server.is_connected:
+        info = server.client.server_info
+        found["server"] = " ".join(filter(None, [info.name, info.version]))
+        found["tools"] = len(server.tools)
+    if error is not None:
+        found["reason"] = str(error)
+    if isinstance(error, McpError):
+        found["cure"] = error.cure
+    return found
+
+
+def _answer(config: Config, found: Mapping[str, Mapping[str, Any]], style: Style) -> Answer:
+    servers = [
+        {**_written(server), **found.get(name, {"status": server.state, "reason": server.reason})}
+        for name, server in config.servers.items()
+    ]
+    raw = {"servers": servers, "problems": [str(problem) for problem in config.problems]}
+    if not servers:
+        return Answer(raw, "no server is configured; mcpclient add writes one into a file")
+    rows = [tuple(map(one_line, map(str, _row(server)))) for server in servers]
+    return Answer(raw, table(("SERVER", "STATUS", "TARGET", "TOOLS OR REASON"), rows, style))
+
+
+def _written(server: ServerConfig) -> dict[str, Any]:
+    return {
+        "name": server.name,
+        "scope": server.scope,
+        "file": server.source,
+        "target": shown_target(server),
+    }
+
+
+def _row(server: Mapping[str, Any]) -> tuple[str, ...]:
+    if "tools" in server:
+        count = server["tools"]
+        told = f"{count} tool{'' if count == 1 else 's'} of {server.get('server') or 'no name'}"
+    else:
+        told = " ".join(filter(None, [server.get("reason"), server.get("cure")]))
+    return server["name"], server["status"], server["target"], told
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", metavar="FILE", help="the servers of this file only")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="to connect in (30)")
+    parser.add_argument(
+        "--no-connect", action="store_true", help="only say what is configured; start nothing"
+    )
+    parser.add_argument("--names", action="store_true", help="only the names, one on each line")
+
+
+COMMAND = LocalCommand(
+    "servers",
+    _prepare,
+    usage="[--config FILE] [--no-connect]",
+    add_options=_add_options,
+    details=(
+        "Servers of a project's file are connected only after you have agreed to them: use one by "
+        "its name on a terminal to be asked. What is wrong in the files is said on stderr."
+    ),
+)

@@ -1,0 +1,87 @@
+"""``listen``: what a server says without being asked."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from mcpclient.cli.listen import line_of
+from mcpclient.cli.main import main
+from tests.support.subprocesses import TOP
+
+Capture = pytest.CaptureFixture[str]
+
+TALKING = """
+import json, sys
+def send(message): print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m: continue
+    method = m["method"]
+    if method == "initialize":
+        capabilities = {"logging": {}, "tools": {"listChanged": True}}
+        result = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": capabilities,
+                  "serverInfo": {"name": "t", "version": "1"}}
+        send({"id": m["id"], "result": result})
+    elif method == "logging/setLevel":
+        send({"id": m["id"], "result": {}})
+        send({"method": "notifications/message", "params": {"level": "info", "data": m["params"]}})
+        send({"method": "notifications/tools/list_changed"})
+        %s
+    else:
+        send({"id": m["id"], "error": {"code": -32601, "message": "no"}})
+"""
+
+
+def server(then: str = "pass") -> list[str]:
+    return ["--protocol-version", "2025-11-25", "--", sys.executable, "-c", TALKING % then]
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "line"),
+    [
+        ("notifications/message", {"level": "info", "data": "hi\x1b\n"}, r"log info: hi\x1b\n"),
+        ("notifications/message", {"logger": "db", "data": [1]}, "log  db: [1]"),
+        ("notifications/tools/list_changed", {"_meta": {}}, "tools/list_changed"),
+        ("notifications/resources/updated", {"uri": "a"}, 'resources/updated {"uri": "a"}'),
+        ("custom", {}, "custom"),
+    ],
+)
+def test_a_notification_in_one_line(method: str, params: dict[str, Any], line: str) -> None:
+    """F-SHOW-1, F-SHOW-3"""
+    assert line_of(method, params) == line
+
+
+def test_what_comes_is_shown_until_so_much_has_come(capsys: Capture) -> None:
+    """F-SHOW-1"""
+    assert main(["listen", "--count", "2", "--log-level", "debug", *server()]) == 0
+    assert capsys.readouterr().out == 'log info: {"level": "debug"}\ntools/list_changed\n'
+
+
+def test_in_json_each_line_is_an_object(capsys: Capture) -> None:
+    """F-SHOW-2"""
+    assert main(["listen", "--json", "--count", "1", *server()]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["params"] == {"level": "info", "data": {"level": "info"}}
+
+
+def test_a_server_that_goes_ends_it(capsys: Capture) -> None:
+    """F-SHOW-2"""
+    assert main(["listen", *server("sys.exit(4)")]) == 3
+    out, errors = capsys.readouterr()
+    assert "tools/list_changed" in out
+    assert "4" in errors
+
+
+def test_a_server_that_announces_nothing_is_listened_to(capsys: Capture) -> None:
+    """F-SHOW-1: the demo server in the newest revision, until its process ends."""
+    demo = str(TOP / "conformance" / "servers" / "demo_server.py")
+    code = (
+        "import runpy, threading, os; threading.Timer(1, os._exit, [3]).start(); "
+        f"runpy.run_path({demo!r}, run_name='__main__')"
+    )
+    assert main(["listen", "--", sys.executable, "-c", code]) == 3
+    assert "3" in capsys.readouterr().err

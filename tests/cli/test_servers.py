@@ -1,0 +1,178 @@
+"""Configured servers on the command line: by name, listed, added, removed, locked."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient.cli.main import main
+from tests.support.subprocesses import TOP
+
+DEMO = str(TOP / "conformance" / "servers" / "demo_server.py")
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def _project(nothing_configured: Path) -> Path:
+    return nothing_configured
+
+
+def run(capsys: Capture, *words: str, code: int = 0) -> tuple[str, str]:
+    assert main(list(words)) == code, capsys.readouterr()
+    return capsys.readouterr()
+
+
+def add_demo(capsys: Capture, *more: str) -> None:
+    run(capsys, "add", "demo", *more, "--", sys.executable, DEMO)
+
+
+def test_a_server_is_added_used_by_its_name_and_removed(capsys: Capture) -> None:
+    """F-SHOW-1, F-MANY-7: in the user's file, where nobody has to agree."""
+    add_demo(capsys, "--scope", "user")
+    assert run(capsys, "call", "demo", "echo", "message=5")[0] == "5\n"
+    assert run(capsys, "servers", "--names")[0] == "demo\n"
+    run(capsys, "remove", "demo", "--scope", "user")
+    assert "no server is configured" in run(capsys, "servers")[0]
+
+
+def test_a_name_that_is_not_configured(capsys: Capture) -> None:
+    """F-SHOW-2: what was meant, and what else may stand there."""
+    add_demo(capsys, "--scope", "user")
+    _, errors = run(capsys, "tools", "demi", code=2)
+    assert "none of the name 'demi' in the configuration; did you mean 'demo'?" in errors
+    assert "after --" in errors
+
+
+def test_a_projects_server_needs_approval(capsys: Capture) -> None:
+    """F-MANY-7, F-SHOW-1: without a terminal nobody can be asked; a named file is vouched for."""
+    add_demo(capsys)
+    _, errors = run(capsys, "tools", "demo", code=2)
+    assert "'demo' is needs_approval" in errors
+    assert "--config FILE" in errors
+    assert "echo" in run(capsys, "tools", "demo", "--config", ".mcp.json")[0]
+    shown = json.loads(run(capsys, "servers", "--json")[0])
+    (server,) = shown["servers"]
+    assert (server["name"], server["status"], server["scope"]) == (
+        "demo",
+        "needs_approval",
+        "project",
+    )
+
+
+def test_the_status_of_all(capsys: Capture) -> None:
+    """F-SHOW-1, F-MANY-2: those that work, and why the others do not."""
+    add_demo(capsys, "--config", "all.json")
+    run(capsys, "add", "gone", "--config", "all.json", "--", "no-such-command-here")
+    out, errors = run(capsys, "servers", "--config", "all.json")
+    demo, gone = out.splitlines()[1:]
+    assert demo.split()[:2] == ["demo", "connected"]
+    assert "4 tools of" in demo
+    assert gone.split()[:2] == ["gone", "failed"]
+    assert "Install it" in gone
+    assert errors == ""
+    shown = json.loads(run(capsys, "servers", "--config", "all.json", "--json")[0])
+    assert [each.get("tools") for each in shown["servers"]] == [4, None]
+    idle = json.loads(run(capsys, "servers", "--config", "all.json", "--no-connect", "--json")[0])
+    assert [each["status"] for each in idle["servers"]] == ["ready", "ready"]
+
+
+def test_what_is_wrong_in_a_file_is_said(capsys: Capture) -> None:
+    """F-MANY-7"""
+    Path("bad.json").write_text('{"mcpServers": {"a": {"comand": "x"}}}')
+    _, errors = run(capsys, "servers", "--config", "bad.json")
+    assert "bad.json" in errors
+    assert "comand" in errors
+    _, errors = run(capsys, "tools", "a", "--config", "bad.json", code=2)
+    assert "comand" in errors
+    assert "no file 'gone.json'" in run(capsys, "servers", "--config", "gone.json", code=2)[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "entry"),
+    [
+        (["a", "https://h/mcp"], {"type": "http", "url": "https://h/mcp"}),
+        (
+            ["a", "https://h/sse", "--transport", "sse", "--header", "K: ${V}"],
+            {"type": "sse", "url": "https://h/sse", "headers": {"K": "${V}"}},
+        ),
+        (
+            ["a", "--env", "K=v", "--", "npx", "-y", "x", "--env"],
+            {"command": "npx", "args": ["-y", "x", "--env"], "env": {"K": "v"}},
+        ),
+        (["a", "npx", "x"], {"command": "npx", "args": ["x"]}),
+    ],
+)
+def test_the_entry_that_is_written(
+    words: list[str], entry: dict[str, Any], capsys: Capture
+) -> None:
+    """F-SHOW-1"""
+    run(capsys, "add", *words)
+    assert json.loads(Path(".mcp.json").read_text())["mcpServers"]["a"] == entry
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["add"], "needs a name"),
+        (["add", "a"], "needs a URL, or the command"),
+        (["add", "a", "ftp://x"], "not the URL of a server"),
+        (["add", "a", "https://h/mcp", "--env", "A=b"], "--env needs a server that is started"),
+        (["add", "a", "--header", "A: b", "--", "x"], "need a URL"),
+        (["remove"], "needs the name of one server"),
+        (["remove", "a"], "there is no server 'a'"),
+        (["servers", "--config", "c", "--", "x"], "takes no server command"),
+        (["lock"], "nothing to lock"),
+        (["lock", "a"], "there is no server 'a'"),
+    ],
+)
+def test_words_that_make_no_sense(words: list[str], reason: str, capsys: Capture) -> None:
+    """F-SHOW-2"""
+    assert reason in run(capsys, *words, code=2)[1]
+
+
+def test_a_server_of_this_name_is_there(capsys: Capture) -> None:
+    run(capsys, "add", "a", "https://h/mcp")
+    assert "remove it first" in run(capsys, "add", "a", "https://i/mcp", code=2)[1]
+    run(capsys, "add", "a", "https://i/mcp", "--replace")
+    assert "https://i/mcp" in Path(".mcp.json").read_text()
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written(capsys: Capture, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    path = str(closed / "a.json")
+    assert "cannot write" in run(capsys, "add", "a", "https://h/mcp", "--config", path, code=2)[1]
+
+
+def test_tools_are_locked_and_compared(capsys: Capture) -> None:
+    """F-MANY-16: exit code 1 and the difference, for CI."""
+    add_demo(capsys, "--config", "c.json")
+    config = ("--config", "c.json")
+    assert run(capsys, "lock", *config)[0] == "locked 4 tools of demo\n"
+    assert run(capsys, "lock", "--check", *config)[0] == "everything is as it was locked\n"
+    path = Path("mcp.lock")
+    locked = json.loads(path.read_text())
+    tools = locked["servers"]["demo"]["tools"]
+    tools["echo"]["definition"]["description"] = "Harmless\x1b[2J"
+    del tools["add"]
+    path.write_text(json.dumps(locked))
+    out, _ = run(capsys, "lock", "--check", *config, code=1)
+    assert "demo: tool 'add': it is not in the lock file" in out
+    assert '-  "description": "Harmless\\u001b[2J"' in out or "Harmless" in out
+    assert "\x1b" not in out
+    found = json.loads(run(capsys, "lock", "--check", "--json", *config, code=1)[0])
+    assert [each["kind"] for each in found["servers"]["demo"]] == ["added", "changed"]
+
+
+def test_a_server_that_cannot_be_locked(capsys: Capture) -> None:
+    """F-MANY-16: not connected is no answer."""
+    run(capsys, "add", "gone", "--config", "c.json", "--", "no-such-command-here")
+    assert "not found" in run(capsys, "lock", "--config", "c.json", code=3)[1]
+    run(capsys, "add", "mine", "--", "x")
+    assert "agreed" in run(capsys, "lock", "mine", code=3)[1]
