@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Page, expect
 
 from mcpclient import BrowserLogin, Client, MemoryStore, OAuth, Recording
+from mcpclient.cli.arguments import Typed, parse_arguments, typed_value
 from mcpclient.inspector.inspector import Inspector, inspect
 from mcpclient.inspector.sources import ClientSource
 from mcpclient.recording.transcript import read_transcripts
@@ -23,6 +26,8 @@ from tests.support.mcp_server import McpServer
 from tests.support.protected import Protected
 
 pytestmark = needs_browser
+
+FORMS = ["Python", "command line", "curl"]
 
 
 async def choose(page: Page, name: str) -> None:
@@ -393,6 +398,44 @@ def test_it_is_accessible(chromium: Chromium, width: int, scheme: str) -> None:
         assert found == []
 
     chromium.visit(Scene(), work, width=width, scheme=scheme)
+
+
+@pytest.mark.parametrize(
+    "message", ['it\'s "quoted" $(x) `y` \\ \u202e\U0001f600é\nb', " 5", "@file"]
+)
+def test_a_call_is_copied_in_other_words(chromium: Chromium, message: str) -> None:
+    """F-SHOW-10: as Python that compiles, and as a command line that means the same."""
+
+    async def work(page: Page, scene: Scene) -> None:
+        await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+
+        async def copied(form: str) -> str:
+            button = page.locator("#detail .buttons button").nth(FORMS.index(form))
+            await button.click()
+            await expect(button).to_have_text("Copied")
+            text: str = await page.evaluate("navigator.clipboard.readText()")
+            return text
+
+        await choose(page, "echo")
+        await page.get_by_role("textbox", name="message").fill(message)
+        python = ast.parse(await copied("Python"))
+        calls = [node for node in ast.walk(python) if isinstance(node, ast.Call)]
+        (tool,) = [node for node in calls if ast.unparse(node.func) == "client.call_tool"]
+        assert [ast.literal_eval(part) for part in tool.args] == ["echo", {"message": message}]
+        words = shlex.split(await copied("command line"))
+        assert words[:3] == ["mcpclient", "call", "echo"]
+        assert words[-2:] == ["--", "COMMAND"]
+        value = parse_arguments(words[3:-2])["message"]
+        for schema in (None, {"type": "string"}):  # with the tool's schema at hand or without
+            understood = (
+                typed_value("message", value.text, schema, {})
+                if isinstance(value, Typed)
+                else value
+            )
+            assert understood == message
+        assert "over HTTP" in await copied("curl")
+
+    chromium.visit(Scene(), work)
 
 
 def test_a_login_begins_in_the_page_and_leaves_no_secret_in_it(chromium: Chromium) -> None:

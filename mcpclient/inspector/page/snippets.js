@@ -54,7 +54,7 @@ function asCommandLine(state, method, params) {
   const commands = {
     "tools/call": () => ["call", params.name, ...wordsOf(params.arguments ?? {})],
     "resources/read": () => ["read", params.uri],
-    "prompts/get": () => ["prompt", params.name, ...Object.entries(params.arguments ?? {}).map(([name, value]) => `${name}=${value}`)],
+    "prompts/get": () => ["prompt", params.name, ...textsOf(params.arguments ?? {})],
   };
   const words = (commands[method] ?? (() => [method]))();
   const [command, ...others] = words;
@@ -62,12 +62,22 @@ function asCommandLine(state, method, params) {
   return url ? line.join(" ") : [...line, "--", "COMMAND"].join(" ");
 }
 
+/** Return arguments as the command line takes them: `key=text`, `key:=json`, or all as one JSON. */
 function wordsOf(values) {
-  return Object.entries(values).map(([name, value]) =>
-    typeof value === "string" && !/^[[{"@\d-]|^(true|false|null)$/.test(value)
-      ? `${name}=${value}`
-      : `${name}:=${JSON.stringify(value)}`,
-  );
+  const names = Object.keys(values);
+  if (!names.every((name) => /^[A-Za-z_][\w.-]*$/.test(name))) return [JSON.stringify(values)];
+  return names.map((name) => (isPlainWord(values[name]) ? `${name}=${values[name]}` : `${name}:=${JSON.stringify(values[name])}`));
+}
+
+/** Return the arguments of a prompt, which are texts. */
+function textsOf(values) {
+  const isPlain = Object.entries(values).every(([name, value]) => /^[A-Za-z_][\w.-]*$/.test(name) && !value.startsWith("@"));
+  return isPlain ? Object.entries(values).map(([name, value]) => `${name}=${value}`) : [JSON.stringify(values)];
+}
+
+/** Whether a text could not be read as JSON of another kind, or as the name of a file. */
+function isPlainWord(value) {
+  return typeof value === "string" && /^[A-Za-z]/.test(value) && !/^(true|false|null|NaN|Infinity)$/.test(value.trim());
 }
 
 function asCurl(state, method, params) {
