@@ -36,13 +36,20 @@ class Asking:
 
     ``choice``: ``"ask"``: the user is asked, and where there is no terminal it is declined;
     ``"accept"``: forms get their defaults; ``"decline"``. Everything that is not asked is said.
+    ``turn``: held while the terminal is read, where others read it too.
     """
 
-    def __init__(self, screen: Screen, choice: str, terminal: Terminal | None = None) -> None:
+    def __init__(
+        self,
+        screen: Screen,
+        choice: str,
+        terminal: Terminal | None = None,
+        turn: asyncio.Lock | None = None,
+    ) -> None:
         self._screen = screen
         self._choice = choice
         self._terminal = terminal or ScreenTerminal(screen)
-        self._turn = asyncio.Lock()
+        self._turn = turn or asyncio.Lock()
 
     async def form(self, request: ElicitationRequest) -> Mapping[str, Any] | bool | None:
         """Ask for the fields of a form: the content, False (declined) or None (cancelled)."""
@@ -98,6 +105,8 @@ class Asking:
 
     def _may_ask(self) -> bool:
         if self._choice == "ask" and self._terminal.is_interactive:
+            if self._turn.locked():
+                self._screen.say("Something else is being typed; Enter gets to this question.")
             return True
         why = "--elicit decline" if self._choice == "decline" else "there is no terminal to ask in"
         self._screen.say(f"declined: {why}")

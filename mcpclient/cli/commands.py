@@ -25,6 +25,7 @@ COMMANDS = {
     "remove": "take a server out of a configuration file",
     "lock": "write down the tools of the servers, or compare them with that",
     "ping": "see whether the server answers, and how fast",
+    "shell": "type lines to one or many servers, or run them from a file",
     "record": "run another command, and record its session in a file",
     "replay": "run a command on a recorded session, or show what was recorded",
     "inspect": "see in the browser what happens between client and server",

@@ -20,7 +20,7 @@ from .screen import Screen
 from .streams import is_terminal
 from .target import URL_SCHEMES, Server
 
-__all__ = ["check_trace", "client_for", "pairs_in"]
+__all__ = ["check_trace", "client_for", "client_options", "pairs_in"]
 
 _WITH_HEADERS = ("http://", "https://", "ws://", "wss://")
 
@@ -32,7 +32,18 @@ def client_for(
     show_login: Callable[[str], Awaitable[bool]] | None = None,
     **others: Any,
 ) -> Client:
-    """Return a client, not yet connected. Raises `UsageError` where options make no sense.
+    """Return a client, not yet connected, with the options of `client_options`."""
+    return Client(server.target, **client_options(server, options, screen, show_login, **others))
+
+
+def client_options(
+    server: Server,
+    options: argparse.Namespace,
+    screen: Screen,
+    show_login: Callable[[str], Awaitable[bool]] | None = None,
+    **others: Any,
+) -> dict[str, Any]:
+    """Return the options of a client. Raises `UsageError` where they make no sense.
 
     What the command line says counts more than the configuration of the server. ``show_login``:
     shows the address of a login in another way than in the terminal. ``others``: options of the
@@ -60,7 +71,7 @@ def client_for(
         is_mapping = name in ("headers", "env") and isinstance(merged.get(name), dict)
         merged[name] = {**merged[name], **value} if is_mapping else value
     merged["stderr"] = "discard" if options.quiet else screen.say
-    return Client(server.target, **{**merged, **_answers(options, screen), **others})
+    return {**merged, **_answers(options, screen), **others}
 
 
 def _answers(options: argparse.Namespace, screen: Screen) -> dict[str, Any]:

@@ -90,7 +90,6 @@ def _command_of(words: Sequence[str]) -> AnyCommand:
 
 def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
     """Return the parser of a command's words and options; it raises `UsageError`."""
-    """Return the parser of a command's words and options; it raises `UsageError`."""
     if isinstance(command, Command):
         own = [*command.required, *([f"[{command.more} ...]"] if command.more else [])]
         usage = " ".join(["[OPTION ...] [SERVER]", *own, "[-- SERVER-COMMAND ...]"])

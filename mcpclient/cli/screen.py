@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Mapping
-from typing import Any, TextIO
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol, TextIO
 
 from ..errors import UsageError
 from ..framing.escaping import escape
@@ -13,13 +14,24 @@ from .progress import StatusLine
 from .render import Style, pretty_json
 from .streams import columns_of, is_terminal, write_bytes_to, write_to
 
-__all__ = ["LogLines", "Screen"]
+__all__ = ["LogLines", "Screen", "TypedLine"]
+
+
+class TypedLine(Protocol):
+    """A line that somebody is typing."""
+
+    def erase(self) -> None:
+        """Clear it, because something else is going to be written."""
+
+    def redraw(self) -> None:
+        """Show it again."""
 
 
 class Screen:
     """The two output streams of the command line, and what they can show.
 
-    ``status`` is the line on stderr that shows how far a call is.
+    ``status`` is the line on stderr that shows how far a call is. ``typed``: the line that somebody
+    is typing, if any: everything is written above it.
     """
 
     def __init__(
@@ -31,6 +43,7 @@ class Screen:
         self._failure: str | None = None
         self.is_terminal: bool = is_terminal(out)
         self.status: StatusLine = StatusLine(errors, columns_of)
+        self.typed: TypedLine | None = None
 
     @property
     def style(self) -> Style:
@@ -45,8 +58,8 @@ class Screen:
     def show(self, text: str) -> None:
         """Write an answer to stdout. Raises `UsageError` where that is closed, or full."""
         if text:
-            self.status.erase()
-            self._check(write_to(self._out, text + "\n"))
+            with self._above_the_line():
+                self._check(write_to(self._out, text + "\n"))
 
     def show_json(self, value: Any) -> None:
         """Write one JSON document to stdout."""
@@ -54,8 +67,8 @@ class Screen:
 
     def show_bytes(self, content: bytes) -> None:
         """Write bytes to stdout exactly as they are. Raises as `show` does."""
-        self.status.erase()
-        self._check(write_bytes_to(self._out, content))
+        with self._above_the_line():
+            self._check(write_bytes_to(self._out, content))
 
     def _check(self, failure: str | None) -> None:
         self._failure = self._failure or failure
@@ -68,8 +81,19 @@ class Screen:
 
     def say_safely(self, text: str) -> None:
         """Write a line to stderr that is known to be safe for a terminal."""
+        with self._above_the_line():
+            write_to(self._errors, text + "\n")  # where that fails there is nowhere to say so
+
+    @contextmanager
+    def _above_the_line(self) -> Iterator[None]:
         self.status.erase()
-        write_to(self._errors, text + "\n")  # where that fails there is nowhere left to say so
+        if self.typed is not None:
+            self.typed.erase()
+        try:
+            yield
+        finally:
+            if self.typed is not None:
+                self.typed.redraw()
 
 
 class LogLines(logging.Handler):

@@ -41,7 +41,7 @@ def test_an_answer_for_people(capsys: Capture) -> None:
 
 
 NOT_PLAIN = {"call", "read", "prompt", "complete", "auth", "record", "replay", "inspect", "help"}
-NOT_PLAIN |= {"listen", "servers", "add", "remove", "lock"}
+NOT_PLAIN |= {"listen", "servers", "add", "remove", "lock", "shell"}
 
 
 @pytest.mark.parametrize("name", sorted({*COMMANDS} - NOT_PLAIN))

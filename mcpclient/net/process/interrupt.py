@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
-__all__ = ["cancel_on_ctrl_c"]
+__all__ = ["cancel_on_ctrl_c", "ctrl_c_calls"]
 
 
 def cancel_on_ctrl_c() -> None:
@@ -20,3 +21,22 @@ def cancel_on_ctrl_c() -> None:
     assert task is not None
     with suppress(NotImplementedError, RuntimeError, ValueError):
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
+
+
+@contextmanager
+def ctrl_c_calls(function: Callable[[], None]) -> Iterator[None]:
+    """Let Ctrl-C call a function, within the block, instead of what `cancel_on_ctrl_c` does.
+
+    On Windows, and outside of the main thread, Ctrl-C remains what it was.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        loop.add_signal_handler(signal.SIGINT, function)
+    except (NotImplementedError, RuntimeError, ValueError):
+        yield
+        return
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+        cancel_on_ctrl_c()

@@ -1,0 +1,131 @@
+"""``mcpclient shell``: type lines to one or many servers."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ...client.answers.elicitation import Elicitation
+from ...client.link.targets import Target
+from ...config.server import ServerConfig
+from ...errors import ServersFailed, UsageError
+from ...manager.manager import Manager
+from ...manager.namespaces import derive_name
+from ..asking import Asking
+from ..command import Answer, LocalCommand, LocalWork
+from ..configured import load
+from ..connecting import client_options
+from ..screen import Screen
+from ..streams import is_terminal
+from ..target import Server, only_server
+from .shell import DEFAULT, Shell
+
+__all__ = ["COMMAND"]
+
+_INTERPRETERS = re.compile(r"(?:python[\d.]*|py|node|npx|uvx|bun|bunx|deno)(?:\.exe|\.cmd)?")
+_NONE = "no server is configured: name one, as in: mcpclient shell URL, or shell -- COMMAND"
+
+
+def _prepare(options: argparse.Namespace) -> LocalWork:
+    is_named = bool(options.words) or options.server_command is not None
+    server = only_server(options) if is_named else None
+
+    async def run(screen: Screen) -> Answer:
+        turn = asyncio.Lock()
+        answers = _answers(Asking(screen, options.elicit, turn=turn), options)
+        servers = _one(server) if server is not None else _all(options, screen)
+        manager = Manager(
+            _with_options(servers, options, screen, answers), required=server is not None
+        )
+        try:
+            await manager.open()
+        except ServersFailed as error:
+            raise next(iter(error.failures.values())) from None
+        try:
+            history = None if options.no_history else DEFAULT
+            shell = Shell(manager, screen, history=history, turn=turn)
+            return Answer({}, "", exit_code=await shell.run())
+        finally:
+            await manager.close()
+
+    return run
+
+
+def _one(server: Server) -> dict[str, ServerConfig]:
+    options = dict(server.options)
+    name = options.pop("name", None) or _name_of(server.target)
+    return {name: ServerConfig(name, target=server.target, options=options)}
+
+
+def _name_of(target: Target) -> str:
+    """Return a name for the prompt: for ``python server.py`` that of the script."""
+    if isinstance(target, list) and _INTERPRETERS.fullmatch(os.path.basename(target[0])):
+        scripts = [word for word in target[1:] if not word.startswith("-")]
+        return derive_name([*scripts, *target][:1])
+    return derive_name(target)
+
+
+def _all(options: argparse.Namespace, screen: Screen) -> Mapping[str, ServerConfig]:
+    config = load(options.config)
+    for problem in config.problems:
+        screen.say(str(problem))
+    if not config.servers:
+        raise UsageError(_NONE)
+    return config.servers
+
+
+def _with_options(
+    servers: Mapping[str, ServerConfig],
+    options: argparse.Namespace,
+    screen: Screen,
+    answers: Mapping[str, Any],
+) -> dict[str, ServerConfig]:
+    """Return the servers with what the command line says of all of them."""
+    return {
+        name: replace(
+            server,
+            options=client_options(
+                Server(server.target, server.options), options, screen, **answers
+            ),
+        )
+        for name, server in servers.items()
+    }
+
+
+def _answers(asking: Asking, options: argparse.Namespace) -> dict[str, Any]:
+    """Return who answers what the servers ask."""
+    answers: dict[str, Any] = {"elicitation": Elicitation(form=asking.form, url=asking.visit)}
+    if options.elicit == "ask" and is_terminal(sys.stdin) and is_terminal(sys.stderr):
+        answers["sampling"] = asking.sample
+    return answers
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--no-history", action="store_true", help="do not keep what is typed for the next time"
+    )
+
+
+COMMAND = LocalCommand(
+    "shell",
+    _prepare,
+    usage="[SERVER | -- SERVER-COMMAND ...] [< FILE]",
+    add_options=_add_options,
+    takes_server=True,
+    details=(
+        "Without a server: all that are configured. The name of a tool is a command; help lists "
+        "the others. Lines from a file or a pipe are a script: it stops at the first line that "
+        "fails, with the exit code of that line.\n\n"
+        "examples:\n"
+        "  mcpclient shell http://localhost:3001/mcp\n"
+        "  mcpclient shell -- npx -y my-server\n"
+        "  mcpclient shell my-server < smoke-test.txt"
+    ),
+)
+"""Runs lines until they end."""

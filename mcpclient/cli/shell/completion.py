@@ -1,0 +1,282 @@
+"""What may follow what has been typed: pure functions of what is known of the servers."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import UsageError
+from ...protocol.types import Prompt, Tool
+from .paths import follow_path, names_in, parse_path
+from .words import Word, quoted, split_words
+
+__all__ = ["Candidate", "Known", "Typing", "candidates", "typing_at"]
+
+_LOG_LEVELS = (
+    *("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"),
+    "off",
+)
+_MOST_FILES = 200
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A word that may stand where the cursor is.
+
+    ``text`` replaces the whole word, quotes included. ``description`` says what it is. With
+    ``is_whole`` the next word may follow; otherwise there is more to type.
+    """
+
+    text: str
+    description: str = ""
+    is_whole: bool = True
+
+
+@dataclass(frozen=True)
+class Known:
+    """What candidates are chosen from. ``tools``: of the server in use; ``others``: of each server.
+
+    ``prompts`` and ``resources``: those of the server in use, as far as they have been listed.
+    ``saved``: the names of saved calls; ``jobs``: numbers of calls in the background.
+    """
+
+    commands: Mapping[str, str] = field(default_factory=dict)
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    others: Mapping[str, Mapping[str, Tool]] = field(default_factory=dict)
+    prompts: Mapping[str, Prompt] = field(default_factory=dict)
+    resources: Mapping[str, str] = field(default_factory=dict)
+    saved: Sequence[str] = ()
+    jobs: Sequence[str] = ()
+    result: Any = None
+
+    def tool(self, name: str) -> Tool | None:
+        """Return the tool that a word names: of the server in use, or ``server.tool``."""
+        found = self.tools.get(name)
+        if found is not None:
+            return found
+        for server, tools in self.others.items():
+            if name.startswith(f"{server}."):
+                return tools.get(name[len(server) + 1 :])
+        return None
+
+
+@dataclass(frozen=True)
+class Typing:
+    """Where the cursor is. ``words``: those before the word at hand; ``word``: what it says so far.
+
+    ``start``: where that word begins in the line.
+    """
+
+    words: tuple[Word, ...]
+    word: str
+    start: int
+
+
+def typing_at(line: str, cursor: int) -> Typing:
+    """Return what is being typed at the cursor; what stands behind it does not count."""
+    before = line[:cursor]
+    words = split_words(before, unfinished=True)
+    if words and words[-1].start + len(words[-1].typed) == len(before):
+        return Typing(tuple(words[:-1]), words[-1].text, words[-1].start)
+    return Typing(tuple(words), "", len(before))
+
+
+def candidates(typing: Typing, known: Known) -> list[Candidate]:
+    """Return what may stand where the cursor is, in the order to show it."""
+    texts = [word.text for word in typing.words]
+    if texts[:1] == ["save"] and len(texts) >= 2:
+        texts = texts[2:]
+    typed = [word.typed for word in typing.words]
+    if ">" in typed[-1:] or typing.word.startswith(">"):
+        name = typing.word.lstrip(">")
+        return _files(name, typing.word[: len(typing.word) - len(name)])
+    if "|" in typed:
+        return []
+    if not texts:
+        return _fitting(_first_words(typing.word, known), typing.word)
+    return _fitting(_later_words(texts, typing.word, known), typing.word)
+
+
+def _fitting(found: Iterable[Candidate], word: str) -> list[Candidate]:
+    """Return those that begin with the word, in quotes where they need them, each once."""
+    fitting = {each.text: each for each in found if each.text.startswith(word)}
+    return [
+        Candidate(
+            quoted(each.text) if each.is_whole else each.text, each.description, each.is_whole
+        )
+        for each in fitting.values()
+    ]
+
+
+def _first_words(word: str, known: Known) -> Iterator[Candidate]:
+    if word.startswith("_"):
+        yield from _path_steps(word, known.result)
+    yield from _tools(known)
+    for server, tools in known.others.items():
+        if word.startswith(f"{server}."):
+            for name, tool in tools.items():
+                yield Candidate(f"{server}.{name}", _about(tool))
+        else:
+            yield Candidate(f"{server}.", "a tool of this server", is_whole=False)
+    for name, summary in known.commands.items():
+        yield Candidate(name, summary)
+
+
+def _tools(known: Known) -> Iterator[Candidate]:
+    for name, tool in known.tools.items():
+        yield Candidate(name, _about(tool))
+
+
+def _about(item: Tool | Prompt) -> str:
+    return " ".join((item.description or item.title or "").split())
+
+
+def _later_words(words: Sequence[str], word: str, known: Known) -> Iterable[Candidate]:
+    command = words[0]
+    chooser = _CHOOSERS.get(command)
+    if chooser is not None and len(words) == 1:
+        return chooser(word, known)
+    if command == "prompt":
+        return _prompt_arguments(words[1], words[2:], known)
+    tool = known.tool(words[1] if command == "call" and len(words) > 1 else command)
+    return _arguments(tool.input_schema, words[1:], word) if tool is not None else ()
+
+
+# Arguments of tools and prompts
+
+
+def _arguments(schema: Any, given: Sequence[str], word: str) -> Iterator[Candidate]:
+    if word.startswith("@"):
+        yield from _files(word[1:], "@")
+        return
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(properties, Mapping):
+        return
+    name, separator, value = word.partition("=")
+    if separator:
+        yield from _values(properties.get(name.rstrip(":")), f"{name}=", value)
+        return
+    taken = {each.partition("=")[0].rstrip(":") for each in given}
+    required = schema.get("required")
+    needed = required if isinstance(required, list) else []
+    for each in sorted(properties, key=lambda name: name not in needed):
+        if each not in taken:
+            yield Candidate(f"{each}=", _about_parameter(properties[each]), is_whole=False)
+
+
+def _about_parameter(schema: Any) -> str:
+    described = schema.get("description") if isinstance(schema, Mapping) else None
+    return " ".join(described.split()) if isinstance(described, str) else ""
+
+
+def _values(schema: Any, before: str, value: str) -> Iterator[Candidate]:
+    if value.startswith("@"):
+        yield from _files(value[1:], f"{before}@")
+        return
+    for each in _values_in(schema):
+        yield Candidate(before + (each if isinstance(each, str) else json.dumps(each)))
+
+
+def _values_in(schema: Any) -> Iterator[Any]:
+    """Yield the values that a schema names: a choice, a boolean, a constant, a default."""
+    if not isinstance(schema, Mapping):
+        return
+    if isinstance(schema.get("enum"), list):
+        yield from schema["enum"]
+    if "const" in schema:
+        yield schema["const"]
+    kinds = schema.get("type")
+    if "boolean" in (kinds if isinstance(kinds, list) else [kinds]):
+        yield from (True, False)
+    for part in ("anyOf", "oneOf"):
+        if isinstance(schema.get(part), list):
+            for branch in schema[part]:
+                yield from _flat_values(branch)
+    items = schema.get("items")
+    if isinstance(items, Mapping) and isinstance(items.get("enum"), list):
+        yield from ([each] for each in items["enum"])
+    if "default" in schema:
+        yield schema["default"]
+
+
+def _flat_values(schema: Any) -> Iterator[Any]:
+    """Yield the values of a branch, and not those of branches in it."""
+    if isinstance(schema, Mapping):
+        plain = {name: schema[name] for name in ("enum", "const", "type") if name in schema}
+        yield from _values_in(plain)
+
+
+def _prompt_arguments(name: str, given: Sequence[str], known: Known) -> Iterator[Candidate]:
+    prompt = known.prompts.get(name)
+    if prompt is None:
+        return
+    taken = {each.partition("=")[0] for each in given}
+    for argument in prompt.arguments:
+        if argument.name not in taken:
+            about = " ".join((argument.description or "").split())
+            yield Candidate(f"{argument.name}=", about, is_whole=False)
+
+
+# Other words
+
+
+def _files(beginning: str, before: str) -> list[Candidate]:
+    """Return the files whose names begin so; a folder is not whole yet."""
+    pattern = glob.escape(os.path.expanduser(beginning)) + "*"
+    found = []
+    for path in sorted(glob.iglob(pattern))[:_MOST_FILES]:
+        is_folder = os.path.isdir(path)
+        found.append(Candidate(before + path + (os.sep if is_folder else ""), "", not is_folder))
+    return [
+        Candidate(quoted(each.text), "", each.is_whole) if " " in each.text else each
+        for each in found
+    ]
+
+
+def _path_steps(word: str, result: Any) -> Iterator[Candidate]:
+    """Yield the names that may end a path; what stands before its last dot is followed."""
+    before, dot, _ = word.rpartition(".")
+    if result is None:
+        return
+    try:
+        value = follow_path(result, parse_path(before)) if dot else None
+    except UsageError:
+        return
+    for name in names_in(value) if dot else ():
+        yield Candidate(f"{before}.{name}", "", is_whole=False)
+    if not dot:
+        yield Candidate("_", "the last result", is_whole=False)
+
+
+def _named(names: Callable[[Known], Iterable[str]]) -> Callable[[str, Known], Iterator[Candidate]]:
+    return lambda word, known: (Candidate(name) for name in names(known))
+
+
+def _result_parts(word: str, known: Known) -> Iterator[Candidate]:
+    return (Candidate(name) for name in (*names_in(known.result), "not"))
+
+
+_CHOOSERS: Mapping[str, Callable[[str, Known], Iterable[Candidate]]] = {
+    "call": lambda word, known: _tools(known),
+    "tool": lambda word, known: _tools(known),
+    "tools": lambda word, known: _tools(known),
+    "prompt": lambda word, known: (
+        Candidate(name, _about(prompt)) for name, prompt in known.prompts.items()
+    ),
+    "read": lambda word, known: (Candidate(uri, about) for uri, about in known.resources.items()),
+    "listen": _named(lambda known: known.resources),
+    "use": _named(lambda known: known.others),
+    "run": _named(lambda known: known.saved),
+    "cancel": _named(lambda known: known.jobs),
+    "wait": _named(lambda known: known.jobs),
+    "log": _named(lambda known: _LOG_LEVELS),
+    "trace": _named(lambda known: ("on", "off")),
+    "help": lambda word, known: (
+        Candidate(name, summary) for name, summary in known.commands.items()
+    ),
+    "expect": _result_parts,
+}

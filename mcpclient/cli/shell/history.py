@@ -1,0 +1,148 @@
+"""What was typed, kept for the next time, without the values of parameters that are secret.
+
+A parameter is secret when its name says so (as `recording.secret_names` knows them), or its schema
+does: ``format: password``, ``writeOnly``. Secrets that show by their form, such as the tokens of
+well-known services and passwords in URLs, are replaced as in transcripts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable
+
+from ...framing.logs import logger_for
+from ...net.files import change_file, read_file
+from ...recording.redaction import Redactor
+from ...recording.secret_names import is_secret_name
+from .words import Word, split_words
+
+__all__ = ["History", "is_secret", "without_secrets"]
+
+logger = logger_for("mcpclient.shell")
+
+_MOST_LINES = 1000
+_MOST_BYTES = 4 * 1024 * 1024
+
+SchemaOf = Callable[[Sequence[Word]], Any]
+"""Returns the input schema of the tool that the words of a line call, None when there is none."""
+
+
+class History:
+    """The lines of this and of earlier sessions, oldest first.
+
+    ``path``: the file that keeps them, of mode 0600; None: they are kept for this session only. A
+    file that cannot be read or written is a warning in the log, once, and no more than that.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        self._path = path
+        self.lines: list[str] = []
+        if path is not None:
+            self._read(path)
+
+    def _read(self, path: str | os.PathLike[str]) -> None:
+        try:
+            content = read_file(path, limit=_MOST_BYTES, private=True)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            self._give_up(error)
+        else:
+            self.lines = content.decode("utf-8", "replace").splitlines()
+
+    def add(self, line: str) -> None:
+        """Keep a line that has no secrets; one that repeats the last is not kept again."""
+        line = " ".join(line.splitlines())
+        if not line.strip() or self.lines[-1:] == [line]:
+            return
+        self.lines.append(line)
+        if self._path is None:
+            return
+        try:
+            change_file(self._path, _appended(line), limit=_MOST_BYTES, private=True)
+        except OSError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        logger.warning("the history %s is not kept: %s", self._path, error)
+        self._path = None
+
+
+def _appended(line: str) -> Callable[[bytes | None], bytes]:
+    def edit(content: bytes | None) -> bytes:
+        lines = (content or b"").splitlines()[1 - _MOST_LINES :]
+        return b"".join(each + b"\n" for each in (*lines, line.encode("utf-8", "replace")))
+
+    return edit
+
+
+def without_secrets(line: str, schema_of: SchemaOf) -> str:
+    """Return a line with empty values where secrets were."""
+    words = split_words(line, unfinished=True)
+    schema = schema_of(words)
+    redact = Redactor().text
+    pieces, end = [], 0
+    for word in words:
+        emptied = _without_secret(word, schema)
+        if emptied is not None:
+            pieces += [redact(line[end : word.start]), emptied]
+            end = word.start + len(word.typed)
+    pieces.append(redact(line[end:]))
+    return "".join(pieces)
+
+
+def _without_secret(word: Word, schema: Any) -> str | None:
+    """Return a word of which nothing but its form could be a secret; None for any other."""
+    if word.text.startswith("{"):
+        return _emptied_json(word.text, schema)
+    name, separator, value = word.text.partition("=")
+    name = name.rstrip(":")
+    if not separator:
+        return None
+    parameter = _parameter(schema, name)
+    if is_secret(name, parameter):
+        is_file = value.startswith("@")
+        return word.typed if is_file else word.text[: len(word.text) - len(value)]
+    emptied = _emptied_json(value, parameter)
+    return None if emptied is None else f"{word.text[: -len(value)]}{emptied}"
+
+
+def is_secret(name: str, schema: Any) -> bool:
+    """Whether what a parameter of this name and schema is given must not be kept."""
+    if is_secret_name(name):
+        return True
+    if not isinstance(schema, Mapping):
+        return False
+    return schema.get("format") == "password" or schema.get("writeOnly") is True
+
+
+def _parameter(schema: Any, name: str) -> Any:
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    return properties.get(name) if isinstance(properties, Mapping) else None
+
+
+def _emptied_json(text: str, schema: Any) -> str | None:
+    """Return JSON without its secrets, None when it is none or has none."""
+    if text[:1] not in ("{", "["):
+        return None
+    try:
+        value = json.loads(text)
+        emptied = _emptied(value, schema)
+        return None if emptied == value else json.dumps(emptied, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _emptied(value: Any, schema: Any) -> Any:
+    if isinstance(value, dict):
+        members = ((name, item, _parameter(schema, name)) for name, item in value.items())
+        return {
+            name: "" if is_secret(name, parameter) else _emptied(item, parameter)
+            for name, item, parameter in members
+        }
+    if isinstance(value, list):
+        items = schema.get("items") if isinstance(schema, Mapping) else None
+        return [_emptied(item, items) for item in value]
+    return value

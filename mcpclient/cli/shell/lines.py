@@ -1,0 +1,112 @@
+"""Where the lines of the shell come from: an editor, a plain terminal, or a file."""
+
+from __future__ import annotations
+
+import sys
+from typing import Protocol, TextIO
+
+from ...errors import UsageError
+from ...net.line_editor import Completer, LineEditor, can_edit_lines
+from ...net.login.terminal import Terminal
+from ...net.patient_thread import call_in_thread
+from ..screen import Screen
+from .history import History
+
+__all__ = ["EditedLines", "Lines", "PlainLines", "ScriptLines", "open_lines"]
+
+
+class Lines(Protocol):
+    """Reads lines. ``is_interactive``: somebody types them, and sees a prompt."""
+
+    is_interactive: bool
+
+    async def read(self, prompt: str) -> str | None:
+        """Return the next line without its end, None when there are no more."""
+
+    def interrupt(self) -> None:
+        """Begin the line anew, because Ctrl-C was pressed while it was typed."""
+
+
+class EditedLines:
+    """Lines from a terminal, with completion and history."""
+
+    is_interactive = True
+
+    def __init__(self, screen: Screen, complete: Completer, history: History) -> None:
+        self._screen = screen
+        self._editor = LineEditor(complete, history.lines)
+        self._history = history
+        self._recalled = len(history.lines)
+
+    async def read(self, prompt: str) -> str | None:
+        """Return a line; what was kept in the history meanwhile can be recalled."""
+        for line in self._history.lines[self._recalled :]:
+            self._editor.recall(line)
+        self._recalled = len(self._history.lines)
+        self._screen.typed = self._editor
+        try:
+            return await self._editor.read(prompt)
+        finally:
+            self._screen.typed = None
+
+    def interrupt(self) -> None:
+        """The editor itself takes Ctrl-C."""
+
+
+class PlainLines:
+    """Lines from a terminal without an editor."""
+
+    is_interactive = True
+
+    def __init__(self) -> None:
+        self._terminal = Terminal()
+        self._prompt = ""
+
+    async def read(self, prompt: str) -> str | None:
+        """Show the prompt on stderr and return a line, without the spaces around it."""
+        self._prompt = prompt
+        self._write(prompt)
+        try:
+            return await self._terminal.read_line()
+        except EOFError:
+            self._write("\n")
+            return None
+
+    def interrupt(self) -> None:
+        """The terminal has dropped what was typed: show the prompt again."""
+        self._write(f"\n{self._prompt}")
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+class ScriptLines:
+    """Lines of a file or a pipe."""
+
+    is_interactive = False
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream
+
+    async def read(self, prompt: str) -> str | None:
+        """Return a line. Raises `UsageError` for one that cannot be read."""
+        stream = self._stream
+        if stream is None:
+            return None
+        try:
+            line = await call_in_thread(stream.readline)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"cannot read the lines on stdin: {error}") from None
+        return line.rstrip("\r\n") if line else None
+
+    def interrupt(self) -> None:
+        """Nobody types it."""
+
+
+def open_lines(screen: Screen, complete: Completer, history: History) -> Lines:
+    """Return the lines of stdin."""
+    if can_edit_lines():
+        return EditedLines(screen, complete, history)
+    is_terminal = Terminal().is_interactive
+    return PlainLines() if is_terminal else ScriptLines(sys.stdin)

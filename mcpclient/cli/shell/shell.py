@@ -1,0 +1,292 @@
+"""The shell: lines go in, and what they came to comes out."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from ...errors import McpError, UsageError
+from ...framing.escaping import escape
+from ...manager.manager import Manager
+from ...net.folders import state_folder
+from ...net.process.interrupt import ctrl_c_calls
+from ...protocol.types import Prompt
+from ..failures import CANCELLED, error_text, exit_code
+from ..render import one_line
+from ..screen import Screen
+from .commands import COMMANDS, SUMMARIES
+from .completion import Candidate, Known, Typing, candidates, typing_at
+from .history import History, without_secrets
+from .jobs import Job, Jobs
+from .lines import Lines, open_lines
+from .outcome import Finding, Outcome, found_part
+from .output import send_on
+from .paths import follow_path, is_path, parse_path
+from .saved import SavedLines
+from .server_commands import call_tool
+from .session import Session
+from .watching import end_watching
+from .words import Line, Word, parse_line
+
+__all__ = ["DEFAULT", "Shell"]
+
+DEFAULT = "default"
+"""The history file of this user: ``shell_history`` in the state folder."""
+
+# How long a suggestion of the server is waited for while somebody is typing, in seconds.
+_SUGGESTION_SECONDS = 2.0
+
+
+class Shell:
+    """Runs lines on the servers of a manager that is open.
+
+    ``history``: the file that keeps what was typed, None: it is not kept; by default a file of this
+    user. ``lines``: where `run` reads from, by default stdin: a terminal with an editor where there
+    is one, or a script. ``turn``: held while the terminal is read, where others read it too.
+    """
+
+    def __init__(
+        self,
+        manager: Manager,
+        screen: Screen,
+        *,
+        history: str | os.PathLike[str] | None = DEFAULT,
+        lines: Lines | None = None,
+        turn: asyncio.Lock | None = None,
+    ) -> None:
+        self._jobs: Jobs[Finding] = Jobs(self._job_ended)
+        self._session = Session(manager, screen, self._jobs)
+        self._screen = screen
+        self._saved = SavedLines()
+        self._lines = lines
+        self._history_path = history
+        self._front: asyncio.Task[Outcome] | None = None
+        self._turn = turn or asyncio.Lock()
+
+    # Lines
+
+    async def run_line(self, line: str) -> Outcome:
+        """Do what a line says. Errors are outcomes, with the exit codes of the command line."""
+        try:
+            finding = await self._found(line)
+        except McpError as error:
+            return self._failed(error)
+        return Outcome(finding.exit_code, finding.text)
+
+    def _failed(self, error: McpError) -> Outcome:
+        text = escape(error_text(error, stderr_was_shown=True))
+        return Outcome(exit_code(error), f"{self._screen.error_style.bold('error:')} {text}")
+
+    async def _found(self, text: str) -> Finding:
+        if self._saved.take(text):
+            return Finding()
+        line = parse_line(self._saved.expand(text))
+        if not line.words:
+            return Finding()
+        if line.in_background:
+            job = self._jobs.start(self._public(text), self._perform(line, self._session.behind()))
+            return Finding(f"[{job.number}]")
+        finding = await self._perform(line, self._session)
+        if finding.value is not None:
+            self._session.result = finding.value
+        return finding
+
+    async def _perform(self, line: Line, session: Session) -> Finding:
+        finding = await self._command(line.words, session)
+        return await send_on(finding, line, self._screen)
+
+    async def _command(self, words: Sequence[Word], session: Session) -> Finding:
+        name, rest = words[0].text, words[1:]
+        if is_path(name):
+            return self._part(name, rest)
+        command = COMMANDS.get(name)
+        if command is not None:
+            command.check(rest)
+            return await command.run(session, rest)
+        tool = await session.find_tool(name, list(SUMMARIES))
+        return await call_tool(session, tool, [word.text for word in rest])
+
+    def _part(self, path: str, rest: Sequence[Word]) -> Finding:
+        if rest:
+            raise UsageError(f"nothing may follow {path}; put a name with spaces in quotes")
+        if self._session.result is None:
+            raise UsageError("there is no result yet")
+        return found_part(follow_path(self._session.result, parse_path(path)))
+
+    def _public(self, line: str) -> str:
+        return without_secrets(line.strip(), self._schema_of)
+
+    def _schema_of(self, words: Sequence[Word]) -> Any:
+        texts = [word.text for word in words]
+        if texts[:1] == ["save"]:
+            texts = texts[2:]
+        if texts[:1] == ["call"]:
+            texts = texts[1:]
+        tool = self._session.known_tool(texts[0]) if texts else None
+        return tool.input_schema if tool is not None else None
+
+    def _job_ended(self, job: Job[Finding]) -> None:
+        """Show what a call in the background came to, as soon as that is known."""
+        outcome = self._outcome_of(job)
+        self._screen.say_safely(f"[{job.number}] {one_line(job.line)}: {outcome.text}")
+
+    def _outcome_of(self, job: Job[Finding]) -> Outcome:
+        """Return what a job that has ended came to."""
+        if job.task.cancelled():
+            return Outcome(CANCELLED, "cancelled")
+        error = job.task.exception()
+        if isinstance(error, McpError):
+            return self._failed(error)
+        finding = job.task.result()
+        return Outcome(finding.exit_code, finding.text)
+
+    # Completion
+
+    def complete(self, line: str, cursor: int) -> list[Candidate]:
+        """Return what may stand at the cursor, as far as is known without asking a server."""
+        return candidates(typing_at(line, cursor), self._known())
+
+    async def suggest(self, line: str, cursor: int) -> list[Candidate]:
+        """Return what `complete` does, and what the server suggests for an argument of a prompt."""
+        typing = typing_at(line, cursor)
+        command = typing.words[0].text if typing.words else ""
+        if command in ("prompt", "read", "listen"):
+            await self._learn(command)
+        found = self.complete(line, cursor)
+        name, separator, value = typing.word.partition("=")
+        if command == "prompt" and len(typing.words) >= 2 and separator:
+            found += [
+                Candidate(f"{name}={each}") for each in await self._suggested(typing, name, value)
+            ]
+        return found
+
+    def _known(self) -> Known:
+        session, servers = self._session, self._session.manager.servers
+        server = session.server
+        prompts = session.prompts.get(server, [])
+        return Known(
+            commands=SUMMARIES,
+            tools=session.tools_of(server) if server in servers else {},
+            others={name: session.tools_of(name) for name in servers},
+            prompts={prompt.name: prompt for prompt in prompts},
+            resources=session.resources.get(server, {}),
+            saved=list(self._saved),
+            jobs=[str(job.number) for job in self._jobs.running],
+            result=session.result,
+        )
+
+    async def _learn(self, command: str) -> None:
+        """List what the candidates for a command come from, unless that was done before."""
+        known = self._session.prompts if command == "prompt" else self._session.resources
+        if self._session.server not in known:
+            listing = COMMANDS["prompts" if command == "prompt" else "resources"]
+            with suppress(McpError):  # somebody is typing: this is not the time
+                await listing.run(self._session, ())
+
+    async def _suggested(self, typing: Typing, name: str, value: str) -> list[str]:
+        prompt = typing.words[1].text
+        pairs = (word.text.partition("=") for word in typing.words[2:])
+        context = {key: text for key, separator, text in pairs if separator}
+        try:
+            client = await self._session.client()
+            completion = await client.complete(
+                Prompt({"name": prompt}), name, value, context=context
+            )
+        except McpError:
+            return []
+        return completion.values
+
+    def _editing(self, loop: asyncio.AbstractEventLoop) -> Any:
+        """Return what an editor in another thread asks for words to put in."""
+
+        def complete(line: str, cursor: int) -> list[str]:
+            asked = asyncio.run_coroutine_threadsafe(self.suggest(line, cursor), loop)
+            try:
+                found = asked.result(_SUGGESTION_SECONDS)
+            except Exception:
+                asked.cancel()
+                found = self.complete(line, cursor)
+            start = typing_at(line, cursor).start
+            behind_space = max(line.rfind(space, start, cursor) for space in " \t") + 1
+            skipped = max(behind_space - start, 0)
+            return [f"{each.text}{' ' * each.is_whole}"[skipped:] for each in found]
+
+        return complete
+
+    # The whole of it
+
+    async def run(self) -> int:
+        """Read and run lines until they end, and return an exit code.
+
+        A line that fails ends a script, with its exit code; somebody who types goes on. Ctrl-C
+        cancels the call in front only. What is in the background is waited for by a script, and
+        cancelled when somebody leaves.
+        """
+        history = History(self._history_file())
+        lines = self._lines or open_lines(
+            self._screen, self._editing(asyncio.get_running_loop()), history
+        )
+        with ctrl_c_calls(lambda: self._interrupt(lines)):
+            try:
+                code = await self._run_all(lines, history)
+            finally:
+                await self._jobs.close()
+                end_watching(self._session)
+        return code
+
+    def _history_file(self) -> str | os.PathLike[str] | None:
+        is_default = self._history_path == DEFAULT
+        return state_folder(os.environ) / "shell_history" if is_default else self._history_path
+
+    def _interrupt(self, lines: Lines) -> None:
+        if self._front is not None:
+            self._front.cancel()
+        else:
+            lines.interrupt()
+
+    async def _run_all(self, lines: Lines, history: History) -> int:
+        number = 0
+        while not self._session.is_over:
+            async with self._turn:
+                line = await lines.read(f"{one_line(self._session.server) or 'mcp'}> ")
+            if line is None:
+                break
+            number += 1
+            if lines.is_interactive:
+                history.add(self._public(line))
+            outcome = await self._run_in_front(line)
+            if outcome.exit_code and not lines.is_interactive:
+                self._screen.say(f"line {number}: {self._public(line)}")
+                self._show(outcome)
+                return outcome.exit_code
+            self._show(outcome)
+        if not lines.is_interactive:
+            return await self._run_out()
+        return 0
+
+    async def _run_in_front(self, line: str) -> Outcome:
+        self._front = asyncio.ensure_future(self.run_line(line))
+        try:
+            async with self._screen.status:
+                await asyncio.wait({self._front})
+            if self._front.cancelled():
+                return Outcome(CANCELLED, "cancelled")
+            return self._front.result()
+        finally:
+            self._front.cancel()
+            self._front = None
+
+    async def _run_out(self) -> int:
+        """Wait for what a script left in the background; return the first exit code that is bad."""
+        await asyncio.gather(*(job.task for job in self._jobs.running), return_exceptions=True)
+        outcomes = (self._outcome_of(job) for job in self._jobs if job.state == "done")
+        return next((outcome.exit_code for outcome in outcomes if outcome.exit_code), 0)
+
+    def _show(self, outcome: Outcome) -> None:
+        if outcome.exit_code:
+            self._screen.say_safely(outcome.text)
+        else:
+            self._screen.show(outcome.text)

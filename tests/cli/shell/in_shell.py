@@ -1,0 +1,80 @@
+"""A shell on the demo server, in this process, and what it shows."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from mcpclient.cli.screen import Screen
+from mcpclient.cli.shell.shell import Shell
+from mcpclient.client.link.targets import Target
+from mcpclient.manager.manager import Manager
+from tests.cli.in_process import ServerInProcess
+
+T = TypeVar("T")
+
+
+class Typed:
+    """Lines as if somebody typed them, or as a script. ``before`` runs before each is read."""
+
+    def __init__(self, lines: Iterable[str], *, is_interactive: bool = False) -> None:
+        self.is_interactive = is_interactive
+        self.prompts: list[str] = []
+        self.interrupted = 0
+        self._lines = list(lines)
+
+    async def read(self, prompt: str) -> str | None:
+        self.prompts.append(prompt)
+        return self._lines.pop(0) if self._lines else None
+
+    def interrupt(self) -> None:
+        self.interrupted += 1
+
+
+class World:
+    """A shell, and what stands on its two streams."""
+
+    def __init__(self, manager: Manager, lines: Typed, history: str | None) -> None:
+        self.out, self.errors = io.StringIO(), io.StringIO()
+        self.manager = manager
+        self.screen = Screen(self.out, self.errors, {})
+        self.shell = Shell(manager, self.screen, history=history, lines=lines)
+
+    async def run(self, *lines: str) -> list[str]:
+        """Return the texts of lines that go well."""
+        texts = []
+        for line in lines:
+            outcome = await self.shell.run_line(line)
+            assert outcome.exit_code == 0, f"{line}: {outcome}"
+            texts.append(outcome.text)
+        return texts
+
+    async def fail(self, line: str) -> tuple[int, str]:
+        """Return exit code and text of a line that does not."""
+        outcome = await self.shell.run_line(line)
+        assert outcome.exit_code != 0, f"{line}: {outcome}"
+        return outcome.exit_code, outcome.text
+
+
+def in_shell(
+    work: Callable[[World], Awaitable[T]],
+    *,
+    answers: Mapping[str, Mapping[str, Any]] | None = None,
+    servers: Mapping[str, Target] | None = None,
+    lines: Typed | None = None,
+    history: str | None = None,
+    **options: Any,
+) -> T:
+    """Return what ``work`` does in a shell on the demo server, or on other servers."""
+
+    async def run() -> T:
+        if servers is None:
+            named: Mapping[str, Target] = {"demo": ServerInProcess(answers)}
+        else:
+            named = servers
+        async with Manager(named, **options) as manager:
+            return await work(World(manager, lines or Typed([]), history))
+
+    return asyncio.run(run())

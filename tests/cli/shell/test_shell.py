@@ -1,0 +1,332 @@
+"""The shell as a whole, on a server in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mcpclient.cli.shell.shell import Shell
+from tests.cli.in_process import ServerInProcess
+from tests.cli.shell.in_shell import Typed, World, in_shell
+
+PIPED = f"| {sys.executable} -S -E -c"
+
+
+def test_a_tools_name_is_a_command() -> None:
+    """F-SHOW-5: its result is `_`, and parts of it can be looked at."""
+
+    async def work(world: World) -> None:
+        texts = await world.run(
+            'echo message="hi there"', "_.text", "add a=1 b=2", '_.structured["sum"]', "_.is_error"
+        )
+        assert texts == ["hi there", "hi there", "3", "3", "false"]
+        assert await world.run("call echo message=call", "demo.echo message=dot") == ["call", "dot"]
+        assert json.loads((await world.run("_"))[0])["content"][0]["text"] == "dot"
+
+    in_shell(work)
+
+
+def test_what_a_server_offers() -> None:
+    """F-SHOW-5, F-SHOW-1: the commands of the command line, on the server in use."""
+
+    async def work(world: World) -> None:
+        assert "count" in (await world.run("tools"))[0]
+        assert "demo-server" in (await world.run("info"))[0]
+        assert "demo://readme" in (await world.run("resources"))[0]
+        assert (await world.run("read demo://readme", "_.text"))[1].startswith("This text")
+        assert "haiku" in (await world.run("prompts"))[0]
+        assert "haiku about rain" in (await world.run("prompt haiku topic=rain"))[0]
+        assert await world.run("_.messages[0].role") == ["user"]
+        assert await world.run("complete haiku mood ch") == ["cheerful"]
+        assert "ms" in (await world.run("ping"))[0]
+        assert (await world.run("help"))[0].count("\n") > 25
+        assert "fail unless" in (await world.run("help expect"))[0]
+        assert "demo" in (await world.run("servers"))[0]
+
+    in_shell(work)
+
+
+def test_failures_have_the_exit_codes_of_the_command_line() -> None:
+    """F-SHOW-5, F-SHOW-2: 1 a tool failed, 2 usage, 5 the server refused."""
+
+    async def work(world: World) -> None:
+        assert await world.fail("fail reason='no paper'") == (1, "no paper")
+        assert (await world.run("_.is_error")) == ["true"]
+        assert (await world.fail("fail reason="))[1] == "the tool failed and does not say why"
+        for line, problem in (
+            ("echoo message=hi", "did you mean 'echo'?"),
+            ("demo.ecko", "did you mean 'demo.echo'?"),
+            ("exspect text", "did you mean 'expect'?"),
+            ("echo 'hi", "is not closed"),
+            ("echo -", "come from stdin"),
+            ("use nowhere", "there is no server 'nowhere'"),
+            ("use", "usage: use SERVER"),
+            ("servers now", "usage: servers"),
+            ("help ecpect", "did you mean 'expect'?"),
+            ("cancel 7", "there is no call '7'"),
+            ("wait x", "there is no call 'x'"),
+            ("run smoke", "nothing is saved as 'smoke'"),
+            ("log loud", "not a level: 'loud'"),
+            ("_ text", "nothing may follow _"),
+        ):
+            code, text = await world.fail(line)
+            assert (code, problem in text) == (2, True), (line, text)
+        assert (await world.fail("read demo://nothing"))[0] == 5
+
+    in_shell(work)
+
+
+def test_nothing_is_there_before_the_first_result() -> None:
+    async def work(world: World) -> None:
+        assert "no result yet" in (await world.fail("_.text"))[1]
+        assert "no result yet" in (await world.fail("expect text"))[1]
+
+    in_shell(work)
+
+
+def test_a_line_can_be_a_test() -> None:
+    """F-SHOW-5: exit code 1, and what was there instead."""
+
+    async def work(world: World) -> None:
+        await world.run("add a=1 b=2", "expect structured.sum == 3", "expect not is_error")
+        code, text = await world.fail("expect structured.sum == 4")
+        assert (code, text) == (1, "expected structured.sum == 4, and structured.sum is 3")
+
+    in_shell(work)
+
+
+def test_an_answer_goes_to_a_file(tmp_path: Path) -> None:
+    """F-SHOW-5: structured content as JSON, else the text, exactly; bytes as they are."""
+
+    async def work(world: World) -> None:
+        path = tmp_path / "my answer"
+        for line, content in (
+            ("add a=1 b=2", b'{\n  "sum": 3\n}\n'),
+            (r"echo message='é \x1b'", "é \\x1b\n".encode()),
+            ("_.content[0].text", "é \\x1b\n".encode()),
+        ):
+            assert await world.run(f"{line} > '{path}'") == [""]
+            assert path.read_bytes() == content
+        await world.run(f"read demo://pixel > '{path}'")
+        assert path.read_bytes().startswith(b"\x89PNG")
+        before = path.read_bytes()
+        assert await world.fail(f"fail reason=x > '{path}'") == (1, "x")
+        assert path.read_bytes() == before
+        assert "cannot write" in (await world.fail(f"tools > '{tmp_path}'"))[1]
+
+    in_shell(work)
+
+
+def test_an_answer_goes_to_one_program() -> None:
+    """F-SHOW-5: its words are its own, and no shell is between; its exit code is the line's."""
+
+    async def work(world: World) -> None:
+        double = "'import sys; print(sys.stdin.read() * 2, sys.argv[1:])'"
+        texts = await world.run(f"echo message=hi {PIPED} {double} '$HOME' '*'")
+        assert texts == ["hi\nhi\n ['$HOME', '*']"]
+        assert await world.run("_.text") == ["hi"]
+        assert (await world.fail(f"echo message=hi {PIPED} 'raise SystemExit(7)'"))[0] == 7
+        code, text = await world.fail("echo message=hi | no-such-program-here")
+        assert (code, "cannot run 'no-such-program-here'" in text) == (2, True)
+
+    in_shell(work)
+
+
+def test_calls_in_the_background() -> None:
+    """F-SHOW-5: by number; their end is told; one can be cancelled, and its result taken."""
+
+    async def work(world: World) -> None:
+        assert await world.run("count to=2 seconds=0 &") == ["[1]"]
+        assert await world.run("wait 1", "_.text") == ["1 2", "1 2"]
+        assert "[1] count to=2 seconds=0 &: 1 2" in world.errors.getvalue()
+        await world.run("count to=100 seconds=100 &", "echo message=meanwhile")
+        assert "2     running  count" in (await world.run("jobs"))[0]
+        await world.run("cancel 2")
+        assert "2     cancelled" in (await world.run("jobs"))[0]
+        assert "has ended" in (await world.fail("cancel 2"))[1]
+        assert "was cancelled" in (await world.fail("wait 2"))[1]
+        await world.run("nope password=hunter2 &", "wait")
+        assert "no command or tool 'nope'" in (await world.fail("wait 3"))[1]
+        assert "hunter2" not in world.errors.getvalue()
+        await world.run("count to=100 seconds=100 &")
+        assert await world.shell.run() == 0
+
+    in_shell(work, lines=Typed([], is_interactive=True))
+
+
+def test_saved_lines() -> None:
+    """F-SHOW-5: with everything that belongs to them; one may run another."""
+
+    async def work(world: World) -> None:
+        assert await world.run("save smoke echo message='a b' # c", "run smoke") == ["", "a b"]
+        await world.run("save both run smoke", "save loop run loop")
+        assert await world.run("run both") == ["a b"]
+        assert "runs itself" in (await world.fail("run loop"))[1]
+        assert "did you mean 'smoke'" in (await world.fail("run smoky"))[1]
+        assert "usage: save" in (await world.fail("save x"))[1]
+        assert "usage: run" in (await world.fail("run smoke now"))[1]
+        assert "save NAME LINE" in (await world.run("help save"))[0]
+
+    in_shell(work)
+
+
+def test_several_servers() -> None:
+    """F-SHOW-5, F-MANY-1: one is in use, and tools of others are called across."""
+
+    async def work(world: World) -> None:
+        assert "* one" in (await world.run("servers"))[0]
+        assert await world.run("two.echo message=hi", "use two", "one.echo message=ho") == [
+            *("hi", "", "ho")
+        ]
+        assert "* two" in (await world.run("servers"))[0]
+        assert "did you mean 'one.echo'?" in (await world.fail("one.ecko"))[1]
+        assert [each.text for each in world.shell.complete("one.ec", 6)] == ["one.echo"]
+
+    in_shell(work, servers={"one": ServerInProcess(), "two": ServerInProcess()})
+
+
+def test_without_a_server() -> None:
+    async def work(world: World) -> None:
+        assert (await world.fail("tools"))[0] == 2
+        assert "there is no server" in (await world.fail("echo"))[1]
+        assert world.shell.complete("to", 2)
+        assert await world.shell.run() == 0
+
+    in_shell(work, servers={})
+
+
+# Scripts, and somebody who types
+
+
+def test_a_script_stops_at_its_first_failure() -> None:
+    """F-SHOW-5: with the exit code and the number of the line."""
+    lines = Typed(["# smoke", "echo message=hi", "expect text == ho", "echo message=never"])
+
+    async def work(world: World) -> None:
+        assert await world.shell.run() == 1
+        assert world.out.getvalue() == "hi\n"
+        said = 'line 3: expect text == ho\nexpected text == ho, and text is "hi"\n'
+        assert world.errors.getvalue() == said
+
+    in_shell(work, lines=lines)
+
+
+def test_a_script_that_goes_well() -> None:
+    """F-SHOW-5: `quit` ends it; what is in the background is waited for."""
+
+    async def work(world: World) -> None:
+        assert await world.shell.run() == 0
+        assert world.out.getvalue() == "[1]\n"
+        assert "1 2 3" in world.errors.getvalue()
+
+    in_shell(work, lines=Typed(["count to=3 seconds=0 &"]))
+
+    async def quits(world: World) -> None:
+        assert await world.shell.run() == 0
+        assert world.out.getvalue() == ""
+
+    in_shell(quits, lines=Typed(["quit", "echo message=never"]))
+
+    async def fails(world: World) -> None:
+        assert await world.shell.run() == 2
+
+    in_shell(fails, lines=Typed(["nope &"]))
+
+
+def test_somebody_who_types_goes_on() -> None:
+    """F-SHOW-5: after a failure; the prompt names the server in use."""
+    lines = Typed(["nope", "echo message=hi"], is_interactive=True)
+
+    async def work(world: World) -> None:
+        assert await world.shell.run() == 0
+        assert world.out.getvalue() == "hi\n"
+        assert "no command or tool 'nope'" in world.errors.getvalue()
+        assert lines.prompts == ["demo> "] * 3
+
+    in_shell(work, lines=lines)
+
+
+def test_ctrl_c_cancels_the_call_in_front_only() -> None:
+    """F-SHOW-5: what is in the background goes on; at the prompt the line is begun anew."""
+    lines = Typed(["count to=100 seconds=100 &", "count to=99 seconds=100"], is_interactive=True)
+
+    async def work(world: World) -> None:
+        shell = world.shell
+
+        def press() -> None:
+            if lines.prompts[2:]:
+                return
+            shell._interrupt(lines)
+            assert [job.state for job in shell._jobs] == ["running"]
+
+        asyncio.get_running_loop().call_later(0.2, press)
+        assert await shell.run() == 0
+        assert "cancelled\n" in world.errors.getvalue()
+
+    in_shell(work, lines=lines)
+
+
+def test_text_of_a_server_is_escaped() -> None:
+    """F-SHOW-5, F-SHOW-3"""
+    result = {"content": [{"type": "text", "text": "\x1b[2Jhi"}]}
+
+    async def work(world: World) -> None:
+        texts = await world.run("echo message=x", "_.text", "_.content[0].raw.text", "_")
+        assert all("\x1b" not in text and "hi" in text for text in texts)
+
+    in_shell(work, answers={"tools/call": result})
+
+
+COMMANDS = (
+    "echo add fail tools tool use expect _ _.text save run jobs cancel wait servers help read "
+    "prompt prompts complete resources info trace log call demo.echo"
+)
+WORDS = (
+    "message=hi a=1 b=2 { [ ' \" \\ && _ _.content[0].text == contains off 1 x demo -h --json "
+    "demo://readme haiku topic=x & # \x00 é \ud800 := = @ @nothing -"
+)
+COMMAND = st.sampled_from(COMMANDS.split(" "))
+WORD = st.sampled_from(WORDS.split(" ")) | st.text(max_size=5)
+
+
+def test_no_line_crashes_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-5: whatever is typed, the outcome has a text and an exit code."""
+    monkeypatch.chdir(tmp_path)
+
+    async def work(world: World) -> None:
+        loop = asyncio.get_running_loop()
+
+        @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+        @given(COMMAND, st.lists(WORD, max_size=5))
+        def check(command: str, words: list[str]) -> None:
+            if "|" in words or any(">" in word for word in words):
+                return
+            line = " ".join([command, *words])
+            outcome = asyncio.run_coroutine_threadsafe(world.shell.run_line(line), loop).result(20)
+            assert isinstance(outcome.exit_code, int) and isinstance(outcome.text, str)
+            world.shell.complete(line, len(line))
+
+        await loop.run_in_executor(None, check)
+        await world.shell._jobs.close()
+
+    in_shell(work)
+
+
+def test_a_shell_is_made_with_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-5: the history is a file of this user; it has no secrets."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    lines = Typed(["echo message=hi", "add password=hunter2 a=1"], is_interactive=True)
+
+    async def work(world: World) -> None:
+        shell = Shell(world.manager, world.screen, lines=lines)
+        assert await shell.run() == 0
+        kept = (tmp_path / "mcpclient" / "shell_history").read_text()
+        assert kept == "echo message=hi\nadd password= a=1\n"
+
+    in_shell(work)

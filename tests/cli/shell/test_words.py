@@ -1,0 +1,104 @@
+"""A line of the shell taken apart."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpclient import UsageError
+from mcpclient.cli.shell.words import Line, parse_line, quoted, split_words
+
+
+def texts(line: str) -> list[str]:
+    return [word.text for word in split_words(line)]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("", []),
+        ("  \t ", []),
+        ("# a comment", []),
+        ("echo message=hi  # a comment", ["echo", "message=hi"]),
+        ("echo message=#1 a#b", ["echo", "message=#1", "a#b"]),
+        ("echo message='a  b' \"c d\"", ["echo", "message=a  b", "c d"]),
+        (r"echo a\ b \"c 'd\e' " + '"f\\"g\\h"', ["echo", "a b", '"c', r"d\e", 'f"g\\h']),
+        ("echo ''", ["echo", ""]),
+        ("echo end\\", ["echo", "end"]),
+        ('call {"a": "b c", "d": [1, "]"]} e', ["call", '{"a": "b c", "d": [1, "]"]}', "e"]),
+        ('echo list=["a b", "c"] n:={"x": 1}', ["echo", 'list=["a b", "c"]', 'n:={"x": 1}']),
+        ('echo zip:="01 234" zip="01 234"', ["echo", 'zip:="01 234"', "zip=01 234"]),
+        ('_.structured["a b"].c[0]', ['_.structured["a b"].c[0]']),
+        ("echo {not json} [nor this]", ["echo", "{not", "json}", "[nor", "this]"]),
+        ("echo a|b x>y a&b", ["echo", "a|b", "x>y", "a&b"]),
+    ],
+)
+def test_words(line: str, words: list[str]) -> None:
+    """F-SHOW-5: spaces, quotes and JSON."""
+    assert texts(line) == words
+
+
+@pytest.mark.parametrize(
+    ("line", "words", "file", "program", "in_background"),
+    [
+        ("echo a=1 &", ["echo", "a=1"], None, (), True),
+        ("echo > out.json", ["echo"], "out.json", (), False),
+        ("echo >out.json", ["echo"], "out.json", (), False),
+        ("echo >'my file' &", ["echo"], "my file", (), True),
+        ("echo | jq '.a | .b' -r", ["echo"], None, ("jq", ".a | .b", "-r"), False),
+        ("echo '|' \"&\"", ["echo", "|", "&"], None, (), False),
+        ("# only a comment", [], None, (), False),
+    ],
+)
+def test_where_the_answer_goes(
+    line: str, words: list[str], file: str | None, program: tuple[str, ...], in_background: bool
+) -> None:
+    """F-SHOW-5: a file, one program, the background."""
+    parsed = parse_line(line)
+    assert [word.text for word in parsed.words] == words
+    assert parsed == Line(parsed.words, file, program, in_background)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("echo 'abc", "the quote ' at column 6 is not closed"),
+        ("echo & more", "& stands at the end"),
+        ("&", "there is no command before &"),
+        ("> file", "there is no command before >"),
+        ("| jq", "there is no command before |"),
+        ("echo >", "needs the name of a file"),
+        ("echo > a b", "takes one file, and not 'b' too"),
+        ("echo |", "needs a program"),
+        ("echo | a | b", "goes to one program"),
+        ("echo | a > b", "goes to one program"),
+    ],
+)
+def test_a_line_that_makes_no_sense(line: str, problem: str) -> None:
+    """F-SHOW-5"""
+    with pytest.raises(UsageError, match=problem.replace("|", r"\|")):
+        parse_line(line)
+
+
+def test_an_unfinished_quote_reaches_to_the_end() -> None:
+    words = split_words("echo message='a b", unfinished=True)
+    assert [(word.text, word.start) for word in words] == [("echo", 0), ("message=a b", 5)]
+
+
+@given(st.text())
+def test_a_quoted_word_says_its_text(text: str) -> None:
+    """F-SHOW-5: what completion puts into a line means what it says."""
+    line = parse_line(f"run {quoted(text)}")
+    assert [word.text for word in line.words] == ["run", text]
+
+
+@given(st.text(alphabet=st.sampled_from("a \t'\"\\[]{}=:,#&|>_.0\n"), max_size=40) | st.text())
+def test_no_line_crashes_the_parser(line: str) -> None:
+    """F-SHOW-5: any text is a line, or wrong usage that says why."""
+    try:
+        parse_line(line)
+    except UsageError as error:
+        assert str(error)
+    for word in split_words(line, unfinished=True):
+        assert line[word.start :].startswith(word.typed)
