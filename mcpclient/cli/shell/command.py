@@ -50,7 +50,7 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
         try:
             history = None if options.no_history else DEFAULT
             shell = Shell(manager, screen, history=history, turn=turn)
-            return Answer({}, "", exit_code=await shell.run())
+            return Answer({}, "", exit_code=await shell.run(), is_shown=True)
         finally:
             await manager.close()
 

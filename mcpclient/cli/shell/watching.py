@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from ...client.client import Client
 from ...errors import UsageError
 from ...framing.escaping import escape_line
-from ...protocol.listen import ListenEvent
-from ..render import shorten
+from ..listen import line_of
+from ..render import one_line, shorten
 from .builtin import Builtin
 from .outcome import Finding
 from .session import Session
@@ -85,19 +85,13 @@ async def _hear(session: Session, client: Client, server: str, uris: Sequence[st
     listening = client.listen(tools=tools, prompts=prompts, resources=resources, uris=uris)
     async with listening as events:
         async for event in events:
-            session.screen.say(f"{server}: {_told(event)}")
+            session.screen.say_safely(f"{one_line(server)}: {line_of(event.method, event.raw)}")
     return Finding(f"{server} has ended the subscription")
 
 
 def _tells_changes(capabilities: object, name: str) -> bool:
     declared = capabilities.get(name) if isinstance(capabilities, dict) else None
     return isinstance(declared, dict) and declared.get("listChanged") is True
-
-
-def _told(event: ListenEvent) -> str:
-    what = event.method.partition("/")[2] or type(event).__name__
-    subject = event.subject if event.subject != event.method else ""
-    return f"{what} {subject}".strip()
 
 
 def end_watching(session: Session) -> None:
