@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import PeerError, ProtocolViolation, TaskFailed, UsageError
+from ..jsonrpc.results import peer_error
 from ..protocol.tasks import EXTENSION, Task, created_task
 from ..protocol.types import Tool
 from .task_design import TaskDesign
@@ -48,9 +49,9 @@ class ExtensionTaskWait(TaskWait):
             self._inputs.give_back(requests)
 
     async def _result_of(self, task: Task) -> Mapping[str, Any]:
-        if task.error is not None and isinstance(task.error.get("code"), int):
-            message = str(task.error.get("message", ""))
-            raise PeerError(task.error["code"], message, task.error.get("data"))
+        error = peer_error(task.error)
+        if isinstance(error, PeerError):
+            raise error
         if task.status == "failed":
             raise TaskFailed(task.id, task.status, task.status_message)
         if task.result is None:

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from ..errors import CallTimeout, McpError
-from .messages import Message
+from .messages import Message, plain_id
 
 __all__ = ["Correlator", "Pending", "ProgressCallback", "Waiter"]
 
 _NEVER = math.inf
-
-# An id of ours as text, and in no other form: "02" is not 2.
-_NUMBER = re.compile(r"[1-9][0-9]{0,18}")
 
 ProgressCallback = Callable[[Mapping[str, Any]], None]
 """Takes the params of one progress notification."""
@@ -140,11 +136,7 @@ class Correlator:
         """Return the request with this id; ``"7"`` and 7.0 are understood to mean 7."""
         if type(request_id) is int:
             return self._pending.get(request_id)
-        if isinstance(request_id, str) and _NUMBER.fullmatch(request_id):
-            return self._pending.get(int(request_id))
-        if isinstance(request_id, float):  # 7.0 equals 7, in JSON as here
-            return self._pending.get(request_id)  # type: ignore[call-overload, no-any-return]
-        return None
+        return self._pending.get(plain_id(request_id))  # type: ignore[arg-type]
 
     def settle(self, message: Message) -> bool:
         """Hand a response to its waiter. False: nobody waits for it."""

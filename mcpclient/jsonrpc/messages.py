@@ -7,6 +7,7 @@ this library does not know survive and nothing is copied on the hot path.
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Mapping
 from typing import Any, Union
 
@@ -17,6 +18,7 @@ __all__ = [
     "error_response",
     "is_answer",
     "notification",
+    "plain_id",
     "request",
     "response",
 ]
@@ -25,6 +27,9 @@ Message = dict[str, Any]
 """One JSON-RPC message as decoded: a dict with string keys and JSON values."""
 
 RequestId = Union[int, str]
+
+# A number as text, and in no other form: "02" is not 2.
+_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
 class ErrorCode(enum.IntEnum):
@@ -53,11 +58,18 @@ def request(request_id: RequestId, method: str, params: Mapping[str, Any] | None
 
 
 def is_answer(message: Message, request_id: RequestId) -> bool:
-    """Whether a message is the response to a request; 7 may come back as ``"7"`` or 7.0."""
-    if "method" in message:
-        return False
-    found = message.get("id")
-    return not isinstance(found, bool) and (found == request_id or str(found) == str(request_id))
+    """Whether a message is the response to a request."""
+    return "method" not in message and plain_id(message.get("id")) == plain_id(request_id)
+
+
+def plain_id(request_id: object) -> RequestId | None:
+    """Return the id that is meant: 7 may come back as ``"7"`` or 7.0. None for what is none."""
+    if isinstance(request_id, str):
+        return int(request_id) if _NUMBER.fullmatch(request_id) else request_id
+    if isinstance(request_id, float) and request_id.is_integer():
+        return int(request_id)
+    is_number = isinstance(request_id, int) and not isinstance(request_id, bool)
+    return request_id if is_number else None  # type: ignore[return-value]
 
 
 def notification(method: str, params: Mapping[str, Any] | None) -> Message:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from ..jsonrpc.messages import RequestId
+from ..jsonrpc.messages import RequestId, plain_id
 from .tasks import Task
 
 __all__ = [
@@ -241,7 +241,7 @@ class Stream:
         return method == "notifications/cancelled" and self._is_own(params.get("requestId"))
 
     def _is_own(self, request_id: object) -> bool:
-        return isinstance(request_id, (int, str)) and str(request_id) == str(self.request_id)
+        return plain_id(request_id) == plain_id(self.request_id)
 
 
 class Backlog:

@@ -13,7 +13,7 @@ from typing import Any, Union
 from ..framing.headers import Headers
 from ..framing.sse import EventDecoder, ServerSentEvent
 from ..jsonrpc.codec import MalformedMessage, decode
-from ..jsonrpc.messages import Message, RequestId
+from ..jsonrpc.messages import Message, RequestId, plain_id
 from ..protocol.listen import SUBSCRIPTION_ID
 from .transcript import Record, Transcript, bytes_of_event, bytes_of_payload
 
@@ -319,9 +319,9 @@ class _Reader:
     def _call_named_in(self, params: Any) -> Call | None:
         if not isinstance(params, dict):
             return None
-        token = params.get("progressToken")
+        token = plain_id(params.get("progressToken"))
         for call in self._pending.values():
-            if token is not None and _meta_of(call.request).get("progressToken") == token:
+            if token is not None and plain_id(_meta_of(call.request).get("progressToken")) == token:
                 return call
         meta = params.get("_meta")
         return self._pending.get(_id_of(meta, SUBSCRIPTION_ID))
@@ -343,7 +343,8 @@ def _is_sent_again(call: Call, message: Message) -> bool:
 def _id_of(value: Any, name: str = "id") -> RequestId:
     """Return an id that stands in an object; one that is none, as a string no id is."""
     found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, (int, str)) else f"no id: {found!r}"
+    request_id = plain_id(found)
+    return f"no id: {found!r}" if request_id is None else request_id
 
 
 def _messages_in(payload: bytes) -> Iterator[Message]:

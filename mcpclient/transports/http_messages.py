@@ -12,6 +12,7 @@ from ..errors import HttpError, McpError, PeerError, SessionExpired, UsageError
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url
 from ..jsonrpc.messages import ErrorCode, RequestId, is_answer
+from ..jsonrpc.results import peer_error
 from ..protocol.outgoing import Outgoing
 
 __all__ = [
@@ -20,7 +21,7 @@ __all__ = [
     "CallerHeaders",
     "HeaderSource",
     "answer_error",
-    "peer_error",
+    "refusal_of",
     "speaks_of_the_session",
 ]
 
@@ -148,7 +149,7 @@ def answer_error(
     error = error_type(head.status, head.headers, body[:ERROR_BODY_LIMIT], url.shown)
     if head.status in (401, 403) or error_type is SessionExpired:
         return error
-    refusal = peer_error(_json_or_none(body), request_id)
+    refusal = refusal_of(request_id, _json_or_none(body))
     if refusal is None:
         return error
     refusal.__cause__ = error
@@ -169,15 +170,15 @@ def speaks_of_the_session(body: bytes) -> bool:
     return bool(_SESSION.search(body[:_SHORT_BODY].decode("utf-8", "replace")))
 
 
-def peer_error(message: Any, request_id: RequestId | None) -> PeerError | None:
+def refusal_of(request_id: RequestId | None, message: Any) -> PeerError | None:
     """Return the JSON-RPC error that answers ``request_id``, or None if ``message`` is none."""
-    error = message.get("error") if isinstance(message, dict) else None
-    if not isinstance(error, dict) or not isinstance(error.get("code"), int):
+    error = peer_error(message.get("error") if isinstance(message, dict) else None)
+    if not isinstance(error, PeerError):
         return None
     answers = request_id is not None and is_answer(message, request_id)
-    if not answers and not (message.get("id") is None and error["code"] in _MODERN_CODES):
+    if not answers and not (message.get("id") is None and error.code in _MODERN_CODES):
         return None
-    return PeerError(error["code"], str(error.get("message", "")), error.get("data"))
+    return error
 
 
 def _json_or_none(body: bytes) -> Any:

@@ -16,7 +16,7 @@ from ..framing.http1 import ResponseHead
 from ..framing.uri import Url, parse_url
 from ..jsonrpc import messages
 from ..jsonrpc.codec import encode
-from ..jsonrpc.messages import ErrorCode, Message, RequestId
+from ..jsonrpc.messages import ErrorCode, Message, RequestId, plain_id
 from ..net.recorder import read_recording
 from ..protocol.listen import SUBSCRIPTION_ID
 from ..protocol.outgoing import Outgoing
@@ -208,13 +208,14 @@ class _Player:
         body = message.get("params", message.get("result"))
         if not isinstance(body, dict):
             return message
-        token, meta = body.get("progressToken"), body.get("_meta")
-        if token is not None and token == _token_of(self._call.request):
+        token, meta = plain_id(body.get("progressToken")), body.get("_meta")
+        if token is not None and token == plain_id(_token_of(self._call.request)):
             body["progressToken"] = _token_of(self._request)
             if body["progressToken"] is None:
                 return None
-        if isinstance(meta, dict) and meta.get(SUBSCRIPTION_ID) == self._call.request["id"]:
-            meta[SUBSCRIPTION_ID] = self._request["id"]
+        if isinstance(meta, dict) and SUBSCRIPTION_ID in meta:
+            if plain_id(meta[SUBSCRIPTION_ID]) == plain_id(self._call.request["id"]):
+                meta[SUBSCRIPTION_ID] = self._request["id"]
         return message
 
 

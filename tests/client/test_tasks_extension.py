@@ -257,6 +257,8 @@ def test_a_task_that_ends_meanwhile_needs_no_answer() -> None:
         (task("failed", error={"code": -5, "message": "no", "data": 1}), PeerError, "no"),
         (task("failed", statusMessage="bad luck"), TaskFailed, "bad luck"),
         (task("failed", error={"message": "no code"}), TaskFailed, "failed"),
+        (task("failed", error={"code": -5.0, "message": "as a float"}), PeerError, "error -5: as"),
+        (task("failed", error={"code": True}, statusMessage="no code"), TaskFailed, "no code"),
         (task("cancelled", statusMessage="by request"), TaskFailed, "by request"),
         (task("completed"), ProtocolViolation, "missing"),
     ],

@@ -58,3 +58,12 @@ def test_what_answers_a_request() -> None:
         assert not messages.is_answer({"id": other, "result": {}}, 1)
     assert messages.is_answer({"id": "a"}, "a")
     assert not messages.is_answer({}, "a")
+
+
+def test_an_id_in_all_its_forms() -> None:
+    """F-WIRE-1: one reading of ids, wherever they stand; what is no id matches nothing."""
+    assert [messages.plain_id(form) for form in (7, "7", 7.0, "07", "a", -1, "0")] == [
+        *(7, 7, 7, "07", "a", -1, 0)
+    ]
+    assert {messages.plain_id(other) for other in (None, True, 1.5)} == {None}
+    assert messages.plain_id([1]) is None

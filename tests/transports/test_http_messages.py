@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
-from mcpclient.errors import HttpError, PeerError, SessionExpired, UsageError
+from mcpclient.errors import (
+    HttpError,
+    PeerError,
+    SessionExpired,
+    UrlElicitationRequired,
+    UsageError,
+)
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
@@ -20,7 +26,7 @@ from mcpclient.transports.http_messages import (
     CallerHeaders,
     HeaderSource,
     answer_error,
-    peer_error,
+    refusal_of,
 )
 
 URL = parse_url("https://h/mcp?token=s3cret")
@@ -195,10 +201,19 @@ def test_authorization_is_http(status: int) -> None:
     assert type(error_of(status, refusal())) is HttpError
 
 
+def test_an_error_object_reads_as_on_any_transport() -> None:
+    """F-API-10, F-HTTP-7: also where its code became a float, or asks for a visit."""
+    error = error_of(400, refusal(-32602.0))
+    assert type(error) is PeerError
+    assert error.code == -32602 and isinstance(error.code, int)
+    assert type(error_of(400, refusal(-32042))) is UrlElicitationRequired
+    assert type(error_of(400, refusal(True))) is HttpError
+
+
 def test_no_request_no_peer_error() -> None:
     """F-HTTP-7: the refusal of a notification answers no request."""
-    assert peer_error(refusal(request_id=None), None) is None
-    assert peer_error(refusal(), None) is None
-    found = peer_error(refusal(-32022, None), None)
+    assert refusal_of(None, refusal(request_id=None)) is None
+    assert refusal_of(None, refusal()) is None
+    found = refusal_of(None, refusal(-32022, None))
     assert found is not None
     assert (found.message, found.data) == ("no", {"a": 1})

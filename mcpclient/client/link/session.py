@@ -23,6 +23,7 @@ from ...errors import (
 from ...framing.logs import logger_for
 from ...jsonrpc.correlator import Correlator
 from ...jsonrpc.messages import ErrorCode, Message, RequestId
+from ...jsonrpc.results import peer_error, result_of
 from ...net.futures import disregard
 from ...protocol.era import EraRules
 from ...protocol.outgoing import Cancel, Outgoing
@@ -34,7 +35,6 @@ from ..answers.task_receiver import TaskReceiver
 from ..events.callbacks import BackgroundTasks, OrderedCallback
 from .limits import Deadlines
 from .loop_end import LoopEnd
-from .results import peer_error, result_of
 
 __all__ = ["RequestOptions", "Session"]
 

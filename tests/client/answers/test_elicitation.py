@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient import Elicitation, ElicitationRequest, accept_defaults
+from mcpclient import Client, Elicitation, ElicitationRequest, accept_defaults
 from mcpclient.client.answers.elicitation import ElicitationAnswerer, ElicitationOption
 from mcpclient.errors import (
     HandlerFailed,
@@ -17,7 +17,11 @@ from mcpclient.errors import (
     UrlElicitationRequired,
     UsageError,
 )
+from mcpclient.jsonrpc import messages
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer, turns
+from tests.support.http_server import Answer, HttpServer, Request
+from tests.support.mcp_http import StreamableEndpoint
+from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
 
 PROPERTIES: dict[str, Any] = {
@@ -423,3 +427,31 @@ def test_a_user_is_asked_for_so_many_visits(count: int, asked: int) -> None:
     visits = [{**VISIT, "elicitationId": str(number)} for number in range(count)]
     assert asyncio.run(answerer.visit(visits, "server")) is (asked > 0)
     assert len(seen) == asked
+
+
+def test_a_call_that_needs_a_visit_by_its_status() -> None:
+    """F-API-10, F-HTTP-7: the error is the same in the body of an HTTP 400."""
+    visits: list[str] = []
+    endpoint = StreamableEndpoint(McpServer())
+
+    async def post(request: Request, answer: Answer) -> None:
+        message = request.message
+        if message.get("method") == "tools/call" and not visits:
+            data = {"elicitations": [VISIT]}
+            error = messages.error_response(message["id"], -32042, "Visit first", data)
+            answer.json(error, status=400)
+        else:
+            await endpoint.post(request, answer)
+
+    def visit(request: ElicitationRequest) -> bool:
+        visits.append(request.url)
+        return True
+
+    async def main() -> None:
+        async with HttpServer({**endpoint.routes, "POST /mcp": post}) as http:
+            client = Client(str(http.url()), elicitation=Elicitation(url=visit))
+            async with client:
+                assert (await client.call_tool("echo", {"text": "hi"})).text == "hi"
+
+    asyncio.run(main())
+    assert visits == [VISIT["url"]]

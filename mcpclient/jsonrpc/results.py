@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import McpError, PeerError, ProtocolViolation, UrlElicitationRequired, shown
-from ...jsonrpc.messages import ErrorCode, Message
+from ..errors import McpError, PeerError, ProtocolViolation, UrlElicitationRequired, shown
+from .messages import ErrorCode, Message
 
 __all__ = ["peer_error", "result_of"]
 
@@ -24,11 +24,14 @@ def result_of(message: Message) -> dict[str, Any]:
 
 
 def peer_error(error: Any) -> McpError:
-    """Return the exception for the ``error`` of an answer, whatever that is."""
+    """Return the exception for a JSON-RPC error object, wherever it stands.
+
+    A `PeerError`, or its kind for the code; a `ProtocolViolation` for what is no error object.
+    """
     code = error.get("code") if isinstance(error, dict) else None
     if isinstance(code, float) and code.is_integer():
         code = int(code)
-    if not isinstance(code, int):
+    if not isinstance(code, int) or isinstance(code, bool):
         return ProtocolViolation(f"the server answered with a malformed error: {shown(error, 450)}")
     kind = UrlElicitationRequired if code == ErrorCode.URL_ELICITATION_REQUIRED else PeerError
     return kind(code, str(error.get("message", "")), error.get("data"))
