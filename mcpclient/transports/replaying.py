@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import json
 import os
-import re
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..errors import ConnectionLost, NotRecorded, ProtocolViolation, UsageError
+from ..errors import ConnectionLost, ProtocolViolation, UsageError
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url, parse_url
-from ..jsonrpc import messages
 from ..jsonrpc.codec import encode
-from ..jsonrpc.messages import ErrorCode, Message, RequestId, plain_id
+from ..jsonrpc.messages import Message, RequestId, plain_id
 from ..net.recorder import read_recording
 from ..protocol.listen import SUBSCRIPTION_ID
 from ..protocol.outgoing import Outgoing
@@ -29,17 +26,12 @@ from ..recording.conversation import (
     read_calls,
 )
 from ..recording.recorded_errors import error_of
-from ..recording.redaction import Redactor
+from ..recording.script import Script, lets_it_speak
 from ..recording.transcript import Transcript
 from .base import Abandoned, Receiver, Transport
 from .http_messages import answer_error
 
 __all__ = ["Recording"]
-
-_REDACTED = re.compile(r"redacted-[0-9]+")
-
-# These open a connection, and say who asks; whoever asks may have changed since the recording.
-_OPENING = frozenset({"initialize", "server/discover"})
 
 
 class Recording(Transport):
@@ -67,7 +59,7 @@ class Recording(Transport):
         self._path = os.fspath(path)
         self.transcripts = transcripts
         self._url = _url_of(transcripts)
-        self._script = _Script(os.path.basename(self._path), self.conversation.calls)
+        self._script = Script(os.path.basename(self._path), self.conversation.calls)
         self._receiver: Receiver | None = None
         self._players: dict[RequestId, _Player] = {}
         self._asking: dict[RequestId, deque[_Player]] = {}  # by the id of the server's request
@@ -98,21 +90,16 @@ class Recording(Transport):
             self._go_on(message["id"])
         elif "id" in message:
             self._play(message)
-        elif message["method"] == "notifications/initialized":
+        elif lets_it_speak(message):
             for player in self._held:
                 self._start(player)
             self._held.clear()
 
     def _play(self, request: Message) -> None:
-        call = self._script.find(request["method"], request.get("params"))
-        if call is None:
-            steps: Sequence[Step] = [Heard(_refusal_of_discover(request["id"]))]
-        elif request["method"] == "initialize":
-            steps = call.steps
-            self._held.append(_Player(self, call.after, call, request))
-        else:
-            steps = [*call.steps, *call.after]
-        player = self._players[request["id"]] = _Player(self, steps, call, request)
+        scene = self._script.scene(request)
+        if scene.later:
+            self._held.append(_Player(self, scene.later, scene.call, request))
+        player = self._players[request["id"]] = _Player(self, scene.steps, scene.call, request)
         self._start(player)
 
     def _start(self, player: _Player) -> None:
@@ -213,74 +200,10 @@ class _Player:
             body["progressToken"] = _token_of(self._request)
             if body["progressToken"] is None:
                 return None
-        if isinstance(meta, dict) and SUBSCRIPTION_ID in meta:
-            if plain_id(meta[SUBSCRIPTION_ID]) == plain_id(self._call.request["id"]):
-                meta[SUBSCRIPTION_ID] = self._request["id"]
+        own_id = plain_id(self._call.request["id"])
+        if isinstance(meta, dict) and plain_id(meta.get(SUBSCRIPTION_ID)) == own_id:
+            meta[SUBSCRIPTION_ID] = self._request["id"]
         return message
-
-
-class _Script:
-    """Finds the recorded call for a request."""
-
-    def __init__(self, name: str, calls: Iterable[Call]) -> None:
-        self._name = name
-        self._redactor = Redactor()
-        self._calls: dict[tuple[str, str], list[Call]] = {}
-        self._found: dict[tuple[str, str], int] = {}
-        redactor = Redactor()
-        for call in calls:
-            params = _without_meta(redactor.message(call.request.get("params")))
-            key = _key(call.request["method"], params)
-            self._calls.setdefault(key, []).append(call)
-
-    def find(self, method: str, params: Any) -> Call | None:
-        """Return the recorded call; None for a ``server/discover`` that has to be refused.
-
-        Raises `NotRecorded`.
-        """
-        params = _without_meta(self._redactor.message(params))
-        key = _key(method, params)
-        calls = self._calls.get(key)
-        if method == "server/discover" and _key("initialize", None) in self._calls:
-            # It was not asked, as of a server known to be older, or in vain: then nobody waits.
-            calls = [call for call in calls or [] if call.steps]
-            if not calls:
-                return None
-        if not calls:
-            raise NotRecorded(self._name, method, params, self._nearest(method, key[1]))
-        index = self._found.get(key, 0)
-        if method in _OPENING:
-            index = _next_success(calls, index)
-        self._found[key] = index + 1
-        return calls[min(index, len(calls) - 1)]
-
-    def _nearest(self, method: str, wanted: str) -> list[Any]:
-        recorded = [text for name, text in self._calls if name == method]
-        matcher = difflib.SequenceMatcher(b=wanted, autojunk=False)
-
-        def likeness(text: str) -> float:
-            matcher.set_seq1(text)
-            return matcher.quick_ratio()
-
-        return [json.loads(text) for text in sorted(recorded, key=likeness, reverse=True)]
-
-
-def _next_success(calls: Sequence[Call], index: int) -> int:
-    """Pass over attempts to open a connection that were followed by a better one."""
-    better = [place for place, call in enumerate(calls) if "result" in (call.answer or {})]
-    return next((place for place in better if place >= index), better[-1] if better else index)
-
-
-def _key(method: str, params: Any) -> tuple[str, str]:
-    if method in _OPENING:
-        return method, "null"
-    return method, _REDACTED.sub("redacted", json.dumps(params, sort_keys=True))
-
-
-def _without_meta(params: Any) -> Any:
-    if not isinstance(params, Mapping):
-        return params
-    return {name: value for name, value in params.items() if name != "_meta"} or None
 
 
 def _copied(message: Message) -> Message:
@@ -298,11 +221,6 @@ def _token_of(request: Message) -> Any:
     params = request.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
     return meta.get("progressToken") if isinstance(meta, dict) else None
-
-
-def _refusal_of_discover(request_id: RequestId) -> Message:
-    text = "Method not found: server/discover was not recorded"
-    return messages.error_response(request_id, ErrorCode.METHOD_NOT_FOUND, text)
 
 
 def _url_of(transcripts: Sequence[Transcript]) -> Url:

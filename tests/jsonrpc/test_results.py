@@ -35,7 +35,9 @@ def test_a_wish_for_a_visit_is_told_apart() -> None:
     assert type(peer_error({"code": -32041})) is PeerError
 
 
-@pytest.mark.parametrize("error", [None, 5, "x" * 10**6, {}, {"code": "1"}, {"code": 1.5}, {"code": True}, True])
+@pytest.mark.parametrize(
+    "error", [None, 5, "x" * 10**6, {}, {"code": "1"}, {"code": 1.5}, {"code": True}, True]
+)
 def test_an_error_that_is_none_is_shown_and_cut(error: Any) -> None:
     """F-WIRE-2"""
     violation = peer_error(error)

@@ -444,7 +444,7 @@ def test_a_call_that_needs_a_visit_by_its_status() -> None:
             await endpoint.post(request, answer)
 
     def visit(request: ElicitationRequest) -> bool:
-        visits.append(request.url)
+        visits.append(str(request.url))
         return True
 
     async def main() -> None:

@@ -1,0 +1,116 @@
+"""What a recorded server answers to a request: the script that a replay follows."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import NotRecorded
+from ..jsonrpc import messages
+from ..jsonrpc.messages import ErrorCode, Message, RequestId
+from .conversation import Call, Heard, Step
+from .redaction import Redactor
+
+__all__ = ["Scene", "Script", "lets_it_speak"]
+
+_REDACTED = re.compile(r"redacted-[0-9]+")
+
+# These open a connection, and say who asks; whoever asks may have changed since the recording.
+_OPENING = frozenset({"initialize", "server/discover"})
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a request gets: ``steps`` at once, and ``later`` what waits until `lets_it_speak`.
+
+    ``call``: what was recorded; None for a refusal that was not.
+    """
+
+    call: Call | None
+    steps: Sequence[Step]
+    later: Sequence[Step] = ()
+
+
+def lets_it_speak(notification: Message) -> bool:
+    """Whether the client says that it is ready: from then on a server may speak unasked."""
+    return bool(notification["method"] == "notifications/initialized")
+
+
+class Script:
+    """Finds what was recorded for a request. ``name``: that of the recording, for messages."""
+
+    def __init__(self, name: str, calls: Iterable[Call]) -> None:
+        self._name = name
+        self._redactor = Redactor()
+        self._calls: dict[tuple[str, str], list[Call]] = {}
+        self._found: dict[tuple[str, str], int] = {}
+        redactor = Redactor()
+        for call in calls:
+            params = _without_meta(redactor.message(call.request.get("params")))
+            key = _key(call.request["method"], params)
+            self._calls.setdefault(key, []).append(call)
+
+    def scene(self, request: Message) -> Scene:
+        """Return what a request gets. Raises `NotRecorded`."""
+        method = request["method"]
+        call = self._find(method, request.get("params"))
+        if call is None:
+            return Scene(None, [Heard(_refusal_of_discover(request["id"]))])
+        if method == "initialize":
+            return Scene(call, call.steps, call.after)
+        return Scene(call, [*call.steps, *call.after])
+
+    def _find(self, method: str, params: Any) -> Call | None:
+        """Return the recorded call; None for a ``server/discover`` that has to be refused."""
+        params = _without_meta(self._redactor.message(params))
+        key = _key(method, params)
+        calls = self._calls.get(key)
+        if method == "server/discover" and _key("initialize", None) in self._calls:
+            # It was not asked, as of a server known to be older, or in vain: then nobody waits.
+            calls = [call for call in calls or [] if call.steps]
+            if not calls:
+                return None
+        if not calls:
+            raise NotRecorded(self._name, method, params, self._nearest(method, key[1]))
+        index = self._found.get(key, 0)
+        if method in _OPENING:
+            index = _next_success(calls, index)
+        self._found[key] = index + 1
+        return calls[min(index, len(calls) - 1)]
+
+    def _nearest(self, method: str, wanted: str) -> list[Any]:
+        recorded = [text for name, text in self._calls if name == method]
+        matcher = difflib.SequenceMatcher(b=wanted, autojunk=False)
+
+        def likeness(text: str) -> float:
+            matcher.set_seq1(text)
+            return matcher.quick_ratio()
+
+        return [json.loads(text) for text in sorted(recorded, key=likeness, reverse=True)]
+
+
+def _next_success(calls: Sequence[Call], index: int) -> int:
+    """Pass over attempts to open a connection that were followed by a better one."""
+    better = [place for place, call in enumerate(calls) if "result" in (call.answer or {})]
+    return next((place for place in better if place >= index), better[-1] if better else index)
+
+
+def _key(method: str, params: Any) -> tuple[str, str]:
+    if method in _OPENING:
+        return method, "null"
+    return method, _REDACTED.sub("redacted", json.dumps(params, sort_keys=True))
+
+
+def _without_meta(params: Any) -> Any:
+    if not isinstance(params, Mapping):
+        return params
+    return {name: value for name, value in params.items() if name != "_meta"} or None
+
+
+def _refusal_of_discover(request_id: RequestId) -> Message:
+    text = "Method not found: server/discover was not recorded"
+    return messages.error_response(request_id, ErrorCode.METHOD_NOT_FOUND, text)

@@ -1,0 +1,79 @@
+"""The script a replay follows: which recorded call a request gets, and when the server speaks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpclient.errors import NotRecorded
+from mcpclient.jsonrpc import messages
+from mcpclient.recording.conversation import Call, Failed, Heard
+from mcpclient.recording.script import Script, lets_it_speak
+
+Json = dict[str, Any]
+
+UNASKED = Heard(messages.notification("notifications/message", {"data": 1}))
+
+
+def call(method: str, params: Json | None = None, answer: object = None, **more: Any) -> Call:
+    request = messages.request(1, method, params)
+    said = messages.response(1, {"is": answer})
+    return Call(request, 0.0, [Heard(said)], ended_at=1.0, **more)
+
+
+def answers(script: Script, method: str, params: Json | None = None) -> list[Any]:
+    scene = script.scene(messages.request(7, method, params))
+    return [step.message["result"]["is"] for step in scene.steps if isinstance(step, Heard)]
+
+
+def test_the_same_request_gets_the_next_answer_and_then_the_last() -> None:
+    """F-SHOW-8"""
+    script = Script("it", [call("tools/list", None, 1), call("tools/list", None, 2)])
+    assert [answers(script, "tools/list") for _ in range(3)] == [[1], [2], [2]]
+
+
+def test_metadata_and_secrets_do_not_count() -> None:
+    """F-SHOW-8: they differ from one run to the next."""
+    recorded = {"name": "t", "arguments": {"password": "redacted-1"}, "_meta": {"a": 1}}
+    script = Script("it", [call("tools/call", recorded, "found")])
+    asked = {"name": "t", "arguments": {"password": "other"}, "_meta": {"b": 2}}
+    assert answers(script, "tools/call", asked) == ["found"]
+
+
+def test_what_was_not_recorded_names_the_nearest() -> None:
+    """F-SHOW-8"""
+    script = Script(
+        "it", [call("tools/call", {"name": "aaaa"}), call("tools/call", {"name": "zz"})]
+    )
+    with pytest.raises(NotRecorded) as caught:
+        script.scene(messages.request(1, "tools/call", {"name": "zzz"}))
+    assert caught.value.recorded == ({"name": "zz"}, {"name": "aaaa"})
+
+
+def test_a_server_speaks_when_the_client_is_ready() -> None:
+    """F-SHOW-8: what came after ``initialize`` waits; after any other request it does not."""
+    opening = call("initialize", {"clientInfo": {}}, "hello", after=[UNASKED])
+    script = Script("it", [opening, call("ping", None, "pong", after=[UNASKED])])
+    scene = script.scene(messages.request(7, "initialize", {"clientInfo": {"name": "other"}}))
+    assert (list(scene.steps), list(scene.later)) == (opening.steps, [UNASKED])
+    scene = script.scene(messages.request(8, "ping", None))
+    assert (scene.steps[-1], list(scene.later)) == (UNASKED, [])
+    assert lets_it_speak(messages.notification("notifications/initialized", None))
+    assert not lets_it_speak(messages.notification("notifications/cancelled", {}))
+
+
+def test_a_server_known_to_be_older_refuses_to_be_discovered() -> None:
+    """F-SHOW-8: it was not asked then, or in vain."""
+    unanswered = Call(messages.request(1, "server/discover", None), 0.0)
+    for calls in ([call("initialize")], [unanswered, call("initialize")]):
+        scene = Script("it", calls).scene(messages.request(9, "server/discover", {}))
+        refusal = scene.steps[0]
+        assert scene.call is None and isinstance(refusal, Heard)
+        assert (refusal.message["id"], refusal.message["error"]["code"]) == (9, -32601)
+
+
+def test_attempts_to_open_that_failed_are_passed_over() -> None:
+    """F-SHOW-8"""
+    failed = Call(messages.request(1, "initialize", None), 0.0, [Failed({"type": "X"})])
+    assert answers(Script("it", [failed, call("initialize", None, "ok")]), "initialize") == ["ok"]
