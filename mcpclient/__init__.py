@@ -60,10 +60,6 @@ if TYPE_CHECKING:
     from .client.answers.elicitation import accept_defaults as accept_defaults
     from .client.answers.sampling import Sampling as Sampling
     from .client.answers.sampling import SamplingModel as SamplingModel
-    from .client.around import Around as Around
-    from .client.around import Call as Call
-    from .client.around import ask_unless_read_only as ask_unless_read_only
-    from .client.around import refusal as refusal
     from .client.authentication import ApiKey as ApiKey
     from .client.authentication import BearerToken as BearerToken
     from .client.authentication import ClientCredentials as ClientCredentials
@@ -77,6 +73,10 @@ if TYPE_CHECKING:
     from .client.client import call as call
     from .client.client import connect as connect
     from .client.client import list_tools as list_tools
+    from .client.events.around import Around as Around
+    from .client.events.around import Call as Call
+    from .client.events.around import ask_unless_read_only as ask_unless_read_only
+    from .client.events.around import refusal as refusal
     from .client.events.hooks import Hooks as Hooks
     from .client.link.options import CallOptions as CallOptions
     from .client.link.options import ClientOptions as ClientOptions
@@ -111,12 +111,15 @@ if TYPE_CHECKING:
     from .errors import McpError as McpError
     from .errors import MessageTooLarge as MessageTooLarge
     from .errors import NetworkError as NetworkError
+    from .errors import NotChecked as NotChecked
+    from .errors import NotOffered as NotOffered
     from .errors import NotRecorded as NotRecorded
     from .errors import PeerError as PeerError
     from .errors import ProcessExited as ProcessExited
     from .errors import ProtocolViolation as ProtocolViolation
     from .errors import RegistrationRequired as RegistrationRequired
     from .errors import ResultMismatch as ResultMismatch
+    from .errors import SchemaError as SchemaError
     from .errors import ServerError as ServerError
     from .errors import ServersFailed as ServersFailed
     from .errors import ServerUnavailable as ServerUnavailable
@@ -124,6 +127,7 @@ if TYPE_CHECKING:
     from .errors import SkillVerificationError as SkillVerificationError
     from .errors import SsrfError as SsrfError
     from .errors import TaskFailed as TaskFailed
+    from .errors import TemplateError as TemplateError
     from .errors import TokenRequestFailed as TokenRequestFailed
     from .errors import ToolError as ToolError
     from .errors import UrlElicitationRequired as UrlElicitationRequired
@@ -210,7 +214,7 @@ _EXPORTS = {
     "AgentTool": ".adapters.agent_tools",
     "ApiKey": ".client.authentication",
     "Approvals": ".config.approvals",
-    "Around": ".client.around",
+    "Around": ".client.events.around",
     "AudioContent": ".protocol.types",
     "AuthError": ".errors",
     "AuthProvider": ".auth.provider",
@@ -219,7 +223,7 @@ _EXPORTS = {
     "Authorize": ".auth.effects",
     "BearerToken": ".client.authentication",
     "BrowserLogin": ".net.login.logins",
-    "Call": ".client.around",
+    "Call": ".client.events.around",
     "CallOptions": ".client.link.options",
     "CallTimeout": ".errors",
     "CallToolResult": ".protocol.types",
@@ -275,6 +279,8 @@ _EXPORTS = {
     "MessageTooLarge": ".errors",
     "NameRule": ".config.policy.rules",
     "NetworkError": ".errors",
+    "NotChecked": ".errors",
+    "NotOffered": ".errors",
     "NotRecorded": ".errors",
     "OAuth": ".client.authentication",
     "PeerError": ".errors",
@@ -305,6 +311,7 @@ _EXPORTS = {
     "SamplingMessage": ".protocol.sampling",
     "SamplingModel": ".client.answers.sampling",
     "SamplingRequest": ".protocol.sampling",
+    "SchemaError": ".errors",
     "SchemaLimits": ".protocol.schema",
     "Server": ".manager.server",
     "ServerConfig": ".config.server",
@@ -329,6 +336,7 @@ _EXPORTS = {
     "Task": ".protocol.tasks",
     "TaskChanged": ".protocol.listen",
     "TaskFailed": ".errors",
+    "TemplateError": ".errors",
     "TextContent": ".protocol.types",
     "TokenRequestFailed": ".errors",
     "Tool": ".protocol.types",
@@ -351,7 +359,7 @@ _EXPORTS = {
     "WorkloadIdentity": ".client.authentication",
     "accept_defaults": ".client.answers.elicitation",
     "add_server": ".config.writing",
-    "ask_unless_read_only": ".client.around",
+    "ask_unless_read_only": ".client.events.around",
     "call": ".client.client",
     "connect": ".client.client",
     "connect_all": ".manager.manager",
@@ -365,7 +373,7 @@ _EXPORTS = {
     "log_out": ".client.authentication",
     "parse_callback": ".auth.authorization_code",
     "parse_tool_name": ".manager.naming",
-    "refusal": ".client.around",
+    "refusal": ".client.events.around",
     "remove_server": ".config.writing",
     "sampling_model": ".adapters.sampling",
     "serve_function": ".transports.inprocess",

@@ -8,6 +8,7 @@
     │   ├── HandlerFailed            a handler did not answer what the server asked
     │   ├── ServerUnavailable        a manager has the server, and does not connect it
     │   └── NotRecorded              a replay was asked for something it has no record of
+    ├── NotChecked                 nobody's: a check took too long, so nothing is known
     ├── ServerError                theirs: the server answered, but not with a result
     │   ├── PeerError                a JSON-RPC error object
     │   │   └── UrlElicitationRequired   someone has to visit a URL before the call can be made
@@ -16,7 +17,10 @@
     │   ├── TaskFailed               a task ended without giving its result
     │   ├── ProtocolViolation        bytes or messages that break the protocol
     │   │   ├── MessageTooLarge        a message over ``max_message_size``
-    │   │   └── SkillVerificationError a skill that is not what its entry says
+    │   │   ├── NotOffered             the server asked for what the client does not offer
+    │   │   ├── SchemaError            a JSON Schema that cannot be used
+    │   │   ├── SkillVerificationError a skill that is not what its entry says
+    │   │   └── TemplateError          a URI template that is malformed
     │   └── HttpError                an HTTP status that is not a success
     │       └── SessionExpired         404 for a session the server had issued
     ├── NetworkError               the network's or the operating system's
@@ -64,12 +68,15 @@ __all__ = [
     "McpError",
     "MessageTooLarge",
     "NetworkError",
+    "NotChecked",
+    "NotOffered",
     "NotRecorded",
     "PeerError",
     "ProcessExited",
     "ProtocolViolation",
     "RegistrationRequired",
     "ResultMismatch",
+    "SchemaError",
     "ServerError",
     "ServerUnavailable",
     "ServersFailed",
@@ -77,6 +84,7 @@ __all__ = [
     "SkillVerificationError",
     "SsrfError",
     "TaskFailed",
+    "TemplateError",
     "TokenRequestFailed",
     "ToolError",
     "UrlElicitationRequired",
@@ -214,6 +222,20 @@ def _shown_json(value: Any) -> str:
     return text if len(text) <= _SHOWN_BODY else f"{text[:_SHOWN_BODY]}…"
 
 
+class NotChecked(McpError):
+    """A validation reached one of its limits, so nothing is known of the value.
+
+    Nobody has done wrong, so it is no `ProtocolViolation`. Field: ``reason``.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"not checked: {self.reason}"
+
+
 class ServerError(McpError):
     """The server answered, and the answer is not a result."""
 
@@ -334,6 +356,24 @@ class MessageTooLarge(ProtocolViolation):
         self.limit = limit
 
 
+class NotOffered(ProtocolViolation):
+    """The server asked for something that was not declared as a capability."""
+
+
+class SchemaError(ProtocolViolation):
+    """A schema that cannot be used: malformed, unresolvable, of an unknown dialect, too large.
+
+    Fields: ``fault`` (what is wrong) and ``location`` (where in the schema, as a URI whose
+    fragment is a JSON pointer, ``"#/properties/age/type"``).
+    """
+
+    def __init__(self, fault: str, location: str) -> None:
+        super().__init__(f"the JSON Schema cannot be used, at {location}: {fault}")
+        self.args = (fault, location)
+        self.fault = fault
+        self.location = location
+
+
 class SkillVerificationError(ProtocolViolation):
     """The content of a skill does not agree with its entry, so it must not be used.
 
@@ -350,6 +390,20 @@ class SkillVerificationError(ProtocolViolation):
 
     def __str__(self) -> str:
         return f"skill file {self.uri} failed its {self.check} check: {self.reason}"
+
+
+class TemplateError(ProtocolViolation):
+    """A template that does not follow RFC 6570.
+
+    Fields: ``template``, ``position`` (the index of the offending character) and ``fault``.
+    """
+
+    def __init__(self, template: str, position: int, fault: str) -> None:
+        super().__init__(f"the URI template {template!r} is malformed at {position}: {fault}")
+        self.args = (template, position, fault)
+        self.template = template
+        self.position = position
+        self.fault = fault
 
 
 class HttpError(ServerError):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, Protocol
 
-from .client.around import Around, Call, Proceed
+from .client.events.around import Around, Call, Proceed
 from .errors import CallTimeout, HttpError, PeerError
 from .framing.logs import logger_for
 from .protocol.types import CallToolResult

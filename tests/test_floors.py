@@ -6,13 +6,17 @@ source, one for each rule, which prove that the checks see what they claim to se
 
 from __future__ import annotations
 
+import ast
+import builtins
 import functools
+import re
 from collections.abc import Callable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
+from mcpclient import errors
 from tests.tooling.imports import Import, all_imports, read_sources, standard_library
 
 PACKAGE = Path(__file__).parent.parent / "mcpclient"
@@ -41,6 +45,18 @@ FLOORS = {
     "cli": 13,
     "__main__": 14,  # the door to the cli
     "": 15,  # the lazy root: its names come from every floor
+}
+
+# Within a floor, a room (a folder, or what stands there itself) imports from lower rooms only.
+ROOMS = {
+    "client.events": 0,  # who is told
+    "client.answers": 1,  # what the server asks
+    "client.link": 2,  # one connection
+    "client.login": 2,  # the runner of auth's flows, which knows of no connection
+    "client": 3,  # what a caller calls
+    "net": 0,  # connections, files and clocks
+    "net.login": 1,  # the browser, the terminal, and what is kept of a login
+    "net.process": 1,  # the server's process
 }
 
 # What any floor may take from the root, because the root imports nothing to define it.
@@ -85,11 +101,33 @@ ONLY_IN_NET = {
     "socketserver": "listening is net/login/loopback.py's",
     "ssl": "TLS is set up beside the sockets, in net",
     "subprocess": "processes are net/process's",
+    "time": "reads the clock; net/clocks.py's functions are passed on",
     "webbrowser": "the browser is net's",
 }
 
 # Elsewhere nothing asks which era it is: it asks the era, see protocol/era.py.
 ERAS = ("protocol.era_handshake", "protocol.era_stateless")
+
+# Exceptions that are caught a few lines away and never reach a caller, and by whom they are caught.
+SIGNALS = {
+    "client.typed_results._Unfit": "typed_results: each of several types is tried",
+    "config.document.DocumentError": "config.reading: becomes a problem",
+    "config.shapes.values.EntryError": "config.load: becomes a problem",
+    "formats.jsonc.JsoncError": "config: becomes a problem",
+    "formats.yaml_flow.FrontMatterError": "protocol.skills, config: an error or a problem",
+    "framing.websocket_frames.FrameViolation": "framing.websocket: closes the connection",
+    "jsonrpc.codec.MalformedMessage": "transports.base: costs one message",
+    "protocol.schema.bounds.Stopped": "protocol.schema: becomes a NotChecked",
+    "protocol.schema.pattern_syntax.PatternError": "protocol.schema: becomes a SchemaError",
+    "protocol.schema.pattern_syntax.UncheckablePattern": "protocol.schema: is not checked",
+}
+
+# Who sends and receives does as an Outgoing says; what a message means is decided above and below.
+KNOW_NO_METHODS = ("net", "transports")
+METHOD = re.compile(
+    r"initialize|ping|(completion|elicitation|logging|notifications|prompts|resources|roots|sampling"
+    r"|server|subscriptions|tasks|tools)/\w[\w/]*"
+)
 
 # What is imported by name from a higher floor has a type all the same.
 TYPES_FROM_ABOVE = {
@@ -114,7 +152,7 @@ MAY_IMPORT_BY_NAME = {
     "sync",  # its names: a script of one server needs neither the manager nor the adapters
     "sync.client",  # sync.toolbox: for those who talk to a model
     "sync.manager",  # the same
-    "client.validation",  # protocol.schema: 25 ms that only those pay who meet an output schema
+    "protocol.schema_on_demand",  # protocol.schema: 25 ms, only for those who meet a schema
 }
 
 
@@ -177,6 +215,21 @@ def era_violations(imports: list[Import]) -> Iterator[str]:
             yield f"{found}: eras are objects; whoever needs an answer asks EraRules"
 
 
+def room_violations(imports: list[Import]) -> Iterator[str]:
+    for found in imports:
+        own, other = _room(found.importer), _room(found.target)
+        if not found.internal or own == other or not {own, other} <= ROOMS.keys():
+            continue
+        if _folder(found.importer) == _folder(found.target) and ROOMS[other] >= ROOMS[own]:
+            yield f"{found}: room {other} is not below room {own}"
+
+
+def _room(module: str) -> str:
+    """Return the folder within its floor that a module stands in, or else the floor."""
+    folder = ".".join(module.split(".")[:2])
+    return folder if folder in ROOMS else _folder(module)
+
+
 def cycle_violations(imports: list[Import]) -> Iterator[str]:
     graph: dict[str, set[str]] = {}
     for found in imports:
@@ -198,7 +251,61 @@ RULES: list[Callable[[list[Import]], Iterator[str]]] = [
     function_level_violations,
     library_violations,
     era_violations,
+    room_violations,
     cycle_violations,
+]
+
+
+Sources = Mapping[str, ast.Module]
+
+
+def exception_violations(sources: Sources) -> Iterator[str]:
+    builtin = {name for name, value in vars(builtins).items() if _is_exception(value)}
+    known = builtin | set(errors.__all__) | {name.rpartition(".")[2] for name in SIGNALS}
+    for module, node in _nodes(sources):
+        if isinstance(node, ast.ClassDef) and known & {*map(_last_name, node.bases)}:
+            if module != "errors" and f"{module}.{node.name}" not in SIGNALS:
+                yield f"{module}:{node.lineno}: {node.name} is not in the tree of errors.py"
+        elif isinstance(node, ast.Raise) and node.exc is not None:
+            raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+            if _last_name(raised) == "NotImplementedError":
+                yield f"{module}:{node.lineno}: what is not there is abstract, or a UsageError"
+
+
+def clock_violations(sources: Sources) -> Iterator[str]:
+    for module, node in _nodes(sources):
+        if not isinstance(node, ast.Attribute) or node.attr not in ("now", "today", "utcnow"):
+            continue
+        if _last_name(node.value) in ("date", "datetime") and _folder(module) != "net":
+            yield f"{module}:{node.lineno}: reads the clock; net/clocks.py does that"
+
+
+def method_violations(sources: Sources) -> Iterator[str]:
+    for module, node in _nodes(sources):
+        if not isinstance(node, ast.Constant) or _folder(module) not in KNOW_NO_METHODS:
+            continue
+        if isinstance(node.value, str) and METHOD.fullmatch(node.value):
+            yield f"{module}:{node.lineno}: decides by the method {node.value}"
+
+
+def _nodes(sources: Sources) -> Iterator[tuple[str, ast.AST]]:
+    for module, tree in sources.items():
+        for node in ast.walk(tree):
+            yield module, node
+
+
+def _last_name(node: ast.expr) -> str:
+    return getattr(node, "attr", "") or getattr(node, "id", "")
+
+
+def _is_exception(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, BaseException)
+
+
+SOURCE_RULES: list[Callable[[Sources], Iterator[str]]] = [
+    exception_violations,
+    clock_violations,
+    method_violations,
 ]
 
 
@@ -213,9 +320,29 @@ def test_the_package_keeps_the_rule(rule: Callable[[list[Import]], Iterator[str]
     assert not list(rule(imports_of_the_package()))
 
 
+@pytest.mark.parametrize("rule", SOURCE_RULES, ids=lambda rule: rule.__name__)
+def test_the_source_keeps_the_rule(rule: Callable[[Sources], Iterator[str]]) -> None:
+    """F-WIRE-2, F-SHOW-8: one tree of errors, one place for clocks, no methods in transports."""
+    assert not list(rule(parsed(read_sources(PACKAGE))))
+
+
+def test_every_exception_apart_from_the_tree_is_there() -> None:
+    """F-WIRE-2: the table names none that has gone."""
+    trees = parsed(read_sources(PACKAGE))
+    defined = {
+        f"{module}.{node.name}" for module, node in _nodes(trees) if isinstance(node, ast.ClassDef)
+    }
+    assert SIGNALS.keys() <= defined
+
+
+def parsed(sources: Mapping[str, str]) -> Sources:
+    return {module: ast.parse(source, module) for module, source in sources.items()}
+
+
 def violations(sources: Mapping[str, str]) -> list[str]:
-    imports = all_imports(sources)
-    return [text for rule in RULES for text in rule(imports)]
+    imports, trees = all_imports(sources), parsed(sources)
+    found = [text for rule in RULES for text in rule(imports)]
+    return found + [text for rule in SOURCE_RULES for text in rule(trees)]
 
 
 # Modules that the snippets below may import.
@@ -228,7 +355,12 @@ SCENE = {
     "protocol.era_handshake": "",
     "protocol.era_stateless": "",
     "net": "",
+    "net.files": "",
+    "net.login.storage": "",
     "client.client": "",
+    "client.answers.roots": "",
+    "client.events.hooks": "",
+    "client.link.session": "",
 }
 
 FAULTY = {
@@ -272,6 +404,47 @@ FAULTY = {
         "from ..protocol import era_handshake",
         "eras are objects",
     ),
+    "a clock outside net": ("transports.stdio", "from time import monotonic", "reads the clock"),
+    "a date of today": (
+        "client.client",
+        "import datetime\ndatetime.datetime.now()",
+        "reads the clock",
+    ),
+    "an exception of its own": (
+        "client.client",
+        "class Odd(ValueError):\n    pass",
+        "Odd is not in the tree",
+    ),
+    "a kind of an error": (
+        "client.client",
+        "from .. import errors\nclass Odd(errors.PeerError):\n    pass",
+        "Odd is not in the tree",
+    ),
+    "what is not implemented": (
+        "client.client",
+        "def f():\n    raise NotImplementedError('yet')",
+        "what is not there is abstract",
+    ),
+    "a method's name": (
+        "transports.stdio",
+        "def f(message):\n    return message['method'] == 'tools/call'",
+        "decides by the method tools/call",
+    ),
+    "a higher room": (
+        "client.answers.roots",
+        "from ..link.session import Session",
+        "room client.link is not below room client.answers",
+    ),
+    "a room under its floor": (
+        "client.events.hooks",
+        "from ..client import Client",
+        "room client is not below room client.events",
+    ),
+    "a room above its floor": (
+        "net.files",
+        "from .login.storage import FileStore",
+        "room net.login is not below room net",
+    ),
     "by name": ("client.connect", "from importlib import import_module", "only the lazy root"),
 }
 
@@ -303,6 +476,9 @@ SOUND = {
     "a newer typing": ("net", "if TYPE_CHECKING:\n    from typing_extensions import Unpack"),
     "types only": ("client.client", "if typing.TYPE_CHECKING:\n    import ssl"),
     "sockets in net": ("net", "import socket, ssl, subprocess"),
+    "a lower room": ("client.client", "from .link.session import Session"),
+    "the clock in net": ("net", "import time"),
+    "a method's name in a text": ("net", "REASON = 'tools/call was refused'"),
     "randomness": ("framing.sse", "from os import urandom"),
     "the pure part of urllib": ("auth.flow", "from urllib.parse import urlsplit"),
     "the lazy root": ("", "import importlib\ndef __getattr__(name):\n    from . import errors"),

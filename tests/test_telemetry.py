@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 import mcpclient
 from mcpclient import telemetry
-from mcpclient.client.around import Call
+from mcpclient.client.events.around import Call
 from mcpclient.errors import CallTimeout, HttpError, PeerError
 from mcpclient.protocol.types import CallToolResult
 from tests.client.scripted_server import ScriptedServer

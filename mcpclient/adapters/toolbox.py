@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Callable, Protocol, TypedDict, Union
 
-from ..client.around import Around, Call, Proceed, refusal
+from ..client.events.around import Around, Call, Proceed, refusal
 from ..errors import McpError, UsageError
 from ..framing.logs import logger_for
 from ..protocol.types import CallToolResult, Tool

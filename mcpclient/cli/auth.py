@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from ..auth.grants import Grant, store_name
 from ..client.authentication import default_store, finish_auth, log_in, log_out
 from ..errors import AuthError, AuthorizationRequired, UsageError
 from ..framing.uri import parse_url
+from ..net.clocks import seconds_since_epoch
 from ..net.login.logins import BrowserLogin, TwoStepLogin
 from ..transports.authorized import http_url
 from .command import Answer, LocalCommand, LocalWork
@@ -151,7 +151,7 @@ def _described(server: str, grant: Grant) -> _Login:
     if tokens.refresh_token is not None:
         state = "logged in, renewed as needed"
     else:
-        state = "expired" if tokens.has_expired(time.time()) else "logged in"
+        state = "expired" if tokens.has_expired(seconds_since_epoch()) else "logged in"
     scopes = list(tokens.scopes or grant.requested_scopes)
     raw = {
         "server": server,

@@ -19,7 +19,7 @@ from ..protocol.tasks import (
     described_task,
 )
 from ..protocol.types import CallToolResult, Progress, Tool
-from .around import Around, Call
+from .events.around import Around, Call
 from .events.callbacks import BackgroundTasks, OrderedCallback
 from .events.observer import Observer
 from .link.call_time import CallTime

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..protocol.types import CallToolResult, Tool
-from .around import Around, Call, Proceed, surrounded
+from .events.around import Around, Call, Proceed, surrounded
 from .link.requests import Requests
 
 __all__ = ["ToolCalls"]

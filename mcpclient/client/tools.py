@@ -10,7 +10,7 @@ from ..errors import ToolError
 from ..framing.logs import logger_for
 from ..protocol.header_parameters import HeaderParameters
 from ..protocol.types import CallToolResult, Tool
-from .around import Around, Call
+from .events.around import Around, Call
 from .link.requests import ProgressHandler, checked_arguments, with_meta
 from .link.timeouts import DEFAULT, Seconds
 from .tasks import Tasks

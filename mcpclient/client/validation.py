@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import McpError, ProtocolViolation, UsageError
 from ..framing.logs import logger_for
+from ..net.clocks import steady_seconds
+from ..protocol.schema_on_demand import compile_schema
 from ..protocol.types import CallToolResult, Tool
 from .events.observer import Observer
 
 if TYPE_CHECKING:
     from ..protocol.schema import Schema, SchemaLimits
 
-__all__ = ["MODES", "OutputSchemas", "compile_schema"]
+__all__ = ["MODES", "OutputSchemas"]
 
 _logger = logger_for("mcpclient.client")
 
@@ -23,24 +23,6 @@ MODES = ("warn", "strict", "off")
 
 # How many violations of a schema a warning names.
 _NAMED = 3
-
-
-def compile_schema(
-    schema: object, *, limits: SchemaLimits | None = None, assert_formats: bool = False
-) -> Schema:
-    """Compile a JSON Schema; see `protocol.schema.compile_schema`. The time is limited as well.
-
-    The validator is imported when it is first used. Importing it takes as long as all the rest of a
-    client that talks to one server over stdio, and most clients never need it.
-    """
-    package = import_module("..protocol.schema", __package__)
-    compiled: Schema = package.compile_schema(
-        schema,
-        limits=limits or package.SchemaLimits(),
-        assert_formats=assert_formats,
-        clock=time.monotonic,
-    )
-    return compiled
 
 
 class OutputSchemas(Observer):
@@ -114,7 +96,9 @@ class OutputSchemas(Observer):
         compiled = self._compiled.get(tool)
         if compiled is None:
             try:
-                compiled = compile_schema(self._schemas[tool], limits=self._limits)
+                compiled = compile_schema(
+                    self._schemas[tool], clock=steady_seconds, limits=self._limits
+                )
             except McpError as error:
                 compiled = f"the output schema of tool {tool!r} was not checked: {error}"
                 _logger.debug("%s", compiled)

@@ -15,27 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Union
 from urllib.parse import quote
 
-from ..errors import ProtocolViolation, UsageError
+from ..errors import TemplateError, UsageError
 
-__all__ = ["TemplateError", "TemplateValue", "expand", "variable_names"]
+__all__ = ["TemplateValue", "expand", "variable_names"]
 
 _Scalar = Union[str, int, float]
 # None, and a sequence or mapping without members, mean that the variable is undefined.
 TemplateValue = Union[_Scalar, Sequence[_Scalar], Mapping[str, _Scalar], None]
-
-
-class TemplateError(ProtocolViolation):
-    """A template that does not follow RFC 6570.
-
-    Fields: ``template``, ``position`` (the index of the offending character) and ``fault``.
-    """
-
-    def __init__(self, template: str, position: int, fault: str) -> None:
-        super().__init__(f"the URI template {template!r} is malformed at {position}: {fault}")
-        self.args = (template, position, fault)
-        self.template = template
-        self.position = position
-        self.fault = fault
 
 
 class _Operator(NamedTuple):

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..client.validation import compile_schema
 from ..errors import McpError
+from ..net.clocks import steady_seconds
+from ..protocol.schema_on_demand import compile_schema
 
 __all__ = ["Oddity", "odd_entries", "odd_schemas"]
 
@@ -93,7 +94,7 @@ async def odd_schemas(tools: Iterable[Any]) -> list[Oddity]:
             schema = tool.get(field) if isinstance(tool, Mapping) else None
             if isinstance(schema, Mapping):
                 try:
-                    compile_schema(schema)
+                    compile_schema(schema, clock=steady_seconds)
                 except (McpError, ValueError) as error:
                     name = tool.get("name")
                     shown = name if isinstance(name, str) else ""

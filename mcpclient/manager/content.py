@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import asyncio
 from collections.abc import Awaitable, Mapping
 from typing import Callable, TypeVar
@@ -20,13 +21,14 @@ T = TypeVar("T")
 _logger = logger_for("mcpclient.manager")
 
 
-class Content:
+class Content(abc.ABC):
     """What a `Manager` offers beside tools."""
 
     _servers: dict[str, Server]
 
+    @abc.abstractmethod
     def _server(self, name: str) -> Server:
-        raise NotImplementedError
+        """Return the server of a name. Raises `UsageError`."""
 
     async def list_resources(self) -> list[ManagedResource]:
         """Return the resources of all connected servers, in their order.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ..client.around import Call, Proceed, refusal
+from ..client.events.around import Call, Proceed, refusal
 from ..protocol.types import CallToolResult
 
 __all__ = ["Guard"]

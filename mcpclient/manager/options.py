@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from ..client.around import Around
+from ..client.events.around import Around
 from ..client.events.hooks import Hooks
 from ..client.link.targets import Target
 from ..config.server import ServerConfig

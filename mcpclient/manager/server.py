@@ -20,8 +20,8 @@ from ..errors import (
     ServerUnavailable,
 )
 from ..framing.logs import logger_for
+from ..net.clocks import seconds_since_epoch
 from ..net.futures import disregard
-from ..net.wall_clock import seconds_since_epoch
 from .changes import same_server
 from .events import StatusChanged
 from .failures import FailureCount, after_attempt, lacks_login

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .folders import state_folder
-from .login.locks import HELD_BY_ANOTHER, lock_descriptor, make_private_folder, unlock_descriptor
+from .locks import HELD_BY_ANOTHER, lock_descriptor, make_private_folder, unlock_descriptor
 
 __all__ = ["change_file", "read_file"]
 

@@ -13,7 +13,7 @@ import mcpclient
 from mcpclient.adapters.limits import Limits
 from mcpclient.adapters.tool_calls import ToolCall
 from mcpclient.adapters.toolbox import Toolbox, ToolboxOptions
-from mcpclient.client.around import refusal
+from mcpclient.client.events.around import refusal
 from mcpclient.protocol.types import CallToolResult, Tool
 from tests.adapters.models import call, names, response, texts
 from tests.client.inside import VERSIONS, Server, use

@@ -6,7 +6,6 @@ import asyncio
 import io
 import json
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -153,7 +152,7 @@ def test_tokens_that_end(
         assert main(["auth", "login", url]) == 0
         main(["auth", "status"])
         assert "logged in\n" in capsys.readouterr().out.replace("  ", "") + "\n"
-        monkeypatch.setattr(time, "time", lambda: 1e12)
+        monkeypatch.setattr("mcpclient.cli.auth.seconds_since_epoch", lambda: 1e12)
         main(["auth", "status"])
         assert "expired" in capsys.readouterr().out
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import mcpclient
-from mcpclient.client.around import Call, Proceed
+from mcpclient.client.events.around import Call, Proceed
 from mcpclient.protocol.types import CallToolResult
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.support.virtual_time import run

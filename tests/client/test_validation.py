@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.validation import OutputSchemas, compile_schema
+from mcpclient.client.validation import OutputSchemas
 from mcpclient.errors import ProtocolViolation, ToolError, UsageError
 from mcpclient.protocol.schema import SchemaLimits
+from mcpclient.protocol.schema_on_demand import compile_schema
 from mcpclient.protocol.types import CallToolResult, Tool
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer, turns
 from tests.support.virtual_time import run
@@ -170,12 +171,6 @@ def test_a_changed_list_is_no_longer_known() -> None:
         checked(made, structuredContent={})
     made.notified("notifications/tools/list_changed", {})
     assert checked(made, structuredContent={}) == []
-
-
-def test_formats_can_be_asserted() -> None:
-    """F-API-10: forms assert them, output schemas do not."""
-    assert not compile_schema(SCHEMA).validate({"n": 1, "when": "someday"})
-    assert compile_schema(SCHEMA, assert_formats=True).validate({"n": 1, "when": "someday"})
 
 
 def test_a_mode_there_is_not() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcpclient.errors import ProtocolViolation, UsageError
-from mcpclient.formats.uri_template import TemplateError, TemplateValue, expand, variable_names
+from mcpclient.errors import ProtocolViolation, TemplateError, UsageError
+from mcpclient.formats.uri_template import TemplateValue, expand, variable_names
 
 # RFC 6570, section 3.2.
 VARIABLES: dict[str, TemplateValue] = {

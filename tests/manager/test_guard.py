@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.client.around import Call
+from mcpclient.client.events.around import Call
 from mcpclient.errors import ConnectFailed
 from mcpclient.manager.guard import Guard
 from mcpclient.protocol.types import CallToolResult

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.around import Call, Proceed
+from mcpclient.client.events.around import Call, Proceed
 from mcpclient.errors import ClientClosed, ConnectFailed, ConnectionLost, McpError, PeerError
 from mcpclient.manager.managed_client import ManagedClient
 from mcpclient.protocol.types import CallToolResult

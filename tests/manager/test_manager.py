@@ -9,7 +9,7 @@ import pytest
 
 import mcpclient
 from mcpclient import Manager, Status, connect_all
-from mcpclient.client.around import Call, Proceed
+from mcpclient.client.events.around import Call, Proceed
 from mcpclient.errors import (
     ConnectFailed,
     PeerError,

@@ -14,8 +14,9 @@ from urllib.parse import unquote
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcpclient.errors import TemplateError
 from mcpclient.formats.front_matter import parse_front_matter, same_content
-from mcpclient.formats.uri_template import TemplateError, expand, variable_names
+from mcpclient.formats.uri_template import expand, variable_names
 from mcpclient.formats.yaml_flow import FlowReader
 from mcpclient.framing.headers import encode_header
 from mcpclient.protocol.caching import CACHEABLE, ResponseCache, key_of

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Union
 
 from ...errors import HandlerFailed, McpError, ProtocolViolation, UsageError
+from ...net.clocks import steady_seconds
 from ...protocol.elicitation import (
     ACTIONS,
     ElicitationRequest,
@@ -14,9 +15,9 @@ from ...protocol.elicitation import (
     content_problem,
     with_defaults,
 )
+from ...protocol.schema_on_demand import compile_schema
 from ..events.callbacks import BackgroundTasks, OrderedCallback
 from ..events.observer import Observer
-from ..validation import compile_schema
 from .asking import ask
 
 __all__ = ["Elicitation", "ElicitationAnswerer", "ElicitationOption", "accept_defaults"]
@@ -102,7 +103,7 @@ class ElicitationAnswerer(Observer):
                 self._remember(request.elicitation_id)
             return {"action": action}
         # Compiled before anyone is asked to fill it in: nothing can fit an invalid form.
-        form = compile_schema(request.schema, assert_formats=True)
+        form = compile_schema(request.schema, clock=steady_seconds, assert_formats=True)
         action, content = _understood(request, await ask(self.method, handler, request))
         if action != "accept":
             return {"action": action}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from ...errors import HandlerFailed, McpError, PeerError, ProtocolViolation, UsageError
+from ...errors import HandlerFailed, McpError, NotOffered, PeerError, ProtocolViolation, UsageError
 from ...framing.logs import logger_for
 from ...jsonrpc.messages import ErrorCode
 from ..events.observer import Observer
@@ -17,17 +17,13 @@ from .elicitation import ElicitationAnswerer, ElicitationOption
 from .roots import RootsAnswerer, RootsOption
 from .sampling import SamplingAnswerer, SamplingOption
 
-__all__ = ["TAKES_ITS_TIME", "Answerer", "Handlers", "NotOffered", "error_answer"]
+__all__ = ["TAKES_ITS_TIME", "Answerer", "Handlers", "error_answer"]
 
 _logger = logger_for("mcpclient.client")
 
 TAKES_ITS_TIME = frozenset({ElicitationAnswerer.method, SamplingAnswerer.method})
 """What a human is asked, or asked to approve. The server cannot go on before, so no call of this
 client's gets closer to its timeout meanwhile."""
-
-
-class NotOffered(ProtocolViolation):
-    """The server asked for something that was not declared as a capability."""
 
 
 class Answerer(Protocol):

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import McpError, PeerError
 from ...jsonrpc.messages import ErrorCode
+from ...net.clocks import timestamp
 from ...protocol.tasks import AUGMENTABLE, MOST_INPUTS, related_task_of, with_related_task
 from ..events.callbacks import BackgroundTasks
 from ..events.observer import Observer
@@ -186,12 +186,12 @@ class _ReceivedTask:
         self.work: asyncio.Task[None] | None = None
         self.expiry: asyncio.TimerHandle | None = None
         self._message: str | None = None
-        self._created = self._updated = _timestamp()
+        self._created = self._updated = timestamp()
 
     def become(self, status: str, message: str | None = None) -> None:
         """Change the status, unless the task is over."""
         if self.status == "working":
-            self.status, self._message, self._updated = status, message, _timestamp()
+            self.status, self._message, self._updated = status, message, timestamp()
 
     def stop(self) -> None:
         """End the work and the timer."""
@@ -220,7 +220,3 @@ def _ttl_of(asked: Mapping[str, Any]) -> float:
     if isinstance(milliseconds, bool) or not isinstance(milliseconds, (int, float)):
         return _USUAL_TTL
     return min(milliseconds / 1000, _LONGEST_TTL) if milliseconds > 0 else _USUAL_TTL
-
-
-def _timestamp() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Callable
 
 from ...errors import McpError, SessionExpired, shown
 from ...framing.logs import logger_for
 from ...protocol.types import LogMessage
-from ..link.options import Events
 from .callbacks import BackgroundTasks, OrderedCallback
 from .observer import Observer
 
-__all__ = ["EventCallbacks"]
+__all__ = ["EventCallbacks", "Events"]
 
 _server_logger = logger_for("mcpclient.server")
 
@@ -27,6 +27,16 @@ _LOG_LEVELS = {
     "alert": logging.CRITICAL,
     "emergency": logging.CRITICAL,
 }
+
+
+@dataclass
+class Events:
+    """The caller's event callbacks; each may be a plain function or a coroutine function."""
+
+    notification: Callable[[str, Mapping[str, Any]], Any] | None = None
+    log: Callable[[LogMessage], Any] | None = None
+    error: Callable[[McpError], Any] | None = None
+    close: Callable[[McpError | None], Any] | None = None
 
 
 class EventCallbacks:

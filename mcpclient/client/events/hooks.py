@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 from ...framing.logs import logger_for
 from ...protocol.types import CallToolResult
-from ..around import Call, Proceed
+from .around import Call, Proceed
 
 __all__ = ["Hooks"]
 

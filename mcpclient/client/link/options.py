@@ -21,7 +21,8 @@ from ..answers.elicitation import ElicitationOption
 from ..answers.handlers import Handlers
 from ..answers.roots import RootsOption
 from ..answers.sampling import SamplingOption
-from ..around import Around
+from ..events.around import Around
+from ..events.fan_out import Events
 from ..events.hooks import Hooks
 from .timeouts import DEFAULT, Seconds, Timeouts
 
@@ -211,16 +212,6 @@ def check_names(given: Iterable[str], known: Iterable[str]) -> None:
             similar = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {similar[0]!r}?" if similar else ""
             raise UsageError(f"there is no option {name!r}{hint}")
-
-
-@dataclass
-class Events:
-    """The caller's event callbacks; each may be a plain function or a coroutine function."""
-
-    notification: Callable[[str, Mapping[str, Any]], Any] | None = None
-    log: Callable[[LogMessage], Any] | None = None
-    error: Callable[[McpError], Any] | None = None
-    close: Callable[[McpError | None], Any] | None = None
 
 
 class Authentication(Protocol):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from weakref import WeakValueDictionary
 
 from ...auth.grants import store_name
 from ...auth.needs_auth import NeedsAuthCache
 from ...auth.provider import CredentialStore
-from ...net.login.locks import TaskLocks
+from ...net.clocks import seconds_since_epoch, steady_seconds
+from ...net.locks import TaskLocks
 
 __all__ = ["NeedsAuthMemory", "memory_of"]
 
@@ -37,14 +37,14 @@ class NeedsAuthMemory:
     async def remembered(self, server_urls: Iterable[str]) -> set[str]:
         """Return those of ``server_urls`` that need a human, with one read for all of them."""
         cache = await self._current()
-        now = time.time()
+        now = seconds_since_epoch()
         return {url for url in server_urls if cache.needs_auth(store_name(url), now)}
 
     async def mark(self, server_url: str) -> None:
         """Remember that the server needs a human."""
         async with self._store.lock(_KEY):
             cache = await self._current()
-            cache.mark(store_name(server_url), time.time())
+            cache.mark(store_name(server_url), seconds_since_epoch())
             await self._store.save(_KEY, cache.to_record())
 
     async def clear(self, server_url: str) -> None:
@@ -58,7 +58,7 @@ class NeedsAuthMemory:
 
     async def _current(self) -> NeedsAuthCache:
         async with self._turns.lock("read"):
-            now = time.monotonic()
+            now = steady_seconds()
             if self._read_at is None or now - self._read_at > _FRESH_FOR:
                 self._cache = NeedsAuthCache.from_record(await self._store.load(_KEY))
                 self._read_at = now

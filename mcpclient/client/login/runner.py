@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
@@ -42,6 +41,7 @@ from ...auth.url_guard import without_query
 from ...errors import AuthError, AuthorizationRequired, McpError
 from ...framing.http1 import ResponseHead
 from ...framing.logs import logger_for
+from ...net.clocks import seconds_since_epoch
 from ...net.guarded_fetch import GuardedFetcher
 from ...net.unbroken import await_at_home, run_unbroken
 from ...transports.authorized import PausableClocks
@@ -88,7 +88,7 @@ class FlowRunner:
             Exclusive: self._exclusive,
             Fetch: self._fetcher.fetch,
             Load: lambda effect: self._provider.load(effect.key),
-            Now: lambda _: time.time(),
+            Now: lambda _: seconds_since_epoch(),
             OpenRedirect: self._open_redirect,
             RandomBytes: lambda effect: os.urandom(effect.count),
             Save: lambda effect: self._provider.save(effect.key, effect.record),

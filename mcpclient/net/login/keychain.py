@@ -20,7 +20,7 @@ from typing import Callable, Protocol, TypeVar
 
 from ...auth.effects import StoredItem
 from ...errors import AuthError, UsageError
-from .locks import LockFolder
+from ..locks import LockFolder
 from .storage import credentials_path
 
 __all__ = ["KeychainStore"]

@@ -11,8 +11,8 @@ from ...auth.authorization_code import parse_callback, same_state
 from ...auth.effects import Authorize, Callback, ShowDeviceCode, StoredItem
 from ...auth.provider import CredentialStore
 from ...errors import AuthError, AuthorizationRequired, UsageError
+from ..locks import TaskLocks
 from .browser import open_browser
-from .locks import TaskLocks
 from .loopback import LoopbackListener, is_loopback
 from .storage import FileStore
 from .terminal import Terminal

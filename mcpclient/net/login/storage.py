@@ -23,7 +23,7 @@ from ...auth.effects import StoredItem
 from ...errors import AuthError
 from ...framing.logs import logger_for
 from ..folders import config_folder
-from .locks import LockFolder, TaskLocks, make_private_folder
+from ..locks import LockFolder, TaskLocks, make_private_folder
 
 __all__ = ["FileStore", "MemoryStore", "credentials_path"]
 

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...errors import NotChecked, SchemaError
 from .bounds import Budget, Clock, SchemaLimits, Stopped
 from .compiler import Compiler
 from .dialects import DIALECTS
 from .evaluation import Failure, Node, Run
 from .references import Registry, Resource
 from .uris import join_pointer
-from .violations import NotChecked, SchemaError, Violation
+from .violations import Violation
 
 __all__ = [
     "DIALECTS",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...errors import SchemaError
 from .assertions import ASSERTIONS
 from .bounds import Budget, SchemaLimits
 from .combinators import COMBINATORS
@@ -24,7 +25,6 @@ from .references import Position, Registry, Resource
 from .site import ANY, Build, Rule, Site, Workshop
 from .uris import split_fragment
 from .values import describe, text_steps
-from .violations import SchemaError
 
 __all__ = ["Compiler"]
 

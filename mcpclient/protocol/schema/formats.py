@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from ...formats.uri_template import TemplateError, variable_names
+from ...errors import TemplateError
+from ...formats.uri_template import variable_names
 from .pattern_syntax import PatternError, UncheckablePattern, parse_pattern
 
 __all__ = ["FORMATS"]

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from ...errors import SchemaError
 from .bounds import Budget, SchemaLimits
 from .dialects import DRAFT_2020_12, Dialect, dialect_of, subschemas
 from .metaschemas import METASCHEMAS
 from .uris import join_pointer, pointer_tokens, resolve, split_fragment
 from .values import describe, identity
-from .violations import SchemaError
 
 __all__ = ["Position", "Registry", "Resource"]
 

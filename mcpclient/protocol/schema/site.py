@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Optional
 
+from ...errors import SchemaError
 from .dialects import Dialect
 from .evaluation import ENTRIES_PER_STEP, Check, Failure
 from .patterns import Pattern
 from .references import Position
-from .violations import SchemaError
 
 __all__ = ["ANY", "ARRAY", "NUMBER", "OBJECT", "TEXT", "Build", "Rule", "Site", "Workshop"]
 

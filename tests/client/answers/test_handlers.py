@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from mcpclient.client.answers.elicitation import Elicitation
-from mcpclient.client.answers.handlers import TAKES_ITS_TIME, Handlers, NotOffered, error_answer
+from mcpclient.client.answers.handlers import TAKES_ITS_TIME, Handlers, error_answer
 from mcpclient.client.events.observer import Observer
 from mcpclient.errors import (
     ConnectionLost,
     HandlerFailed,
     McpError,
+    NotOffered,
     PeerError,
     ProtocolViolation,
     UsageError,

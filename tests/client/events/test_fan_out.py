@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from mcpclient.client.events.callbacks import BackgroundTasks
-from mcpclient.client.events.fan_out import EventCallbacks
+from mcpclient.client.events.fan_out import EventCallbacks, Events
 from mcpclient.client.events.observer import Observer
-from mcpclient.client.link.options import Events
 from mcpclient.errors import ConnectionLost, McpError, ProtocolViolation, SessionExpired
 from tests.client.link.test_connection import client_of
 from tests.support.mcp_server import McpServer

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mcpclient.client.answers.handlers import Handlers
-from mcpclient.client.link.options import Events, Options
+from mcpclient.client.events.fan_out import Events
+from mcpclient.client.link.options import Options
 from mcpclient.client.link.route import refuse
 from mcpclient.client.link.timeouts import DEFAULT, Timeouts
 from mcpclient.errors import UsageError

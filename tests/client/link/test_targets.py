@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from mcpclient.client.answers.handlers import Handlers
-from mcpclient.client.link.options import Events, Options
+from mcpclient.client.events.fan_out import Events
+from mcpclient.client.link.options import Options
 from mcpclient.client.link.route import Route
 from mcpclient.client.link.targets import _words_of, destination_of, route_to
 from mcpclient.client.link.timeouts import DEFAULT, Timeouts

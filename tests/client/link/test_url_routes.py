@@ -8,7 +8,8 @@ import pytest
 
 from mcpclient import OAuth
 from mcpclient.client.answers.handlers import Handlers
-from mcpclient.client.link.options import Events, Options
+from mcpclient.client.events.fan_out import Events
+from mcpclient.client.link.options import Options
 from mcpclient.client.link.route import Route
 from mcpclient.client.link.timeouts import DEFAULT, Timeouts
 from mcpclient.client.link.url_routes import route_to_url

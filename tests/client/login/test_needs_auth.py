@@ -15,6 +15,8 @@ from mcpclient.client.login.needs_auth import NeedsAuthMemory, memory_of
 from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
 from mcpclient.net.login.storage import MemoryStore
 
+CLOCK = "mcpclient.client.login.needs_auth.seconds_since_epoch"
+
 
 class CountingStore(MemoryStore):
     def __init__(self) -> None:
@@ -101,7 +103,7 @@ def test_it_lasts_for_15_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
         await memory.mark(URLS[0])
         now = time.time()
         for seconds, expected in ((14 * 60, {URLS[0]}), (15 * 60 + 1, set())):
-            monkeypatch.setattr(time, "time", lambda seconds=seconds: now + seconds)
+            monkeypatch.setattr(CLOCK, lambda seconds=seconds: now + seconds)
             assert await memory.remembered(URLS) == expected
 
     asyncio.run(main())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mcpclient.client.answers.handlers import Handlers
-from mcpclient.client.link.options import Events, Options
+from mcpclient.client.events.fan_out import Events
+from mcpclient.client.link.options import Options
 from mcpclient.client.link.targets import route_to
 from mcpclient.client.link.timeouts import DEFAULT, Timeouts
 from mcpclient.errors import UsageError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import unquote
 
-from mcpclient.errors import UsageError
-from mcpclient.formats.uri_template import TemplateError, expand, variable_names
+from mcpclient.errors import TemplateError, UsageError
+from mcpclient.formats.uri_template import expand, variable_names
 
 from ..inputs import json_lines_of, lines_of
 

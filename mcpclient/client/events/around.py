@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Callable, Protocol
 
-from ..errors import UsageError
-from ..protocol.types import CallToolResult, Tool
+from ...errors import UsageError
+from ...protocol.types import CallToolResult, Tool
 
 __all__ = ["Around", "Call", "Proceed", "ask_unless_read_only", "refusal", "surrounded"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient.client.around import Call, Proceed, ask_unless_read_only, refusal, surrounded
+from mcpclient.client.events.around import Call, Proceed, ask_unless_read_only, refusal, surrounded
 from mcpclient.errors import PeerError, ToolError, UsageError
 from mcpclient.protocol.types import CallToolResult, Tool
 from tests.client.scripted_server import ScriptedServer

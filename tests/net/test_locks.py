@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpclient.net.login import locks
-from mcpclient.net.login.locks import FileLock, LockFolder, TaskLocks, make_private_folder
+from mcpclient.net import locks
+from mcpclient.net.locks import FileLock, LockFolder, TaskLocks, make_private_folder
 from tests.support.subprocesses import run_python
 
 
@@ -55,7 +55,7 @@ def test_processes_take_turns(tmp_path: Path) -> None:
     code = f"""
         import asyncio
         from pathlib import Path
-        from mcpclient.net.login.locks import LockFolder
+        from mcpclient.net.locks import LockFolder
 
         async def main():
             try:

@@ -1,0 +1,18 @@
+"""The clocks of this machine; what waits in an event loop goes by the loop's own instead."""
+
+from __future__ import annotations
+
+import time
+
+__all__ = ["seconds_since_epoch", "steady_seconds", "timestamp"]
+
+seconds_since_epoch = time.time
+"""Return the seconds since 1970 began, for what people read and what outlives this process."""
+
+steady_seconds = time.monotonic
+"""Return seconds that only ever grow, for how long something takes."""
+
+
+def timestamp() -> str:
+    """Return the time of day in UTC, ``"2026-07-28T12:00:00Z"`` (RFC 3339)."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,0 +1,22 @@
+"""The clocks of this machine."""
+
+from __future__ import annotations
+
+import datetime
+
+from mcpclient.net.clocks import seconds_since_epoch, steady_seconds, timestamp
+
+
+def test_a_timestamp_is_the_time_of_day_in_utc() -> None:
+    """F-API-13: a task of the client's says since when it is."""
+    before = int(seconds_since_epoch())
+    text = timestamp()
+    said = datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ")
+    seconds = said.replace(tzinfo=datetime.timezone.utc).timestamp()
+    assert before <= seconds <= seconds_since_epoch()
+
+
+def test_the_steady_clock_never_goes_back() -> None:
+    """F-WIRE-7: no matter what happens to the time of day."""
+    times = [steady_seconds() for _ in range(100)]
+    assert times == sorted(times)
