@@ -110,6 +110,7 @@ ERAS = ("protocol.era_handshake", "protocol.era_stateless")
 
 # Exceptions that are caught a few lines away and never reach a caller, and by whom they are caught.
 SIGNALS = {
+    "cli.asking._Left": "cli.asking: the user declines",
     "client.typed_results._Unfit": "typed_results: each of several types is tried",
     "config.document.DocumentError": "config.reading: becomes a problem",
     "config.shapes.values.EntryError": "config.load: becomes a problem",

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from ..client.validation import compile_schema
 from ..errors import McpError, UsageError
+from ..net.clocks import steady_seconds
+from ..protocol.schema_on_demand import compile_schema
 from ..protocol.types import Tool
 from .arguments import Typed, typed_value
 from .signature import properties_of, required_of, signature
@@ -74,7 +75,7 @@ def _check_names(given: Iterable[str], properties: Mapping[str, Any], schema: An
 
 def _check_values(arguments: Mapping[str, Any], schema: Any) -> None:
     try:
-        violations = compile_schema(schema).validate(arguments)
+        violations = compile_schema(schema, clock=steady_seconds).validate(arguments)
     except McpError:  # a schema that is wrong, or too much to check: the server will have to
         return
     if violations:

@@ -14,9 +14,9 @@ from ..adapters.definitions import ToolDefinitions
 from ..adapters.providers import Provider
 from ..adapters.toolbox import ToolboxOptions
 from ..client.answers.roots import RootsOption
-from ..client.around import Around, Call
 from ..client.authentication import ClientCredentials, EnterpriseManaged, OAuth, WorkloadIdentity
 from ..client.client import Client as AsyncClient
+from ..client.events.around import Around, Call
 from ..client.link.options import CallOptions, ClientOptions
 from ..client.link.requests import ProgressHandler
 from ..client.link.targets import Target

@@ -12,8 +12,8 @@ from dataclasses import fields, is_dataclass, replace
 from functools import partial, wraps
 from typing import Any, Callable
 
-from ..client import around
-from ..client.around import Around, Call, Proceed
+from ..client.events import around
+from ..client.events.around import Around, Call, Proceed
 from ..client.events.callbacks import BackgroundTasks, OrderedCallback
 from ..client.events.hooks import Hooks
 from ..protocol.types import CallToolResult

@@ -26,7 +26,7 @@ from mcpclient import (
     SamplingRequest,
     sync,
 )
-from mcpclient.client.around import Proceed
+from mcpclient.client.events.around import Proceed
 from mcpclient.sync.handlers import HANDLERS, in_worker, with_workers
 from tests.sync.calling import Json, ToolServer, beginning, thread_name
 

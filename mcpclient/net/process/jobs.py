@@ -11,6 +11,7 @@ is tested everywhere, with a stand-in for the system.
 from __future__ import annotations
 
 import ctypes
+import errno
 import sys
 from typing import Any, NamedTuple
 
@@ -62,7 +63,7 @@ class WindowsCalls(NamedTuple):
 def windows_calls() -> WindowsCalls:
     """Return the libraries of this Windows, with the types of what is called here."""
     if sys.platform != "win32":
-        raise NotImplementedError("only Windows has job objects")
+        raise OSError(errno.ENOSYS, "only Windows has job objects")
     handle, number = ctypes.c_void_p, ctypes.c_uint32
     # Loaded for this module alone: the types set here concern nobody else.
     kernel32, ntdll = ctypes.WinDLL("kernel32"), ctypes.WinDLL("ntdll")
