@@ -80,6 +80,8 @@ class ToolNames:
         self._owners: dict[str, tuple[str, str]] = {}
         self._names: dict[str, dict[str, str]] = {}
         self._settled: set[str] = set()
+        # The last tool whose plain name was this one, and the number that it got.
+        self._numbered: dict[str, tuple[tuple[int, str], int]] = {}
         for server in servers:
             self.add_server(server)
 
@@ -124,19 +126,31 @@ class ToolNames:
     def _give(self, server: str, tool: str) -> list[tuple[str, str]]:
         """Give a tool the first name it may have; return the owner that this displaces, if any."""
         rank = (self._order[server], tool)
-        number = 1
+        plain = self._spelled(server, tool, 1)
+        number = self._first_number(server, tool, plain, rank)
         while True:
             name = self._spelled(server, tool, number)
             owner = self._owners.get(name)
             if owner is None or self._yields(name, owner, rank):
                 break
             number += 1
+        self._numbered[plain] = (rank, number)
         self._owners[name] = (server, tool)
         self._names.setdefault(server, {})[tool] = name
         if owner is None:
             return []
         del self._names[owner[0]][owner[1]]
         return [owner]
+
+    def _first_number(self, server: str, tool: str, plain: str, rank: tuple[int, str]) -> int:
+        """Return the number to begin with, so that thousands of names that are alike cost little.
+
+        What did not yield to a tool of a lower rank does not yield to this one.
+        """
+        last_rank, last = self._numbered.get(plain, (rank, 0))
+        if last_rank < rank and self._owners.get(self._spelled(server, tool, last)):
+            return last
+        return 1
 
     def _yields(self, name: str, owner: tuple[str, str], rank: tuple[int, str]) -> bool:
         return name not in self._settled and rank < (self._order[owner[0]], owner[1])
