@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from .client.events.around import ask_unless_read_only as ask_unless_read_only
     from .client.events.around import refusal as refusal
     from .client.events.hooks import Hooks as Hooks
+    from .client.link.applications import AsgiApp as AsgiApp
     from .client.link.options import CallOptions as CallOptions
     from .client.link.options import ClientOptions as ClientOptions
     from .client.listen import Subscription as Subscription
@@ -215,6 +216,7 @@ _EXPORTS = {
     "ApiKey": ".client.authentication",
     "Approvals": ".config.approvals",
     "Around": ".client.events.around",
+    "AsgiApp": ".client.link.applications",
     "AudioContent": ".protocol.types",
     "AuthError": ".errors",
     "AuthProvider": ".auth.provider",

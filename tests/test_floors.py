@@ -146,6 +146,7 @@ MAY_IMPORT_BY_NAME = {
     "cli.commands",  # the one command that is asked for
     "cli.connecting",  # cli.login: for URLs only; cli.asking: when a server asks something
     "cli.target",  # cli.configured: for names of configured servers only
+    "transports.server_object",  # the package that a server object is from
     "client.link.targets",  # client.url_routes: half of the library, for clients of servers afar
     "telemetry",  # OpenTelemetry's API, where it is installed
     "client.tools",  # client.typed_results: for calls that ask for a type

@@ -6,11 +6,11 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, Union
+from typing import Any, Callable, Union
 
 from ...errors import UsageError
 from ...net.process.stderr import StderrCopy, StderrTarget
@@ -18,13 +18,24 @@ from ...net.process.stderr_once import FirstStart, SecondStart
 from ...shown import shown_command
 from ...transports.base import Transport
 from ...transports.stdio import StdioTransport
+from .applications import AsgiApp, ServerObject
 from .options import Options
 from .route import Route, refuse
 
 __all__ = ["TRANSPORT_NAMES", "Target", "destination_of", "entry_of", "route_to"]
 
-Target = Union[str, "os.PathLike[str]", Sequence[str], Mapping[str, Any], Transport]
-"""A URL, a command (string or list), a path to a script, a configuration mapping, a transport."""
+Target = Union[
+    str,
+    "os.PathLike[str]",
+    Sequence[str],
+    Mapping[str, Any],
+    Transport,
+    Callable[[Any, Any, Any], Awaitable[None]],
+    AsgiApp,
+    ServerObject,
+]
+"""A URL, a command (string or list), a path to a script, a configuration mapping, a transport, an
+ASGI application, or a server object of the Python SDK or of fastmcp."""
 
 # Which program runs a script, by the ending of its name.
 _INTERPRETERS = {
@@ -52,6 +63,9 @@ def route_to(target: Target, options: Options) -> Route:
         isinstance(part, (str, os.PathLike)) for part in target
     ):
         return _to_command([os.fspath(part) for part in target], options)
+    route = _to_program(target, options)
+    if route is not None:
+        return route
     # Whatever it is, it may hold a secret: only its type is told.
     kinds = [type(target), *map(type, target if isinstance(target, (list, tuple)) else ())]
     shown = " of ".join(dict.fromkeys(kind.__name__ for kind in kinds if kind is not str))
@@ -149,6 +163,13 @@ class _Launches:
 def _to_url(text: str, options: Options) -> Route:
     """Import what needs a network only now, since a client of a local server does not use it."""
     route: Route = import_module(".url_routes", __package__).route_to_url(text, options)
+    return route
+
+
+def _to_program(target: object, options: Options) -> Route | None:
+    """Import what reaches a program in memory only now, since most programs use none."""
+    routes = import_module(".application_routes", __package__)
+    route: Route | None = routes.route_to_application(target, options)
     return route
 
 

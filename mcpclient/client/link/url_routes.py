@@ -15,7 +15,7 @@ from ...transports.websocket import WebSocketTransport
 from .options import Options
 from .route import Route, refuse
 
-__all__ = ["route_to_url"]
+__all__ = ["credentials_for", "route_to_url"]
 
 # What ``transport`` may be pinned to for the schemes of URLs.
 _TRANSPORTS = {
@@ -40,7 +40,7 @@ def route_to_url(text: str, options: Options) -> Route:
     if url.scheme in ("tcp", "unix"):
         refuse(options, ("auth", "headers"), f"a {url.scheme} socket")
         return _to_socket(url, options, dialer)
-    credentials = _credentials_for(url, options)
+    credentials = credentials_for(url, options)
     if url.scheme in ("ws", "wss"):
         return _to_websocket(url, options, dialer, credentials)
     authorizer, _ = authorizer_in(credentials)
@@ -71,7 +71,8 @@ def route_to_url(text: str, options: Options) -> Route:
     return Route(url.shown, _key_of(url), open_http, legacy, authorizer)
 
 
-def _credentials_for(url: Url, options: Options) -> Credentials | None:
+def credentials_for(url: Url, options: Options) -> Credentials | None:
+    """Return what requests to ``url`` are to carry. Raises `UsageError`."""
     auth = options.auth
     if auth is None:
         return None

@@ -1,0 +1,228 @@
+"""F-API-24: HTTP to an ASGI application in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, Callable
+
+import pytest
+
+from mcpclient.errors import ConnectFailed, McpError
+from mcpclient.framing.http1 import ResponseHead
+from mcpclient.framing.uri import parse_url
+from mcpclient.net.asgi import AsgiDialer, Lifespan
+from mcpclient.net.http import HttpClient, HttpRequest
+from mcpclient.net.network_options import NetworkOptions
+from tests.support.virtual_time import run
+
+URL = parse_url("http://127.0.0.1:8000/a%20b?c=d")
+App = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+class Sink:
+    """Keeps a response."""
+
+    def __init__(self) -> None:
+        self.head: ResponseHead | None = None
+        self.pieces: list[bytes] = []
+        self.error: McpError | None = None
+        self.done = asyncio.get_running_loop().create_future()
+
+    def head_received(self, head: ResponseHead) -> None:
+        self.head = head
+
+    def body_received(self, data: bytes) -> None:
+        self.pieces.append(bytes(data))
+
+    def response_ended(self) -> None:
+        self.done.set_result(None)
+
+    def response_failed(self, error: McpError) -> None:
+        self.error = error
+        self.done.set_result(None)
+
+
+async def ask(app: App, method: str = "POST", body: bytes | None = b"question") -> Sink:
+    client = HttpClient(AsgiDialer(NetworkOptions(), app, {"set": "up"}))
+    sink = Sink()
+    client.request(HttpRequest(method, URL, [("X-Mine", "1")], body), sink)
+    await sink.done
+    await client.close()
+    return sink
+
+
+async def answer(send: Any, *bodies: bytes, status: int = 200, headers: Any = ()) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    for index, body in enumerate(bodies):
+        more = index + 1 < len(bodies)
+        await send({"type": "http.response.body", "body": body, "more_body": more})
+
+
+def test_an_application_sees_the_request_and_its_answer_arrives() -> None:
+    """F-API-24: the scope as the specification has it, the body, and chunks as they are sent."""
+    seen: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.extend((scope, await receive()))
+        await answer(send, b"one", b"", b"two", headers=[(b"x-their", b"2")])
+
+    sink = run(ask(app))
+    scope, event = seen
+    assert event == {"type": "http.request", "body": b"question", "more_body": False}
+    assert scope["method"] == "POST" and scope["path"] == "/a b" and scope["query_string"] == b"c=d"
+    assert (b"x-mine", b"1") in scope["headers"] and scope["server"] == ("127.0.0.1", 8000)
+    assert scope["state"] == {"set": "up"} and scope["raw_path"] == b"/a%20b"
+    assert sink.head is not None and sink.head.status == 200
+    assert sink.head.headers.get("x-their") == "2" and b"".join(sink.pieces) == b"onetwo"
+
+
+@pytest.mark.parametrize(
+    ("method", "status", "body", "length"),
+    [
+        ("POST", 202, b"", None),
+        ("DELETE", 204, b"", None),
+        ("HEAD", 200, b"x", b"1"),
+        ("POST", 200, b"whole", b"5"),
+        ("GET", 404, b"no", None),
+    ],
+)
+def test_each_way_to_frame_a_body(
+    method: str, status: int, body: bytes, length: bytes | None
+) -> None:
+    headers = [] if length is None else [(b"content-length", length)]
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await answer(send, body, status=status, headers=headers)
+
+    async def main() -> None:
+        sink = await ask(app, method, None)
+        assert sink.head is not None and sink.head.status == status and sink.error is None
+        assert b"".join(sink.pieces) == (b"" if method == "HEAD" else body)
+
+    run(main())
+
+
+def test_a_connection_serves_one_request_after_the_other() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await answer(send, (await receive())["body"])
+
+    async def main() -> None:
+        client = HttpClient(AsgiDialer(NetworkOptions(), app, {}))
+        for body in (b"a", b"b" * 300_000):
+            sink = Sink()
+            client.request(HttpRequest("POST", URL, [], body), sink)
+            await sink.done
+            assert b"".join(sink.pieces) == body
+        await client.close()
+
+    run(main())
+
+
+def test_an_application_that_fails_says_why() -> None:
+    """F-API-24: what its author wants to see in a test."""
+
+    async def fail(scope: Any, receive: Any, send: Any) -> None:
+        raise LookupError("no such table")
+
+    async def say_nothing(scope: Any, receive: Any, send: Any) -> None:
+        return
+
+    async def fail_late(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"half", "more_body": True})
+        raise LookupError
+
+    for app, text in ((fail, b"LookupError: no such table"), (say_nothing, b"without a response")):
+        sink = run(ask(app))
+        assert sink.head is not None and sink.head.status == 500
+        assert text in b"".join(sink.pieces)
+    late = run(ask(fail_late))
+    assert late.error is not None and late.pieces == [b"half"]
+
+
+def test_a_client_that_goes_away_ends_the_application() -> None:
+    """F-API-8: it hears of it, and is cancelled."""
+    ended: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x", "more_body": True})
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append((await receive())["type"])
+
+    async def main() -> None:
+        client = HttpClient(AsgiDialer(NetworkOptions(), app, {}))
+        exchange = client.request(HttpRequest("POST", URL, [], b""), Sink())
+        await asyncio.sleep(1)
+        exchange.abort()
+        await asyncio.sleep(1)
+        await client.close()
+
+    run(main())
+    assert ended == ["http.disconnect"]
+
+
+# Lifespan
+
+
+def test_a_lifespan_starts_and_ends_with_its_state() -> None:
+    told: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        assert scope["type"] == "lifespan"
+        scope["state"]["pool"] = "made"
+        for _ in range(2):
+            told.append((await receive())["type"])
+            await send({"type": f"{told[-1]}.complete"})
+
+    async def main() -> None:
+        lifespan = Lifespan(app)
+        await lifespan.start("x")
+        assert lifespan.state == {"pool": "made"}
+        await lifespan.end()
+        await lifespan.end()
+
+    run(main())
+    assert told == ["lifespan.startup", "lifespan.shutdown"]
+
+
+def test_an_application_without_lifespans_works() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        assert scope["type"] == "http"
+
+    async def main() -> None:
+        lifespan = Lifespan(app)
+        await lifespan.start("x")
+        await lifespan.end()
+
+    run(main())
+
+
+def test_an_application_that_does_not_start_says_why() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.failed", "message": "no database"})
+
+    async def main() -> None:
+        with pytest.raises(ConnectFailed, match="did not start: no database"):
+            await Lifespan(app).start("x")
+
+    run(main())
+
+
+def test_an_application_that_never_answers_delays_only_so_long() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        lifespan = Lifespan(app)
+        await lifespan.start("x")
+        lifespan.abort()
+        await lifespan.end()
+        assert asyncio.get_running_loop().time() < 30
+
+    run(main())
