@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import sys
 
 TYPE_CHECKING = False  # see mcpclient/__init__.py
 if TYPE_CHECKING:
@@ -47,7 +49,14 @@ def _what_failed(stream: TextIO, error: OSError | ValueError) -> str | None:
     if not isinstance(error, OSError):  # Python's word for a stream that was closed
         return "it is closed"
     _send_nowhere(stream)
-    return None if isinstance(error, BrokenPipeError) else error.strerror or str(error)
+    return None if _is_reader_gone(error, sys.platform) else error.strerror or str(error)
+
+
+def _is_reader_gone(error: OSError, platform: str) -> bool:
+    # Windows says EINVAL of a pipe whose other end is closed.
+    return isinstance(error, BrokenPipeError) or (
+        platform == "win32" and error.errno == errno.EINVAL
+    )
 
 
 def is_terminal(stream: TextIO | None) -> bool:

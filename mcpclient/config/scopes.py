@@ -186,7 +186,7 @@ def application_places(
         path = home + path[1:] if path.startswith("~") else path
         yield FoundConfig(application, os.path.normpath(path), "user")
     for application, path in _PROJECT_FILES:
-        yield FoundConfig(application, os.path.join(os.path.abspath(start), path), "project")
+        yield FoundConfig(application, os.path.abspath(os.path.join(start, path)), "project")
 
 
 def discover_configs(

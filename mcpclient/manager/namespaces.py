@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..client.link.targets import Target
+from ..client.link.targets import Target, words_of
 from ..errors import UsageError
 
 __all__ = ["derive_name", "name_targets"]
@@ -29,7 +28,7 @@ def derive_name(target: Target) -> str:
         return _host_name(target)
     words: list[str] = []
     if isinstance(target, str):
-        words = [target] if os.path.isfile(target) else shlex.split(target, posix=os.name != "nt")
+        words = [target] if os.path.isfile(target) else words_of(target)
     elif isinstance(target, os.PathLike):
         words = [os.fspath(target)]
     elif isinstance(target, Sequence):

@@ -20,11 +20,14 @@ from pathlib import Path
 from .folders import state_folder
 from .locks import HELD_BY_ANOTHER, lock_descriptor, make_private_folder, unlock_descriptor
 
-__all__ = ["change_file", "read_file"]
+__all__ = ["change_file", "read_file", "replace_file"]
 
 # How long a change waits for another process, in seconds, and between two looks.
 _LOCK_LIMIT = 10.0
 _LOCK_DELAY = 0.01
+
+# How long a replacement waits for those who read the file, in seconds.
+_REPLACE_LIMIT = 2.0 if os.name == "nt" else 0.0
 
 # Without waiting for a writer of a pipe, without becoming the owner of a terminal.
 _READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
@@ -101,6 +104,21 @@ def _present(path: Path, limit: int, private: bool) -> tuple[bytes | None, int]:
         raise
 
 
+def replace_file(source: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
+    """`os.replace`, repeated for a while where a file cannot be replaced while somebody reads it.
+
+    Windows is such a place, and there virus scanners and indexers read what was just written.
+    """
+    deadline = time.monotonic() + _REPLACE_LIMIT
+    while True:
+        try:
+            return os.replace(source, path)
+        except PermissionError:
+            if time.monotonic() >= deadline:
+                raise
+        time.sleep(_LOCK_DELAY)
+
+
 def _replace(path: Path, content: bytes, mode: int) -> None:
     make_private_folder(path.parent)
     # mkstemp makes a file that only its owner may read.
@@ -112,7 +130,7 @@ def _replace(path: Path, content: bytes, mode: int) -> None:
             os.fsync(descriptor)
         if os.name == "posix":
             os.chmod(name, mode)
-        os.replace(name, path)
+        replace_file(name, path)
     except BaseException:
         with suppress(OSError):
             os.unlink(name)

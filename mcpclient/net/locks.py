@@ -48,7 +48,8 @@ _LONGEST_DELAY = 0.25
 _TOUCH_EVERY = 5.0
 _LEFT_BEHIND_AFTER = 30.0
 
-HELD_BY_ANOTHER = {errno.EAGAIN, errno.EACCES, errno.EDEADLK}
+# Windows says EACCES, and Wine, which runs Windows programs elsewhere, gives no reason at all.
+HELD_BY_ANOTHER = {errno.EAGAIN, errno.EACCES, errno.EDEADLK, 0}
 
 
 def make_private_folder(folder: Path) -> None:

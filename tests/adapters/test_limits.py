@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,8 @@ def test_overflow_to_a_file() -> None:
     assert "[… 4,998 characters left out; all 5,002 are in " in said
     try:
         assert path.read_text("utf-8") == "é?" + "x" * 5000
-        assert path.stat().st_mode & 0o077 == 0
+        if os.name == "posix":  # elsewhere the user's folder for such files is private
+            assert path.stat().st_mode & 0o077 == 0
     finally:
         path.unlink()
 

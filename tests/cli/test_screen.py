@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import logging
 import os
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mcpclient.cli import streams
 from mcpclient.cli.render import Style
 from mcpclient.cli.screen import LogLines, Screen
 from mcpclient.errors import UsageError
@@ -93,6 +95,23 @@ def test_a_reader_that_has_gone_is_no_error(channel: str, tmp_path: Path) -> Non
         else:
             Screen(other, pipe, {}).say("complaint")
         pipe.write("more")
+
+
+@pytest.mark.parametrize(
+    ("error", "platform", "is_gone"),
+    [
+        (BrokenPipeError(errno.EPIPE, "broken pipe"), "linux", True),
+        (BrokenPipeError(errno.EPIPE, "broken pipe"), "win32", True),
+        (OSError(errno.EINVAL, "invalid argument"), "win32", True),
+        (OSError(errno.EINVAL, "invalid argument"), "linux", False),
+        (OSError(errno.ENOSPC, "no space left"), "win32", False),
+    ],
+)
+def test_each_system_says_in_its_way_that_the_reader_has_gone(
+    error: OSError, platform: str, is_gone: bool
+) -> None:
+    """F-SHOW-3"""
+    assert streams._is_reader_gone(error, platform) is is_gone
 
 
 class Full(io.StringIO):

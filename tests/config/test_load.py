@@ -374,6 +374,8 @@ def test_an_enterprises_file_that_cannot_be_read_allows_nothing(
             path.symlink_to(tmp_path / "nowhere")
         except OSError:
             pytest.skip("needs links")
+        if not path.is_symlink():
+            pytest.skip("needs links, and this system made none")
     enterprise(path, monkeypatch)
     config = load_config(start=tmp_path, env=environ)
     assert config.servers == {}

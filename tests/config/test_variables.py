@@ -17,6 +17,7 @@ FILES = {"/f/secret": " text \n", "/h/secret": "mine", "/etc/x": "x"}
 
 
 def read(path: str) -> str:
+    path = path.replace("\\", "/")  # as Windows joins folders
     if path not in FILES:
         raise FileNotFoundError(path)
     return FILES[path]

@@ -19,6 +19,7 @@ from mcpclient.errors import (
     MessageTooLarge,
 )
 from mcpclient.errors import ProtocolViolation as VIOLATION
+from tests.net.process_helpers import until
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
@@ -209,7 +210,7 @@ def test_a_fault_fails_its_call_and_nothing_else(
                 before = loop.time()
             assert loop.time() - before <= 5
             await asyncio.sleep(1)
-            assert server.open_connections == 0
+            await until(lambda: server.open_connections == 0, "all connections are closed")
 
     run(main())
 
@@ -230,7 +231,7 @@ def test_a_fault_while_connecting_is_a_clear_error_in_time(
             assert loop.time() <= 20.1
             assert not client.is_connected
             await asyncio.sleep(5)
-            assert server.open_connections == 0
+            await until(lambda: server.open_connections == 0, "all connections are closed")
 
     run(main())
 

@@ -12,6 +12,7 @@ from mcpclient import Client
 from mcpclient.client.link import connection
 from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import ConnectFailed, HttpError, McpError
+from tests.net.process_helpers import until
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
@@ -132,6 +133,7 @@ def test_what_nobody_waits_for(kind: str, status: int) -> None:
         elif kind == "answer":
             asking = client.call_tool("ask", {"method": "ping"}, timeout=0.5)
             await asyncio.gather(asking, return_exceptions=True)
+        await until(lambda: bool(errors), "the error is told")
         check(errors[0], status)
 
     with_gate(kind, status, work, on_error=errors.append)

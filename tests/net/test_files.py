@@ -130,6 +130,30 @@ def test_changes_of_threads_undo_nothing(tmp_path: Path) -> None:
     assert path.read_bytes() == b"x" * 20
 
 
+def test_a_file_that_somebody_reads_is_replaced_a_little_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-MANY-7: on Windows, where it cannot be replaced meanwhile."""
+    path, replace, refusals = tmp_path / "file", os.replace, [1, 2]
+
+    def refusing(*names: str) -> None:
+        if refusals:
+            refusals.pop()
+            raise PermissionError(errno.EACCES, "somebody reads it")
+        replace(*names)
+
+    monkeypatch.setattr(os, "replace", refusing)
+    monkeypatch.setattr(files, "_LOCK_DELAY", 0)
+    monkeypatch.setattr(files, "_REPLACE_LIMIT", 60)
+    change_file(path, lambda content: b"new", limit=10)
+    assert path.read_bytes() == b"new" and not refusals
+    refusals.append(1)
+    monkeypatch.setattr(files, "_REPLACE_LIMIT", 0)
+    with pytest.raises(PermissionError, match="somebody reads it"):
+        change_file(path, lambda content: b"newer", limit=10)
+    assert [name for name in os.listdir(tmp_path) if "file" in name] == ["file"]
+
+
 @posix
 def test_another_process_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-MANY-7: locked against another process."""

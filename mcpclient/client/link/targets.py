@@ -97,13 +97,16 @@ def _command_of(text: str | os.PathLike[str]) -> list[str]:
     if isinstance(text, os.PathLike) or os.path.isfile(path):
         return [path]  # a bare name, to be searched on PATH
     try:
-        return _words_of(path, windows=os.name == "nt")
+        return words_of(path)
     except ValueError as error:
         raise UsageError(f"not a command line: {shown_command([path])!r}: {error}") from None
 
 
-def _words_of(text: str, *, windows: bool) -> list[str]:
-    """Split a command line as a shell does. On Windows a backslash separates folders."""
+def words_of(text: str, *, windows: bool = os.name == "nt") -> list[str]:
+    """Split a command line as a shell does. On Windows a backslash separates folders.
+
+    Raises ValueError for a quote that does not close.
+    """
     if not windows:
         return shlex.split(text)
     lexer = shlex.shlex(text, posix=True)

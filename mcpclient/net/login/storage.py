@@ -22,6 +22,7 @@ from typing import Any
 from ...auth.effects import StoredItem
 from ...errors import AuthError
 from ...framing.logs import logger_for
+from ..files import replace_file
 from ..folders import config_folder
 from ..locks import LockFolder, TaskLocks, make_private_folder
 
@@ -177,7 +178,7 @@ class FileStore:
     def _put_aside(self) -> None:
         damaged = self.path.with_name(f"{self.path.name}.damaged-{int(time.time())}")
         with suppress(OSError):
-            os.replace(self.path, damaged)
+            replace_file(self.path, damaged)
         _logger.warning("the credentials in %s are damaged; they are now in %s", self.path, damaged)
 
     def _write(self, records: Mapping[str, object]) -> None:
@@ -190,7 +191,7 @@ class FileStore:
                 json.dump(records, file, indent=1)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(name, self.path)
+            replace_file(name, self.path)
         except BaseException:
             with suppress(OSError):
                 os.unlink(name)

@@ -10,11 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from ...errors import CommandNotFound, ConnectFailed, UsageError
 from ...shown import shown_words
-from .plan import windows_launch_plan
+from .plan import SCRIPT_EXTENSIONS, windows_launch_plan
 
 __all__ = ["find_executable", "launch"]
-
-_SCRIPTS = (".py", ".js", ".mjs", ".cjs", ".ts")
 
 
 def launch(
@@ -68,7 +66,7 @@ def find_executable(command: Sequence[str], env: Mapping[str, str], directory: s
     """
     search_path = _search_path(env)
     entries = [""] if "/" in command[0] else search_path.split(os.pathsep)
-    is_script = os.path.splitext(command[0])[1].lower() in _SCRIPTS
+    is_script = os.path.splitext(command[0])[1].lower() in SCRIPT_EXTENSIONS
     reason = "no such file" if is_script else "no such command"
     for entry in entries:
         path = os.path.join(directory, entry, command[0])

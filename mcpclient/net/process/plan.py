@@ -14,7 +14,13 @@ from dataclasses import dataclass
 
 from ...errors import CommandNotFound, UsageError
 
-__all__ = ["LaunchPlan", "child_environment", "tree_kill_command", "windows_launch_plan"]
+__all__ = [
+    "SCRIPT_EXTENSIONS",
+    "LaunchPlan",
+    "child_environment",
+    "tree_kill_command",
+    "windows_launch_plan",
+]
 
 
 def _names(text: str) -> frozenset[str]:
@@ -48,6 +54,9 @@ _CREATE_NO_WINDOW = 0x08000000
 _DEFAULT_EXTENSIONS = ".COM;.EXE;.BAT;.CMD"
 _PROGRAM_EXTENSIONS = (".com", ".exe")
 _BATCH_EXTENSIONS = (".bat", ".cmd")
+
+# What names a file to be run by another program, and not a command to be searched.
+SCRIPT_EXTENSIONS = (".py", ".js", ".mjs", ".cjs", ".ts")
 
 
 def child_environment(
@@ -167,6 +176,8 @@ def _find_on_windows(
                 return base + extension
     if any(exists(base) for base in _bases(name, search_path, cwd)):
         reason = "Windows cannot run this file by itself; name the program that runs it first"
+    elif _extension(name) in SCRIPT_EXTENSIONS:
+        raise CommandNotFound(command, "no such file", "")
     else:
         reason = "no such command"
     raise CommandNotFound(command, reason, search_path)

@@ -15,7 +15,7 @@ from mcpclient.client.answers.handlers import Handlers
 from mcpclient.client.events.fan_out import Events
 from mcpclient.client.link.options import Options
 from mcpclient.client.link.route import Route
-from mcpclient.client.link.targets import _words_of, destination_of, route_to
+from mcpclient.client.link.targets import destination_of, route_to, words_of
 from mcpclient.client.link.timeouts import DEFAULT, Timeouts
 from mcpclient.errors import UsageError
 from mcpclient.net.network_options import NetworkOptions
@@ -49,7 +49,7 @@ def command_of(target: Any, **fields: Any) -> list[str]:
     ("target", "command"),
     [
         ("npx -y server", ["npx", "-y", "server"]),
-        ("npx 'a b' c", ["npx", "a b", "c"]),
+        ('npx "a b" c', ["npx", "a b", "c"]),
         (["npx", "a b"], ["npx", "a b"]),
         (("npx", Path("x")), ["npx", "x"]),
         (Path("no-such-file.py"), ["no-such-file.py"]),
@@ -143,7 +143,7 @@ def test_a_file_is_the_one_seen_from_here(tmp_path: Path, monkeypatch: pytest.Mo
 )
 def test_a_command_line_of_windows(text: str, words: list[str]) -> None:
     """F-STD-6: only double quotes group words, and a backslash is part of a path."""
-    assert _words_of(text, windows=True) == words
+    assert words_of(text, windows=True) == words
 
 
 def test_what_is_shown_and_remembered() -> None:
@@ -258,7 +258,7 @@ def test_environment_and_folder_of_a_configuration() -> None:
         ("", {}, "empty"),
         ([], {}, "empty"),
         ("   ", {}, "empty"),
-        ("npx 'open", {}, "not a command line"),
+        ('npx "open', {}, "not a command line"),
         (5, {}, "not a URL"),
         (None, {}, "not a URL"),
         (b"npx", {}, "not a URL"),

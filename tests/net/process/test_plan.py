@@ -209,6 +209,13 @@ def test_not_found_names_the_path_that_was_searched(name: str, reason: str) -> N
     assert raised.value.search_path == WINDOWS["Path"]
 
 
+def test_of_a_script_that_is_missing_no_path_is_told() -> None:
+    """F-STD-7: it was looked for where it was said to be."""
+    with pytest.raises(CommandNotFound, match="no such file") as raised:
+        plan("C:\\Tools\\missing.PY")
+    assert raised.value.search_path == ""
+
+
 def test_the_kill_command_takes_the_whole_tree() -> None:
     """F-STD-6"""
     assert tree_kill_command(42) == ["taskkill", "/PID", "42", "/T", "/F"]
