@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import ClassVar
+from typing import ClassVar, TypeVar, overload
 
 from ..errors import ProtocolViolation, UsageError
 
@@ -15,6 +15,8 @@ MAX_FIELDS = 256
 
 TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 """The grammar of methods and field names (RFC 9110, section 5.6.2)."""
+
+T = TypeVar("T")
 
 _WHITESPACE = " \t"
 # What a repr shows the values of. Any other may hold a secret: a key has many names.
@@ -62,6 +64,14 @@ class Headers(Mapping[str, str]):
         if len(values) == 1 or name == "set-cookie":
             return values[0]
         return ", ".join(values)
+
+    @overload
+    def get(self, name: str, /) -> str | None: ...
+    @overload
+    def get(self, name: str, /, default: str | T) -> str | T: ...
+    def get(self, name: str, /, default: str | T | None = None) -> str | T | None:
+        """Return the value of a name, else ``default``: without an exception, as most are absent."""
+        return self[name] if name.lower() in self._values else default
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name.lower() in self._values

@@ -31,6 +31,7 @@ MAX_CHUNK_LINE = 4_096
 _TARGET = re.compile(r"[!-~]+")
 _FRAMING_NAMES = frozenset(("content-length", "transfer-encoding"))
 _STATUS_LINE = re.compile(r"HTTP/(1\.[0-9]) ([1-9][0-9][0-9])(?: ([^\r\n\0]*))?\r?\n")
+# With CRLF or LF, in one search: that for the one could pass many of the other, again and again.
 _EMPTY_LINE = re.compile(rb"\n\r?\n")
 # Lengths of so many digits always fit a signed 64-bit integer; no real body is longer.
 # Unlike the lines of a head, these end with CRLF and nothing else (RFC 9112, section 7.1): what one
@@ -228,25 +229,26 @@ class ResponseParser:
     ) -> int:
         """Decide where the body ends (RFC 9112, section 6.3)."""
         status, _reason, headers, version = head
-        self._keep_alive = _keeps_alive(version, headers)
+        self._keep_alive = _keeps_alive(version, headers.get("connection"))
+        coding, length = headers.get("transfer-encoding"), headers.get("content-length")
         if status == 101 or (self._method == "CONNECT" and status < 300):
             self._read = ResponseParser._read_trailing
             events.append(ResponseEnd(_NO_TRAILERS, False))
         elif self._method == "HEAD" or status in (204, 304):
             if status == 204 and not _FRAMING_NAMES.isdisjoint(headers):
                 self._keep_alive = False  # not allowed, and a body may follow in spite of it
-            elif "content-length" in headers:
-                _content_length(headers)  # of a body that is not sent, but one length all the same
+            elif length is not None:
+                _content_length(length)  # of a body that is not sent, but one length all the same
             return self._finish(data, position, _NO_TRAILERS, events)
-        elif "transfer-encoding" in headers:
-            _check_transfer_coding(headers)
+        elif coding is not None:
+            _check_transfer_coding(coding)
             # With both lengths, or from a sender that cannot know chunks, some other hop may have
             # seen another end than we do: such a connection ends here (RFC 9112, section 6.1).
-            if "content-length" in headers or version == "1.0":
+            if length is not None or version == "1.0":
                 self._keep_alive = False
             self._read = ResponseParser._read_chunk_line
-        elif "content-length" in headers:
-            self._remaining = _content_length(headers)
+        elif length is not None:
+            self._remaining = _content_length(length)
             self._read = ResponseParser._read_sized
             if not self._remaining:
                 return self._finish(data, position, _NO_TRAILERS, events)
@@ -311,7 +313,7 @@ class ResponseParser:
         return self._finish(data, position, trailers, events)
 
     def _finish(self, data: bytes, position: int, trailers: Headers, events: list[Event]) -> int:
-        if not _holds_only_line_ends(data, position):
+        if position < len(data) and not _holds_only_line_ends(data, position):
             self._keep_alive = False
         self._read = ResponseParser._read_unsolicited
         events.append(ResponseEnd(trailers, self._keep_alive))
@@ -330,7 +332,8 @@ class ResponseParser:
             self._buffer += data[position:]
         window: bytes | bytearray = self._buffer or data
         begin = 0 if held else position
-        end = _find_empty_line(window, max(begin, begin + held - 2))
+        found = _EMPTY_LINE.search(window, max(begin, begin + held - 2))
+        end = found.end() if found else 0
         if (end or len(window)) - begin > MAX_HEAD:
             raise ProtocolViolation(f"the server sent more than {MAX_HEAD} bytes of header fields")
         if not end:
@@ -369,39 +372,34 @@ _CUT_SHORT: dict[_Reader, str] = {
 }
 
 
-def _find_empty_line(window: bytes | bytearray, begin: int) -> int:
-    """Return the position after the first empty line, or 0; it ends with CRLF or LF."""
-    # One search for both: that for the one could pass many of the other, again and again.
-    found = _EMPTY_LINE.search(window, begin)
-    return found.end() if found else 0
-
-
 def _holds_only_line_ends(data: bytes, position: int) -> bool:
-    return position == len(data) or not data[position:].strip(b"\r\n")
+    return not data[position:].strip(b"\r\n")
 
 
 def _not_http(text: str) -> ProtocolViolation:
     return ProtocolViolation(f"the server does not answer in HTTP/1: it sent {text[:40]!r}")
 
 
-def _keeps_alive(version: str, headers: Headers) -> bool:
+def _keeps_alive(version: str, connection: str | None) -> bool:
     """Whether the connection outlives this answer (RFC 9112, section 9.3)."""
-    if "connection" in headers:
-        options = [option.strip() for option in headers["connection"].lower().split(",")]
-        return "close" not in options and (version != "1.0" or "keep-alive" in options)
-    return version != "1.0"
+    if connection is None:
+        return version != "1.0"
+    options = [option.strip() for option in connection.lower().split(",")]
+    return "close" not in options and (version != "1.0" or "keep-alive" in options)
 
 
-def _check_transfer_coding(headers: Headers) -> None:
-    if headers["transfer-encoding"].strip(", \t").lower() != "chunked":
-        shown = headers["transfer-encoding"][:40]
+def _check_transfer_coding(coding: str) -> None:
+    if coding.strip(", \t").lower() != "chunked":
+        shown = coding[:40]
         raise ProtocolViolation(f"the server used an unsupported Transfer-Encoding: {shown!r}")
 
 
-def _content_length(headers: Headers) -> int:
+def _content_length(text: str) -> int:
     """Read the length; several are the same as one if they agree (RFC 9110, section 8.6)."""
-    text = headers["content-length"]
-    length, *others = {length.strip(" \t") for length in text.split(",")}
-    if others or not _LENGTH.fullmatch(length):
+    if "," in text:
+        text, *others = {length.strip(" \t") for length in text.split(",")}
+    else:
+        others = []
+    if others or not _LENGTH.fullmatch(text):
         raise ProtocolViolation(f"the server sent a bad Content-Length: {text[:40]!r}")
-    return int(length)
+    return int(text)

@@ -53,7 +53,7 @@ class CookieJar:
 
     def has_any(self, url: Url) -> bool:
         """Whether the origin of ``url`` has set cookies."""
-        return url.origin in self._origins
+        return bool(self._origins) and url.origin in self._origins
 
     def header_for(self, url: Url, own: str = "") -> str:
         """Return the value of ``Cookie`` for a request to ``url``; empty: send none.

@@ -137,8 +137,11 @@ class HttpClient:
         Most headers are the same from call to call, so each distinct one is validated and encoded
         only once.
         """
-        parts = [self._encoded_line((request.method, request.url))]
-        parts += [self._encoded_field(field) for field in self._with_cookies(request)]
+        known = self._heads
+        line = (request.method, request.url)
+        parts = [known.get(line) or self._encode_line(line)]
+        for field in self._with_cookies(request):
+            parts.append(known.get(field) or self._encode_field(field))
         if request.body is None:
             parts.append(b"\r\n")
         else:
@@ -157,29 +160,22 @@ class HttpClient:
 
     def store_cookies(self, url: Url, head: ResponseHead) -> None:
         """Keep the cookies that an answer from ``url`` sets."""
-        if "set-cookie" in head.headers:
-            self._dialer.cookies.store(url, head.headers)
+        self._dialer.cookies.store(url, head.headers)
 
-    def _encoded_line(self, line: tuple[str, Url]) -> bytes:
-        encoded = self._heads.get(line)
-        if encoded is None:
-            method, url = line
-            target, hop = self._dialer.request_target(url)
-            encoded = encode_request(method, target, [("Host", url.authority), *hop])[:-2]
-            self._remember(line, encoded)
-        return encoded
+    def _encode_line(self, line: tuple[str, Url]) -> bytes:
+        method, url = line
+        target, hop = self._dialer.request_target(url)
+        encoded = encode_request(method, target, [("Host", url.authority), *hop])[:-2]
+        return self._remember(line, encoded)
 
-    def _encoded_field(self, field: tuple[str, str]) -> bytes:
-        encoded = self._heads.get(field)
-        if encoded is None:
-            encoded = encode_header(*field)
-            self._remember(field, encoded)
-        return encoded
+    def _encode_field(self, field: tuple[str, str]) -> bytes:
+        return self._remember(field, encode_header(*field))
 
-    def _remember(self, key: object, encoded: bytes) -> None:
+    def _remember(self, key: object, encoded: bytes) -> bytes:
         if len(self._heads) >= 256:  # headers that change with every call would fill it for ever
             self._heads.clear()
         self._heads[key] = encoded
+        return encoded
 
     # What exchanges and connections use
 
@@ -201,7 +197,7 @@ class HttpClient:
 
     def release(self, connection: _Connection) -> None:
         """Take a connection back, free for the next request."""
-        idle = self._idle.setdefault(connection.url.origin, [])
+        idle = self._idle.setdefault(connection.origin, [])
         if len(idle) < _MAX_IDLE:
             idle.append(connection)
         else:
@@ -210,7 +206,7 @@ class HttpClient:
     def forget(self, connection: _Connection) -> None:
         """Drop a closed connection from the pool."""
         self._connections.discard(connection)
-        idle = self._idle.get(connection.url.origin)
+        idle = self._idle.get(connection.origin)
         if idle and connection in idle:
             idle.remove(connection)
 
@@ -306,10 +302,12 @@ class Exchange:
 
     def head_received(self, head: ResponseHead) -> None:
         """Take the response's head, and follow it if it is a redirect to be followed."""
-        self._client.store_cookies(self._request.url, head)
-        self._redirect = self._redirect_target(head)
-        if self._redirect is not None:
-            return
+        if "set-cookie" in head.headers:
+            self._client.store_cookies(self._request.url, head)
+        if head.status in (307, 308):
+            self._redirect = self._redirect_target(head)
+            if self._redirect is not None:
+                return
         coding = head.headers.get("content-encoding")
         if coding is not None:
             self._decoder = ContentDecoder(coding, None)  # the sink bounds it
@@ -318,7 +316,7 @@ class Exchange:
     def _redirect_target(self, head: ResponseHead) -> Url | None:
         """Return where to go instead; None when this is the answer (RFC 9110, section 15.4)."""
         location = head.headers.get("location")
-        if head.status not in (307, 308) or location is None or self._redirects >= _MAX_REDIRECTS:
+        if location is None or self._redirects >= _MAX_REDIRECTS:
             return None
         try:
             url = resolve_url(self._request.url, location)
@@ -386,6 +384,7 @@ class _Connection(asyncio.BufferedProtocol):
 
     def __init__(self, client: HttpClient, url: Url) -> None:
         self.url = url
+        self.origin = url.origin
         self._client = client
         self._parser = ResponseParser()
         self._transport: asyncio.Transport | None = None
@@ -486,7 +485,7 @@ class _Connection(asyncio.BufferedProtocol):
 
     def _end(self, exchange: Exchange, *, keep_alive: bool) -> None:
         self._exchange = None
-        if keep_alive and self._parser.reusable and self._transport is not None:
+        if keep_alive and self._transport is not None:
             self._client.release(self)
         elif self._transport is not None:
             self._transport.close()

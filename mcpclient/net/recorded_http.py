@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable
+from collections.abc import Iterator
 
 from ..errors import McpError
 from ..framing.http1 import ResponseHead
@@ -43,74 +43,72 @@ class _RecordedExchange(Exchange):
         self, client: HttpClient, request: HttpRequest, sink: ResponseSink, recorder: Recorder
     ) -> None:
         self._recorder = recorder
-        self._tap = _Tap(sink, self._join)
-        super().__init__(client, request, self._tap)
+        self._tap: _Tap | None = None
+        self._head: ResponseHead | None = None
+        super().__init__(client, request, sink)
 
     def _start(self, *, fresh: bool = False) -> None:
-        self._tap.head = None
+        self._head = None
         if self._recorder.is_on:
             self._begin(fresh=fresh)
         super()._start(fresh=fresh)
 
     def _begin(self, *, fresh: bool = False) -> HttpChannel:
         channel = self._recorder.http_channel()
-        if self._tap.channel is not None:
+        if self._tap is None:
+            self._sink = self._tap = _Tap(self._sink, channel)
+        else:
             how = f"it was sent again as {channel.name}: the connection had gone stale"
             self._tap.channel.end(how if fresh else "complete")
-        self._tap.channel = channel
+            self._tap.channel = channel
         channel.sent(self._bytes)
         return channel
 
-    def _join(self) -> HttpChannel | None:
-        """Return the channel, begun in the middle where recording has begun there."""
-        if self._tap.channel is None and self._recorder.is_on:
-            channel = self._begin()
-            if self._tap.head is not None:
-                channel.head_received(self._tap.head)
-        return self._tap.channel
-
     def head_received(self, head: ResponseHead) -> None:
         """Take the response's head, also one that is followed elsewhere."""
-        channel = self._join()
-        self._tap.head = head
-        if channel is not None:
-            channel.head_received(head)
+        if self._tap is None and self._recorder.is_on:
+            self._begin()
+        self._head = head
+        if self._tap is not None:
+            self._tap.channel.head_received(head)
         super().head_received(head)
+
+    def body_received(self, data: bytes) -> Iterator[None] | None:
+        """Take a piece of the body; where recording has begun meanwhile, it is written from here.
+
+        The sink is tapped behind the decoding: the transcript has bodies as the transport sees them.
+        """
+        if self._tap is None and self._recorder.is_on:
+            channel = self._begin()
+            if self._head is not None:
+                channel.head_received(self._head)
+        return super().body_received(data)
 
     def abort(self) -> None:
         """Give the request up."""
-        if not self._done and self._tap.channel is not None:
+        if not self._done and self._tap is not None:
             self._tap.channel.end("closed")
         super().abort()
 
 
 class _Tap:
-    """The sink in between: it sees the bodies as the transport does.
+    """The sink in between, which writes down what passes."""
 
-    ``join`` returns the channel to write to, or None.
-    """
-
-    def __init__(self, sink: ResponseSink, join: Callable[[], HttpChannel | None]) -> None:
-        self.channel: HttpChannel | None = None
-        self.head: ResponseHead | None = None
+    def __init__(self, sink: ResponseSink, channel: HttpChannel) -> None:
+        self.channel = channel
         self._sink = sink
-        self._join = join
 
     def head_received(self, head: ResponseHead) -> None:
         self._sink.head_received(head)
 
     def body_received(self, data: bytes) -> None:
-        channel = self._join()
-        if channel is not None:
-            channel.body_received(data)
+        self.channel.body_received(data)
         self._sink.body_received(data)
 
     def response_ended(self) -> None:
-        if self.channel is not None:
-            self.channel.end()
+        self.channel.end()
         self._sink.response_ended()
 
     def response_failed(self, error: McpError) -> None:
-        if self.channel is not None:
-            self.channel.end(str(error), error)
+        self.channel.end(str(error), error)
         self._sink.response_failed(error)

@@ -51,11 +51,8 @@ class Recorder:
         self._complained = False
         if target is not None:
             self._targets.append(_writing_to(target))
-
-    @property
-    def is_on(self) -> bool:
+        self.is_on: bool = target is not None
         """Whether there is anybody to write for."""
-        return bool(self._targets)
 
     def add(self, target: TraceTarget, recalled: Sequence[Message] = ()) -> Callable[[], None]:
         """Write for one more target, from now on; the header of a connection comes first.
@@ -71,10 +68,12 @@ class Recorder:
             facts = {"channel": "recalled", "message": message}
             self._put({"time": now, "direction": direction, **facts}, [write])
         self._targets.append(write)
+        self.is_on = True
 
         def end() -> None:
             if write in self._targets:
                 self._targets.remove(write)
+            self.is_on = bool(self._targets)
 
         return end
 

@@ -7,6 +7,7 @@ server leaves open costs a socket, so few of them are waited for, and not for lo
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Protocol
 
 __all__ = ["Drained", "Draining"]
@@ -28,21 +29,30 @@ class Draining:
     def __init__(self, most: int = 4, seconds: float | None = 30.0) -> None:
         self._most = most
         self._seconds = seconds
-        self._timers: dict[Drained, asyncio.TimerHandle | None] = {}
+        self._until: dict[Drained, float] = {}
+        # One timer, for the oldest: most responses end in the very turn in which they come here.
+        self._timer: asyncio.TimerHandle | None = None
 
     def add(self, response: Drained) -> None:
         """Read on for a while, unless that is done for too many: then the oldest is closed."""
-        if response in self._timers:
+        if response in self._until:
             return
-        timer: asyncio.TimerHandle | None = None
-        if self._seconds is not None:
-            timer = asyncio.get_running_loop().call_later(self._seconds, response.abort)
-        self._timers[response] = timer
-        if len(self._timers) > self._most:
-            next(iter(self._timers)).abort()
+        loop = asyncio.get_running_loop()
+        self._until[response] = math.inf if self._seconds is None else loop.time() + self._seconds
+        if self._timer is None and self._seconds is not None:
+            self._timer = loop.call_later(self._seconds, self._close_oldest)
+        if len(self._until) > self._most:
+            next(iter(self._until)).abort()
 
     def discard(self, response: Drained) -> None:
         """Take note that it is over."""
-        timer = self._timers.pop(response, None)
-        if timer is not None:
-            timer.cancel()
+        self._until.pop(response, None)
+
+    def _close_oldest(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = None
+        for response, until in list(self._until.items()):
+            if until > loop.time():
+                self._timer = loop.call_at(until, self._close_oldest)
+                return
+            response.abort()

@@ -97,6 +97,7 @@ class Post:
         self._owner = owner
         self._outgoing = outgoing
         self._head: ResponseHead | None = None
+        self._succeeded = False
         self._stream: EventStream | None = None
         self._body: bytes | bytearray = b""
 
@@ -112,9 +113,10 @@ class Post:
     def head_received(self, head: ResponseHead) -> None:
         """Take the status and the headers."""
         self._head = head
+        self._succeeded = 200 <= head.status < 300
         self._owner.unreachable = None
         question = self._outgoing.answers
-        if question is None:
+        if question is None and self.taken is not None:
             self._take()
         if not self._succeeded:
             return
@@ -126,7 +128,8 @@ class Post:
         if is_event_stream(head.headers.get("content-type", "")):
             limit = self._owner.max_message_size
             self._stream = EventStream(self._owner.receiver, limit, self.request_id)
-            self._await_life()
+            if self._outgoing.stays_open:
+                self._await_life()
             if self.request_id is None and question is None:
                 self._owner.draining.add(self)
 
@@ -134,7 +137,8 @@ class Post:
         """Take a piece of the body, or events."""
         if self._stream is not None:
             self._stream.feed(data)
-            self._await_life()
+            if self._outgoing.stays_open:
+                self._await_life()
             if self._stream.answered:
                 self._owner.draining.add(self)
             return
@@ -144,8 +148,9 @@ class Post:
             if isinstance(self._body, bytes):
                 self._body = bytearray(self._body)
             self._body += data
-        if len(self._body) > self._limit:
-            error = MessageTooLarge(self._limit) if self._succeeded else self._refusal()
+        limit = self._owner.max_message_size if self._succeeded else ERROR_BODY_LIMIT
+        if len(self._body) > limit:
+            error = MessageTooLarge(limit) if self._succeeded else self._refusal()
             self.fail(error)
             self.abort()
 
@@ -160,7 +165,7 @@ class Post:
     def _await_life(self) -> None:
         """Count a stream that is to stay open as dead, unless something comes in time."""
         liveness = self._owner.liveness
-        if not self._outgoing.stays_open or not liveness:
+        if not liveness:
             return
         if self._timer is not None:
             self._timer.cancel()
@@ -172,14 +177,6 @@ class Post:
         self.fail(ConnectionLost(f"no data on the event stream for {seconds:g} s"))
 
     # What the response comes to
-
-    @property
-    def _succeeded(self) -> bool:
-        return self._head is not None and 200 <= self._head.status < 300
-
-    @property
-    def _limit(self) -> int:
-        return self._owner.max_message_size if self._succeeded else ERROR_BODY_LIMIT
 
     def _finish(self, error: McpError | None) -> None:
         if self._stream is not None:
@@ -216,8 +213,10 @@ class Post:
             return
         receiver = self._owner.receiver
         messages = deliver_text(body, receiver, self.request_id)
-        if not any(is_answer(message, self.request_id) for message in messages):
-            receiver.request_failed(self.request_id, self.no_response())
+        for message in messages:
+            if is_answer(message, self.request_id):
+                return
+        receiver.request_failed(self.request_id, self.no_response())
 
     def _refusal(self) -> McpError:
         assert self._head is not None
@@ -300,8 +299,10 @@ class Post:
 
     def _end(self) -> None:
         self._owner.forget(self)
-        self._owner.draining.discard(self)
-        self._take()
+        if self._stream is not None:
+            self._owner.draining.discard(self)
+        if self.taken is not None:
+            self._take()
         if self._timer is not None:
             self._timer.cancel()
 
