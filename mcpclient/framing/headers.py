@@ -70,7 +70,7 @@ class Headers(Mapping[str, str]):
     @overload
     def get(self, name: str, /, default: str | T) -> str | T: ...
     def get(self, name: str, /, default: str | T | None = None) -> str | T | None:
-        """Return the value of a name, else ``default``: without an exception, as most are absent."""
+        """Return the value of a name, else ``default``; no exception is made for one absent."""
         return self[name] if name.lower() in self._values else default
 
     def __contains__(self, name: object) -> bool:

@@ -76,7 +76,7 @@ class _RecordedExchange(Exchange):
     def body_received(self, data: bytes) -> Iterator[None] | None:
         """Take a piece of the body; where recording has begun meanwhile, it is written from here.
 
-        The sink is tapped behind the decoding: the transcript has bodies as the transport sees them.
+        The sink is tapped behind the decoding: a transcript has what the transport sees.
         """
         if self._tap is None and self._recorder.is_on:
             channel = self._begin()
