@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from ..client.answers.elicitation import accept_defaults
@@ -36,20 +37,16 @@ class Asking:
 
     ``choice``: ``"ask"``: the user is asked, and where there is no terminal it is declined;
     ``"accept"``: forms get their defaults; ``"decline"``. Everything that is not asked is said.
-    ``turn``: held while the terminal is read, where others read it too.
+
+    ``turn`` is held while the terminal is read, for others that read it too.
     """
 
-    def __init__(
-        self,
-        screen: Screen,
-        choice: str,
-        terminal: Terminal | None = None,
-        turn: asyncio.Lock | None = None,
-    ) -> None:
+    def __init__(self, screen: Screen, choice: str, terminal: Terminal | None = None) -> None:
         self._screen = screen
         self._choice = choice
         self._terminal = terminal or ScreenTerminal(screen)
-        self._turn = turn or asyncio.Lock()
+        self.turn = asyncio.Lock()
+        self._reading: asyncio.Future[str] | None = None
 
     async def form(self, request: ElicitationRequest) -> Mapping[str, Any] | bool | None:
         """Ask for the fields of a form: the content, False (declined) or None (cancelled)."""
@@ -59,7 +56,7 @@ class Asking:
             return accept_defaults(request)
         if not self._may_ask():
             return False
-        async with self._turn:
+        async with self.turn:
             with self._screen.status.paused():
                 return await self._filled_in(request)
 
@@ -74,9 +71,9 @@ class Asking:
             self._screen.say(f"  careful: {warning}")
         if not self._may_ask():
             return False
-        async with self._turn:
+        async with self.turn:
             with self._screen.status.paused():
-                answer = await self._line("Open it in the browser? [y/N/cancel]")
+                answer = await self._line_or_none("Open it in the browser? [y/N/cancel]")
         if answer is None or answer.lower() in ("cancel", _CANCEL):
             return None
         if answer.lower() not in ("y", "yes"):
@@ -95,17 +92,24 @@ class Asking:
             self._screen.say(f"  {message.role}: {message.text or '(no text)'}")
         if not self._may_ask():
             return None
-        async with self._turn:
+        async with self.turn:
             with self._screen.status.paused():
                 self._screen.say(f"Answer in its place; an empty line ends it, {_DECLINE} says no.")
-                return await self._answer_lines()
+                with suppress(_Left):
+                    return await self._answer_lines()
+        return None
+
+    def leave(self) -> None:
+        """Cancel the question at hand, if any, as ``/cancel`` does."""
+        if self._reading is not None:
+            self._reading.cancel()
 
     def _introduce(self, server: str, message: str) -> None:
         self._screen.say(f"{one_line(server)} asks: {escape(message)}")
 
     def _may_ask(self) -> bool:
         if self._choice == "ask" and self._terminal.is_interactive:
-            if self._turn.locked():
+            if self.turn.locked():
                 self._screen.say("Something else is being typed; Enter gets to this question.")
             return True
         why = "--elicit decline" if self._choice == "decline" else "there is no terminal to ask in"
@@ -113,12 +117,26 @@ class Asking:
         return False
 
     async def _line(self, prompt: str) -> str | None:
-        """Return what the user types, None at the end of the input."""
+        """Return what the user types, None at the end of the input. Raises `_Left`."""
         self._screen.say_safely(prompt)
+        reading = self._reading = asyncio.ensure_future(self._terminal.read_line())
         try:
-            return await self._terminal.read_line()
+            await asyncio.wait({reading})
+            return reading.result()
         except EOFError:
             return None
+        except asyncio.CancelledError:
+            if reading.cancelled():
+                raise _Left(None) from None
+            raise
+        finally:
+            self._reading = None
+            reading.cancel()
+
+    async def _line_or_none(self, prompt: str) -> str | None:
+        with suppress(_Left):
+            return await self._line(prompt)
+        return None
 
     async def _answer_lines(self) -> str | None:
         lines: list[str] = []

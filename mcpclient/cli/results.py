@@ -26,7 +26,7 @@ from ..protocol.types import (
 from .compact import compact_line
 from .render import Style, contents, one_line, pretty_json, shorten, width_of
 
-__all__ = ["object_text", "result_text", "save_media", "size_warning"]
+__all__ = ["media_in", "object_text", "result_text", "save_media", "size_warning"]
 
 _MOST_PAIRS = 12
 _DOMINANT = 0.8
@@ -143,7 +143,7 @@ def save_media(result: CallToolResult, path: str) -> list[str]:
 
     Raises `UsageError` when there is nothing of the kind, or it cannot be written.
     """
-    pieces = list(_media(result))
+    pieces = list(media_in(result))
     if not pieces:
         raise UsageError("there is no image, sound or file in the result to be saved")
     paths = [path, *(_numbered(path, number) for number in range(2, len(pieces) + 1))]
@@ -156,7 +156,8 @@ def save_media(result: CallToolResult, path: str) -> list[str]:
     return paths
 
 
-def _media(result: CallToolResult) -> Iterator[bytes]:
+def media_in(result: CallToolResult) -> Iterator[bytes]:
+    """Yield the images, sounds and files of a result."""
     for block in result.content:
         if isinstance(block, (ImageContent, AudioContent)):
             yield block.data

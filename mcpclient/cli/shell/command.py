@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import re
 import sys
@@ -37,8 +36,8 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
     server = only_server(options) if is_named else None
 
     async def run(screen: Screen) -> Answer:
-        turn = asyncio.Lock()
-        answers = _answers(Asking(screen, options.elicit, turn=turn), options)
+        asking = Asking(screen, options.elicit)
+        answers = _answers(asking, options)
         servers = _one(server) if server is not None else _all(options, screen)
         manager = Manager(
             _with_options(servers, options, screen, answers), required=server is not None
@@ -49,7 +48,7 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
             raise next(iter(error.failures.values())) from None
         try:
             history = None if options.no_history else DEFAULT
-            shell = Shell(manager, screen, history=history, turn=turn)
+            shell = Shell(manager, screen, history=history, asking=asking)
             return Answer({}, "", exit_code=await shell.run(), is_shown=True)
         finally:
             await manager.close()

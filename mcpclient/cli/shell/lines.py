@@ -45,9 +45,12 @@ class EditedLines:
         self._recalled = len(self._history.lines)
         self._screen.typed = self._editor
         try:
-            return await self._editor.read(prompt)
+            line = await self._editor.read(prompt)
         finally:
             self._screen.typed = None
+        if line is None:
+            self._screen.say("")  # what comes next does not stand beside the prompt
+        return line
 
     def interrupt(self) -> None:
         """The editor itself takes Ctrl-C."""

@@ -11,6 +11,7 @@ from ...protocol.types import CallToolResult
 from ..command import Answer
 from ..failures import TOOL_ERROR
 from ..render import pretty_json
+from ..results import media_in
 from .expectations import plain
 
 __all__ = ["Finding", "Outcome", "found_by", "found_part"]
@@ -58,9 +59,15 @@ def found_by(answer: Answer, value: Any) -> Finding:
 
 
 def _content_of(result: CallToolResult) -> bytes | None:
-    """Return the data of a result, as a program reads it: JSON, or else all of the text."""
+    """Return the data of a result, as a program reads it.
+
+    JSON where there is any, the bytes where there is one picture, sound or file, or all of the text.
+    """
     if result.structured is not None:
         return _json_line(result.structured)
+    media = list(media_in(result))
+    if len(media) == 1:
+        return media[0]
     return f"{result.text}\n".encode("utf-8", "surrogatepass") if result.text else None
 
 

@@ -14,6 +14,7 @@ from ...manager.manager import Manager
 from ...net.folders import state_folder
 from ...net.process.interrupt import ctrl_c_calls
 from ...protocol.types import Prompt
+from ..asking import Asking
 from ..failures import CANCELLED, error_text, exit_code
 from ..render import one_line
 from ..screen import Screen
@@ -45,7 +46,7 @@ class Shell:
 
     ``history``: the file that keeps what was typed, None: it is not kept; by default a file of this
     user. ``lines``: where `run` reads from, by default stdin: a terminal with an editor where there
-    is one, or a script. ``turn``: held while the terminal is read, where others read it too.
+    is one, or a script. ``asking``: who asks the user what the servers ask, in the same terminal.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Shell:
         *,
         history: str | os.PathLike[str] | None = DEFAULT,
         lines: Lines | None = None,
-        turn: asyncio.Lock | None = None,
+        asking: Asking | None = None,
     ) -> None:
         self._jobs: Jobs[Finding] = Jobs(self._job_ended)
         self._session = Session(manager, screen, self._jobs)
@@ -64,7 +65,7 @@ class Shell:
         self._lines = lines
         self._history_path = history
         self._front: asyncio.Task[Outcome] | None = None
-        self._turn = turn or asyncio.Lock()
+        self._asking = asking or Asking(screen, "decline")
 
     # Lines
 
@@ -242,6 +243,7 @@ class Shell:
         return state_folder(os.environ) / "shell_history" if is_default else self._history_path
 
     def _interrupt(self, lines: Lines) -> None:
+        self._asking.leave()
         if self._front is not None:
             self._front.cancel()
         else:
@@ -250,7 +252,7 @@ class Shell:
     async def _run_all(self, lines: Lines, history: History) -> int:
         number = 0
         while not self._session.is_over:
-            async with self._turn:
+            async with self._asking.turn:
                 line = await lines.read(f"{one_line(self._session.server) or 'mcp'}> ")
             if line is None:
                 break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Sequence
 
@@ -46,7 +47,12 @@ async def _trace(session: Session, words: Sequence[Word]) -> Finding:
 
 def _shower(session: Session) -> Callable[[str], None]:
     def show(line: str) -> None:
-        text = escape_line(line.strip())
+        record = json.loads(line)
+        if "transcript" in record or record.get("channel") == "recalled":
+            return  # what was there before somebody wanted to see it
+        arrow = {"sent": "->", "received": "<-"}.get(record.pop("direction", ""), "--")
+        told = record.get("message", record)
+        text = escape_line(f"{arrow} {json.dumps(told, ensure_ascii=False)}")
         columns = session.screen.error_style.columns
         session.screen.say_safely(text if columns is None else shorten(text, columns - 1))
 
