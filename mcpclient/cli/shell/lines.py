@@ -40,8 +40,8 @@ class EditedLines:
 
     async def read(self, prompt: str) -> str | None:
         """Return a line; what was kept in the history meanwhile can be recalled."""
-        for line in self._history.lines[self._recalled :]:
-            self._editor.recall(line)
+        for earlier in self._history.lines[self._recalled :]:
+            self._editor.recall(earlier)
         self._recalled = len(self._history.lines)
         self._screen.typed = self._editor
         try:

@@ -61,7 +61,7 @@ def found_by(answer: Answer, value: Any) -> Finding:
 def _content_of(result: CallToolResult) -> bytes | None:
     """Return the data of a result, as a program reads it.
 
-    JSON where there is any, the bytes where there is one picture, sound or file, or all of the text.
+    That is JSON where there is any, the bytes of the only picture, sound or file, or all text.
     """
     if result.structured is not None:
         return _json_line(result.structured)
