@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from dataclasses import replace
+from typing import Any
 
 from ..client.client import Client
+from ..config.config import Config
+from ..config.server import ServerConfig
 from ..errors import UsageError
 from ..inspector.board import Board
 from ..inspector.inspector import ALLOWED, Inspector, inspect
 from ..inspector.questions import Questions
-from ..inspector.sources import ClientSource
+from ..inspector.sources import ClientSource, ManagerSource
+from ..manager.manager import Manager
 from ..net.login.browser import open_browser
 from ..transports.replaying import Recording
 from .command import Answer, LocalCommand, LocalWork
-from .connecting import client_for
+from .configured import load
+from .connecting import client_for, client_options
 from .screen import Screen
 from .target import Server, only_server
 
 __all__ = ["COMMAND"]
+
+_NONE = (
+    "no server is configured: name one, as in: mcpclient inspect URL, or inspect -- COMMAND, "
+    "or --replay FILE"
+)
 
 
 def _prepare(options: argparse.Namespace) -> LocalWork:
@@ -31,9 +42,40 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
             inspect(recordings, port=options.port, allow="look"), options, screen
         )
     if not is_named:
-        raise UsageError("inspect which server? Give a URL, its command after --, or --replay FILE")
+        config = load(options.config)
+        if not config.servers:
+            raise UsageError(_NONE)
+        return lambda screen: _run_all(config, options, screen)
     server = only_server(options)
     return lambda screen: _run(_inspector(server, options, screen), options, screen)
+
+
+async def _run_all(config: Config, options: argparse.Namespace, screen: Screen) -> Answer:
+    """Inspect all servers that are configured, each with what the command line says of all."""
+    for problem in config.problems:
+        screen.say(str(problem))
+    questions = Questions(Board())
+
+    def with_options(server: ServerConfig) -> ServerConfig:
+        told = Server(server.target, server.options)
+        chosen = client_options(told, options, screen, questions.show_login, **_answers(questions))
+        return replace(server, options=chosen)
+
+    servers = {name: with_options(server) for name, server in config.servers.items()}
+    async with Manager(servers, wait="none") as manager:
+        source = ManagerSource(manager)
+        inspector = Inspector(source, port=options.port, allow=options.allow, questions=questions)
+        inspector.room.observe()
+        return await _run(inspector, options, screen, connect=False)
+
+
+def _answers(questions: Questions) -> dict[str, Any]:
+    """Who answers what a server asks: the page."""
+    return {
+        "elicitation": questions.elicitation,
+        "sampling": questions.sampling,
+        "roots": [],
+    }
 
 
 def _inspector(server: Server, options: argparse.Namespace, screen: Screen) -> Inspector:
@@ -41,24 +83,19 @@ def _inspector(server: Server, options: argparse.Namespace, screen: Screen) -> I
     questions = Questions(Board())
 
     def client_of(server: Server) -> Client:
-        return client_for(
-            server,
-            options,
-            screen,
-            questions.show_login,
-            elicitation=questions.elicitation,
-            sampling=questions.sampling,
-            roots=[],
-        )
+        return client_for(server, options, screen, questions.show_login, **_answers(questions))
 
     source = ClientSource(client_of(server), lambda target: client_of(Server(target)))
     return Inspector(source, port=options.port, allow=options.allow, questions=questions)
 
 
-async def _run(inspector: Inspector, options: argparse.Namespace, screen: Screen) -> Answer:
-    """Serve the page until Ctrl-C."""
+async def _run(
+    inspector: Inspector, options: argparse.Namespace, screen: Screen, *, connect: bool = True
+) -> Answer:
+    """Serve the page until Ctrl-C. ``connect``: nobody else connects the servers."""
     async with inspector:
-        inspector.connect_all()
+        if connect:
+            inspector.connect_all()
         if options.json:
             screen.show_json({"url": inspector.url})
         else:
@@ -98,12 +135,13 @@ COMMAND = LocalCommand(
     add_options=_add_options,
     takes_server=True,
     details=(
-        "The page lists what the server offers, makes calls, answers what the server asks, and "
-        "shows everything that crosses the wire. It is for browsers of this machine only; the "
-        "address holds the token that opens it.\n\n"
+        "Without a server: all that are configured. The page lists what a server offers, makes "
+        "calls, answers what the server asks, and shows everything that crosses the wire. It is "
+        "for browsers of this machine only; the address holds the token that opens it.\n\n"
         "examples:\n"
         "  mcpclient inspect http://localhost:3001/mcp\n"
         "  mcpclient inspect -- npx -y my-server\n"
+        "  mcpclient inspect my-server\n"
         "  mcpclient inspect --replay before.jsonl --replay after.jsonl"
     ),
 )

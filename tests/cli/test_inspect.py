@@ -73,6 +73,22 @@ def test_a_server_that_cannot_be_reached_is_shown_all_the_same() -> None:
     assert json.loads(printed)["url"].startswith("http://127.0.0.1:")
 
 
+def test_all_that_are_configured(tmp_path: Path) -> None:
+    """F-SHOW-10, F-MANY-1: a server that fails is shown beside one that works."""
+    path = tmp_path / "mcp.json"
+    good = {"command": SERVER[1], "args": SERVER[2:]}
+    bad = {"url": "http://127.0.0.1:1/mcp"}
+    path.write_text(json.dumps({"mcpServers": {"good": good, "bad": bad}}))
+
+    def settled(inspector: Any) -> bool:
+        return statuses(inspector) == {"connected", "failed"}
+
+    assert "#t=" in serve(["--no-browser", "--config", str(path)], settled)
+    path.write_text('{"mcpServers": {}}')
+    with pytest.raises(UsageError, match="no server is configured"):
+        understand(["inspect", "--config", str(path)])
+
+
 def test_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
 
@@ -88,7 +104,7 @@ def test_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        [],
+        ["--config", "no such file"],
         ["--replay", RECORDING, "http://localhost/mcp"],
         ["--replay", "no such file"],
         ["--allow", "all", "http://localhost/mcp"],
