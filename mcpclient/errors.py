@@ -352,7 +352,7 @@ class MessageTooLarge(ProtocolViolation):
             f"the server sent a message larger than {limit} bytes; "
             "raise max_message_size if such messages are expected"
         )
-        self.args = (limit,)
+        self.args: tuple[Any, ...] = (limit,)
         self.limit = limit
 
 
@@ -384,7 +384,7 @@ class SkillVerificationError(ProtocolViolation):
 
     def __init__(self, uri: str, check: str, reason: str) -> None:
         super().__init__(reason)
-        self.args = (uri, check, reason)
+        self.args: tuple[Any, ...] = (uri, check, reason)
         self.uri = uri
         self.check = check
 
@@ -501,7 +501,7 @@ class CommandNotFound(ConnectFailed):
     def __init__(self, command: Sequence[str], reason: str, search_path: str) -> None:
         self.command: list[str] = shown_words(command)
         super().__init__(self.command[0], reason)
-        self.args = (self.command, reason, search_path)
+        self.args: tuple[Any, ...] = (self.command, reason, search_path)
         self.search_path = search_path
 
     def __str__(self) -> str:
@@ -521,7 +521,7 @@ class ServersFailed(ConnectFailed):
         names = ", ".join(failures)
         texts = "; ".join(f"{name}: {error}" for name, error in failures.items())
         super().__init__(names, texts, tuple(failures.values()))
-        self.args = (failures,)
+        self.args: tuple[Any, ...] = (failures,)
         self.failures: dict[str, McpError] = dict(failures)
 
     def __str__(self) -> str:
@@ -556,7 +556,7 @@ class ProcessExited(ConnectionLost):
     ) -> None:
         super().__init__("")
         self.command: list[str] = shown_words(command)
-        self.args = (self.command, exit_code, stderr, output)
+        self.args: tuple[Any, ...] = (self.command, exit_code, stderr, output)
         self.exit_code = exit_code
         self.stderr = stderr
         self.output = output

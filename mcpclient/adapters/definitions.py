@@ -66,8 +66,8 @@ class ToolDefinitions(list[dict[str, Any]]):
         bindings: Mapping[str, Binding] | None = None,
     ) -> None:
         super().__init__(definitions)
-        self.problems = list(problems)
-        self.bindings = dict(bindings or {})
+        self.problems: list[ToolProblem] = list(problems)
+        self.bindings: dict[str, Binding] = dict(bindings or {})
 
     @classmethod
     def of(

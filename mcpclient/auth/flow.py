@@ -31,7 +31,7 @@ from .options import OAuth, OAuthOptions, WorkloadIdentity
 from .registration import forget_registration
 from .scopes import union
 from .signing import Es256Key
-from .url_guard import origin_of, without_query
+from .url_guard import UrlPolicy, origin_of, without_query
 
 __all__ = ["Authorization", "AuthorizedRequest"]
 
@@ -66,7 +66,7 @@ class Authorization:
     ) -> None:
         self.server_url = server_url
         self.options = options
-        self.policy = options.url_policy(server_url)
+        self.policy: UrlPolicy = options.url_policy(server_url)
         self._protocol_version = protocol_version
         self._name = store_name(server_url)
         self._key = _grant_key(type(options).__name__, self._name)

@@ -47,7 +47,7 @@ class CoreTaskWait(TaskWait):
 class CoreTasks(TaskDesign):
     """What the server can do with tasks, its capabilities say; what a tool can, its listing."""
 
-    wait = CoreTaskWait
+    wait: type[TaskWait] = CoreTaskWait
     asks = True
 
     def check_call(self, name: str, tool: Tool | None) -> None:

@@ -62,7 +62,7 @@ class ExtensionTaskWait(TaskWait):
 class ExtensionTasks(TaskDesign):
     """Both sides have to declare the extension; then any tool call may become a task."""
 
-    wait = ExtensionTaskWait
+    wait: type[TaskWait] = ExtensionTaskWait
     asks = False
 
     def check_call(self, name: str, tool: Tool | None) -> None:

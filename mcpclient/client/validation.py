@@ -41,7 +41,7 @@ class OutputSchemas(Observer):
         self._limits = limits
         self._schemas: dict[str, object] = {}
         self._wrapping: set[str] = set()
-        self.is_stale = True
+        self.is_stale: bool = True
         self._compiled: dict[str, Schema | str] = {}
 
     def learn(self, tools: Iterable[Tool]) -> None:

@@ -57,7 +57,8 @@ class JsoncObject(dict[str, Any]):
 
     def __init__(self, start: int) -> None:
         super().__init__()
-        self.start = self.end = start
+        self.start: int = start
+        self.end: int = start
         self.members: list[Member] = []
         self._starts: dict[str, int] = {}
 

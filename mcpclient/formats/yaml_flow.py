@@ -54,7 +54,7 @@ class FlowReader:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.position = 0
+        self.position: int = 0
 
     def read(self) -> Any:
         """Return the value. Raises `FrontMatterError`."""

@@ -125,7 +125,7 @@ class ResponseParser:
 
     def __init__(self) -> None:
         self.fault: ProtocolViolation | ConnectionLost | None = None
-        self.answer_begun = False
+        self.answer_begun: bool = False
         # The state of the machine is the function that reads next. It takes the bytes and a
         # position in them, and gives the position up to which it has used them.
         self._read: _Reader = ResponseParser._read_unsolicited

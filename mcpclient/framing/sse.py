@@ -81,7 +81,7 @@ class EventDecoder:
     )
 
     def __init__(self, max_event_size: int = DEFAULT_MAX_EVENT_SIZE) -> None:
-        self.last_event_id = ""
+        self.last_event_id: str = ""
         self.retry: int | None = None
         self._max_event_size = max_event_size
         self._max_line = max_event_size + _LONGEST_NAME

@@ -28,7 +28,7 @@ class Board:
     """
 
     def __init__(self, lasting: frozenset[str] = frozenset({"server"})) -> None:
-        self.version = 0
+        self.version: int = 0
         self._lasting = lasting
         self._items: OrderedDict[tuple[str, str], Item] = OrderedDict()
 

@@ -90,12 +90,14 @@ class Inspector:
     ) -> None:
         if allow not in ALLOWED:
             raise UsageError(f"allow is {', '.join(ALLOWED[:-1])} or {ALLOWED[-1]}, not {allow!r}")
-        self.url = ""
+        self.url: str = ""
         self._host, self._port = host, port
         self._token = urandom(24).hex() if token is None else _checked(token)
         board = questions.board if questions is not None else Board()
         # With questions of its own it serves one purpose: then nothing is to be missed.
-        self.room = Room(source, board, questions or Questions(board), always=questions is not None)
+        self.room: Room = Room(
+            source, board, questions or Questions(board), always=questions is not None
+        )
         self._server = LocalHttpServer(Routes(self.room, self._token, allow).answer)
 
     async def open(self) -> Inspector:

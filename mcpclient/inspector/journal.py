@@ -37,8 +37,8 @@ class Journal:
     def __init__(
         self, *, most_records: int = _MOST_RECORDS, most_characters: int = _MOST_CHARACTERS
     ) -> None:
-        self.first = 0
-        self.changed_lists = 0
+        self.first: int = 0
+        self.changed_lists: int = 0
         self.counts: dict[str, int] = {"client": 0, "server": 0, "http": 0, "stderr": 0}
         self._most_records = most_records
         self._most_characters = most_characters

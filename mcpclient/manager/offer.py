@@ -40,8 +40,8 @@ class Offer:
     """
 
     def __init__(self, home: OfferingServer, shared: Shared) -> None:
-        self.stale = True
-        self.instructions = ""
+        self.stale: bool = True
+        self.instructions: str = ""
         self.mismatches: tuple[Mismatch, ...] = ()
         self._home = home
         self._shared = shared

@@ -69,10 +69,10 @@ class Server:
     """
 
     def __init__(self, config: ServerConfig, shared: Shared) -> None:
-        self.config = config
-        self.status = _INITIAL.get(config.state, Status.CLOSED)
+        self.config: ServerConfig = config
+        self.status: Status = _INITIAL.get(config.state, Status.CLOSED)
         self.error: Exception | None = None
-        self.since = seconds_since_epoch()
+        self.since: float = seconds_since_epoch()
         self.next_try: float | None = None
         self._shared = shared
         self._offer = Offer(self, shared)

@@ -112,7 +112,7 @@ class ToolList(_Tools):
     comparison whether to make it again.
     """
 
-    version = 0
+    version: int = 0
 
     def replace(self, tools: Iterable[ManagedTool]) -> None:
         """Take another content, by one assignment."""

@@ -13,6 +13,7 @@ from ..framing.uri import Url
 from .cookies import CookieJar
 from .happy_eyeballs import connect_socket
 from .network_options import NetworkOptions
+from .recorder import Recorder
 from .tls import TlsContexts, explain_tls_error
 from .tunnel import Tunnel, proxy_headers
 
@@ -32,7 +33,7 @@ class Dialer:
         self._options = options or NetworkOptions()
         self._tls = TlsContexts(self._options)
         self.cookies: CookieJar = CookieJar()
-        self.recorder = self._options.recorder
+        self.recorder: Recorder | None = self._options.recorder
 
     async def dial(self, url: Url, protocol: Callable[[], P]) -> P:
         """Connect to the host of ``url`` and return the protocol, connected.

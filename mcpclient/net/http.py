@@ -84,7 +84,7 @@ class HttpRequest:
         self.headers: tuple[tuple[str, str], ...] = tuple(headers)
         self.body: bytes | None = body
         self.repeatable: bool = repeatable
-        self.renew = renew
+        self.renew: Callable[[HttpRequest], Awaitable[HttpRequest]] | None = renew
 
     def moved_to(self, url: Url) -> HttpRequest:
         """Return the same request for another URL."""

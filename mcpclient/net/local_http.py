@@ -79,7 +79,7 @@ class LocalHttpServer:
     """
 
     def __init__(self, answer: Answer) -> None:
-        self.authority = ""
+        self.authority: str = ""
         self._answer = answer
         self._hosts: frozenset[str] = frozenset()
         self._server: asyncio.AbstractServer | None = None

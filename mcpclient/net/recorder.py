@@ -182,7 +182,7 @@ class HttpChannel:
 
     def __init__(self, recorder: Recorder, name: str) -> None:
         self.name = name
-        self.ended = False
+        self.ended: bool = False
         self._recorder = recorder
         self._head: dict[str, Any] | None = None
         self._is_stream = False

@@ -35,8 +35,8 @@ class Stream(asyncio.BufferedProtocol):
 
     def __init__(self, receiver: StreamReceiver) -> None:
         self.receiver = receiver
-        self.paused = False
-        self.ended = False
+        self.paused: bool = False
+        self.ended: bool = False
         self._transport: asyncio.Transport | None = None
         self._buffer = memoryview(bytearray(_READ_SIZE))
 

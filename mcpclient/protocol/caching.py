@@ -104,7 +104,7 @@ class ResponseCache:
     """
 
     def __init__(self, entries: int = 500, size: int = 16 * 1024 * 1024) -> None:
-        self.invalidations = 0
+        self.invalidations: int = 0
         """How often results were dropped; one that was requested before that must not be kept."""
         self._limit = entries
         self._size_limit = size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..client import client, listen
 from ..client.client import Client as AsyncClient
@@ -74,5 +74,5 @@ def connect(target: Target, **options: Unpack[ClientOptions]) -> Client:
     return made
 
 
-call = blocking_function(client.call)
-list_tools = blocking_function(client.list_tools)
+call: Callable[..., Any] = blocking_function(client.call)
+list_tools: Callable[..., Any] = blocking_function(client.list_tools)

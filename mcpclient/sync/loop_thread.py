@@ -55,8 +55,8 @@ class LoopThread:
     """
 
     def __init__(self) -> None:
-        self.workers = Workers()
-        self.loop = asyncio.new_event_loop()
+        self.workers: Workers = Workers()
+        self.loop: asyncio.AbstractEventLoop = asyncio.new_event_loop()
         self._to_close: WeakSet[Closable] = WeakSet()
         #: Set when the interpreter ends: whoever still waits is a daemon thread, whose calls have
         #: an end without a word, as the thread itself has.

@@ -54,9 +54,9 @@ class EventStream:
     def __init__(
         self, receiver: Receiver, max_message_size: int, request_id: RequestId | None = None
     ) -> None:
-        self.last_event_id = ""
-        self.answered = False
-        self.progressed = False
+        self.last_event_id: str = ""
+        self.answered: bool = False
+        self.progressed: bool = False
         self.questions: set[RequestId] = set()
         self._receiver = receiver
         self._limit = max_message_size

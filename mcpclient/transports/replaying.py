@@ -19,6 +19,7 @@ from ..protocol.listen import SUBSCRIPTION_ID
 from ..protocol.outgoing import Outgoing
 from ..recording.conversation import (
     Call,
+    Conversation,
     Failed,
     Heard,
     Refused,
@@ -55,7 +56,7 @@ class Recording(Transport):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         transcripts = read_recording(path)
-        self.conversation = read_calls(transcripts)
+        self.conversation: Conversation = read_calls(transcripts)
         self._path = os.fspath(path)
         self.transcripts = transcripts
         self._url = _url_of(transcripts)

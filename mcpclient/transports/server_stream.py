@@ -51,7 +51,7 @@ class ServerStream:
         self._url = url
         self._open_stream = open_stream
         self._liveness = liveness
-        self.is_open = False
+        self.is_open: bool = False
         """Whether a GET is under way, so that more may come; False between two of them."""
         self._unanswered = 0
 

@@ -55,7 +55,7 @@ class Connection:
         self.options = options
         self.name: str = options.name or route.shown
         self.agreement: Agreement | None = None
-        self.generation = 0
+        self.generation: int = 0
         self.receiver: TaskReceiver = TaskReceiver(options.handlers, tasks=options.tasks)
         self.observers: list[Observer] = [self.receiver]
         self.loop: asyncio.AbstractEventLoop | None = None

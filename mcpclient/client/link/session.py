@@ -86,7 +86,7 @@ class Session:
         on_lost: Callable[[McpError], None],
         on_channel_lost: Callable[[McpError], None],
     ) -> None:
-        self.transport = transport
+        self.transport: Transport = transport
         self.era: EraRules | None = None
         self.log_level: str | None = None
         self.expired: McpError | None = None

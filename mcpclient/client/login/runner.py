@@ -45,7 +45,7 @@ from ...net.clocks import seconds_since_epoch
 from ...net.guarded_fetch import GuardedFetcher
 from ...net.unbroken import await_at_home, run_unbroken
 from ...transports.authorized import PausableClocks
-from .needs_auth import memory_of
+from .needs_auth import NeedsAuthMemory, memory_of
 
 __all__ = ["FlowRunner", "OAuthAuthorizer", "StaticAuthorizer", "settled"]
 
@@ -76,7 +76,7 @@ class FlowRunner:
         fetcher: GuardedFetcher,
     ) -> None:
         self.patience: PausableClocks | None = None
-        self.needs_auth = memory_of(provider)
+        self.needs_auth: NeedsAuthMemory = memory_of(provider)
         self._server_url = server_url
         self._provider = provider
         self._fetcher = fetcher

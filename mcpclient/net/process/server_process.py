@@ -106,7 +106,7 @@ class ServerProcess:
         #: None while the process runs; negative: the signal that ended it.
         self.exit_code: int | None = None
         #: Whether `drain` would wait: more than 64 KiB written are not yet taken by the server.
-        self.paused = False
+        self.paused: bool = False
         self._loop = loop
         self._thread = threading.get_ident()
         self._group = group

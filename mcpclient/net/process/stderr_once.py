@@ -21,7 +21,7 @@ class FirstStart:
 
     def __init__(self, target: StderrTarget) -> None:
         self.target = target
-        self.written = bytearray()
+        self.written: bytearray = bytearray()
         self._pass_on = sink(target)
 
     def write(self, data: bytes) -> None:

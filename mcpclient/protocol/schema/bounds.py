@@ -60,7 +60,7 @@ class Budget:
     __slots__ = ("_clock", "_deadline", "_left", "_seconds", "steps")
 
     def __init__(self, steps: int, seconds: float, clock: Clock) -> None:
-        self.steps = 0
+        self.steps: int = 0
         self._left = steps
         self._seconds = seconds
         self._clock = clock
