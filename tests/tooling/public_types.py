@@ -1,4 +1,4 @@
-"""Whether every type of the library is known to its users: ``python -m tests.tooling.public_types``.
+"""Whether all types of the library are known: ``python -m tests.tooling.public_types``.
 
 Pyright reads the package twice: as its authors do, and as an installed library, of which every
 public symbol must have a type that all type checkers read alike (``--verifytypes``).
@@ -11,7 +11,6 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import venv
 from collections.abc import Iterator
@@ -45,11 +44,10 @@ def faults_for_users() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         environment = Path(folder, "environment")
         venv.EnvBuilder(symlinks=os.name != "nt").create(environment)
-        variables = {"base": str(environment), "platbase": str(environment)}
-        packages = sysconfig.get_path("purelib", "venv" if _has_venv_scheme() else None, variables)
+        packages = next(environment.rglob("site-packages"))
         shutil.copytree(
             TOP / "mcpclient",
-            Path(packages, "mcpclient"),
+            packages / "mcpclient",
             ignore=shutil.ignore_patterns("__pycache__"),
         )
         programs = environment / ("Scripts" if os.name == "nt" else "bin")
@@ -67,10 +65,6 @@ def faults_for_users() -> Iterator[str]:
         for each in symbol.get("diagnostics", []):
             if each["severity"] == "error":
                 yield f"{symbol['name']}: {_shown(each)}"
-
-
-def _has_venv_scheme() -> bool:
-    return "venv" in sysconfig.get_scheme_names()
 
 
 def _pyright(words: list[str], folder: Path, variables: dict[str, str]) -> dict[str, Any]:

@@ -176,7 +176,7 @@ def _to_program(target: object, options: Options) -> Route | None:
     return route
 
 
-TRANSPORT_NAMES = {
+TRANSPORT_NAMES: dict[str, str | None] = {
     "stdio": "stdio",
     "local": "stdio",
     "http": "http",
