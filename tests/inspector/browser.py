@@ -26,7 +26,7 @@ needs_browser = pytest.mark.skipif(
 
 AXE = node_module("axe-core/axe.min.js", "node-axe")
 needs_axe = pytest.mark.skipif(
-    not AXE.exists(), reason="axe-core is not installed: python -m conformance.peers node-axe"
+    not AXE.exists(), reason="no axe-core: python -m conformance.peers install node-axe"
 )
 
 thorough = pytest.mark.skipif(
