@@ -19,8 +19,22 @@ _ADDRESS = re.compile(r"(?i)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}(?::\d+)?(?:/.
 _MISTYPED_URL = re.compile(r"(?i)(https?):?/{0,2}(.+)")
 
 
+_INSTALLERS = {
+    "npx": "npx comes with Node.js: install that from https://nodejs.org",
+    "npm": "npm comes with Node.js: install that from https://nodejs.org",
+    "node": "Install Node.js from https://nodejs.org",
+    "uvx": "uvx comes with uv: install that as https://docs.astral.sh/uv says",
+    "uv": "Install uv as https://docs.astral.sh/uv says",
+    "bunx": "bunx comes with Bun: install that from https://bun.sh",
+    "deno": "Install Deno from https://deno.com",
+    "docker": "Install Docker, or a program that takes its commands.",
+}
+
+
 def _no_command(error: Any) -> str:
     name = error.command[0]
+    if name in _INSTALLERS:
+        return _INSTALLERS[name]
     mistyped = _MISTYPED_URL.fullmatch(name)
     if _NPM_SCOPE.fullmatch(name):
         return f"{name} looks like a package of npm: run it with npx -y {name}"
@@ -50,12 +64,13 @@ def _not_connected(error: Any) -> str:
 
 
 _BY_REASON = {
+    "proxy": "Check proxy=, HTTP_PROXY, HTTPS_PROXY and NO_PROXY.",
+    "not an MCP endpoint": "Check that the URL is that of an MCP endpoint (often /mcp or /sse).",
     "certificate": "If you trust the server, give the PEM file of its authority as ca_file=.",
     "does not speak TLS": "Write http:// instead of https:// (ws:// instead of wss://).",
     "cannot be resolved": "Check the name of the host in the URL.",
     "nothing listens": "Start the server, and check the port in the URL.",
     "working directory": "Give a folder that exists as cwd=.",
-    "proxy": "Check proxy=, HTTP_PROXY, HTTPS_PROXY and NO_PROXY.",
 }
 
 
@@ -65,7 +80,41 @@ def _exited(error: Any) -> str:
             "Run the command in a terminal: a server over stdio has to run until its stdin is "
             "closed; it may need other arguments."
         )
+    for pattern, cure in _BY_LAST_WORDS:
+        found = pattern.search(error.stderr)
+        if found is not None:
+            return cure.format(*(group or "" for group in found.groups()))
     return "Run the command in a terminal to see why; variables that it needs are given as env=."
+
+
+_VARIABLE = r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"
+_BY_LAST_WORDS = [
+    (re.compile(pattern), cure)
+    for pattern, cure in (
+        (
+            r"No module named '?([\w.]+)",
+            "Install what has the module {0} for this Python, or run the server with another one.",
+        ),
+        (r"can't open file '?([^'\n]*)", "Check the path of the script: {0} is not there."),
+        (
+            r"Cannot find module '([^'\n]*)'",
+            "Check the path, or run npm install: {0} is not there.",
+        ),
+        (r"\bE404\b|404 Not Found", "Check the name of the package: there is none of that name."),
+        (rf"KeyError: '{_VARIABLE}'", "Give the variable that the server needs: env= with {0}"),
+        (
+            rf"(?i:missing|requires?d?|must|need|not set|please|provide|set)[^\n]*?{_VARIABLE}",
+            "Give the variable that the server needs: env= with {0}",
+        ),
+        (
+            rf"{_VARIABLE}[^\n]*(?i:missing|required|must|need|not set|not defined|undefined)",
+            "Give the variable that the server needs: env= with {0}",
+        ),
+        (r"(?i:address already in use)|EADDRINUSE", "End what uses the same port already."),
+        (r"(?i:permission denied)|EACCES", "Give this user the right to what the server opens."),
+        (r"SyntaxError", "Correct the server's program, or run it with a newer version of it."),
+    )
+]
 
 
 def _timeout(error: Any) -> str:
@@ -78,12 +127,25 @@ def _timeout(error: Any) -> str:
 
 
 def _violation(error: Any) -> str:
+    if "html" in error.reason.lower():
+        return (
+            "A page for browsers came: check the path of the URL (many end in /mcp or /sse), and "
+            "whether this network wants you to log in first (open any page in a browser)."
+        )
     if "is this an MCP endpoint" in error.reason or "not a JSON-RPC message" in error.reason:
         return _CHECK_ENDPOINT
     return "Report it to the author of the server; a trace= shows what was said."
 
 
 def _http(error: Any) -> str:
+    wait = error.headers.get("retry-after", "")
+    if error.status in (429, 503) and wait.isdigit():
+        return f"Wait {wait} seconds and call again, or let retry_busy=True do that."
+    if 300 <= error.status < 400:
+        location = error.headers.get("location", "").split("?")[0]
+        if re.search(r"(?i)log-?in|sign-?in|auth|sso|portal", location):
+            return f"It sends browsers to a login at {location}: give a token as auth= instead."
+        return f"Use the address that it names: {location}" if location else _CHECK_ENDPOINT
     if b"HTTPS" in error.body and error.status == 400:
         return "The server wants TLS on this port: write https:// instead of http://"
     return _BY_STATUS.get(error.status, _SERVER_SIDE if error.status >= 500 else _CHECK_ENDPOINT)

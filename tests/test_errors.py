@@ -145,8 +145,7 @@ EXAMPLES: list[tuple[McpError, str]] = [
     (
         CommandNotFound(["npx", "-y"], "no such file", "/bin"),
         "cannot start 'npx': no such file; PATH searched: /bin\n"
-        "Install it, or give its whole path; a package of npm runs with npx -y npx, "
-        "one of PyPI with uvx npx",
+        "npx comes with Node.js: install that from https://nodejs.org",
     ),
     (
         CommandNotFound(["./server"], "no such command", "/bin"),

@@ -24,6 +24,7 @@ COMMANDS = {
     "add": "write a server into a configuration file",
     "remove": "take a server out of a configuration file",
     "lock": "write down the tools of the servers, or compare them with that",
+    "doctor": "find out, in order, what is wrong with a server",
     "ping": "see whether the server answers, and how fast",
     "shell": "type lines to one or many servers, or run them from a file",
     "record": "run another command, and record its session in a file",

@@ -6,31 +6,27 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ..cures import cure_for
 from ..errors import (
     AuthError,
-    AuthorizationRequired,
     CallTimeout,
+    ConnectFailed,
     HttpError,
     McpError,
     NetworkError,
-    PeerError,
     ProcessExited,
-    RegistrationRequired,
     UsageError,
     shown,
 )
-from ..jsonrpc.messages import ErrorCode
+from .diagnosis import cure_of
 
 __all__ = [
     "CANCELLED",
+    "PROTOCOL_ERROR",
     "TOOL_ERROR",
     "error_as_json",
     "error_text",
     "exit_code",
 ]
-
-_TOKEN = "--header 'Authorization: Bearer TOKEN'"
 
 TOOL_ERROR = 1
 USAGE = 2
@@ -41,19 +37,26 @@ TIMEOUT = 124
 CANCELLED = 130
 
 
-def exit_code(error: McpError) -> int:
-    """Return the exit code that tells this kind of error."""
-    if isinstance(error, UsageError):
+def exit_code(error: McpError, *, connecting: bool = False) -> int:
+    """Return the exit code that tells this kind of error.
+
+    ``connecting``: it came before there was a connection, so whatever it is there is none.
+    """
+    if isinstance(error, UsageError) or _is_a_wrong_folder(error):
         return USAGE
-    if isinstance(error, CallTimeout):
-        return TIMEOUT
-    if isinstance(error, NetworkError):
-        return NO_CONNECTION
     if isinstance(error, AuthError):
         return NEEDS_AUTH
     if isinstance(error, HttpError) and error.status in (401, 403):
         return NEEDS_AUTH
-    return PROTOCOL_ERROR
+    if connecting:
+        return NO_CONNECTION
+    if isinstance(error, CallTimeout):
+        return TIMEOUT
+    return NO_CONNECTION if isinstance(error, NetworkError) else PROTOCOL_ERROR
+
+
+def _is_a_wrong_folder(error: McpError) -> bool:
+    return isinstance(error, ConnectFailed) and "working directory" in error.reason
 
 
 def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
@@ -66,27 +69,8 @@ def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
         text = text.partition("\n")[0]
     if isinstance(error, AuthError) and isinstance(error.__cause__, HttpError):
         text += f"\nAuthorization was needed because of: {error.__cause__}"
-    cure = _cure(error)
+    cure = cure_of(error)
     return text if not cure or cure in text else f"{text}\n{cure}"
-
-
-def _cure(error: McpError) -> str:
-    """What to do about an error on the command line; empty where its text says it."""
-    if error.cure != cure_for(error):  # somebody knew better than any table
-        return error.cure
-    if isinstance(error, RegistrationRequired):
-        return f"{error.cure} Or give a token of your own: {_TOKEN}"
-    if isinstance(error, AuthorizationRequired):
-        return "Log in with: mcpclient auth login URL"
-    if isinstance(error, HttpError) and error.status == 401:
-        return f"Log in with: mcpclient auth login URL, or give a token: {_TOKEN}"
-    if isinstance(error, PeerError) and error.code == ErrorCode.METHOD_NOT_FOUND:
-        return "See what the server offers with: mcpclient info"
-    if isinstance(error, CallTimeout) and not error.output:
-        return "Raise --timeout or --max-timeout if the server needs longer."
-    if isinstance(error, ProcessExited) and error.exit_code != 0:
-        return ""  # its stderr says why
-    return "" if type(error) is UsageError else error.cure
 
 
 def error_as_json(error: BaseException) -> dict[str, Any]:

@@ -87,14 +87,16 @@ def test_a_token_of_ones_own_is_another_way_in() -> None:
     error = RegistrationRequired("https://auth.example", "there is no endpoint to register at")
     error.__cause__ = HttpError(401, {}, b"", "https://mcp.example")
     _, cause, cure = error_text(error, stderr_was_shown=True).splitlines()
-    assert cure.endswith("--header 'Authorization: Bearer TOKEN'")
+    assert cure.endswith("--bearer TOKEN")
     assert "HTTP 401" in cause
 
 
 def test_stderr_that_was_shown_is_not_repeated() -> None:
     error = ProcessExited(["server"], 2, "usage: …")
     first = "the server exited with code 2: server"
-    assert error_text(error, stderr_was_shown=True) == first
+    shown = error_text(error, stderr_was_shown=True)
+    assert shown.splitlines()[0] == first
+    assert "usage" not in shown
     assert error_text(error, stderr_was_shown=False).startswith(f"{first}\nlast stderr output")
     assert error_text(UsageError("a\nb"), stderr_was_shown=True) == "a\nb"
 

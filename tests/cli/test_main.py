@@ -41,7 +41,7 @@ def test_an_answer_for_people(capsys: Capture) -> None:
 
 
 NOT_PLAIN = {"call", "read", "prompt", "complete", "auth", "record", "replay", "inspect", "help"}
-NOT_PLAIN |= {"listen", "servers", "add", "remove", "lock", "shell"}
+NOT_PLAIN |= {"doctor", "listen", "servers", "add", "remove", "lock", "shell"}
 
 
 @pytest.mark.parametrize("name", sorted({*COMMANDS} - NOT_PLAIN))
@@ -176,7 +176,7 @@ def refusing(status: int) -> Iterator[str]:
             thread.join()
 
 
-@pytest.mark.parametrize(("status", "code"), [(401, 4), (403, 4), (500, 5)])
+@pytest.mark.parametrize(("status", "code"), [(401, 4), (403, 4), (500, 3)])
 def test_refusals_over_http(status: int, code: int, capsys: Capture) -> None:
     """F-SHOW-2"""
     with refusing(status) as url:

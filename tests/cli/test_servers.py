@@ -173,6 +173,6 @@ def test_tools_are_locked_and_compared(capsys: Capture) -> None:
 def test_a_server_that_cannot_be_locked(capsys: Capture) -> None:
     """F-MANY-16: not connected is no answer."""
     run(capsys, "add", "gone", "--config", "c.json", "--", "no-such-command-here")
-    assert "not found" in run(capsys, "lock", "--config", "c.json", code=3)[1]
+    assert "no such command" in run(capsys, "lock", "--config", "c.json", code=3)[1]
     run(capsys, "add", "mine", "--", "x")
     assert "agreed" in run(capsys, "lock", "mine", code=3)[1]
