@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..client.client import Client
-from ..client.validation import compile_schema
 from ..errors import McpError, ProtocolViolation
 from ..framing.escaping import escape, escape_line
+from ..net.clocks import steady_seconds
+from ..protocol.schema_on_demand import compile_schema
 from .command import Answer, LocalCommand, LocalWork
 from .connecting import client_for
 from .diagnosis import Check, check_of, cure_of, raw_report, report_of
@@ -149,7 +150,7 @@ def _problem_of(tool: Mapping[str, Any], key: str) -> str:
     if not isinstance(schema, Mapping) or schema.get("type") != "object":
         return 'its type is not "object"'
     try:
-        compile_schema(schema)
+        compile_schema(schema, clock=steady_seconds)
     except McpError as error:
         return str(error)
     return ""
