@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ..client.client import Client
 from ..errors import McpError, UsageError
 from ..framing.escaping import escape
 from ..net.process.interrupt import cancel_on_ctrl_c
@@ -32,11 +31,8 @@ def run(words: list[str]) -> int:
         request = understand(words)
         with _log_lines(screen, request.options, os.environ):
             return asyncio.run(_perform(request, screen))
-    except _NotConnectedError as failure:
-        _tell(failure.reason, screen, as_json=as_json, stderr_was_shown="--quiet" not in words)
-        return exit_code(failure.reason, connecting=True)
     except McpError as error:
-        _tell(error, screen, as_json=as_json, stderr_was_shown="--quiet" not in words)
+        _tell(error, screen, as_json=as_json, quiet="--quiet" in words)
         return exit_code(error)
     except (KeyboardInterrupt, asyncio.CancelledError):
         if as_json:
@@ -44,10 +40,10 @@ def run(words: list[str]) -> int:
         return CANCELLED
 
 
-def _tell(error: McpError, screen: Screen, *, as_json: bool, stderr_was_shown: bool) -> None:
+def _tell(error: McpError, screen: Screen, *, as_json: bool, quiet: bool) -> None:
     if as_json and _could_show(screen, {"error": error_as_json(error)}):
         return
-    text = escape(error_text(error, stderr_was_shown=stderr_was_shown))
+    text = escape(error_text(error, stderr_was_shown=not quiet))
     screen.say_safely(f"{screen.error_style.bold('error:')} {text}")
 
 
@@ -69,7 +65,11 @@ async def _perform(request: Request | LocalRequest, screen: Screen) -> int:
     client = client_for(request.server, request.options, screen)
     async with screen.status:
         try:
-            await _connect(client)
+            try:
+                await client.connect()
+            except McpError as error:
+                _tell(error, screen, as_json=request.options.json, quiet=request.options.quiet)
+                return exit_code(error, connecting=True)
             answer = await request.work(client, screen)
             _show(answer, screen, as_json=request.options.json)
         except asyncio.CancelledError:
@@ -78,21 +78,6 @@ async def _perform(request: Request | LocalRequest, screen: Screen) -> int:
         finally:
             await client.close()
     return TOOL_ERROR if answer.failed else answer.exit_code
-
-
-async def _connect(client: Client) -> None:
-    try:
-        await client.connect()
-    except McpError as error:
-        raise _NotConnectedError(error) from None
-
-
-class _NotConnectedError(Exception):
-    """There is no connection. ``reason``: why."""
-
-    def __init__(self, reason: McpError) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 def _show(answer: Answer, screen: Screen, *, as_json: bool) -> None:
