@@ -154,6 +154,7 @@ MAY_IMPORT_BY_NAME = {
     "sync",  # its names: a script of one server needs neither the manager nor the adapters
     "sync.client",  # sync.toolbox: for those who talk to a model
     "sync.manager",  # the same
+    "net.recorder",  # recording.writing: for those who write a transcript
     "protocol.schema_on_demand",  # protocol.schema: 25 ms, only for those who meet a schema
 }
 

@@ -31,9 +31,9 @@ from ..framing.http1 import (
     encode_request,
 )
 from ..framing.uri import Url, parse_url
+from ..recording.http_channel import HttpChannel
 from .dialing import Dialer, explain_failure, explain_loss
 from .network_options import NetworkOptions
-from .recorder import HttpChannel
 from .tls import TlsContexts
 
 __all__ = ["FETCH_TIMEOUT", "GuardedFetcher"]

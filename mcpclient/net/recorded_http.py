@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ..errors import McpError
 from ..framing.http1 import ResponseHead
 from .dialing import Dialer
 from .http import Exchange, HttpClient, HttpRequest, ResponseSink
-from .recorder import HttpChannel, Recorder
+from .recorder import Recorder
+
+if TYPE_CHECKING:
+    from ..recording.http_channel import HttpChannel
 
 __all__ = ["RecordedHttpClient", "http_client"]
 

@@ -21,9 +21,9 @@ from ..framing.http1 import (
 from ..framing.uri import Url
 from ..framing.websocket import WebSocketProtocol
 from ..framing.websocket_handshake import Rejected, WebSocketHandshake
+from ..recording.http_channel import HttpChannel
 from .dialing import Dialer, explain_loss
 from .futures import disregard
-from .recorder import HttpChannel
 from .stream import Stream
 from .websocket import WebSocketConnection, WebSocketReceiver, WebSocketSettings
 

@@ -14,7 +14,7 @@ from ..framing.http1 import ResponseHead
 from ..framing.uri import Url, parse_url
 from ..jsonrpc.codec import encode
 from ..jsonrpc.messages import Message, RequestId, plain_id
-from ..net.recorder import read_recording
+from ..net.recordings import read_recording
 from ..protocol.listen import SUBSCRIPTION_ID
 from ..protocol.outgoing import Outgoing
 from ..recording.conversation import (

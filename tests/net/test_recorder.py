@@ -12,16 +12,11 @@ import pytest
 
 from mcpclient import __version__
 from mcpclient.cli.connecting import check_trace
-from mcpclient.errors import ConnectionLost, UsageError
-from mcpclient.framing.headers import Headers
-from mcpclient.framing.http1 import ResponseHead
-from mcpclient.net.recorder import HttpChannel, Recorder, read_recording
+from mcpclient.errors import ConnectionLost
+from mcpclient.net.recorder import Recorder
+from mcpclient.net.recordings import read_recording
 from mcpclient.recording.transcript import read_transcripts
-
-
-def head(status: int = 200, kind: str = "application/json") -> ResponseHead:
-    fields = [("Content-Type", kind), ("Set-Cookie", "a=s3cret"), ("Set-Cookie", "b=other")]
-    return ResponseHead(status, "Fine", Headers(fields), "1.1")
+from tests.support.subprocesses import run_python
 
 
 class Written:
@@ -37,12 +32,6 @@ class Written:
         for record in records:
             assert 0 <= record.pop("time", 0) < 60
         return records
-
-    def channel(self) -> HttpChannel:
-        channel = self.recorder.http_channel()
-        channel.sent(b"GET /mcp?key=v HTTP/1.1\r\nHost: h\r\nX-Mine: s3cret\r\n\r\n")
-        self.lines.clear()
-        return channel
 
 
 def test_a_connection_begins_with_a_header() -> None:
@@ -77,91 +66,6 @@ def test_records_are_redacted() -> None:
     ]
 
 
-def test_a_request_as_it_went_out() -> None:
-    """F-SHOW-8"""
-    written = Written()
-    channel = written.recorder.http_channel()
-    channel.sent(b'POST /mcp HTTP/1.1\r\nHost: h\r\nA-Key: x: y\r\n\r\n{"id":1}')
-    assert written.records == [
-        {
-            "direction": "sent",
-            "channel": "http-1",
-            "http": {
-                "method": "POST",
-                "target": "/mcp",
-                "headers": [["Host", "h"], ["A-Key", "redacted-1"]],
-            },
-            "message": {"id": 1},
-        }
-    ]
-    assert written.recorder.http_channel().name == "http-2"
-
-
-def test_a_body_stands_with_its_head() -> None:
-    """F-SHOW-8"""
-    written = Written()
-    channel = written.channel()
-    channel.head_received(head())
-    channel.body_received(b'{"id"')
-    channel.body_received(b":1}")
-    assert written.lines == []
-    channel.end()
-    channel.end("closed")
-    assert written.records == [
-        {
-            "direction": "received",
-            "channel": "http-1",
-            "http": {
-                "status": 200,
-                "reason": "Fine",
-                "headers": [
-                    ["content-type", "application/json"],
-                    ["set-cookie", "a=redacted-2"],
-                    ["set-cookie", "b=redacted-3"],
-                ],
-            },
-            "message": {"id": 1},
-            "end": "complete",
-        }
-    ]
-
-
-def test_events_are_written_as_they_come() -> None:
-    """F-SHOW-8"""
-    written = Written()
-    channel = written.channel()
-    channel.head_received(head(kind="text/event-stream"))
-    channel.body_received(b'data: {"id":1}\n')
-    assert [record.get("event") for record in written.records] == [None]
-    channel.body_received(b"\n: ping\n\ndata: ha")
-    channel.end("closed")
-    facts = [{**record, "http": None} for record in written.records[1:]]
-    base = {"direction": "received", "channel": "http-1", "http": None}
-    assert facts == [
-        {**base, "event": {"data": {"id": 1}}},
-        {**base, "event": {"": "ping"}},
-        {**base, "text": "data: ha"},
-        {**base, "direction": "sent", "end": "closed"},
-    ]
-
-
-def test_a_response_that_broke_off() -> None:
-    """F-SHOW-8"""
-    written = Written()
-    channel = written.channel()
-    channel.head_received(head())
-    channel.body_received(b"half")
-    channel.end("lost", ConnectionLost("gone"))
-    first, second = written.records
-    assert (first["text"], "end" in first) == ("half", False)
-    assert second == {
-        "direction": "note",
-        "channel": "http-1",
-        "end": "lost",
-        "error": {"type": "ConnectionLost", "text": "gone"},
-    }
-
-
 def test_a_file_is_appended_to_and_read(tmp_path: Path) -> None:
     """F-SHOW-8: each line is there at once, whatever becomes of the program."""
     path = tmp_path / "s.jsonl"
@@ -188,24 +92,6 @@ def test_a_trace_that_cannot_be_written_is_said_once(caplog: pytest.LogCaptureFi
         recorder.record("sent", "stdio", {"message": message})
     recorder.begin("stdio", "server")
     assert caplog.text.count("the trace could not be written") == 1
-
-
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    """F-SHOW-8"""
-    with pytest.raises(UsageError, match="cannot read the recording"):
-        read_recording(tmp_path / "none")
-    (tmp_path / "image").write_bytes(b"\x89PNG\xff")
-    with pytest.raises(UsageError, match="cannot read the recording"):
-        read_recording(tmp_path / "image")
-
-
-def test_behind_a_101_there_is_no_body_to_wait_for() -> None:
-    """F-SHOW-6: the head of an opened WebSocket is written before its first message."""
-    written = Written()
-    written.channel().head_received(head(101))
-    (record,) = written.records
-    assert record["http"]["status"] == 101
-    assert "end" not in record
 
 
 def test_the_secrets_among_variables_are_known() -> None:
@@ -259,6 +145,26 @@ def test_a_recorder_without_a_target_does_nothing() -> None:
     recorder.record("sent", "stdio", {"message": object()})
     recorder.note_failure("stdio", ConnectionLost("lost"))
     assert not recorder.is_on
+
+
+def test_what_writes_is_loaded_for_the_first_target() -> None:
+    """F-PACK-3: a client without a transcript does without half the package of recordings."""
+    printed = run_python(
+        """
+        import sys
+        from mcpclient.net.recorder import Recorder
+        recorder = Recorder()
+        recorder.learn({"MY_KEY": "long-s3cret"})
+        recorder.begin("stdio", "server")
+        print("mcpclient.recording" in sys.modules)
+        recorder.add(print)
+        recorder.stderr_line("long-s3cret")
+        """
+    )
+    absent, header, line = filter(None, printed.splitlines())
+    assert absent == "False"
+    assert json.loads(header)["target"] == "server"
+    assert json.loads(line)["text"] == "redacted-1"
 
 
 def test_targets_come_and_go() -> None:

@@ -1,0 +1,132 @@
+"""What is written of one HTTP request and its response."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from mcpclient.errors import ConnectionLost
+from mcpclient.framing.headers import Headers
+from mcpclient.framing.http1 import ResponseHead
+from mcpclient.net.recorder import Recorder
+from mcpclient.recording.http_channel import HttpChannel
+
+
+def head(status: int = 200, kind: str = "application/json") -> ResponseHead:
+    fields = [("Content-Type", kind), ("Set-Cookie", "a=s3cret"), ("Set-Cookie", "b=other")]
+    return ResponseHead(status, "Fine", Headers(fields), "1.1")
+
+
+class Written:
+    """A recorder, and what it has written."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.recorder = Recorder(self.lines.append)
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        records = [json.loads(line) for line in self.lines]
+        for record in records:
+            assert 0 <= record.pop("time", 0) < 60
+        return records
+
+    def channel(self) -> HttpChannel:
+        channel = self.recorder.http_channel()
+        channel.sent(b"GET /mcp?key=v HTTP/1.1\r\nHost: h\r\nX-Mine: s3cret\r\n\r\n")
+        self.lines.clear()
+        return channel
+
+
+def test_a_request_as_it_went_out() -> None:
+    """F-SHOW-8"""
+    written = Written()
+    channel = written.recorder.http_channel()
+    channel.sent(b'POST /mcp HTTP/1.1\r\nHost: h\r\nA-Key: x: y\r\n\r\n{"id":1}')
+    assert written.records == [
+        {
+            "direction": "sent",
+            "channel": "http-1",
+            "http": {
+                "method": "POST",
+                "target": "/mcp",
+                "headers": [["Host", "h"], ["A-Key", "redacted-1"]],
+            },
+            "message": {"id": 1},
+        }
+    ]
+    assert written.recorder.http_channel().name == "http-2"
+
+
+def test_a_body_stands_with_its_head() -> None:
+    """F-SHOW-8"""
+    written = Written()
+    channel = written.channel()
+    channel.head_received(head())
+    channel.body_received(b'{"id"')
+    channel.body_received(b":1}")
+    assert written.lines == []
+    channel.end()
+    channel.end("closed")
+    assert written.records == [
+        {
+            "direction": "received",
+            "channel": "http-1",
+            "http": {
+                "status": 200,
+                "reason": "Fine",
+                "headers": [
+                    ["content-type", "application/json"],
+                    ["set-cookie", "a=redacted-2"],
+                    ["set-cookie", "b=redacted-3"],
+                ],
+            },
+            "message": {"id": 1},
+            "end": "complete",
+        }
+    ]
+
+
+def test_events_are_written_as_they_come() -> None:
+    """F-SHOW-8"""
+    written = Written()
+    channel = written.channel()
+    channel.head_received(head(kind="text/event-stream"))
+    channel.body_received(b'data: {"id":1}\n')
+    assert [record.get("event") for record in written.records] == [None]
+    channel.body_received(b"\n: ping\n\ndata: ha")
+    channel.end("closed")
+    facts = [{**record, "http": None} for record in written.records[1:]]
+    base = {"direction": "received", "channel": "http-1", "http": None}
+    assert facts == [
+        {**base, "event": {"data": {"id": 1}}},
+        {**base, "event": {"": "ping"}},
+        {**base, "text": "data: ha"},
+        {**base, "direction": "sent", "end": "closed"},
+    ]
+
+
+def test_a_response_that_broke_off() -> None:
+    """F-SHOW-8"""
+    written = Written()
+    channel = written.channel()
+    channel.head_received(head())
+    channel.body_received(b"half")
+    channel.end("lost", ConnectionLost("gone"))
+    first, second = written.records
+    assert (first["text"], "end" in first) == ("half", False)
+    assert second == {
+        "direction": "note",
+        "channel": "http-1",
+        "end": "lost",
+        "error": {"type": "ConnectionLost", "text": "gone"},
+    }
+
+
+def test_behind_a_101_there_is_no_body_to_wait_for() -> None:
+    """F-SHOW-6: the head of an opened WebSocket is written before its first message."""
+    written = Written()
+    written.channel().head_received(head(101))
+    (record,) = written.records
+    assert record["http"]["status"] == 101
+    assert "end" not in record
