@@ -28,6 +28,7 @@ The floors of the house, from the ground up. A module imports only from lower fl
 - ``adapters/``   tools for language models: definitions, calls and results for five APIs
 - ``inspector/``  the page in a browser that shows what happens on the wire
 - ``sync/``       the same for programs without async
+- ``testing/``    cassettes, and snapshots of tools
 - ``cli/``        the command line, one file per command
 """
 
@@ -39,6 +40,7 @@ TYPE_CHECKING = False  # what type checkers take as true; the typing module itse
 if TYPE_CHECKING:
     from . import sync as sync
     from . import telemetry as telemetry
+    from . import testing as testing
     from .adapters.agent_tools import AgentTool as AgentTool
     from .adapters.definitions import ToolDefinitions as ToolDefinitions
     from .adapters.definitions import ToolProblem as ToolProblem
@@ -381,6 +383,7 @@ _EXPORTS = {
     "serve_function": ".transports.inprocess",
     "sync": ".sync",
     "telemetry": ".telemetry",
+    "testing": ".testing",
 }
 
 if not TYPE_CHECKING:  # a type checker reads the imports above, and knows a wrong name by them

@@ -40,7 +40,7 @@ FLOORS = {
     "manager": 9,  # many servers
     "adapters": 10,  # tool definitions, calls and results for model APIs
     "sync": 11,  # the blocking twin
-    "testing": 11,  # cassettes and in-memory servers
+    "testing": 12,  # cassettes and snapshots, for both kinds of client
     "inspector": 12,  # the page in a browser
     "cli": 13,
     "__main__": 14,  # the door to the cli
@@ -180,6 +180,8 @@ def third_party_violations(imports: list[Import]) -> Iterator[str]:
     for found in imports:
         if found.for_types and found.target == "typing_extensions":
             continue  # type checkers bring it along; nothing imports it at run time
+        if (found.importer, found.target) == ("testing.pytest_plugin", "pytest"):
+            continue  # only pytest imports this module
         if not found.internal and found.target.partition(".")[0] not in known:
             yield f"{found}: neither relative nor the standard library"
 

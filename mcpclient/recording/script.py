@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import NotRecorded
+from ..errors import NotRecorded, UsageError
 from ..jsonrpc import messages
 from ..jsonrpc.messages import ErrorCode, Message, RequestId
 from .conversation import Call, Heard, Step
@@ -41,18 +41,45 @@ def lets_it_speak(notification: Message) -> bool:
 
 
 class Script:
-    """Finds what was recorded for a request. ``name``: that of the recording, for messages."""
+    """Finds what was recorded for a request.
 
-    def __init__(self, name: str, calls: Iterable[Call]) -> None:
+    ``name``: that of the recording, for messages. ``match``: what of a request has to be the same,
+    see `Recording`. Raises `UsageError`.
+    """
+
+    def __init__(
+        self, name: str, calls: Sequence[Call], match: Sequence[str] = ("method", "params")
+    ) -> None:
         self._name = name
+        self._order = calls
+        self._compared = _paths_in(match)
         self._redactor = Redactor()
         self._calls: dict[tuple[str, str], list[Call]] = {}
         self._found: dict[tuple[str, str], int] = {}
         redactor = Redactor()
         for call in calls:
             params = _without_meta(redactor.message(call.request.get("params")))
-            key = _key(call.request["method"], params)
+            key = self._key_of(call.request["method"], params)
             self._calls.setdefault(key, []).append(call)
+
+    @property
+    def left(self) -> list[Call]:
+        """The calls that were not found yet, as they were recorded; but none of the opening."""
+        found = {
+            id(call)
+            for key, calls in self._calls.items()
+            for call in calls[: self._found.get(key, 0)]
+        }
+        return [
+            call
+            for call in self._order
+            if id(call) not in found and call.request["method"] not in _OPENING
+        ]
+
+    def _key_of(self, method: str, params: Any) -> tuple[str, str]:
+        if self._compared is not None:
+            params = [_part(params, path) for path in self._compared]
+        return _key(method, params)
 
     def scene(self, request: Message) -> Scene:
         """Return what a request gets. Raises `NotRecorded`."""
@@ -67,7 +94,7 @@ class Script:
     def _find(self, method: str, params: Any) -> Call | None:
         """Return the recorded call; None for a ``server/discover`` that has to be refused."""
         params = _without_meta(self._redactor.message(params))
-        key = _key(method, params)
+        key = self._key_of(method, params)
         calls = self._calls.get(key)
         if method == "server/discover" and _key("initialize", None) in self._calls:
             # It was not asked, as of a server known to be older, or in vain: then nobody waits.
@@ -91,6 +118,25 @@ class Script:
             return matcher.quick_ratio()
 
         return [json.loads(text) for text in sorted(recorded, key=likeness, reverse=True)]
+
+
+def _paths_in(match: Sequence[str]) -> list[list[str]] | None:
+    """Return the paths of the params to compare; None: all of them."""
+    is_known = all(name == "method" or name.split(".")[0] == "params" for name in match)
+    if isinstance(match, str) or not is_known or "method" not in match:
+        raise UsageError(
+            'match is ("method", "params"), or with parts such as "params.name" in place of '
+            f'"params", or ("method",); not {match!r}'
+        )
+    if "params" in match:
+        return None
+    return [name.split(".")[1:] for name in match if name != "method"]
+
+
+def _part(params: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        params = params.get(name) if isinstance(params, Mapping) else None
+    return params
 
 
 def _next_success(calls: Sequence[Call], index: int) -> int:

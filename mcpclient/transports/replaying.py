@@ -7,6 +7,7 @@ import json
 import os
 from collections import deque
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Any
 
 from ..errors import ConnectionLost, ProtocolViolation, UsageError
@@ -44,8 +45,12 @@ class Recording(Transport):
     last one. Times are not imitated. A request that was never recorded raises `NotRecorded`.
 
     Raises `UsageError` when the file cannot be read, or is no transcript of a version known here.
-    One object serves one client. It reads what ``trace=``, ``mcpclient record`` and the conformance
-    suite write, over whatever transport that was.
+    One object serves one client; `another` gives the next client one that goes on with the same
+    calls. It reads what ``trace=``, ``mcpclient record`` and the conformance suite write, over
+    whatever transport that was.
+
+    ``match``: what has to be the same in a request: ``"method"`` alone, or with ``"params"``, or
+    with parts of these such as ``"params.name"``.
 
     Attributes:
         transcripts: the connections that were recorded.
@@ -54,13 +59,16 @@ class Recording(Transport):
 
     name = "replay"
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, match: Sequence[str] = ("method", "params")
+    ) -> None:
         transcripts = read_recording(path)
         self.conversation: Conversation = read_calls(transcripts)
         self._path = os.fspath(path)
         self.transcripts = transcripts
         self._url = _url_of(transcripts)
-        self._script = Script(os.path.basename(self._path), self.conversation.calls)
+        name = os.path.basename(self._path)
+        self._script = Script(name, self.conversation.calls, match)
         self._receiver: Receiver | None = None
         self._players: dict[RequestId, _Player] = {}
         self._asking: dict[RequestId, deque[_Player]] = {}  # by the id of the server's request
@@ -71,6 +79,21 @@ class Recording(Transport):
     def description(self) -> str:
         """The path of the file."""
         return self._path
+
+    def another(self) -> Recording:
+        """Return a recording for another client, which gets the calls that this one leaves."""
+        copied = copy(self)
+        copied._receiver, copied._has_begun = None, False
+        copied._players, copied._asking, copied._held = {}, {}, []
+        return copied
+
+    @property
+    def unplayed(self) -> list[tuple[str, Any]]:
+        """Method and params of the recorded requests that nobody has made, in their order.
+
+        Those that open a connection do not count: how often they are made is not up to the caller.
+        """
+        return [(call.request["method"], call.request.get("params")) for call in self._script.left]
 
     async def open(self, receiver: Receiver) -> None:
         """Begin, or go on after the recorded connection was lost."""

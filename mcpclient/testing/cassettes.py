@@ -1,0 +1,148 @@
+"""Cassettes: what servers said is recorded once, and replayed in every later test."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+from .. import sync
+from ..client.client import Client
+from ..errors import UsageError
+from ..transports.replaying import Recording
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..client.link.options import ClientOptions
+    from ..client.link.targets import Target
+
+__all__ = ["Cassette", "Mode", "cassette"]
+
+Mode = Literal["once", "none", "all"]
+"""``"once"``: record where there is no file yet, otherwise replay. ``"none"``: never record, as in
+CI. ``"all"``: record anew, for a server that has changed."""
+
+# Options that reach a server, and mean nothing when there is none.
+_OF_THE_NETWORK = (
+    *("transport", "auth", "headers", "env", "inherit_env", "cwd", "stderr", "stop_ladder"),
+    *("ca_file", "client_cert", "verify", "ssl_context", "proxy", "unix_socket"),
+)
+
+_SHOWN = 5
+
+
+class Cassette:
+    """A file of what servers said. See `cassette`."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], mode: Mode, match: Sequence[str] = ("method", "params")
+    ) -> None:
+        if mode not in ("once", "none", "all"):
+            raise UsageError(f'mode is "once", "none" or "all", not {mode!r}')
+        self.path = os.fspath(path)
+        self.is_recording: bool = mode == "all" or (
+            mode == "once" and not os.path.exists(self.path)
+        )
+        self._new_path = f"{self.path}.new"
+        self._recording: Recording | None = None
+        if self.is_recording:
+            os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
+            with suppress(FileNotFoundError):
+                os.remove(self._new_path)  # of a test that was interrupted
+        else:
+            self._recording = Recording(self.path, match=match)
+
+    def connect(self, target: Target, **options: Unpack[ClientOptions]) -> Client:
+        """Return a client, as `mcpclient.connect` does: of the server, or of what it once said.
+
+        Any number of clients may share a cassette, one after the other.
+        """
+        target, found = self._choose(target, {**options})
+        return Client(target, **found)
+
+    def sync_connect(self, target: Target, **options: Unpack[ClientOptions]) -> sync.Client:
+        """Do the same for programs without async, as `mcpclient.sync.connect` does."""
+        target, found = self._choose(target, {**options})
+        return sync.connect(target, **found)
+
+    def _choose(self, target: Target, options: dict[str, Any]) -> tuple[Target, Any]:
+        if self._recording is None:
+            if options.get("trace") is not None:
+                raise UsageError("a cassette is a trace already: leave out trace=")
+            return target, {**options, "trace": self._new_path}
+        for name in _OF_THE_NETWORK:
+            options.pop(name, None)
+        return self._recording.another(), options
+
+    def assert_all_played(self) -> None:
+        """Raise `AssertionError` when a recorded call was not made: the program makes it no more.
+
+        Does nothing while recording.
+        """
+        left = self._recording.unplayed if self._recording is not None else []
+        if left:
+            raise AssertionError(_unplayed(self.path, left))
+
+    def close(self, *, failed: bool = False) -> None:
+        """Keep what was recorded, or see that everything was played; with ``failed`` neither.
+
+        Raises what `assert_all_played` does. Recording anew changes the file only here, so that a
+        test that fails while it records leaves the old one as it was.
+        """
+        if not self.is_recording:
+            if not failed:
+                self.assert_all_played()
+        elif failed or not os.path.exists(self._new_path):
+            with suppress(FileNotFoundError):
+                os.remove(self._new_path)
+        else:
+            os.replace(self._new_path, self.path)
+
+    def __enter__(self) -> Cassette:
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close(failed=error is not None)
+
+
+def cassette(
+    path: str | os.PathLike[str],
+    *,
+    mode: Mode = "once",
+    match: Sequence[str] = ("method", "params"),
+) -> Cassette:
+    """Return a context manager that records what servers say to a file, or replays it from there.
+
+    ::
+
+        with cassette("tests/search.jsonl") as tape:
+            async with tape.connect("https://example.com/mcp", auth=OAuth()) as client:
+                await client.call_tool("search", {"q": "x"})
+
+    The first run talks to the server; later ones need neither it nor a network. A call that was not
+    recorded raises `NotRecorded`. A recorded call that is not made any more fails the test at the
+    end of the block. Secrets are replaced in the file, which is a transcript like any other.
+
+    ``mode``: see `Mode`. ``match``: what of a request has to be the same to be the recorded one:
+    ``"method"``, and ``"params"`` or parts of them such as ``"params.name"``. Raises `UsageError`
+    when there is nothing to replay.
+    """
+    return Cassette(path, mode, match)
+
+
+def _unplayed(path: str, left: Sequence[tuple[str, Any]]) -> str:
+    count = "1 recorded call was" if len(left) == 1 else f"{len(left)} recorded calls were"
+    lines = [f"{path}: {count} not made:"]
+    lines += [f"  {method} {json.dumps(params)}" for method, params in left[:_SHOWN]]
+    if len(left) > _SHOWN:
+        lines.append(f"  and {len(left) - _SHOWN} more")
+    return "\n".join([*lines, 'If the program is right, record anew with mode="all".'])

@@ -1,0 +1,45 @@
+"""The tools of a server as a file, so that a change of them is seen in review."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Iterable
+
+from ..protocol.types import Tool
+
+__all__ = ["check_tools", "tools_text"]
+
+
+def tools_text(tools: Iterable[Tool]) -> str:
+    """Return the definitions of tools as text: JSON, laid out for reading, sorted by name."""
+    listed = sorted((tool.raw for tool in tools), key=lambda raw: str(raw.get("name")))
+    return json.dumps(listed, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def check_tools(
+    tools: Iterable[Tool], path: str | os.PathLike[str], *, update: bool = False
+) -> None:
+    """Raise `AssertionError`, with the difference, when tools are not what the file says.
+
+    ``tools``: what ``list_tools`` returned. Where there is no file yet, or with ``update``, it is
+    written. What models call a tool by, and what they read about it, is the interface of a server:
+    so a change is shown line by line, as ``diff -u`` does.
+    """
+    path = os.fspath(path)
+    now = tools_text(tools)
+    if update or not os.path.exists(path):
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(now)
+        return
+    with open(path, encoding="utf-8") as file:
+        before = file.read()
+    if before != now:
+        lines = difflib.unified_diff(
+            before.splitlines(), now.splitlines(), path, "now", lineterm=""
+        )
+        raise AssertionError(
+            "\n".join(["the tools have changed:", *lines, "If that is right, write the file anew."])
+        )
