@@ -15,6 +15,7 @@ CHAPTERS = {
     "servers": "many servers: configuration files, the manager, approval, names",
     "models": "tools for language models: five APIs, an agent loop, limits, sampling",
     "subscriptions": "what changes at a server; tasks, skills, caching, output schemas",
+    "transports": "how servers are reached; TLS, proxies; a transport of your own",
     "recording": "record a session, and replay it without the server",
     "security": "what a server can do to you, and what it cannot",
     "performance": "what things cost, and every limit with its default",
