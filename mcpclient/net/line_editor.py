@@ -74,14 +74,16 @@ class LineEditor:
         """Return a line without its end, None when there will be no more. It may be given up with
         Ctrl-C, and is empty then.
         """
-        with self._no_signal_for_ctrl_c():
-            self._prompt = prompt
-            try:
-                return await call_in_thread(lambda: input(prompt))
-            except EOFError:
-                return None
-            finally:
-                self._prompt = None
+        self._prompt = prompt
+        try:
+            return await call_in_thread(lambda: self._edit(prompt))
+        finally:
+            self._prompt = None
+
+    def _edit(self, prompt: str) -> str | None:
+        with self._no_signal_for_ctrl_c(), suppress(EOFError):
+            return input(prompt)
+        return None
 
     @contextmanager
     def _no_signal_for_ctrl_c(self) -> Iterator[None]:

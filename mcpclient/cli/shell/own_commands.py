@@ -55,18 +55,23 @@ async def _cancel(session: Session, words: Sequence[Word]) -> Finding:
     if job.task.done():
         raise UsageError(f"call {job.number} has ended already")
     job.task.cancel()
-    await asyncio.wait({job.task})
+    if job.task is not asyncio.current_task():
+        await asyncio.wait({job.task})
     return Finding()
 
 
 async def _wait(session: Session, words: Sequence[Word]) -> Finding:
-    if not words:
-        await asyncio.gather(*(job.task for job in session.jobs.running), return_exceptions=True)
-        return Finding()
-    return await _brought_back(session.jobs.find(words[0].text))
+    if words:
+        return await _brought_back(session.jobs.find(words[0].text))
+    others = {job.task for job in session.jobs.running} - {asyncio.current_task()}
+    if others:
+        await asyncio.wait(others)
+    return Finding()
 
 
 async def _brought_back(job: Job[Finding]) -> Finding:
+    if job.task is asyncio.current_task():
+        raise UsageError(f"call {job.number} cannot wait for itself")
     await asyncio.wait({job.task})
     if job.task.cancelled():
         raise UsageError(f"call {job.number} was cancelled")

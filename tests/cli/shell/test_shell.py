@@ -154,6 +154,8 @@ def test_calls_in_the_background() -> None:
         await world.run("nope password=hunter2 &", "wait")
         assert "no command or tool 'nope'" in (await world.fail("wait 3"))[1]
         assert "hunter2" not in world.errors.getvalue()
+        await world.run("wait &", "wait 5 &", "wait")
+        assert "cannot wait for itself" in world.errors.getvalue()
         await world.run("count to=100 seconds=100 &")
         assert await world.shell.run() == 0
 
