@@ -9,7 +9,7 @@ python := $(VENV)/bin/python
 stamp := $(VENV)/.installed-by-$(subst /,-,$(PYTHON))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-all dist conformance conformance-websocket capture bench soak fuzz
+.PHONY: help demo test check test-all dist conformance conformance-websocket capture bench soak fuzz sabotage
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-22s %s\n", $$1, $$2 }'
@@ -49,6 +49,9 @@ capture: $(stamp) ## make the transcripts again (NAMES="stdio/everything tasks":
 
 bench: $(stamp) ## measure against the asyncio floor and the clients that are installed
 	$(python) -m tests.bench
+
+sabotage: $(stamp) ## put faults into a copy, and see that tests and replay notice (NAMES="auth")
+	$(python) -m tests.tooling.saboteur $(NAMES)
 
 SECONDS ?= 300
 SEED ?=

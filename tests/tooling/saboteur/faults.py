@@ -1,0 +1,480 @@
+"""The faults: small edits of the source that a hurried hand could make.
+
+Each says what it breaks. The first table holds those that a server can see, the second any others.
+"""
+
+# ruff: noqa: E501 (an edit reads best as it stands in the source)
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["OTHERS", "VISIBLE", "Fault"]
+
+
+class Fault(NamedTuple):
+    """One edit. ``old`` stands once in the module, whose name is relative to the package."""
+
+    module: str
+    breaks: str
+    old: str
+    new: str
+
+
+_POST = "transports.streamable_http"
+_STATELESS = "protocol.era_stateless"
+_HANDSHAKE = "protocol.era_handshake"
+_CODE = "auth.authorization_code"
+_SESSION = "client.link.session"
+
+VISIBLE = [
+    Fault(
+        _POST,
+        "event streams are not accepted",
+        "application/json, text/event-stream",
+        "application/json",
+    ),
+    Fault(
+        _POST, "the session is not named", 'headers.append(("Mcp-Session-Id", session_id))', "pass"
+    ),
+    Fault(
+        _POST,
+        "the channel names no session",
+        'headers.append(("Mcp-Session-Id", self._session_id))',
+        "pass",
+    ),
+    Fault(
+        _POST,
+        "a resumption does not say where",
+        'headers.append(("Last-Event-ID", _as_utf_8(last_event_id)))',
+        "pass",
+    ),
+    Fault(
+        _POST,
+        "no session is ended",
+        "await self._end_session(self._session_id)",
+        "self._session_id = None",
+    ),
+    Fault(_POST, "messages have no content type", '("Content-Type", "application/json"),', ""),
+    Fault(_POST, "headers of an era are lost", "*caller, *outgoing.headers.items()]", "*caller]"),
+    Fault(
+        _POST,
+        "a call given up stays open",
+        "        post.abort()\n        return Abandoned.STREAM_CLOSED",
+        "        return Abandoned.STREAM_CLOSED",
+    ),
+    Fault(
+        _HANDSHAKE,
+        "the revision is not named",
+        '{"MCP-Protocol-Version": version} if agreed else {}',
+        "{}",
+    ),
+    Fault(_HANDSHAKE, "no answer is resumed", "resumable=True,", "resumable=False,"),
+    Fault(
+        _HANDSHAKE,
+        "a call given up is not cancelled",
+        "else Cancel.NOTIFY",
+        "else Cancel.NOT_ALLOWED",
+    ),
+    Fault(
+        _HANDSHAKE,
+        "initialize may be cancelled",
+        "Cancel.NOT_ALLOWED if initializes else",
+        "Cancel.NOTIFY if initializes else",
+    ),
+    Fault(_HANDSHAKE, "initialize names no client", '"clientInfo": self._identity.info,', ""),
+    Fault(
+        _HANDSHAKE,
+        "a cancellation names nothing",
+        '{"requestId": request_id, "reason": reason}',
+        '{"id": request_id, "reason": reason}',
+    ),
+    Fault(
+        _STATELESS,
+        "the method is not mirrored",
+        '"Mcp-Method": method}\n        named_by',
+        "}\n        named_by",
+    ),
+    Fault(
+        _STATELESS,
+        "the name is not mirrored",
+        'headers["Mcp-Name"] = encode_header_value(params[named_by])',
+        "pass",
+    ),
+    Fault(
+        _STATELESS,
+        "capabilities are not told",
+        '_PREFIX + "clientCapabilities": identity.capabilities,',
+        "",
+    ),
+    Fault(
+        _STATELESS,
+        "parameters are not mirrored",
+        "headers.update(self.header_parameters.for_call(params))",
+        "pass",
+    ),
+    Fault(
+        _STATELESS,
+        "the log level is lost",
+        'meta.setdefault(_PREFIX + "logLevel", log_level)',
+        "pass",
+    ),
+    Fault(
+        _SESSION,
+        "no progress is asked for",
+        "params = _with_progress_token(params, pending.id)",
+        "pass",
+    ),
+    Fault(
+        _SESSION,
+        "the server cannot cancel",
+        'self._answering.cancel(params.get("requestId"))',
+        "pass",
+    ),
+    Fault(
+        "client.answers.inbound_requests",
+        "pings are not answered",
+        "self._start(request_id, self._deliver(messages.response(request_id, {})))",
+        "pass",
+    ),
+    Fault(
+        "client.answers.inbound_requests",
+        "what was cancelled is answered",
+        "        if self._is_wanted(request_id):\n            await self._deliver(answer)",
+        "        await self._deliver(answer)",
+    ),
+    Fault(
+        "client.answers.elicitation",
+        "a refusal is an acceptance",
+        '("accept" if answer else "decline")',
+        '"accept"',
+    ),
+    Fault(
+        "client.answers.elicitation",
+        "defaults are left out",
+        "filled_in = with_defaults(request, given)",
+        "filled_in = given",
+    ),
+    Fault(
+        "transports.event_stream",
+        "retry: is not obeyed",
+        "return max(self._retry / 1000, _SHORTEST_DELAY)",
+        "return _SHORTEST_DELAY",
+    ),
+    Fault(
+        "transports.event_stream",
+        "events come twice after a resumption",
+        "not self._is_replay(event.id)",
+        "True",
+    ),
+    Fault(
+        "transports.legacy_sse",
+        "another origin's endpoint is used",
+        "if url.origin == base.origin:",
+        "if True:",
+    ),
+    Fault(
+        "transports.http_messages",
+        "no session ever expires",
+        "is_expired = in_session and (head.status == 404 or says_so)",
+        "is_expired = False",
+    ),
+    Fault(
+        "transports.stdio", "lines are not ended", 'outgoing.encode() + b"\\n"', "outgoing.encode()"
+    ),
+    Fault(
+        "protocol.mrtr",
+        "the state is not sent back",
+        'retry["requestState"] = result["requestState"]',
+        "pass",
+    ),
+    Fault("protocol.mrtr", "the input is not sent", 'retry["inputResponses"] = responses', "pass"),
+    Fault(
+        "client.link.paging",
+        "every page is the first",
+        'params = {"cursor": cursor}',
+        "params = {}",
+    ),
+    Fault(
+        _CODE,
+        "the challenge is the verifier",
+        'return base64url(hashlib.sha256(verifier.encode("ascii")).digest())',
+        "return verifier",
+    ),
+    Fault(_CODE, "the verifier is not sent", '("code_verifier", pending.verifier),', ""),
+    Fault(_CODE, "any state will do", 'same_state(str(record.get("state")), state)', "True"),
+    Fault(
+        _CODE, "any issuer may answer", "elif callback.iss != pending.client.issuer:", "elif False:"
+    ),
+    Fault(_CODE, "no issuer needs to answer", "if pending.iss_expected:", "if False:"),
+    Fault(
+        _CODE,
+        "the resource is not named",
+        "    if pending.resource is not None:\n        parameters",
+        "    if False:\n        parameters",
+    ),
+    Fault(
+        "auth.scopes",
+        "a step up loses scopes",
+        "wanted = union(held, wanted)",
+        "wanted = union(wanted)",
+    ),
+    Fault(
+        "auth.discovery",
+        "metadata of any resource will do",
+        "ours = named == self.trust.resource or speaks_for(named, url, self.server_url)",
+        "ours = True",
+    ),
+    Fault(
+        "auth.discovery",
+        "metadata of any issuer will do",
+        "if server.issuer not in spellings:",
+        "if False:",
+    ),
+    Fault(
+        "auth.discovery",
+        "the root is asked first",
+        "return [root + path, root] if path",
+        "return [root, root + path] if path",
+    ),
+    Fault(
+        "auth.tokens",
+        "a refresh token is forgotten",
+        "refresh_token = previous.refresh_token if previous else None",
+        "refresh_token = None",
+    ),
+    Fault(
+        "framing.websocket",
+        "pings of the connection are not answered",
+        "events.append(Write(self._frame(FINAL | PONG, payload)))",
+        "pass",
+    ),
+    Fault(
+        "framing.websocket_handshake",
+        "no subprotocol is offered",
+        '("Sec-WebSocket-Protocol", _SUBPROTOCOL),',
+        "",
+    ),
+]
+
+OTHERS = [
+    Fault(
+        "framing.websocket",
+        "masks are constant",
+        "payload, self._random_bytes(4))",
+        "payload, bytes(4))",
+    ),
+    Fault(
+        "framing.websocket",
+        "a reason may be too long for its frame",
+        "> _MAX_CLOSE_REASON:",
+        "> _MAX_CLOSE_REASON + 1:",
+    ),
+    Fault(
+        "framing.ndjson",
+        "a framer is quadratic",
+        "            self._held += piece\n            return",
+        "            self._held = self._held + piece\n            return",
+    ),
+    Fault(
+        "framing.ndjson", "a long line is delivered", "if self._size <= self._limit:", "if True:"
+    ),
+    Fault(
+        "framing.sse",
+        "a decoder is quadratic",
+        "self._line += rest",
+        "self._line = self._line + rest",
+    ),
+    Fault(
+        "framing.content_coding",
+        "any number of codings is taken",
+        "elif len(names) > MAX_CODINGS:",
+        "elif False:",
+    ),
+    Fault(
+        "jsonrpc.messages",
+        "a string is no id",
+        "return int(request_id) if _NUMBER.fullmatch(request_id) else request_id",
+        "return request_id",
+    ),
+    Fault("jsonrpc.correlator", "progress postpones nothing", "if pending.idle:", "if False:"),
+    Fault(
+        "jsonrpc.correlator",
+        "pauses do not count",
+        "        if self._pauses:\n            return []",
+        "        if False:\n            return []",
+    ),
+    Fault(
+        "jsonrpc.correlator",
+        "an answer counts twice",
+        "if pending is None or pending.waiter.done():\n            return False\n        pending.waiter.set_result",
+        "if pending is None:\n            return False\n        pending.waiter.set_result",
+    ),
+    Fault(
+        "auth.effects",
+        "randomness is short",
+        "(yield RandomBytes(count))",
+        "(yield RandomBytes(count // 2))",
+    ),
+    Fault(
+        "client.login.runner",
+        "secrets are zeros",
+        "os.urandom(effect.count)",
+        "bytes(effect.count)",
+    ),
+    Fault(
+        "auth.client_authentication",
+        "assertions can be replayed",
+        "base64url((yield from random_bytes(16))),\n    }",
+        '"1",\n    }',
+    ),
+    Fault(
+        "auth.client_authentication",
+        "assertions never expire",
+        "issued_at + _ASSERTION_LIFETIME",
+        "issued_at + 10 * 365 * 86400",
+    ),
+    Fault(
+        "auth.dpop",
+        "a proof is for any token",
+        "if access_token is not None:\n            claims",
+        "if False:\n            claims",
+    ),
+    Fault(
+        "auth.tokens",
+        "tokens are used to their last second",
+        "now + lifetime - min(EARLY_EXPIRY, lifetime / 2)",
+        "now + lifetime",
+    ),
+    Fault(
+        "auth.tokens",
+        "a broken token is used",
+        "if not isinstance(access_token, str) or not _TOKEN.fullmatch(access_token):\n        raise",
+        "if not isinstance(access_token, str):\n        raise",
+    ),
+    Fault(
+        "auth.url_guard", "plain http is allowed", "if not policy.allow_insecure_http:", "if False:"
+    ),
+    Fault("auth.url_guard", "a URL may hold credentials", 'if "@" in parts.netloc:', "if False:"),
+    Fault(
+        "auth.url_guard",
+        "an address of this machine is allowed",
+        '    if reason is not None:\n        raise SsrfError(\n            url,\n            f"the host resolves',
+        '    if False:\n        raise SsrfError(\n            url,\n            f"the host resolves',
+    ),
+    Fault(
+        "auth.url_guard",
+        "metadata may name any host",
+        'if host not in {allowed.lower().rstrip(".") for allowed in policy.allowed_hosts}:',
+        "if False:",
+    ),
+    Fault(_CODE, "a begun login never ends", "if _created_at(record) > oldest", "if True"),
+    Fault(
+        _CODE,
+        "a callback may name things twice",
+        "len(parameters.get(name, ())) > 1 for name in names",
+        "False for name in names",
+    ),
+    Fault(
+        "auth.challenge",
+        "another scheme's words count",
+        'if scheme in ("bearer", "dpop"):',
+        "if True:",
+    ),
+    Fault("protocol.caching", "an answer is kept for ever", "if now < entry.expires:", "if True:"),
+    Fault(
+        "protocol.caching",
+        "one user sees another's answers",
+        "place = (key, _ANYONE if public else context)",
+        "place = (key, _ANYONE)",
+    ),
+    Fault("protocol.caching", "a changed list stays", "self.drop(*_STALE_AFTER[method])", "pass"),
+    Fault(
+        "protocol.header_parameters",
+        "header values are not encoded",
+        "    if is_plain:\n        return value",
+        "    if True:\n        return value",
+    ),
+    Fault(
+        "protocol.mrtr",
+        "the first retry waits",
+        "if round_number > 1 else 0.0",
+        "if round_number > 0 else 0.0",
+    ),
+    Fault(
+        _SESSION,
+        "closing does not wait for what is leaving",
+        "await self._departures.wait(_DEPARTURE_TIMEOUT)\n        self._departures.cancel()",
+        "self._departures.cancel()",
+    ),
+    Fault(
+        _SESSION, "calls of a lost session hang", "self._correlator.fail_all(error.again)", "pass"
+    ),
+    Fault(
+        _SESSION,
+        "a failure is never told",
+        '        _logger.warning("%s: %s", self.transport.description, error)\n        self._on_error(error)',
+        '        _logger.warning("%s: %s", self.transport.description, error)',
+    ),
+    Fault(
+        _SESSION,
+        "a failure of a call is told twice",
+        "            self._correlator.fail(request_id, error)\n\n    def _report",
+        "            self._correlator.fail(request_id, error)\n            self._report(error)\n\n    def _report",
+    ),
+    Fault(
+        _SESSION,
+        "a cancelled call says it timed out",
+        '"timed out" if isinstance(reason, CallTimeout) else "cancelled"',
+        '"timed out"',
+    ),
+    Fault(
+        _POST,
+        "an end of the session leaves calls waiting",
+        "if post.session_id == session_id and post.waits_in_vain:",
+        "if False:",
+    ),
+    Fault(
+        "transports.http_post",
+        "300 is a success",
+        "200 <= self._head.status < 300",
+        "200 <= self._head.status <= 300",
+    ),
+    Fault(
+        "transports.http_post",
+        "a server that answers nothing is waited for",
+        "receiver.request_failed(self.request_id, self.no_response())",
+        "pass",
+    ),
+    Fault(
+        "transports.event_stream",
+        "repeats are looked for before a resumption",
+        "self._replaying = False\n        self._delays",
+        "self._replaying = True\n        self._delays",
+    ),
+    Fault(
+        "transports.line_messages",
+        "a withdrawn message is sent",
+        "                del self._lines[position]\n",
+        "",
+    ),
+    Fault(
+        "client.answers.inbound_requests",
+        "a user is asked twice",
+        "if request_id in self._running:  # a user is asked once",
+        "if False:",
+    ),
+    Fault(
+        "client.answers.inbound_requests",
+        "a user's time counts",
+        "self._patience.hold_deadlines()",
+        "pass",
+    ),
+    Fault(
+        "client.answers.roots",
+        "a root may climb",
+        'if ".." in unquote(parts.path)',
+        'if ".." in parts.path',
+    ),
+    Fault("manager.naming", "names in use change hands", "name not in self._settled and", ""),
+]

@@ -1,0 +1,39 @@
+"""The saboteur in its small form: its table is true, and what it finds is found for a reason."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.tooling.saboteur.faults import OTHERS, VISIBLE, Fault
+from tests.tooling.saboteur.workshop import Workshop, edited
+
+FAULTS = [*VISIBLE, *OTHERS]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.module}: {fault.breaks}")
+def test_there_is_a_place_for_each_fault(fault: Fault) -> None:
+    """Whoever changes that line changes the row, or the fault would never be tried again."""
+    ast.parse(edited(fault))
+
+
+def test_there_are_enough_of_both_kinds() -> None:
+    """And no two are the same."""
+    assert len(VISIBLE) >= 40
+    assert len(OTHERS) >= 40
+    assert len({(fault.module, fault.old, fault.new) for fault in FAULTS}) == len(FAULTS)
+
+
+def test_a_fault_is_noticed_and_its_absence_is_not() -> None:
+    """F-CONF-2: by the tests next to it, by the replay of one session, and by nobody when sound."""
+    constant = next(fault for fault in OTHERS if fault.breaks == "masks are constant")
+    unnamed = next(fault for fault in VISIBLE if fault.breaks == "initialize names no client")
+    harmless = Fault("protocol.mrtr", "nothing", "MAX_ROUNDS = 10", "MAX_ROUNDS = 5 + 5")
+    with Workshop.opened() as workshop:
+        with workshop.holding(constant):
+            assert "FAILED" in str(workshop.unit(constant))
+        with workshop.holding(unnamed):
+            assert "sdk1-cancel" in str(workshop.replay("stdio/sdk1-cancel"))
+        with workshop.holding(harmless):
+            assert workshop.replay("stdio/sdk1-cancel") is None
