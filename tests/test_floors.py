@@ -143,6 +143,7 @@ MAY_IMPORT_BY_NAME = {
     "inspector.page",  # importlib.resources: the sources of the page, also out of a zip archive
     "cli.guide",  # importlib.resources: its chapters, also out of a zip archive
     "cli.main",  # cli.running: --version and --help go without all of the rest
+    "cli.running",  # cli.debugging: with --debug only
     "cli.commands",  # the one command that is asked for
     "cli.connecting",  # cli.login: for URLs only; cli.asking: when a server asks something
     "cli.target",  # cli.configured: for names of configured servers only

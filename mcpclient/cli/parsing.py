@@ -13,7 +13,7 @@ from .command import AnyCommand, Command, LocalCommand, LocalRequest, OuterComma
 from .commands import COMMANDS, command_named
 from .target import add_options, find_server, split_after_file, split_at_command
 
-__all__ = ["own_words", "parser_of", "understand"]
+__all__ = ["options_of", "own_words", "parser_of", "understand"]
 
 _COLUMNS = 78
 _SERVER = (
@@ -120,6 +120,12 @@ def _wrapped(usage: str) -> str:
     indent = " " * len("usage: ")
     lines = wrap(indent + usage, _COLUMNS, subsequent_indent=indent + "  ", break_on_hyphens=False)
     return "\n".join(lines).strip()
+
+
+def options_of(command: AnyCommand) -> list[str]:
+    """Return the options of a command, in the order of its ``--help``."""
+    parser = parser_of(command)
+    return [option for action in parser._actions for option in action.option_strings]
 
 
 def _takes_server(command: AnyCommand) -> bool:

@@ -7,10 +7,12 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
+from ..client.client import Client
 from ..errors import McpError, UsageError
 from ..framing.escaping import escape
 from ..net.process.interrupt import cancel_on_ctrl_c
@@ -29,7 +31,7 @@ def run(words: list[str]) -> int:
     as_json = "--json" in words and "--json" in own_words(words)
     try:
         request = understand(words)
-        with _log_lines(screen, request.options, os.environ):
+        with _log_lines(screen, request):
             return asyncio.run(_perform(request, screen))
     except McpError as error:
         _tell(error, screen, as_json=as_json, quiet="--quiet" in words)
@@ -66,7 +68,7 @@ async def _perform(request: Request | LocalRequest, screen: Screen) -> int:
     async with screen.status:
         try:
             try:
-                await client.connect()
+                await _connect(client, request, screen)
             except McpError as error:
                 _tell(error, screen, as_json=request.options.json, quiet=request.options.quiet)
                 return exit_code(error, connecting=True)
@@ -78,6 +80,22 @@ async def _perform(request: Request | LocalRequest, screen: Screen) -> int:
         finally:
             await client.close()
     return TOOL_ERROR if answer.failed else answer.exit_code
+
+
+async def _connect(client: Client, request: Request, screen: Screen) -> None:
+    if _is_debugging(request.options):
+        await _debugging().connect_loudly(client, request.server, screen)
+    else:
+        await client.connect()
+
+
+def _is_debugging(options: argparse.Namespace) -> bool:
+    wanted = os.environ.get("MCP_DEBUG", "").lower() in ("1", "true", "yes")
+    return bool(options.debug) or wanted
+
+
+def _debugging() -> Any:
+    return import_module(".debugging", __package__)
 
 
 def _show(answer: Answer, screen: Screen, *, as_json: bool) -> None:
@@ -94,13 +112,13 @@ def _show(answer: Answer, screen: Screen, *, as_json: bool) -> None:
 
 
 @contextmanager
-def _log_lines(
-    screen: Screen, options: argparse.Namespace, environ: Mapping[str, str]
-) -> Iterator[None]:
+def _log_lines(screen: Screen, request: Request | LocalRequest) -> Iterator[None]:
     """Show the library's log on stderr: warnings, or with ``--debug`` everything."""
-    debug = options.debug or environ.get("MCP_DEBUG", "").lower() in ("1", "true", "yes")
     lines = LogLines(screen)
-    lines.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s" if debug else None))
+    debug = _is_debugging(request.options)
+    if debug:
+        module = _debugging()
+        lines.setFormatter(module.DebugLines(module.name_for(getattr(request, "server", None))))
     logger = logging.getLogger("mcpclient")
     level = logger.level
     logger.addHandler(lines)

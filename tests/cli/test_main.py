@@ -41,7 +41,7 @@ def test_an_answer_for_people(capsys: Capture) -> None:
 
 
 NOT_PLAIN = {"call", "read", "prompt", "complete", "auth", "record", "replay", "inspect", "help"}
-NOT_PLAIN |= {"doctor", "listen", "servers", "add", "remove", "lock", "shell"}
+NOT_PLAIN |= {"completion", "doctor", "listen", "servers", "add", "remove", "lock", "shell"}
 
 
 @pytest.mark.parametrize("name", sorted({*COMMANDS} - NOT_PLAIN))
@@ -230,8 +230,14 @@ def test_debugging_shows_the_log(by: str, capsys: Capture, monkeypatch: pytest.M
     """F-SHOW-6"""
     monkeypatch.setenv("MCP_DEBUG", "true" if by == "environment" else "")
     assert main(["ping", *(["--debug"] if by == "option" else []), *WITH_BANNER]) == 0
-    # With the time, and with the part of the library that says it.
-    assert re.search(r"^\d{4}-\d\d-\d\d .* mcpclient\.\w+", capsys.readouterr().err)
+    lines = capsys.readouterr().err.splitlines()
+    name = re.escape(Path(sys.executable).stem)
+    assert re.match(rf"\[MCP:{name}\] connecting to ", lines[0])
+    assert any(re.match(rf"\[MCP:{name}\] +\d+\.\d+s \w+: .*banner", line) for line in lines)
+    assert any(
+        re.match(r"\[MCP:.*connected \(transport: stdio, .* in \d+ms", line) for line in lines
+    )
+    assert any('capabilities: {"' in line for line in lines)
     assert not logging.getLogger("mcpclient").handlers
 
 
