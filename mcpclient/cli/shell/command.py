@@ -23,6 +23,7 @@ from ..connecting import client_options
 from ..screen import Screen
 from ..streams import is_terminal
 from ..target import Server, only_server
+from .outcome import Outcome
 from .shell import DEFAULT, Shell
 
 __all__ = ["COMMAND"]
@@ -49,11 +50,19 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
         try:
             history = None if options.no_history else DEFAULT
             shell = Shell(manager, screen, history=history, asking=asking)
-            return Answer({}, "", exit_code=await shell.run(), is_shown=True)
+            if not options.json:
+                return Answer({}, "", exit_code=await shell.run(), is_shown=True)
+            lines: list[Mapping[str, Any]] = []
+            code = await shell.run(lambda line, outcome: lines.append(_reported(line, outcome)))
+            return Answer({"exitCode": code, "lines": lines}, "", exit_code=code)
         finally:
             await manager.close()
 
     return run
+
+
+def _reported(line: str, outcome: Outcome) -> Mapping[str, Any]:
+    return {"line": line, "exitCode": outcome.exit_code, "text": outcome.text}
 
 
 def _one(server: Server) -> dict[str, ServerConfig]:
@@ -120,7 +129,8 @@ COMMAND = LocalCommand(
     details=(
         "Without a server: all that are configured. The name of a tool is a command; help lists "
         "the others. Lines from a file or a pipe are a script: it stops at the first line that "
-        "fails, with the exit code of that line.\n\n"
+        "fails, with the exit code of that line. With --json, all lines and what they came to are "
+        "one document in the end.\n\n"
         "examples:\n"
         "  mcpclient shell http://localhost:3001/mcp\n"
         "  mcpclient shell -- npx -y my-server\n"

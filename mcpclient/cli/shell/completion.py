@@ -6,7 +6,7 @@ import glob
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...errors import UsageError
@@ -93,7 +93,8 @@ def candidates(typing: Typing, known: Known) -> list[Candidate]:
     typed = [word.typed for word in typing.words]
     if ">" in typed[-1:] or typing.word.startswith(">"):
         name = typing.word.lstrip(">")
-        return _files(name, typing.word[: len(typing.word) - len(name)])
+        mark = typing.word[: len(typing.word) - len(name)]
+        return [replace(each, text=mark + each.text) for each in _fitting(_files(name, ""), name)]
     if "|" in typed:
         return []
     if not texts:
@@ -141,7 +142,7 @@ def _later_words(words: Sequence[str], word: str, known: Known) -> Iterable[Cand
     if chooser is not None and len(words) == 1:
         return chooser(word, known)
     if command == "prompt":
-        return _prompt_arguments(words[1], words[2:], known)
+        return _prompt_arguments(words[1], words[2:], word, known)
     tool = known.tool(words[1] if command == "call" and len(words) > 1 else command)
     return _arguments(tool.input_schema, words[1:], word) if tool is not None else ()
 
@@ -177,8 +178,10 @@ def _values(schema: Any, before: str, value: str) -> Iterator[Candidate]:
     if value.startswith("@"):
         yield from _files(value[1:], f"{before}@")
         return
+    is_json = before.endswith(":=")
     for each in _values_in(schema):
-        yield Candidate(before + (each if isinstance(each, str) else json.dumps(each)))
+        is_text = isinstance(each, str) and not is_json
+        yield Candidate(before + (each if is_text else json.dumps(each)))
 
 
 def _values_in(schema: Any) -> Iterator[Any]:
@@ -210,9 +213,11 @@ def _flat_values(schema: Any) -> Iterator[Any]:
         yield from _values_in(plain)
 
 
-def _prompt_arguments(name: str, given: Sequence[str], known: Known) -> Iterator[Candidate]:
+def _prompt_arguments(
+    name: str, given: Sequence[str], word: str, known: Known
+) -> Iterator[Candidate]:
     prompt = known.prompts.get(name)
-    if prompt is None:
+    if prompt is None or "=" in word:  # which values there are, only the server knows
         return
     taken = {each.partition("=")[0] for each in given}
     for argument in prompt.arguments:
@@ -231,10 +236,7 @@ def _files(beginning: str, before: str) -> list[Candidate]:
     for path in sorted(glob.iglob(pattern))[:_MOST_FILES]:
         is_folder = os.path.isdir(path)
         found.append(Candidate(before + path + (os.sep if is_folder else ""), "", not is_folder))
-    return [
-        Candidate(quoted(each.text), "", each.is_whole) if " " in each.text else each
-        for each in found
-    ]
+    return found
 
 
 def _path_steps(word: str, result: Any) -> Iterator[Candidate]:

@@ -23,7 +23,8 @@ async def _servers(session: Session, words: Sequence[Word]) -> Finding:
     rows = []
     for server in session.manager.servers.values():
         mark = "*" if server.name == session.server else " "
-        reason = f"{server.error}" if server.error is not None else server.config.reason
+        error = str(server.error or "").partition("\n")[0]
+        reason = error or server.config.reason
         about = reason or f"{len(server.tools)} tools"
         rows.append((f"{mark} {one_line(server.name)}", server.status.value, one_line(about)))
     return Finding(table(("  SERVER", "STATUS", ""), rows, session.screen.style))

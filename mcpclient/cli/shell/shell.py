@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Callable
 
 from ...errors import McpError, UsageError
 from ...framing.escaping import escape
@@ -219,8 +219,10 @@ class Shell:
 
     # The whole of it
 
-    async def run(self) -> int:
+    async def run(self, report: Callable[[str, Outcome], None] | None = None) -> int:
         """Read and run lines until they end, and return an exit code.
+
+        ``report`` takes each line, without secrets, and its outcome; by default that is shown.
 
         A line that fails ends a script, with its exit code; somebody who types goes on. Ctrl-C
         cancels the call in front only. What is in the background is waited for by a script, and
@@ -232,7 +234,7 @@ class Shell:
         )
         with ctrl_c_calls(lambda: self._interrupt(lines)):
             try:
-                code = await self._run_all(lines, history)
+                code = await self._run_all(lines, history, report or self._show)
             finally:
                 await self._jobs.close()
                 end_watching(self._session)
@@ -249,7 +251,9 @@ class Shell:
         else:
             lines.interrupt()
 
-    async def _run_all(self, lines: Lines, history: History) -> int:
+    async def _run_all(
+        self, lines: Lines, history: History, report: Callable[[str, Outcome], None]
+    ) -> int:
         number = 0
         while not self._session.is_over:
             async with self._asking.turn:
@@ -257,14 +261,15 @@ class Shell:
             if line is None:
                 break
             number += 1
+            public = self._public(line)
             if lines.is_interactive:
-                history.add(self._public(line))
+                history.add(public)
             outcome = await self._run_in_front(line)
             if outcome.exit_code and not lines.is_interactive:
-                self._screen.say(f"line {number}: {self._public(line)}")
-                self._show(outcome)
+                self._screen.say(f"line {number}: {public}")
+                report(public, outcome)
                 return outcome.exit_code
-            self._show(outcome)
+            report(public, outcome)
         if not lines.is_interactive:
             return await self._run_out()
         return 0
@@ -287,7 +292,7 @@ class Shell:
         outcomes = (self._outcome_of(job) for job in self._jobs if job.state == "done")
         return next((outcome.exit_code for outcome in outcomes if outcome.exit_code), 0)
 
-    def _show(self, outcome: Outcome) -> None:
+    def _show(self, line: str, outcome: Outcome) -> None:
         if outcome.exit_code:
             self._screen.say_safely(outcome.text)
         else:

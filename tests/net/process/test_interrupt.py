@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from mcpclient.net.process.interrupt import cancel_on_ctrl_c
+from mcpclient.net.process.interrupt import cancel_on_ctrl_c, ctrl_c_calls
 
 pytestmark = pytest.mark.needs_posix
 
@@ -47,3 +47,34 @@ def test_another_thread_has_no_part_in_it() -> None:
     thread.join()
     assert done == [True]
     assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_ctrl_c_can_call_a_function_for_a_while() -> None:
+    """F-SHOW-5: within the block it cancels nothing, and after it the task again."""
+    pressed: list[int] = []
+
+    async def main() -> None:
+        cancel_on_ctrl_c()
+        with ctrl_c_calls(lambda: pressed.append(1)):
+            signal.raise_signal(signal.SIGINT)
+            await asyncio.sleep(0.01)
+            assert pressed == [1]
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.sleep(60)
+
+    asyncio.run(main())
+
+
+def test_another_thread_hears_no_ctrl_c() -> None:
+    """F-SHOW-5"""
+    done: list[bool] = []
+
+    async def main() -> None:
+        with ctrl_c_calls(done.clear):
+            done.append(True)
+
+    thread = threading.Thread(target=lambda: asyncio.run(main()))
+    thread.start()
+    thread.join()
+    assert done == [True]

@@ -1,0 +1,83 @@
+"""``mcpclient shell`` as a command: which servers, from where the lines come, exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from mcpclient.cli.main import main
+from tests.support.subprocesses import TOP
+
+DEMO = [sys.executable, str(TOP / "conformance" / "servers" / "demo_server.py")]
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: Capture, nothing_configured: Path):  # type: ignore[no-untyped-def]
+    """A function that runs a script, and returns exit code, stdout and stderr."""
+
+    def run(script: str | None, *words: str) -> tuple[int, str, str]:
+        stdin = None if script is None else io.StringIO(script)
+        monkeypatch.setattr(sys, "stdin", stdin)
+        code = main(["shell", *words])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def test_a_script_on_one_server(run) -> None:  # type: ignore[no-untyped-def]
+    """F-SHOW-5, F-SHOW-2: the server is named after its script."""
+    assert run("echo message=hi\ndemo_server.echo message=ho\n", "--", *DEMO) == (0, "hi\nho\n", "")
+    code, out, errors = run("echo message=hi\nnope\necho message=never", "--", *DEMO)
+    assert (code, out) == (2, "hi\n")
+    assert errors.startswith("line 2: nope\nerror: there is no command or tool 'nope'")
+    assert run("", "--", *DEMO) == run(None, "--", *DEMO) == (0, "", "")
+
+
+def test_a_script_as_json(run) -> None:  # type: ignore[no-untyped-def]
+    """F-SHOW-2, F-SHOW-5: one document."""
+    code, out, _ = run("echo message=hi\nexpect text == ho", "--json", "--", *DEMO)
+    failure = 'expected text == ho, and text is "hi"'
+    assert (code, json.loads(out)) == (
+        1,
+        {
+            "exitCode": 1,
+            "lines": [
+                {"line": "echo message=hi", "exitCode": 0, "text": "hi"},
+                {"line": "expect text == ho", "exitCode": 1, "text": failure},
+            ],
+        },
+    )
+
+
+def test_all_configured_servers(run, nothing_configured: Path) -> None:  # type: ignore[no-untyped-def]
+    """F-SHOW-5, F-CONF-1: those that fail are said, and the others are there."""
+    entry = {"command": DEMO[0], "args": DEMO[1:]}
+    servers = {"one": entry, "two": entry, "gone": {"command": "no-such-program-here"}}
+    path = nothing_configured / "servers.json"
+    path.write_text(json.dumps({"mcpServers": servers}))
+    script = "two.echo message=hi\nuse two\necho message=ho\nservers\ngone.x\n"
+    code, out, errors = run(script, "--config", str(path))
+    assert out.startswith("hi\nho\n")
+    assert re.search(r"^\* two +connected +4 tools$", out, re.M)
+    assert re.search(r"^  gone +failed +cannot start", out, re.M)
+    assert (code, "no-such-program-here" in errors) == (2, True)
+
+
+def test_what_cannot_be_connected(run) -> None:  # type: ignore[no-untyped-def]
+    """F-SHOW-2: a server that was named has to be there."""
+    assert run("quit", "--", "no-such-program-here")[0] == 3
+    code, _, errors = run("quit")
+    assert (code, "no server is configured" in errors) == (2, True)
+    assert run("quit", "one", "two")[0] == 2
+
+
+def test_an_interpreters_server_is_named_after_its_script(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run("servers", "--", sys.executable, "-E", *DEMO[1:])
+    assert (code, "* demo_server" in out) == (0, True)
+    assert "no-such-program-here" in run("", "--", "no-such-program-here")[2]

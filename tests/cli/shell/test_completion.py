@@ -1,0 +1,179 @@
+"""What may follow what has been typed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpclient.cli.shell.completion import Candidate, Known, candidates, typing_at
+from mcpclient.protocol.types import CallToolResult, Prompt, Tool
+from tests.cli.shell.in_shell import World, in_shell
+
+PAINT = Tool(
+    {
+        "name": "paint",
+        "description": "Paint\na wall",
+        "inputSchema": {
+            "properties": {
+                "wet": {"type": ["boolean", "null"]},
+                "colour": {"enum": ["red", "dark green", 5], "description": "Which"},
+                "level": {"anyOf": [{"const": "low"}, {"enum": ["high"]}, {"type": "boolean"}]},
+                "tags": {"type": "array", "items": {"enum": ["a"]}, "default": []},
+            },
+            "required": ["colour"],
+        },
+    }
+)
+HAIKU = Prompt({"name": "haiku", "arguments": [{"name": "topic"}, {"name": "mood"}]})
+KNOWN = Known(
+    commands={"tools": "list them", "tool": "one", "use": "change"},
+    tools={"paint": PAINT},
+    others={"home": {"paint": PAINT}, "far away": {}},
+    prompts={"haiku": HAIKU},
+    resources={"demo://readme": "A text"},
+    saved=["smoke"],
+    jobs=["3"],
+    result=CallToolResult({"structuredContent": {"sum": 1}}),
+)
+
+
+def texts(line: str) -> list[str]:
+    return [each.text for each in candidates(typing_at(line, len(line)), KNOWN)]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("pa", ["paint"]),
+        ("too", ["tools", "tool"]),
+        ("ho", ["home."]),
+        ("home.", ["home.paint"]),
+        ("nothing", []),
+        ("paint ", ["colour=", "wet=", "level=", "tags="]),
+        ("paint colour=red ", ["wet=", "level=", "tags="]),
+        ("home.paint co", ["colour="]),
+        ("call pa", ["paint"]),
+        ("call paint we", ["wet="]),
+        ("save x pa", ["paint"]),
+        ("save x paint we", ["wet="]),
+        ("paint wet=", ["wet=true", "wet=false"]),
+        ("paint wet:=t", ["wet:=true"]),
+        ("paint colour:=", ['colour:="red"', 'colour:="dark green"', "colour:=5"]),
+        ("paint colour=", ["colour=red", '"colour=dark green"', "colour=5"]),
+        ("paint colour='d", ['"colour=dark green"']),
+        ("paint level=", ["level=low", "level=high", "level=true", "level=false"]),
+        ("paint tags=", ['tags=["a"]', "tags=[]"]),
+        ("paint other=", []),
+        ("tool ", ["paint"]),
+        ("use ", ["home", '"far away"']),
+        ("prompt ", ["haiku"]),
+        ("prompt haiku topic=x ", ["mood="]),
+        ("prompt other ", []),
+        ("read ", ["demo://readme"]),
+        ("listen d", ["demo://readme"]),
+        ("run ", ["smoke"]),
+        ("cancel ", ["3"]),
+        ("wait ", ["3"]),
+        ("log e", ["error", "emergency"]),
+        ("trace ", ["on", "off"]),
+        ("help us", ["use"]),
+        ("expect st", ["structured"]),
+        ("_.str", ["_.structured"]),
+        ("_.structured.", ["_.structured.sum"]),
+        ("_.nothing.", []),
+        ("_", ["_"]),
+        ("paint | ", []),
+        ("use home ", []),
+    ],
+)
+def test_candidates(line: str, expected: list[str]) -> None:
+    """F-SHOW-5: commands, servers, tools, arguments and their values."""
+    assert texts(line) == expected
+
+
+def test_descriptions_and_what_is_whole() -> None:
+    (tool,) = candidates(typing_at("pain", 4), KNOWN)
+    assert tool == Candidate("paint", "Paint a wall")
+    (argument,) = candidates(typing_at("paint co", 8), KNOWN)
+    assert argument == Candidate("colour=", "Which", is_whole=False)
+
+
+def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-5: after @ and >; a folder goes on."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("one.json", "on two", "[x]"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "once").mkdir()
+    assert texts("paint colour=@o") == [
+        '"colour=@on two"',
+        f"colour=@once{os.sep}",
+        "colour=@one.json",
+    ]
+    assert texts("paint @one") == ["@one.json"]
+    assert texts("paint > one") == ["one.json"]
+    assert texts("paint >one") == [">one.json"]
+    assert texts("paint > [") == ["[x]"]
+
+
+def test_schemas_that_are_none() -> None:
+    known = Known(tools={"odd": Tool({"name": "odd", "inputSchema": {"properties": {"a": 5}}})})
+    assert [each.text for each in candidates(typing_at("odd ", 4), known)] == ["a="]
+    assert candidates(typing_at("odd a=", 6), known) == []
+    bare = Known(tools={"odd": Tool({"name": "odd", "inputSchema": True})})
+    assert candidates(typing_at("odd ", 4), bare) == []
+    assert candidates(typing_at("_.x", 3), Known()) == []
+
+
+@given(st.text(alphabet="paint colour=@>|_.[]'\"&#\\", max_size=30), st.integers(0, 40))
+def test_no_line_crashes_completion(line: str, cursor: int) -> None:
+    """F-SHOW-5"""
+    candidates(typing_at(line, cursor), KNOWN)
+
+
+def test_the_server_is_asked() -> None:
+    """F-SHOW-5, F-API-5: for the arguments of prompts, with what is known of the others."""
+
+    async def work(world: World) -> None:
+        async def suggested(line: str) -> list[str]:
+            return [each.text for each in await world.shell.suggest(line, len(line))]
+
+        assert world.shell.complete("prompt ", 7) == []
+        assert await suggested("prompt ha") == ["haiku"]
+        assert await suggested("prompt haiku mood=ch") == ["mood=cheerful"]
+        assert await suggested("read demo://r") == ["demo://readme"]
+        assert await suggested("count to=5 sec") == ["seconds="]
+
+    in_shell(work)
+
+
+def test_an_editor_in_another_thread() -> None:
+    """F-SHOW-5: gets words to put in behind the last space."""
+
+    async def work(world: World) -> None:
+        loop = asyncio.get_running_loop()
+        complete = world.shell._editing(loop)
+
+        async def words(line: str) -> list[str]:
+            return await loop.run_in_executor(None, complete, line, len(line))
+
+        assert await words("cou") == ["count "]
+        assert await words("count t") == ["to="]
+        assert await words("prompt haiku mood=") == ["mood=calm ", "mood=cheerful ", "mood=gloomy "]
+        await world.run("save 'my call' tools")
+        assert await words("run 'my c") == ['call" ']
+
+    in_shell(work)
+
+
+def test_a_server_that_has_no_prompts() -> None:
+    """F-SHOW-5: is no trouble for who types."""
+
+    async def work(world: World) -> None:
+        assert await world.shell.suggest("prompt h", 8) == []
+
+    in_shell(work, answers={"prompts/list": {"code": -32603, "message": "broken"}})
