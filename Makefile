@@ -9,7 +9,7 @@ python := $(VENV)/bin/python
 stamp := $(VENV)/.installed-by-$(subst /,-,$(PYTHON))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-all dist conformance conformance-websocket capture bench soak fuzz sabotage
+.PHONY: help demo test check test-all dist windows conformance conformance-websocket capture bench soak fuzz sabotage
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-22s %s\n", $$1, $$2 }'
@@ -36,6 +36,9 @@ test-all: ## run the tests on every supported Python of this machine
 
 dist: ## wheel, source archive, single-file mcpclient.pyz, digests and parts list, in dist/
 	$(PYTHON) -m tests.tooling.distribution
+
+windows: $(stamp) ## run demo, replay, servers and tests by Windows Pythons (needs wine; PATHS="tests/net")
+	$(python) -m tests.tooling.windows $(PATHS)
 
 # Needs nothing but Python, so that it runs, as far as it can, on a machine that has nothing else.
 conformance: ## transcripts, reference servers, the official suite (STRICT=1: what cannot run fails)

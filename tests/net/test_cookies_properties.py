@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from email.utils import formatdate
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,12 +30,16 @@ def test_cookies_are_sent_back(pairs: dict[str, str], attributes: str) -> None:
     assert jar.header_for(HOME) == expected
 
 
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
 @settings(max_examples=40)
 @given(st.integers(-(2**31), 2**33))
 def test_any_date_ends_a_cookie(moment: int) -> None:
     """F-HTTP-14: a cookie is sent until the second that its date names."""
     jar = CookieJar(now=lambda: NOW)
-    jar.store(HOME, Headers([("Set-Cookie", f"a=b; Expires={formatdate(moment, usegmt=True)}")]))
+    date = format_datetime(EPOCH + timedelta(seconds=moment), usegmt=True)
+    jar.store(HOME, Headers([("Set-Cookie", f"a=b; Expires={date}")]))
     assert bool(jar.header_for(HOME)) is (moment > NOW)
 
 

@@ -6,7 +6,6 @@ import asyncio
 import os
 import sys
 import threading
-from contextlib import suppress
 from typing import TextIO
 
 __all__ = ["Terminal"]
@@ -23,6 +22,10 @@ class Terminal:
     def __init__(self, source: TextIO | None = None, target: TextIO | None = None) -> None:
         self._source = sys.stdin if source is None else source
         self._target = sys.stderr if target is None else target
+        # Of reading in a thread: who waits, whether a thread reads, and a line nobody waited for.
+        self._waiting: tuple[asyncio.AbstractEventLoop, asyncio.Future[str]] | None = None
+        self._is_reading = False
+        self._unread: str | None = None
 
     @property
     def is_interactive(self) -> bool:
@@ -43,8 +46,7 @@ class Terminal:
         if _WATCHES_TERMINALS:
             text = await self._watch(loop, line)
         else:
-            self._read_in_thread(loop, line)
-            text = await line
+            text = await self._read_in_thread(loop, line)
         if not text:
             raise EOFError("the terminal has nothing more to read")
         return text.strip()
@@ -72,18 +74,36 @@ class Terminal:
         finally:
             loop.remove_reader(descriptor)
 
-    def _read_in_thread(self, loop: asyncio.AbstractEventLoop, line: asyncio.Future[str]) -> None:
-        def settle(text: str) -> None:
-            if not line.done():
-                line.set_result(text)
+    async def _read_in_thread(
+        self, loop: asyncio.AbstractEventLoop, line: asyncio.Future[str]
+    ) -> str:
+        text, self._unread = self._unread, None
+        if text is not None:
+            return text
+        self._waiting = loop, line
+        if not self._is_reading:
+            self._is_reading = True
+            # Nothing can interrupt such a read, so the program must be able to end without it; and
+            # whoever waits when it is over gets the line, since a cancelled wait does not end it.
+            threading.Thread(target=self._read, name="mcpclient-terminal", daemon=True).start()
+        return await line
 
-        def work() -> None:
-            try:
-                text = self._source.readline(_LONGEST_LINE)
-            except (OSError, ValueError):  # closed meanwhile, or not text
-                text = ""
-            with suppress(RuntimeError):  # the loop is closed: nobody waits for the line
-                loop.call_soon_threadsafe(settle, text)
+    def _read(self) -> None:
+        try:
+            text = self._source.readline(_LONGEST_LINE)
+        except (OSError, ValueError):  # closed meanwhile, or not text
+            text = ""
+        assert self._waiting is not None
+        try:
+            self._waiting[0].call_soon_threadsafe(self._settle, text)
+        except RuntimeError:  # the loop is closed
+            self._settle(text)
 
-        # Nothing can interrupt such a read, so the program must be able to end without it.
-        threading.Thread(target=work, name="mcpclient-terminal", daemon=True).start()
+    def _settle(self, text: str) -> None:
+        self._is_reading = False
+        assert self._waiting is not None
+        loop, line = self._waiting
+        if line.done() or loop.is_closed():
+            self._unread = text
+        else:
+            line.set_result(text)

@@ -251,6 +251,7 @@ def test_the_file_is_replaced_by_a_whole_one(path: Path, monkeypatch: pytest.Mon
     assert steps == [path.stat().st_size, (path.parent, path)]
 
 
+@pytest.mark.needs_posix  # Windows says that there is no such file
 def test_a_folder_that_cannot_be_made(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("")
     store = FileStore(tmp_path / "file" / "credentials.json")

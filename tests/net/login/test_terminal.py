@@ -13,6 +13,7 @@ from typing import TextIO
 
 import pytest
 
+from mcpclient.net.login import terminal
 from mcpclient.net.login.terminal import Terminal
 
 
@@ -38,19 +39,25 @@ def test_a_line_is_read_when_it_is_complete() -> None:
         assert asyncio.run(main()) == "http://127.0.0.1/?code=1"
 
 
-def test_a_cancelled_read_leaves_the_line_to_the_next() -> None:
+@pytest.mark.parametrize("watches", [True, False])
+def test_a_cancelled_read_leaves_the_line_to_the_next(
+    watches: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-AUTH-8: also on Windows, where a thread reads, and cannot be cancelled."""
+    if sys.platform != "win32":
+        monkeypatch.setattr(terminal, "_WATCHES_TERMINALS", watches)
     with pipe() as (source, keyboard):
 
         async def main() -> str:
-            terminal = Terminal(source, io.StringIO())
-            line = asyncio.ensure_future(terminal.read_line())
+            reading = Terminal(source, io.StringIO())
+            line = asyncio.ensure_future(reading.read_line())
             await asyncio.sleep(0)
             line.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await line
             keyboard.write("text\n")
             keyboard.flush()
-            return await terminal.read_line()
+            return await reading.read_line()
 
         assert asyncio.run(main()) == "text"
 

@@ -1,0 +1,25 @@
+"""What is not run under Wine, each with the reason: the one list of its limits."""
+
+from __future__ import annotations
+
+# Paths that are not tests of the library on Windows.
+NOT_RUN = {
+    "tests/tooling/": "tests tools of POSIX machines, which nobody runs on Windows",
+    "tests/bench/": "measures, and tests what measures",
+    "tests/soak/": "as bench",
+    "tests/fuzz/": "as bench",
+}
+
+_ENDS = "the other end of a connection is told to be closed only some milliseconds after its data"
+_OUTPUTS = (
+    "a program's stdout stays open as long as it runs, since Wine itself keeps a second descriptor"
+)
+
+# Tests, or all parameters of one, that Wine answers otherwise than Windows does.
+LIMITS = {
+    "tests/faults/test_http_faults.py::test_an_odd_answer_is_an_answer": _ENDS,
+    "tests/net/test_http.py::"
+    "test_a_goodbye_still_unread_is_noticed_before_the_connection_is_used": _ENDS,
+    "tests/client/test_client.py::"
+    "test_a_client_whose_server_died_leaves_nothing_when_it_is_dropped": _OUTPUTS,
+}

