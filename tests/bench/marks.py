@@ -43,6 +43,8 @@ MARKS = (
     Mark("stdio-sequence", times=0.85),
     Mark("stdio-100", times=10, than=OFFICIAL),
     Mark("stdio-100", times=1.5, than=TYPESCRIPT),
+    Mark("first-stdio", "cpu", times=1.5, than=OFFICIAL),
+    Mark("first-stdio", "memory", limit=23),
     Mark("json-sequence", times=0.65),
     Mark("json-sequence", times=5, than=OFFICIAL),
     Mark("json-100", times=5, than=OFFICIAL),

@@ -10,13 +10,26 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from time import perf_counter
 from typing import Any
 
 from .columns import HERE, ROOT
 
+Answer = Mapping[str, float]
+
 
 class WorkerFailedError(Exception):
     """A worker answered with an error, or not at all."""
+
+
+def compiled() -> dict[str, str]:
+    """The environment of an interpreter that finds what it imports compiled.
+
+    Installed packages come compiled; a checkout must not be measured compiling itself each time.
+    """
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": tempfile.gettempdir() + "/bench-bytecode"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return environment
 
 
 class WorkerProcess:
@@ -28,6 +41,7 @@ class WorkerProcess:
         self.process = subprocess.Popen(
             command,
             cwd=ROOT,
+            env=compiled(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.stderr,
@@ -93,19 +107,14 @@ class WorkerProcess:
         return _last_line(self.stderr.read())
 
 
-def run_importer(command: list[str], patience: float) -> Mapping[str, float]:
-    """What the import of one library costs in a fresh interpreter that finds it compiled.
-
-    Installed packages come compiled; a checkout must not be measured compiling itself each time.
-    """
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": tempfile.gettempdir() + "/bench-bytecode"}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+def run_importer(command: list[str], patience: float) -> Answer:
+    """What the import of one library costs in a fresh interpreter that finds it compiled."""
     try:
         for _ in ("compile", "measure"):
             finished = subprocess.run(
                 command,
                 cwd=ROOT,
-                env=environment,
+                env=compiled(),
                 capture_output=True,
                 timeout=patience,
                 check=True,
@@ -126,6 +135,19 @@ def _last_line(output: bytes) -> str:
 def server_command(*arguments: str) -> list[str]:
     """The command of the neutral server, started lean."""
     return [sys.executable, "-I", "-S", str(HERE / "servers.py"), *arguments]
+
+
+def run_first_call(command: list[str], patience: float, target: Mapping[str, Any]) -> Answer:
+    """What it takes from the start of a program to the answer to its first call."""
+    started = perf_counter()
+    worker = WorkerProcess(command, patience)
+    try:
+        opened = worker.order(do="open", target=target, era="auto")
+        seconds = perf_counter() - started
+        worker.order(do="close")
+    finally:
+        worker.close()
+    return {**opened, "count": 1, "seconds": seconds}
 
 
 class HttpServer:

@@ -55,7 +55,9 @@ class Row:
     @property
     def opens(self) -> bool:
         """Whether the operation runs on a connection opened before it."""
-        return self.operation not in ("connect", "servers", "import") and not self.is_special
+        return (
+            self.operation not in ("connect", "servers", "import", "first") and not self.is_special
+        )
 
 
 RATE = Measure("rate", "calls/s", lambda answer, row: answer["count"] / answer["seconds"], True, 0)
@@ -92,6 +94,7 @@ LATER = Measure(
 
 CALLS = (RATE, CPU_MICROSECONDS)
 PAYLOAD = (SECONDS, CPU, PEAK)
+FIRST = (MILLISECONDS, CPU_MILLISECONDS, RESIDENT)
 
 ROWS = (
     Row("stdio-sequence", "stdio, one after another", "sequence", "stdio", CALLS),
@@ -194,6 +197,22 @@ ROWS = (
         count=1,
     ),
     Row(
+        "first-stdio",
+        "stdio, a program from its start to its first answer",
+        "first",
+        "stdio",
+        FIRST,
+        count=1,
+    ),
+    Row(
+        "first-json",
+        "HTTP, a program from its start to its first answer",
+        "first",
+        "json",
+        FIRST,
+        count=1,
+    ),
+    Row(
         "sse-64mb",
         "HTTP SSE, a 64 MB result",
         "payload",
@@ -242,6 +261,27 @@ ROWS = (
         "stdio",
         (MILLISECONDS, EACH),
         count=200,
+        heavy=True,
+        fresh_worker=True,
+    ),
+    Row(
+        "sessions-1000",
+        "HTTP, 1,000 sessions in one process",
+        "servers",
+        "json",
+        (MILLISECONDS, EACH),
+        count=1000,
+        era="handshake",
+        heavy=True,
+        fresh_worker=True,
+    ),
+    Row(
+        "ws-1000",
+        "WebSocket, 1,000 connections in one process",
+        "servers",
+        "ws",
+        (MILLISECONDS, EACH),
+        count=1000,
         heavy=True,
         fresh_worker=True,
     ),

@@ -13,6 +13,7 @@ from .processes import (
     HttpServer,
     WorkerFailedError,
     WorkerProcess,
+    run_first_call,
     run_importer,
     server_command,
 )
@@ -93,6 +94,9 @@ class Runner:
         if row.operation == "import":
             run_importer(column.importer, self.settings.patience)
             return 0.0
+        if row.operation == "first":
+            self._round(column, row, 1)
+            return 0.0
         worker = self._worker(column)
         if not row.opens:
             return 0.0
@@ -114,6 +118,9 @@ class Runner:
     def _round(self, column: Column, row: Row, count: int) -> dict[str, Any]:
         if row.operation == "import":
             return dict(run_importer(column.importer, self.settings.patience))
+        if row.operation == "first":
+            where = self._where(row)["target"]
+            return dict(run_first_call(column.worker, self.settings.patience, where))
         where = {} if row.opens else self._where(row)
         return self._worker(column).order(
             do="run", operation=row.operation, count=count, size=row.size, **where

@@ -7,7 +7,7 @@ that an idle column takes nothing from the one being measured.
 | order | answer |
 |---|---|
 | | `runtime`: the interpreter, once the library is imported |
-| `open` with `target`, `era` | `memory`: resident bytes once connected |
+| `open` with `target`, `era` | after a call: `memory` (resident), and `cpu` since the start |
 | `run` with `operation`, `count`, `size` | `count`, `seconds`, `cpu`, `peak` and what it found |
 | `close` | an empty object |
 
@@ -124,7 +124,7 @@ class Worker:
             self.client = await self.stack.enter_async_context(self._connect())
             await self._sequence(Stopwatch(), 1, 0)
             forget_peak_memory()
-            return {"memory": memory("VmRSS")}
+            return {"memory": memory("VmRSS"), "cpu": process_time()}
         if order["do"] == "close":
             await self.stack.aclose()
             self.client = None

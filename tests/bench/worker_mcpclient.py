@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from time import process_time
+from importlib import import_module
 from typing import Any
 
 import mcpclient
-from mcpclient.manager.catalog import Catalog
-from mcpclient.manager.naming import ToolNames
 
-from .worker import Adapter, Client, Stopwatch, Target, memory, serve
+from .worker import Adapter, Client, Stopwatch, Target, serve
 
 
 class LibraryAdapter(Adapter):
@@ -38,73 +34,17 @@ class LibraryAdapter(Adapter):
     ) -> dict[str, int | float]:
         """What only this library has: many servers as one."""
         where = target["url"] if "url" in target else target["command"]
+        if not operation.startswith("manager"):
+            return await super().special(operation, watch, count, target)
+        rows: Any = import_module(".many_servers", __package__)
+        result: dict[str, int | float]
         if operation == "manager":
-            return await connect_many(watch, count, where)
-        if operation == "manager-call":
-            return await call_through(watch, count, where)
-        if operation == "manager-tools":
-            return list_many(watch, count)
-        return await super().special(operation, watch, count, target)
-
-
-async def connect_many(watch: Stopwatch, count: int, where: Any) -> dict[str, int | float]:
-    """Connect so many servers and list their tools; the memory that they take."""
-    before = memory("VmRSS")
-    manager = mcpclient.connect_all({f"server{number}": where for number in range(count)})
-    with watch:
-        await manager
-    async with manager:
-        failed = [each for each in manager.servers.values() if not each.is_connected]
-        if failed:
-            raise RuntimeError(f"{failed[0]}: {failed[0].error}")
-        gc.collect()
-        return {"memory": memory("VmRSS") - before, "tools": len(manager.tools)}
-
-
-async def call_through(watch: Stopwatch, count: int, where: Any) -> dict[str, int | float]:
-    """What a call costs more through a manager than through a client, the server left out."""
-
-    async def answer(*_: object) -> dict[str, Any]:
-        return {"content": []}
-
-    async def cost(call: Callable[[], Awaitable[object]]) -> float:
-        started = process_time()
-        for _ in range(count):
-            await call()
-        return (process_time() - started) / count
-
-    async with mcpclient.connect(where) as client, mcpclient.connect_all({"a": where}) as manager:
-        for each in (client, manager["a"]):
-            each._caller.call = answer  # type: ignore[assignment, method-assign]
-        runs = []
-        with watch:
-            for _ in range(5):
-                plain = await cost(lambda: client.call_tool("echo"))
-                runs.append((plain, await cost(lambda: manager.call_tool("a__echo"))))
-    plain, through = (min(costs) for costs in zip(*runs))
-    return {"more": through - plain}
-
-
-def list_many(watch: Stopwatch, count: int) -> dict[str, int | float]:
-    """Name and list so many tools of 100 servers."""
-    each = [{"name": f"tool_{number}"} for number in range(count // 100)]
-    catalog = Catalog(ToolNames("server__tool", 64), lambda event: None)
-    with watch:
-        for number in range(100):
-            catalog.update(Home(f"server{number}"), each)
-    if len(catalog.tools) != count:
-        raise RuntimeError(f"{len(catalog.tools)} tools")
-    return {}
-
-
-@dataclass
-class Home:
-    """A server that is only named."""
-
-    name: str
-    client: Any = None
-    trusted: bool = False
-    stale: bool = False
+            result = await rows.connect_many(watch, count, where)
+        elif operation == "manager-call":
+            result = await rows.call_through(watch, count, where)
+        else:
+            result = rows.list_many(watch, count)
+        return result
 
 
 if __name__ == "__main__":

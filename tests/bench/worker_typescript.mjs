@@ -178,7 +178,8 @@ async function obey(received) {
     client = await connect();
     check(await client.callTool(ECHO, PATIENCE));
     forgetPeakMemory();
-    return { memory: memory("VmRSS") };
+    const { user, system } = process.cpuUsage();
+    return { memory: memory("VmRSS"), cpu: (user + system) / 1e6 };
   }
   if (received.do === "close") {
     await client.close();
