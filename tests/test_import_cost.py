@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from mcpclient.cli.commands import COMMANDS
 from tests.support.subprocesses import run_python
 
 # Heavy parts of the standard library: each loads when its feature is used, never before.
@@ -70,3 +71,41 @@ def test_connect_costs_little_beyond_asyncio() -> None:
     own = {name for name in loaded if name.startswith("mcpclient")}
     assert len(own) < 130, sorted(own)
     assert len(loaded - own) < 30, sorted(loaded - own)
+
+
+def command_line(*words: str) -> set[str]:
+    """Return the modules that the command line loads for these words, without its output."""
+    quiet = "import contextlib, io, mcpclient"
+    run = f"main({list(words)!r})"
+    statement = "from mcpclient.cli.main import main"
+    return modules_after(
+        f"{statement}\n        with contextlib.redirect_stdout(io.StringIO()): {run}", quiet
+    )
+
+
+def test_the_version_and_the_overview_cost_a_handful_of_modules() -> None:
+    """F-SHOW-1, F-PACK-3: nothing is parsed, and no command is imported."""
+    for words in (["--version"], ["--help"], []):
+        loaded = command_line(*words)
+        assert len(loaded) < 12, sorted(loaded)
+        assert not loaded & {"argparse", "asyncio", "typing", "json", "mcpclient.errors"}
+
+
+def test_a_command_loads_itself_and_no_other() -> None:
+    """F-SHOW-1, F-PACK-3: a local server needs no network, no login, no configuration."""
+    server = "conformance/servers/demo_server.py"
+    loaded = command_line("ping", server)
+    commands = {name for name in COMMANDS if f"mcpclient.cli.{name}" in loaded}
+    assert commands == {"ping"}
+    assert not loaded & {
+        "mcpclient.auth",
+        "mcpclient.cli.asking",
+        "mcpclient.cli.configured",
+        "mcpclient.client.link.url_routes",
+        "mcpclient.config",
+        "mcpclient.inspector",
+        "mcpclient.manager",
+        "mcpclient.net.http",
+        "mcpclient.protocol.schema",
+        "webbrowser",
+    }

@@ -1,0 +1,243 @@
+"""What servers ask, asked in a real terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from mcpclient.cli.main import main
+from tests.support.subprocesses import TOP
+
+if sys.platform != "win32":
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+pytestmark = pytest.mark.needs_posix
+Capture = pytest.CaptureFixture[str]
+SERVER = str(Path(__file__).with_name("eliciting_server.py"))
+_LONGEST = 30.0
+
+
+class Session:
+    """A command in a pseudo-terminal: what it shows is waited for, what is typed is sent."""
+
+    def __init__(self, master: int, process: subprocess.Popen[bytes]) -> None:
+        self.shown = ""
+        self.process = process
+        self._master = master
+        self._seen = 0
+
+    def wait_for(self, text: str) -> str:
+        """Wait until this is shown after what was waited for before; return what came till then."""
+        limit = time.monotonic() + _LONGEST
+        while text not in self.shown[self._seen :]:
+            assert time.monotonic() < limit, self.shown
+            assert self._read(), self.shown
+        start = self._seen
+        self._seen = self.shown.index(text, start) + len(text)
+        return self.shown[start : self._seen]
+
+    def type(self, text: str) -> None:
+        os.write(self._master, text.encode())
+
+    def end(self) -> int:
+        """Read to the end; return the exit code."""
+        while self._read():
+            pass
+        return self.process.wait(_LONGEST)
+
+    def resize(self, columns: int) -> None:
+        size = struct.pack("HHHH", 24, columns, 0, 0)
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, size)
+
+    def _read(self) -> bool:
+        ready, _, _ = select.select([self._master], [], [], _LONGEST)
+        try:
+            piece = os.read(self._master, 65536) if ready else b""
+        except OSError:  # Linux's way to say that the other side is closed
+            piece = b""
+        self.shown += piece.decode("utf-8", "replace")
+        return bool(piece)
+
+
+@contextmanager
+def terminal(*words: str, columns: int = 80, **environment: str) -> Iterator[Session]:
+    """Run a command in a terminal of its own."""
+    master, slave = pty.openpty()
+    size = struct.pack("HHHH", 24, columns, 0, 0)
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, size)
+    environ = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "BROWSER", "DISPLAY")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mcpclient", *words],
+        cwd=environment.pop("cwd", None),
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env={**environ, "TERM": "xterm", "PYTHONPATH": str(TOP), **environment},
+        start_new_session=True,
+    )
+    os.close(slave)
+    try:
+        yield Session(master, process)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        os.close(master)
+
+
+def test_a_form_is_filled_in() -> None:
+    """F-SHOW-9: defaults with Enter, choices by number, and what does not fit asked again."""
+    with terminal("call", SERVER, "form") as session:
+        session.wait_for("asks: Which table?")
+        session.wait_for("Your name (text)")
+        session.type("\n")
+        session.wait_for("it is needed")
+        session.type("Ada\n")
+        session.wait_for("seats (whole number, optional, from 1)  [2]")
+        session.type("0\n")
+        session.wait_for("it has to be 1 or more")
+        session.type("\n")
+        session.wait_for("1. Inside")
+        session.wait_for("2. Outside")
+        session.type("2\n")
+        session.wait_for("smoking (yes or no, optional)  [no]")
+        session.type("y\n")
+        shown = session.wait_for("}}")
+        assert session.end() == 0
+    assert '"name": "Ada", "place": "out", "seats": 2, "smoking": true' in _sorted(shown)
+
+
+def _sorted(text: str) -> str:
+    found = re.search(r'"content": \{(.*?)\}', text, re.S)
+    assert found is not None, text
+    return ", ".join(sorted(" ".join(found[1].split()).split(", ")))
+
+
+@pytest.mark.parametrize(("typed", "action"), [("/decline", "decline"), ("/cancel", "cancel")])
+def test_a_form_is_left(typed: str, action: str) -> None:
+    """F-SHOW-9"""
+    with terminal("call", SERVER, "form") as session:
+        session.wait_for("Your name")
+        session.type(f"{typed}\n")
+        session.wait_for(f'heard {{"action": "{action}"}}')
+        assert session.end() == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "action"), [("y", "accept"), ("", "decline"), ("cancel", "cancel")]
+)
+def test_a_url_is_shown_whole_and_opened_on_yes_only(typed: str, action: str) -> None:
+    """F-SHOW-9: the host is marked; without a browser the user is told to open it."""
+    with terminal("call", SERVER, "visit") as session:
+        session.wait_for("https://\x1b[1mpay.example\x1b[0m/cart?id=1")
+        session.wait_for("host: \x1b[1mpay.example")
+        session.wait_for("[y/N/cancel]")
+        session.type(f"{typed}\n")
+        before = session.wait_for(f'heard {{"action": "{action}"}}')
+        assert session.end() == 0
+    assert ("There is no browser here" in before) == (action == "accept")
+
+
+def test_a_model_is_played() -> None:
+    """F-SHOW-9"""
+    with terminal("call", SERVER, "sample") as session:
+        session.wait_for("system: Be short")
+        session.wait_for("user: Capital of France?")
+        session.wait_for(">")
+        session.type("Paris\n")
+        session.wait_for(">")
+        session.type("\n")
+        session.wait_for('"text": "Paris"')
+        assert session.end() == 0
+
+
+def test_ctrl_c_ends_a_question() -> None:
+    """F-SHOW-3, F-SHOW-9"""
+    with terminal("call", SERVER, "form") as session:
+        session.wait_for("Your name")
+        session.process.send_signal(signal.SIGINT)
+        session.wait_for("cancelled")
+        assert session.end() == 130
+
+
+@pytest.mark.parametrize(
+    ("choice", "said", "answer"),
+    [
+        ("ask", "declined: there is no terminal to ask in", '"decline"'),
+        ("decline", "declined: --elicit decline", '"decline"'),
+    ],
+)
+def test_without_a_terminal_it_is_declined(
+    choice: str, said: str, answer: str, capsys: Capture
+) -> None:
+    """F-SHOW-9: and said."""
+    assert main(["call", "--elicit", choice, SERVER, "form"]) == 0
+    out, errors = capsys.readouterr()
+    assert said in errors
+    assert answer in out
+    assert main(["call", "--elicit", choice, SERVER, "visit"]) == 0
+    assert "https://pay.example/cart?id=1" in capsys.readouterr().err
+
+
+def test_defaults_are_accepted_where_they_are_enough(capsys: Capture) -> None:
+    """F-SHOW-9: not here, as two fields have none, so the server gets an error."""
+    assert main(["call", "--elicit", "accept", SERVER, "form"]) == 0
+    out, errors = capsys.readouterr()
+    assert "accepted with its defaults" in errors
+    assert "does not fit the form" in out
+
+
+@pytest.mark.parametrize(("typed", "code"), [("y", 0), ("n", 2)])
+def test_a_projects_server_is_agreed_to(
+    typed: str, code: int, nothing_configured: Path, capsys: Capture
+) -> None:
+    """F-SHOW-1, F-MANY-7: all of its command is shown before; a yes holds from then on."""
+    assert main(["add", "demo", "--", sys.executable, SERVER]) == 0
+    for asked in (True, code != 0):
+        with terminal("tools", "demo", cwd=str(nothing_configured)) as session:
+            if asked:
+                shown = session.wait_for("[y/N]")
+                assert SERVER in "".join(shown.split("\r\n"))
+                session.type(f"{typed}\n")
+            assert session.end() == code
+            assert ("sample" in session.shown) == (code == 0)
+
+
+@pytest.mark.parametrize("colour", [True, False])
+def test_colours_and_the_width_are_the_terminals(colour: bool) -> None:
+    """F-SHOW-3"""
+    demo = str(TOP / "conformance" / "servers" / "demo_server.py")
+    environment = {} if colour else {"NO_COLOR": "1"}
+    with terminal("tools", demo, columns=40, **environment) as session:
+        assert session.end() == 0
+    lines = session.shown.splitlines()
+    assert (lines[0].startswith("\x1b[1mTOOL")) == colour
+    assert max(len(line.replace("\x1b[1m", "").replace("\x1b[0m", "")) for line in lines) <= 40
+
+
+def test_the_progress_line_follows_the_width() -> None:
+    """F-SHOW-3: a terminal that is made narrow while a call runs."""
+    demo = str(TOP / "conformance" / "servers" / "demo_server.py")
+    with terminal("call", demo, "count", "to=100", "seconds=0.5", columns=120) as session:
+        session.wait_for("counted to")
+        session.resize(30)
+        session.wait_for("\r")
+        session.wait_for("\r")
+        session.wait_for("\r")
+        narrow = session.wait_for("\r")
+        session.process.send_signal(signal.SIGINT)
+        session.end()
+    assert len(narrow.strip("\r")) < 30
