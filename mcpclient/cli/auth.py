@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
+import os
 import shlex
+import stat
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +29,7 @@ from .terminal import ScreenTerminal
 
 __all__ = ["COMMAND"]
 
+_PASTE_SECONDS = 300.0
 _KEY = "grant OAuth "
 _USAGE = "login URL | finish URL ADDRESS | logout URL | status [URL]"
 
@@ -85,11 +90,31 @@ async def _log_in(url: str, options: argparse.Namespace, screen: Screen) -> Answ
     try:
         await log_in(url, auth, trace=options.trace)
     except AuthorizationRequired as error:  # there is nobody here to visit it
+        address = await _piped_address(error.url, screen)
+        if address:
+            await finish_auth(url, address, auth=auth)
+            return Answer({"loggedIn": True, "server": url}, f"logged in to {one_line(url)}")
         finish = f"mcpclient auth finish {shlex.quote(url)} 'ADDRESS'"
         screen.say(f"To log in, visit:\n\n  {error.url}\n")
         screen.say(f"Then finish with the address that the browser ends at:\n\n  {finish}\n")
         raise error.advise(f"Visit the URL, then run: {finish}") from None
     return Answer({"loggedIn": True, "server": url}, f"logged in to {one_line(url)}")
+
+
+async def _piped_address(url: str, screen: Screen) -> str:
+    """Return the address that a program writes to our stdin, which is a pipe; "" without one."""
+    try:
+        is_pipe = sys.stdin is not None and stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode)
+    except (OSError, ValueError):  # closed, or no file at all
+        is_pipe = False
+    if not is_pipe:
+        return ""
+    screen.say(f"To log in, visit:\n\n  {url}\n")
+    screen.say("Waiting on stdin for the address that the browser ends at.")
+    try:
+        return await asyncio.wait_for(ScreenTerminal(screen).read_line(), _PASTE_SECONDS)
+    except (EOFError, asyncio.TimeoutError):
+        return ""
 
 
 def _finish(words: Sequence[str], options: argparse.Namespace) -> LocalWork:

@@ -22,6 +22,7 @@ from ..protocol.types import (
     ResourceLink,
     TextContent,
 )
+from .pictures import picture
 
 __all__ = [
     "Style",
@@ -41,10 +42,15 @@ _NARROWEST_LAST = 16
 
 @dataclass(frozen=True)
 class Style:
-    """What the output can show. ``columns``: its width; None where lines may have any length."""
+    """What the output can show.
+
+    ``columns``: its width; None where lines may have any length. ``pictures``: how it takes images,
+    see `pictures.pictures_of`.
+    """
 
     colour: bool = False
     columns: int | None = None
+    pictures: str = ""
 
     def bold(self, text: str) -> str:
         """Return the text emphasised."""
@@ -148,7 +154,9 @@ def _block(block: Content | ResourceContents, style: Style) -> str:
             return escape(block.text)
         return _note(style, block.uri, block.mime_type, f"{len(block.data)} bytes")
     if isinstance(block, (ImageContent, AudioContent)):
-        return _note(style, block.type, block.mime_type, f"{len(block.data)} bytes")
+        note = _note(style, block.type, block.mime_type, f"{len(block.data)} bytes")
+        shown = picture(block, style.pictures) if isinstance(block, ImageContent) else ""
+        return f"{shown}\n{note}" if shown else note
     if isinstance(block, ResourceLink):
         return _note(style, "resource", block.uri, block.title or block.name)
     return _note(style, block.type or "content of no type")

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TextIO
 
 from ..errors import UsageError
 from ..framing.escaping import escape
+from .pictures import pictures_of
 from .progress import StatusLine
 from .render import Style, pretty_json
 from .streams import columns_of, is_terminal, write_bytes_to, write_to
@@ -115,4 +116,4 @@ def _style_of(stream: TextIO | None, environ: Mapping[str, str]) -> Style:
     # The classic console of Windows shows colours only to programs that switch them on.
     plain = environ.get("NO_COLOR") or environ.get("TERM") == "dumb"
     able = sys.platform != "win32" or "WT_SESSION" in environ
-    return Style(colour=able and not plain, columns=columns)
+    return Style(colour=able and not plain, columns=columns, pictures=pictures_of(environ))

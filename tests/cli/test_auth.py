@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -250,6 +251,27 @@ def test_a_login_without_a_terminal_is_finished_later(
         assert main(["auth", "finish", url, address]) == 0
         assert capsys.readouterr().out == f"logged in to {url}\n"
         assert main(["tools", url]) == 0
+
+
+@pytest.mark.needs_posix
+def test_the_address_may_come_on_a_pipe(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-8: a program reads the page from stderr, and writes where the browser ends."""
+    monkeypatch.setattr(ScreenTerminal, "is_interactive", False)
+    reading, writing = os.pipe()
+    say = Screen.say
+    with os.fdopen(reading) as source, protected_server() as (url, protected):
+        monkeypatch.setattr("sys.stdin", source)
+
+        def visit(screen: Screen, text: str) -> None:
+            say(screen, text)
+            page = next((line.strip() for line in text.splitlines() if "authorize?" in line), None)
+            if page is not None:
+                os.write(writing, f"{protected.authorize(page)}\n".encode())
+
+        monkeypatch.setattr(Screen, "say", visit)
+        assert main(["auth", "login", url, "--no-browser"]) == 0
+        assert capsys.readouterr().out == f"logged in to {url}\n"
+    os.close(writing)
 
 
 @pytest.mark.parametrize("words", [[], ["http://h/mcp"], ["http://h/mcp", "a", "b"]])
