@@ -6,12 +6,11 @@ output becomes messages.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from ..errors import ConnectionLost, McpError, ProcessExited
+from ..errors import ConnectionLost, ProcessExited
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
 from ..net.process.server_process import (
     ServerProcess,
@@ -19,15 +18,14 @@ from ..net.process.server_process import (
     StopLadder,
     spawn,
 )
-from ..protocol.outgoing import Outgoing
 from ..shown import shown_words
-from .base import Abandoned, Receiver, Transport
-from .line_messages import LineReader, LineWriter
+from .connected import ConnectedTransport
+from .line_messages import LineReader
 
 __all__ = ["StdioTransport"]
 
 
-class StdioTransport(Transport):
+class StdioTransport(ConnectedTransport):
     """Starts ``command`` and talks to it over its standard streams.
 
     ``env``, ``inherit_env``, ``cwd``, ``stderr`` and ``ladder`` are those of
@@ -47,6 +45,7 @@ class StdioTransport(Transport):
         ladder: StopLadder | None = None,
         max_message_size: int = DEFAULT_LINE_LIMIT,
     ) -> None:
+        super().__init__()
         self.command: list[str] = list(command)
         self._env = env
         self._inherit_env = inherit_env
@@ -55,11 +54,7 @@ class StdioTransport(Transport):
         self._ladder = ladder or StopLadder()
         self._max_message_size = max_message_size
         self._process: ServerProcess | None = None
-        self._receiver: Receiver | None = None
         self._reader: LineReader | None = None
-        self._writer: LineWriter | None = None
-        self._flusher: asyncio.Handle | asyncio.Task[None] | None = None
-        self._ended: McpError | None = None
 
     @property
     def description(self) -> str:
@@ -81,12 +76,9 @@ class StdioTransport(Transport):
         """The server's process id, once it runs."""
         return self._process.pid if self._process is not None else None
 
-    async def open(self, receiver: Receiver) -> None:
-        """Start the server. Raises `CommandNotFound`, `ConnectFailed` or `UsageError`."""
-        self._receiver = receiver
-        self._ended = None
-        self._reader = LineReader(receiver, self._max_message_size, self.description)
-        process = await spawn(
+    async def _connect(self) -> ServerProcess:
+        self._reader = LineReader(self.receiver, self._max_message_size, self.description)
+        self._process = await spawn(
             self.command,
             self,
             env=self._env,
@@ -95,67 +87,18 @@ class StdioTransport(Transport):
             stderr=self._stderr,
             ladder=self._ladder,
         )
-        self._process = process
-        self._writer = LineWriter(process.write, lambda: not process.paused, self._schedule_flush)
+        return self._process
 
-    def send(self, outgoing: Outgoing) -> None:
-        """Write a message, or queue it while the server does not read.
-
-        Raises `ConnectionLost` when the server does not run, and `ProcessExited` when it has ended.
-        """
-        if self._ended is not None:
-            raise self._ended.again()
-        if self._writer is None:
-            raise ConnectionLost("the server is not running")
-        self._writer.send(outgoing, outgoing.encode() + b"\n")
-
-    def _schedule_flush(self) -> None:
-        if self._flusher is None:
-            loop = asyncio.get_running_loop()
-            if self._process is not None and self._process.paused:
-                self._flusher = loop.create_task(self._flush_when_read())
-            else:
-                self._flusher = loop.call_soon(self._flush)
+    def _frame(self, message: bytes) -> bytes:
+        return message + b"\n"
 
     def _flush(self) -> None:
-        self._flusher = None
-        if self._writer is not None and self._ended is None:
-            with suppress(ConnectionLost):  # reported by `process_ended`
-                self._writer.flush()
-                if self._writer.waiting:
-                    self._schedule_flush()
+        with suppress(ConnectionLost):  # reported by `process_ended`
+            super()._flush()
 
-    async def _flush_when_read(self) -> None:
+    async def _disconnect(self) -> None:
         assert self._process is not None
-        try:
-            await self._process.drain()
-        except ConnectionLost:
-            return
-        self._flush()
-
-    def abandon(self, outgoing: Outgoing) -> Abandoned:
-        """Take a request back if it is still queued."""
-        if self._writer is not None and self._writer.withdraw(outgoing.request_id):
-            return Abandoned.NEVER_SENT
-        return Abandoned.STILL_OPEN
-
-    async def close(self) -> None:
-        """Write what is queued, if the server reads, and stop the server by the ladder."""
-        self._flush()
-        self._cancel_flusher()
-        if self._process is not None:
-            await self._process.stop()
-
-    def abort(self) -> None:
-        """Kill the server's process group at once."""
-        self._cancel_flusher()
-        if self._process is not None:
-            self._process.abort()
-
-    def _cancel_flusher(self) -> None:
-        if self._flusher is not None:
-            self._flusher.cancel()
-            self._flusher = None
+        await self._process.stop()
 
     # net.process.ProcessReceiver
 
@@ -167,11 +110,8 @@ class StdioTransport(Transport):
     def process_ended(self, error: ProcessExited) -> None:
         """Take note of the server's end."""
         assert self._reader is not None
-        assert self._receiver is not None
         self._reader.feed_eof()
         if self.skipped:
             output = "\n".join(self.skipped)
             error = ProcessExited(error.command, error.exit_code, error.stderr, output)
-        self._ended = error
-        self._cancel_flusher()
-        self._receiver.connection_lost(error)
+        self.connection_lost(error)

@@ -24,12 +24,16 @@ class Recorder:
     def __init__(self) -> None:
         self.data = bytearray()
         self.ends: list[ProcessExited] = []
+        self.resumptions = 0
         self._changed = asyncio.Event()
 
     def output_received(self, data: bytes) -> None:
         assert not self.ends, "bytes after the end"
         self.data += data
         self._changed.set()
+
+    def writing_resumed(self) -> None:
+        self.resumptions += 1
 
     def process_ended(self, error: ProcessExited) -> None:
         self.ends.append(error)

@@ -30,6 +30,9 @@ class Collector:
         self.data += data
         self.changed.set()
 
+    def writing_resumed(self) -> None:
+        pass
+
     def process_ended(self, error: ProcessExited) -> None:
         self.changed.set()
 

@@ -44,6 +44,9 @@ class ProcessReceiver(Protocol):
     def output_received(self, data: bytes) -> None:
         """Take a chunk of the server's stdout, as it was read."""
 
+    def writing_resumed(self) -> None:
+        """Learn that the server reads again, after `ServerProcess.paused` was true."""
+
     def process_ended(self, error: ProcessExited) -> None:
         """Learn that the server has ended, or has closed its stdout or stdin and lives on.
 
@@ -117,7 +120,6 @@ class ServerProcess:
         self._reported = self._released = self._is_group_gone = False
         self._output_open = self._stderr_open = self._input_open = True
         self._report_timer: asyncio.TimerHandle | None = None
-        self._drainers: list[asyncio.Future[None]] = []
         self._stoppers: list[asyncio.Future[None]] = []
         self._parts: list[Reader | Writer | ExitWatch] = []
 
@@ -146,27 +148,12 @@ class ServerProcess:
     def write(self, data: bytes) -> None:
         """Send ``data`` to the server's stdin; what it does not take at once is kept in memory.
 
-        Never waits: whoever writes much awaits `drain` while `paused`. Raises `ProcessExited`
-        when the server has ended, or `ConnectionLost` when it is being stopped.
+        Never waits: whoever writes much lets it be while `paused`. Raises `ProcessExited` when the
+        server has ended, or `ConnectionLost` when it is being stopped.
         """
         if self._error is not None:
             raise self._lost()
         self._input.write(data)
-
-    async def drain(self) -> None:
-        """Wait until the server has taken enough of what was written; at once if not `paused`.
-
-        Raises as `write` does, also when the server ends meanwhile. Safe to cancel.
-        """
-        if self._error is not None and not self.paused:
-            raise self._lost()
-        if self.paused:
-            waiter = self._loop.create_future()
-            self._drainers.append(waiter)
-            try:
-                await waiter
-            finally:
-                self._drainers.remove(waiter)
 
     async def stop(self) -> None:
         """Stop the server and all it started, down the ladder; return when nothing is left.
@@ -209,10 +196,8 @@ class ServerProcess:
 
     def _pause_changed(self, paused: bool) -> None:
         self.paused = paused
-        if not paused:
-            for waiter in self._drainers:
-                if not waiter.done():
-                    waiter.set_result(None)
+        if not paused and self._error is None:
+            self._receiver.writing_resumed()
 
     def _input_broken(self) -> None:
         self._input_open = False
@@ -265,7 +250,7 @@ class ServerProcess:
             self._output.close()
             error = ProcessExited(self.command, self.exit_code, self._tee.tail(_SHOWN_STDERR))
             self._error = error
-            self._fail_drainers()
+            self.paused = False
             try:
                 if not (self._released or self._group.silenced):
                     self._receiver.process_ended(error)
@@ -300,16 +285,10 @@ class ServerProcess:
         if self._error is None:
             self._error = ConnectionLost("the server process was killed")
         if not self._loop.is_closed():
-            self._fail_drainers()
+            self.paused = False
             for waiter in self._stoppers:
                 if not waiter.done():
                     waiter.set_result(None)
-
-    def _fail_drainers(self) -> None:
-        self.paused = False
-        for waiter in self._drainers:
-            if not waiter.done():
-                waiter.set_exception(self._lost())
 
     def _lost(self) -> ConnectionLost:
         assert self._error is not None
