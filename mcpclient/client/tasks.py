@@ -24,7 +24,7 @@ from .events.callbacks import BackgroundTasks, OrderedCallback
 from .events.observer import Observer
 from .link.call_time import CallTime
 from .link.connection import Connection
-from .link.requests import ProgressHandler, checked_arguments
+from .link.requests import ProgressHandler, checked_arguments, with_meta
 from .link.session import RequestOptions
 from .link.timeouts import DEFAULT, Default, Seconds
 from .task_design import TaskDesign
@@ -86,11 +86,10 @@ class Tasks(ToolCalls):
         async def make(call: Call) -> CallToolResult:
             """A task in its first state travels through the hooks as if it were a result."""
             asked = {**params, "name": call.name, "arguments": call.arguments}
-            request = self._request(
-                *("tools/call", asked, timeout, max_timeout, on_progress),
-                *(call.meta, call.headers),
-            )
-            return CallToolResult(await request)
+            if call.meta:
+                asked = with_meta(asked, call.meta)
+            limits = self._limits("tools/call", timeout, max_timeout, on_progress, call.headers)
+            return CallToolResult(await self._request("tools/call", asked, limits))
 
         hooks = (*around, *self._connection.options.around)
         result = await self._call_through(hooks, make, name, arguments, meta, headers)

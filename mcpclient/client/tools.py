@@ -148,10 +148,12 @@ class Tools(Tasks):
             if on_progress is not None:
                 token = self._task_news.relay_progress(on_progress)
                 meta, on_progress = {**(meta or {}), "progressToken": token}, None
+        limits = self._limits("tools/call", timeout, max_timeout, on_progress, headers)
+        if meta:
+            params = with_meta(params, meta)
         if "task" in params or self._connection.options.tasks:
-            limits = self._limits("tools/call", timeout, max_timeout, on_progress, headers)
-            return self._at_home(self._without_task, with_meta(params, meta), limits)
-        return self._request("tools/call", params, timeout, max_timeout, on_progress, meta, headers)
+            return self._at_home(self._without_task, params, limits)
+        return self._request("tools/call", params, limits)
 
     def _checked(self, name: str, raw: dict[str, Any]) -> CallToolResult:
         result = CallToolResult(raw)

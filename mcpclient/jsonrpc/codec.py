@@ -17,7 +17,7 @@ from ..errors import UsageError
 from .messages import RequestId
 from .weight import MOST_MEMORY, takes_too_much
 
-__all__ = ["MalformedMessage", "decode", "encode", "encode_request", "find_response_id"]
+__all__ = ["MalformedMessage", "decode", "encode", "find_response_id"]
 
 _scan: Callable[[str, int], tuple[Any, int]] = vars(json.JSONDecoder())["scan_once"]
 _WHITE_SPACE = " \t\r\n"
@@ -65,14 +65,6 @@ def encode(message: Mapping[str, Any]) -> bytes:
         raise UsageError(
             f"{message.get('method', 'the answer')}: cannot be sent as JSON: {error}"
         ) from None
-
-
-def encode_request(request: Mapping[str, Any], meta: bytes) -> bytes:
-    """Return `encode` of a request whose ``_meta``, the last of its params, is ``meta`` as JSON."""
-    params = {**request["params"]}
-    del params["_meta"]
-    text = encode({**request, "params": params})
-    return b'%b%b"_meta":%b}}' % (text[:-2], b"," if params else b"", meta)
 
 
 def decode(text: bytes | str) -> Any:

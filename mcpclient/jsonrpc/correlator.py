@@ -102,7 +102,10 @@ class Correlator:
     def __init__(self) -> None:
         self._ids = itertools.count(1)
         self._pending: dict[int, Pending] = {}
-        self._paused_at: float | None = None
+        self.paused_at: float | None = None
+        """Since when the deadlines stand still; None: they run."""
+        self.paused_seconds = 0.0
+        """How long they have stood still in the pauses that are over."""
         self._pauses = 0
 
     def __len__(self) -> int:
@@ -199,20 +202,21 @@ class Correlator:
     def pause(self, now: float) -> None:
         """Stop all deadlines, as while a human is being asked, until as many calls of `resume`."""
         if not self._pauses:
-            self._paused_at = now
+            self.paused_at = now
         self._pauses += 1
 
     def _standing_still_at(self, now: float) -> float:
         """Return the time as the deadlines know it: `resume` adds what a pause takes."""
-        return now if self._paused_at is None else self._paused_at
+        return now if self.paused_at is None else self.paused_at
 
     def resume(self, now: float) -> None:
         """Undo one `pause`. After the last, deadlines run again, later by as long as they stood."""
         self._pauses -= 1
-        if self._pauses or self._paused_at is None:
+        if self._pauses or self.paused_at is None:
             return
-        waited = now - self._paused_at
-        self._paused_at = None
+        waited = now - self.paused_at
+        self.paused_at = None
+        self.paused_seconds += waited
         for pending in self._pending.values():
             pending.idle_deadline += waited
             pending.total_deadline += waited

@@ -59,7 +59,9 @@ def request(request_id: RequestId, method: str, params: Mapping[str, Any] | None
 
 def is_answer(message: Message, request_id: RequestId) -> bool:
     """Whether a message is the response to a request."""
-    return "method" not in message and plain_id(message.get("id")) == plain_id(request_id)
+    found = message.get("id")
+    is_same = type(found) is type(request_id) and found == request_id  # as nearly all are
+    return "method" not in message and (is_same or plain_id(found) == plain_id(request_id))
 
 
 def plain_id(request_id: object) -> RequestId | None:

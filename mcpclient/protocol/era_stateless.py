@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..jsonrpc import messages
-from ..jsonrpc.codec import encode
 from ..jsonrpc.messages import Message, RequestId
 from .era import ClientIdentity, Params, is_repeatable
 from .header_parameters import HeaderParameters, encode_header_value
@@ -53,7 +52,6 @@ class StatelessEra:
             _PREFIX + "clientInfo": identity.info,
             _PREFIX + "clientCapabilities": identity.capabilities,
         }
-        self._meta_text = encode(self._meta)
 
     def at_version(self, version: str) -> StatelessEra:
         """Return the same era at another revision."""
@@ -64,12 +62,11 @@ class StatelessEra:
     ) -> Outgoing:
         """Return a request with its metadata, and the headers that mirror it."""
         full = {**params} if params else {}
-        meta: bytes | None = self._meta_text
-        if "_meta" in full or log_level is not None:
-            full["_meta"] = self._meta_with(full.pop("_meta", {}), log_level)
-            meta = None
-        else:
+        given = full.pop("_meta", None)
+        if given is None and log_level is None:
             full["_meta"] = self._meta
+        else:
+            full["_meta"] = self._meta_with(given or {}, log_level)
         return Outgoing(
             messages.request(request_id, method, full),
             headers=self._mirror,
@@ -77,7 +74,6 @@ class StatelessEra:
             repeatable=is_repeatable(method),
             in_session=False,
             stays_open=method == "subscriptions/listen",
-            meta=meta,
         )
 
     def opening_request(self, request_id: RequestId) -> Outgoing:

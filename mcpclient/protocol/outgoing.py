@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping
 
-from ..jsonrpc.codec import encode, encode_request
+from ..jsonrpc.codec import encode
 from ..jsonrpc.messages import Message, RequestId
 
 __all__ = ["Cancel", "Outgoing"]
@@ -38,12 +38,10 @@ class Outgoing:
     - ``in_session``: the message belongs to the session, where there is one.
     - ``opens_session``: the answer may name the session to come.
     - ``stays_open``: the answer may never come; what the server sends before it is what matters.
-    - ``meta``: the ``_meta`` of a request as JSON text, where many requests share it.
     """
 
     __slots__ = (
         "_headers",
-        "_meta",
         "caller_headers",
         "cancel",
         "in_session",
@@ -65,7 +63,6 @@ class Outgoing:
         in_session: bool = True,
         opens_session: bool = False,
         stays_open: bool = False,
-        meta: bytes | None = None,
     ) -> None:
         self.message: Message = message
         self._headers = headers
@@ -76,12 +73,9 @@ class Outgoing:
         self.in_session: bool = in_session
         self.opens_session: bool = opens_session
         self.stays_open: bool = stays_open
-        self._meta = meta
 
     def encode(self) -> bytes:
         """Return the message as one line of JSON; see `codec.encode`. Raises `UsageError`."""
-        if self._meta is not None:
-            return encode_request(self.message, self._meta)
         return encode(self.message)
 
     @property

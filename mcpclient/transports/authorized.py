@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Protocol, Union
 
 from ..errors import AuthError, HttpError, McpError
@@ -50,7 +51,7 @@ class RequestAuthorization(Protocol):
 
 
 class PausableClocks(Protocol):
-    """Clocks that can be stopped while a human is asked. Each hold needs a release of its own.
+    """Clocks that can be stopped while a human is asked.
 
     ``waiting_for``: what is waited for while they run, to be told by whoever runs out of time;
     None: the server.
@@ -58,11 +59,9 @@ class PausableClocks(Protocol):
 
     waiting_for: str | None
 
-    def hold_deadlines(self) -> None:
-        """Stop them."""
-
-    def release_deadlines(self) -> None:
-        """Let them run again."""
+    def held(self) -> AbstractContextManager[None]:
+        """Stop them during a block. Blocks may nest and overlap."""
+        ...
 
 
 class Authorizer(Protocol):

@@ -83,7 +83,10 @@ class ConnectedTransport(Transport):
     def _flush(self) -> None:
         self._flusher = None
         if self._writer is not None and self._ended is None:
-            self._writer.flush()
+            try:  # noqa: SIM105 - for every message, and so without a context manager
+                self._writer.flush()
+            except ConnectionLost:  # to be reported by `connection_lost`
+                pass
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
         """Take a request back if it is still queued."""

@@ -147,8 +147,3 @@ class LineWriter:
                 self._size -= len(line)
                 return True
         return False
-
-    @property
-    def waiting(self) -> bool:
-        """Whether lines are queued."""
-        return bool(self._lines)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 
-from ..errors import ConnectionLost, ProcessExited
+from ..errors import ProcessExited
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
 from ..net.process.server_process import (
     ServerProcess,
@@ -91,10 +90,6 @@ class StdioTransport(ConnectedTransport):
 
     def _frame(self, message: bytes) -> bytes:
         return message + b"\n"
-
-    def _flush(self) -> None:
-        with suppress(ConnectionLost):  # reported by `process_ended`
-            super()._flush()
 
     async def _disconnect(self) -> None:
         assert self._process is not None

@@ -17,7 +17,6 @@ from mcpclient.jsonrpc.codec import (
     MalformedMessage,
     decode,
     encode,
-    encode_request,
     find_response_id,
 )
 
@@ -71,20 +70,6 @@ def test_what_json_cannot_carry_is_an_error_of_the_caller(value: Any) -> None:
     """F-WIRE-7: a clear error for that one message, before anything is sent."""
     with pytest.raises(UsageError, match=r"tools/call: cannot be sent as JSON"):
         encode({"method": "tools/call", "params": {"value": value}})
-
-
-@pytest.mark.parametrize("params", [{}, {"name": "x", "arguments": {"a": [1]}}])
-def test_a_request_whose_meta_is_json_already(params: dict[str, Any]) -> None:
-    """F-WIRE-7: the text is the one that encoding all of it would give."""
-    meta = {"who": "é", "what": {}}
-    request = {"jsonrpc": "2.0", "id": 1, "method": "m", "params": {**params, "_meta": meta}}
-    assert encode_request(request, encode(meta)) == encode(request)
-
-
-def test_a_request_whose_params_cannot_be_sent() -> None:
-    """F-WIRE-7: the same error, whichever way it would have been encoded."""
-    with pytest.raises(UsageError, match="tools/call: cannot be sent"):
-        encode_request({"method": "tools/call", "params": {"x": b"", "_meta": {}}}, b"{}")
 
 
 def test_an_encoder_without_the_accelerator_writes_the_same(

@@ -42,11 +42,9 @@ def test_headers_are_made_of_the_message_and_once() -> None:
 
 
 def test_the_text_is_the_message() -> None:
-    """F-WIRE-1: also where its metadata was made into text before, once for all requests."""
+    """F-WIRE-1"""
     plain = Outgoing(messages.request(5, "ping", {"a": 1}))
     assert plain.encode() == b'{"jsonrpc":"2.0","id":5,"method":"ping","params":{"a":1}}'
-    request = messages.request(5, "ping", {"a": 1, "_meta": {"b": 2}})
-    assert Outgoing(request, meta=b'{"b":2}').encode() == Outgoing(request).encode()
 
 
 def test_repr_shows_no_content() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Coroutine, Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Callable
 
 from ...errors import McpError, UsageError
@@ -110,11 +111,10 @@ class InboundRequests:
             self._handled.pop(request_id, None)
 
     async def _answer(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
-        takes_its_time = method in TAKES_ITS_TIME
-        if takes_its_time:
-            self._patience.hold_deadlines()
         try:
-            answer = messages.response(request_id, await self._handlers.answer(method, params))
+            with self._patience.held() if method in TAKES_ITS_TIME else nullcontext():
+                result = await self._handlers.answer(method, params)
+            answer = messages.response(request_id, result)
         except McpError as error:
             answer = messages.error_response(request_id, *error_answer(error))
         except asyncio.CancelledError:
@@ -122,9 +122,6 @@ class InboundRequests:
                 raise
             # Nobody cancelled this: something the handler waited for was.
             answer = messages.error_response(request_id, ErrorCode.INTERNAL_ERROR, "cancelled")
-        finally:
-            if takes_its_time:
-                self._patience.release_deadlines()
         if self._is_wanted(request_id):
             await self._deliver(answer)
 

@@ -10,6 +10,7 @@ import asyncio
 import os
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from ...errors import McpError, PeerError
@@ -101,11 +102,9 @@ class TaskReceiver(Observer):
         return {"task": task.described()}
 
     async def _work(self, task: _ReceivedTask, method: str, params: Mapping[str, Any]) -> None:
-        patience = self.patience
-        if patience is not None:
-            patience.hold_deadlines()
         try:
-            task.result = await self._handlers.answer(method, params)
+            with self.patience.held() if self.patience is not None else nullcontext():
+                task.result = await self._handlers.answer(method, params)
             task.become("completed")
         except McpError as error:
             task.error = error
@@ -113,9 +112,6 @@ class TaskReceiver(Observer):
         except asyncio.CancelledError:
             task.become("cancelled")
             raise
-        finally:
-            if patience is not None:
-                patience.release_deadlines()
 
     def _find(self, params: Mapping[str, Any]) -> _ReceivedTask:
         task_id = params.get("taskId")

@@ -85,14 +85,15 @@ class CallRecovery:
         cached = self._cache.lookup(method, params, options) if self._cache is not None else None
         if cached is not None and cached.result is not None:
             return cached.result
-        started = self._connection.session.deadlines.counted_time()
+        session = self._connection.session
+        started = session.deadlines.counted_time()
         rounds = 0
         sent = params
         while True:
             generation = self._connection.generation
             limits = time.rest_of(options) if time is not None and rounds else options
             try:
-                result = await self._connection.session.request(method, sent, limits)
+                result = await session.request(method, sent, limits)
             except McpError as error:
                 time = time or CallTime(self._connection, method, options, params, started)
                 result = await self._recover(error, generation, method, sent, options, time)
@@ -103,6 +104,7 @@ class CallRecovery:
             time = time or CallTime(self._connection, method, options, params, started)
             answers = await self._input(method, asked, rounds, time)
             sent = retry_params(params or {}, result, answers)
+            session = self._connection.session
         if cached is not None and not rounds:
             cached.keep(result)
         return result

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ...jsonrpc.correlator import Correlator
 
@@ -24,9 +26,6 @@ class Deadlines:
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = math.inf
-        self._holds = 0
-        self._held_since = 0.0
-        self._held_seconds = 0.0
         self.waiting_for: str | None = None
 
     def watch(self, deadline: float) -> None:
@@ -56,30 +55,23 @@ class Deadlines:
             self._timer = None
             self._timer_at = math.inf
 
-    def hold_deadlines(self) -> None:
-        """Stop the clocks of all calls, while a human is being asked. Calls nest."""
-        now = self._loop.time()
-        self._correlator.pause(now)
-        if not self._holds:
-            self._held_since = now
-        self._holds += 1
-
-    def release_deadlines(self) -> None:
-        """Let the clocks run again."""
-        now = self._loop.time()
-        self._correlator.resume(now)
-        self._holds -= 1
-        if not self._holds:
-            self._held_seconds += now - self._held_since
-        self.watch(self._correlator.next_deadline())
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Stop the clocks of all calls during the block, while a human is being asked. It nests."""
+        self._correlator.pause(self._loop.time())
+        try:
+            yield
+        finally:
+            self._correlator.resume(self._loop.time())
+            self.watch(self._correlator.next_deadline())
 
     def counted_time(self) -> float:
         """Return the time as limits count it: while the clocks are held, it stands still."""
-        now = self._held_since if self._holds else self._loop.time()
-        return now - self._held_seconds
+        held_since = self._correlator.paused_at
+        now = self._loop.time() if held_since is None else held_since
+        return now - self._correlator.paused_seconds
 
     @property
     def held_seconds(self) -> float:
         """How long the clocks have stood still so far."""
-        now = self._loop.time() - self._held_since if self._holds else 0.0
-        return self._held_seconds + now
+        return self._loop.time() - self.counted_time()

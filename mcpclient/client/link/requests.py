@@ -54,25 +54,15 @@ class Requests:
         for a server process), `HttpError`, `ProtocolViolation`, `ClientClosed`. Cancelling tells
         the server and frees everything.
         """
-        return await self._request(
-            method, params, timeout, max_timeout, on_progress, meta, headers, fresh
-        )
-
-    def _request(
-        self,
-        method: str,
-        params: Mapping[str, Any] | None,
-        timeout: Seconds,
-        max_timeout: Seconds,
-        on_progress: ProgressHandler | None,
-        meta: Mapping[str, Any] | None,
-        headers: Mapping[str, str] | None,
-        fresh: bool = False,
-    ) -> Coroutine[Any, Any, dict[str, Any]]:
-        """Do as `request` does, at the cost of one coroutine less."""
         limits = self._limits(method, timeout, max_timeout, on_progress, headers, fresh)
         if meta:
-            params = with_meta(params or {}, meta)
+            params = with_meta(params, meta)
+        return await self._request(method, params, limits)
+
+    def _request(
+        self, method: str, params: Mapping[str, Any] | None, limits: RequestOptions
+    ) -> Coroutine[Any, Any, dict[str, Any]]:
+        """Return the call to be awaited, so that none comes between it and its caller."""
         if self._connection.loop is asyncio.get_running_loop():
             return self._caller.call(method, params, limits)
         return self._at_home(self._caller.call, method, params, limits)
@@ -145,9 +135,9 @@ class Requests:
         return await run_in(home, work, *arguments)
 
 
-def with_meta(params: Mapping[str, Any], meta: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return params that carry ``meta``, where there is any."""
-    return {**params, "_meta": dict(meta)} if meta else params
+def with_meta(params: Mapping[str, Any] | None, meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return params that carry ``meta``."""
+    return {**(params or {}), "_meta": dict(meta)}
 
 
 def _progress_params(handler: ProgressHandler) -> Callable[[Mapping[str, Any]], Any]:

@@ -12,7 +12,7 @@ import asyncio
 import inspect
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext
 from functools import partial
 from typing import Any, Callable, TypeVar, cast
 
@@ -215,17 +215,8 @@ class FlowRunner:
             if patience is not None and not self._waits:
                 patience.waiting_for = None
 
-    @contextmanager
-    def _holding_deadlines(self) -> Iterator[None]:
-        patience = self.patience
-        if patience is None:
-            yield
-            return
-        patience.hold_deadlines()
-        try:
-            yield
-        finally:
-            patience.release_deadlines()
+    def _holding_deadlines(self) -> AbstractContextManager[None]:
+        return nullcontext() if self.patience is None else self.patience.held()
 
     async def close(self) -> None:
         """Give up every login in progress; a token request on its way is finished, in 5 s at most.

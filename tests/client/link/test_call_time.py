@@ -188,9 +188,8 @@ def test_the_alarm_waits_while_the_clock_stands_still() -> None:
             deadlines = client._connection.session.deadlines
 
             async def log_in() -> str:
-                deadlines.hold_deadlines()
-                await asyncio.sleep(1000)
-                deadlines.release_deadlines()
+                with deadlines.held():
+                    await asyncio.sleep(1000)
                 return "in"
 
             time = CallTime(client._connection, "m", RequestOptions(None, 5))

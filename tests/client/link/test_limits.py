@@ -21,12 +21,10 @@ def test_time_spent_on_a_human_counts_in_no_limit() -> None:
     async def work(bench: Bench) -> None:
         call = bench.call(RequestOptions(timeout=5, max_timeout=8))
         await asyncio.sleep(3)
-        bench.session.deadlines.hold_deadlines()
-        bench.session.deadlines.hold_deadlines()
-        await asyncio.sleep(1000)
-        bench.session.deadlines.release_deadlines()
-        await asyncio.sleep(1000)
-        bench.session.deadlines.release_deadlines()
+        with bench.session.deadlines.held():
+            with bench.session.deadlines.held():
+                await asyncio.sleep(1000)
+            await asyncio.sleep(1000)
         with pytest.raises(CallTimeout):
             await call
         assert now() == 2005
@@ -95,13 +93,12 @@ def test_how_long_they_stood_still_is_known() -> None:
         deadlines = Deadlines(Correlator(), asyncio.get_running_loop())
         assert deadlines.held_seconds == 0
         for already in (0, 10):
-            deadlines.hold_deadlines()
-            await asyncio.sleep(4)
-            assert deadlines.held_seconds == already + 4
-            deadlines.hold_deadlines()
-            deadlines.release_deadlines()
-            await asyncio.sleep(6)
-            deadlines.release_deadlines()
+            with deadlines.held():
+                await asyncio.sleep(4)
+                assert deadlines.held_seconds == already + 4
+                with deadlines.held():
+                    pass
+                await asyncio.sleep(6)
             await asyncio.sleep(100)
         assert deadlines.held_seconds == 20
 

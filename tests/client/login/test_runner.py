@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Callable
@@ -506,10 +506,10 @@ def test_clocks_stand_still_for_the_user_and_not_for_a_lock() -> None:
     class Clocks:
         waiting_for: str | None = None
 
-        def hold_deadlines(self) -> None:
+        @contextmanager
+        def held(self) -> Iterator[None]:
             events.append("hold")
-
-        def release_deadlines(self) -> None:
+            yield
             events.append("release")
 
     async def main() -> None:
