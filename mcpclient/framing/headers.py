@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import ClassVar, TypeVar, overload
 
 from ..errors import ProtocolViolation, UsageError
 
-__all__ = ["MAX_FIELDS", "TOKEN", "Headers", "encode_header", "parse_fields"]
+__all__ = ["MAX_FIELDS", "TOKEN", "Headers", "encode_header", "merged", "parse_fields"]
 
 MAX_FIELDS = 256
 """How many field lines one head or one trailer section may have."""
@@ -156,3 +156,14 @@ def encode_header(name: str, value: str) -> bytes:
         raise UsageError(
             f"the value for the HTTP header {name} has characters beyond Latin-1"
         ) from None
+
+
+def merged(
+    base: Iterable[tuple[str, str]], over: Collection[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Return the fields of both, where each of ``over`` stands for all of its name in ``base``.
+
+    Two values for ``Authorization`` would leave the choice to the server.
+    """
+    names = {name.lower() for name, _ in over}
+    return [*[field for field in base if field[0].lower() not in names], *over]

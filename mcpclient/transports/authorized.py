@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol, Union
 
 from ..errors import AuthError, HttpError, McpError
+from ..framing.headers import merged
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url
 from ..net.http import Exchange, HttpClient, HttpRequest, ResponseSink
@@ -164,13 +165,10 @@ class AuthorizedExchange:
 
     def _with(self, headers: Mapping[str, str], url: Url) -> HttpRequest:
         """Return the request with the authorization, to be sent to ``url``."""
-        # Two values for Authorization would leave the choice to the server.
-        names = {name.lower() for name in headers}
-        others = [field for field in self._request.headers if field[0].lower() not in names]
         return HttpRequest(
             self._request.method,
             url,
-            [*others, *headers.items()],
+            merged(self._request.headers, headers.items()),
             self._request.body,
             repeatable=self._request.repeatable,
             renew=self._renew,

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Mapping
 from typing import Any, Callable, Union
 
 from ..errors import HttpError, McpError, PeerError, SessionExpired, UsageError
+from ..framing.headers import merged
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url
 from ..jsonrpc.messages import ErrorCode, RequestId, is_answer
@@ -86,8 +87,8 @@ class CallerHeaders:
         self._provider = source if callable(source) else None
         self._credentials = _checked(credentials or {})
         own = {} if url.credentials is None else {"Authorization": url.credentials}
-        fixed = _merged([*own.items()], [] if callable(source) else _checked(source))
-        self._fixed = _merged(fixed, self._credentials)
+        fixed = merged([*own.items()], [] if callable(source) else _checked(source))
+        self._fixed = merged(fixed, self._credentials)
 
     @property
     def may_wait(self) -> bool:
@@ -98,17 +99,18 @@ class CallerHeaders:
         """Return the headers of a message, where no provider is involved."""
         if outgoing is None or not outgoing.caller_headers:
             return self._fixed
-        return _merged(self._fixed, _checked(outgoing.caller_headers))
+        return merged(self._fixed, _checked(outgoing.caller_headers))
 
     async def provided_for(self, outgoing: Outgoing | None) -> list[tuple[str, str]]:
-        """Ask the provider, and return the headers of a message."""
-        assert self._provider is not None
+        """Return the headers of a message; the provider is asked, where there is one."""
+        if self._provider is None:
+            return self.fixed_for(outgoing)
         provided = self._provider()
         if inspect.isawaitable(provided):
             provided = await provided
-        headers = _merged(_merged(self._fixed, _checked(provided)), self._credentials)
+        headers = merged(merged(self._fixed, _checked(provided)), self._credentials)
         if outgoing is not None and outgoing.caller_headers:
-            headers = _merged(headers, _checked(outgoing.caller_headers))
+            headers = merged(headers, _checked(outgoing.caller_headers))
         return headers
 
 
@@ -120,11 +122,6 @@ def _checked(headers: Mapping[str, str]) -> list[tuple[str, str]]:
         if not isinstance(name, str) or not isinstance(value, str):
             raise UsageError(f"header {name!r}: its name and its value have to be strings")
     return [(name, value) for name, value in headers.items() if name.lower() not in _RESERVED]
-
-
-def _merged(base: list[tuple[str, str]], over: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    names = {name.lower() for name, _ in over}
-    return [*((name, value) for name, value in base if name.lower() not in names), *over]
 
 
 def answer_error(

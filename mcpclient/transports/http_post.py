@@ -20,20 +20,16 @@ from ..framing.http1 import ResponseHead
 from ..framing.uri import Url
 from ..jsonrpc.messages import RequestId, is_answer
 from ..protocol.outgoing import Outgoing
-from .authorized import Sending
-from .base import Receiver, deliver_text
-from .draining import Draining
+from .base import deliver_text
 from .event_stream import EventStream, is_event_stream
 from .http_messages import ERROR_BODY_LIMIT, answer_error
+from .posted_message import PostedMessage, PostingTransport
 from .server_stream import ServerStream
 
 __all__ = ["Post", "PostOwner"]
 
-# A message that is not a request has no caller whose timeout would end it.
-_NOTIFICATION_TIMEOUT = 30.0
 
-
-class PostOwner(Protocol):
+class PostOwner(PostingTransport, Protocol):
     """What a post asks of the transport it belongs to."""
 
     url: Url
@@ -43,16 +39,10 @@ class PostOwner(Protocol):
     """Why the last message found no server; None when it found one."""
     max_message_size: int
     liveness: float | None
-    draining: Draining
 
     @property
     def description(self) -> str:
         """What the transport connects to, for messages."""
-        ...
-
-    @property
-    def receiver(self) -> Receiver:
-        """Where messages go."""
         ...
 
     def begin_session(self, head: ResponseHead) -> None:
@@ -71,29 +61,16 @@ class PostOwner(Protocol):
     def follow(self, stream: EventStream, post: Post) -> None:
         """Continue the broken response stream of a request."""
 
-    def forget(self, post: Post) -> None:
-        """Drop a post that has come to its end."""
 
-
-class Post:
-    """One posted message, and the response to it.
-
-    ``taken``: resolved when the server has taken a message that is not a request: a notification
-    with the first word of its response, an answer to a request of the server's with the last. So
-    whoever waits for that knows how many connections are in use for answers.
-    """
+class Post(PostedMessage):
+    """A message posted in the session ``session_id``, and what becomes of the response."""
 
     def __init__(self, owner: PostOwner, outgoing: Outgoing, session_id: str | None) -> None:
-        self.request_id: RequestId | None = outgoing.request_id
+        super().__init__(owner, outgoing)
         self.session_id = session_id
         self.key: object = self if self.request_id is None else self.request_id
-        self.taken: asyncio.Future[None] | None = None
-        if self.request_id is None:
-            self.taken = asyncio.get_running_loop().create_future()
-        self._exchange: Sending | None = None
         self.rest: ServerStream | None = None
         self.resumption: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
         self._owner = owner
         self._outgoing = outgoing
         self._head: ResponseHead | None = None
@@ -101,12 +78,9 @@ class Post:
         self._stream: EventStream | None = None
         self._body: bytes | bytearray = b""
 
-    def begin(self, exchange: Sending) -> None:
-        """Take note that the message is on its way."""
-        self._exchange = exchange
-        if self.taken is not None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(_NOTIFICATION_TIMEOUT, self._give_up)
+    @property
+    def _target(self) -> str:
+        return self._owner.description
 
     # net.http.ResponseSink
 
@@ -131,7 +105,7 @@ class Post:
             if self._outgoing.stays_open:
                 self._await_life()
             if self.request_id is None and question is None:
-                self._owner.draining.add(self)
+                self._drain()
 
     def body_received(self, data: bytes) -> None:
         """Take a piece of the body, or events."""
@@ -140,7 +114,7 @@ class Post:
             if self._outgoing.stays_open:
                 self._await_life()
             if self._stream.answered:
-                self._owner.draining.add(self)
+                self._drain()
             return
         if not self._body:
             self._body = data  # most come in one piece
@@ -273,43 +247,19 @@ class Post:
 
     def fail(self, error: McpError) -> None:
         """Report that this message failed."""
-        self._end()
         owner = self._owner
         if isinstance(error, ConnectFailed):
             owner.unreachable = error
-        owner.receiver.request_failed(self.request_id, error)
+        super().fail(error)
         if isinstance(error, SessionExpired):
             owner.expire(self.session_id, error, by_call=self.request_id is not None)
 
-    def _give_up(self) -> None:
-        self.abort()
-        reason = (
-            f"{self._owner.description} did not accept a message within {_NOTIFICATION_TIMEOUT:g} s"
-        )
-        self.fail(ConnectionLost(reason))
-
     def abort(self) -> None:
         """Close the response stream."""
-        self._end()
+        super().abort()
         resumption = self.resumption
         if resumption is not None and not resumption.get_loop().is_closed():
             resumption.cancel()
-        if self._exchange is not None:
-            self._exchange.abort()
-
-    def _end(self) -> None:
-        self._owner.forget(self)
-        if self._stream is not None:
-            self._owner.draining.discard(self)
-        if self.taken is not None:
-            self._take()
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def _take(self) -> None:
-        taken = self.taken
-        if taken is not None and not taken.done() and not taken.get_loop().is_closed():
-            taken.set_result(None)
 
 
 def _looks_like_json(body: bytes) -> bool:

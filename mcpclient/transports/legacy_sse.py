@@ -33,14 +33,12 @@ from .base import Abandoned, Receiver, Transport, deliver_text
 from .draining import Draining
 from .event_stream import is_event_stream
 from .http_messages import ERROR_BODY_LIMIT, MOST_ANSWERS, CallerHeaders, HeaderSource, answer_error
+from .posted_message import PostedMessage
 
 __all__ = ["LegacySseTransport"]
 
 # How many responses to messages may stay open that are mere receipts.
 _MOST_RECEIPTS = 64
-
-# Nobody waits for a notification or an answer, so no caller's timeout would end its POST.
-_NOTIFICATION_TIMEOUT = 30.0
 
 _logger = logger_for("mcpclient.transport")
 
@@ -72,12 +70,18 @@ class LegacySseTransport(Transport):
         self._turns: asyncio.Semaphore | None = None
         self._posts: set[_Post] = set()
         # Some servers keep it open for as long as they are busy with the message.
-        self._draining = Draining(most=_MOST_RECEIPTS, seconds=None)
+        self.draining: Draining = Draining(most=_MOST_RECEIPTS, seconds=None)
 
     @property
     def description(self) -> str:
         """The URL, without credentials and query."""
         return self.url.shown
+
+    @property
+    def receiver(self) -> Receiver:
+        """Where messages go."""
+        assert self._receiver is not None, "the transport is not open"
+        return self._receiver
 
     async def open(self, receiver: Receiver) -> None:
         """Open the event stream and wait for its ``endpoint`` event.
@@ -87,7 +91,7 @@ class LegacySseTransport(Transport):
         self._receiver = receiver
         self._turns = asyncio.Semaphore(MOST_ANSWERS)  # which belongs to the running loop
         headers = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
-        headers += await self._caller_headers(None)
+        headers += await self._headers.provided_for(None)
         self._sink = sink = _Stream(self, receiver)
         request = HttpRequest("GET", self.url, headers)
         self._stream = start_request(self._http, request, sink, self._authorizer)
@@ -96,11 +100,6 @@ class LegacySseTransport(Transport):
         except BaseException:
             self.abort()
             raise
-
-    async def _caller_headers(self, outgoing: Outgoing | None) -> list[tuple[str, str]]:
-        if self._headers.may_wait:
-            return await self._headers.provided_for(outgoing)
-        return self._headers.fixed_for(outgoing)
 
     def send(self, outgoing: Outgoing) -> Awaitable[None] | None:
         """POST a message to the endpoint.
@@ -123,13 +122,13 @@ class LegacySseTransport(Transport):
         headers = [
             ("Content-Type", "application/json"),
             ("Accept-Encoding", ACCEPT_ENCODING),
-            *await self._caller_headers(outgoing),
+            *await self._headers.provided_for(outgoing),
             *outgoing.headers.items(),
         ]
         assert self._endpoint is not None, "the transport is not open"
-        assert self._receiver is not None
         request = HttpRequest("POST", self._endpoint, headers, body, repeatable=outgoing.repeatable)
-        post = _Post(self._endpoint, self._receiver, outgoing, self._posts, self._draining)
+        post = _Post(self, self._endpoint, outgoing)
+        self._posts.add(post)
         post.begin(start_request(self._http, request, post, self._authorizer))
         if post.taken is None:
             return
@@ -138,6 +137,10 @@ class LegacySseTransport(Transport):
         finally:
             if outgoing.answers is not None:
                 post.abort()  # its connection makes room for the next
+
+    def forget(self, post: _Post) -> None:
+        """Drop a post that has come to its end."""
+        self._posts.discard(post)
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
         """Drop the POST; the answer would have come on the shared stream, which stays open."""
@@ -256,42 +259,19 @@ class _Stream:
             self.endpoint.set_exception(ConnectionLost("the transport was closed"))
 
 
-class _Post:
-    """The response to one posted message: a mere receipt, or a refusal.
+class _Post(PostedMessage):
+    """A message posted to the endpoint ``url``: the response is a mere receipt, or a refusal."""
 
-    ``taken``: for a message that is not a request, resolved with the head of the response, or for
-    an answer to a request of the server's, with its end.
-    """
-
-    def __init__(
-        self,
-        url: Url,
-        receiver: Receiver,
-        outgoing: Outgoing,
-        posts: set[_Post],
-        draining: Draining,
-    ) -> None:
-        self.exchange: Sending | None = None
-        self.request_id = outgoing.request_id
+    def __init__(self, transport: LegacySseTransport, url: Url, outgoing: Outgoing) -> None:
+        super().__init__(transport, outgoing)
         self._is_answer = outgoing.answers is not None
         self._url = url
-        self._receiver = receiver
-        self._posts = posts
-        self._draining = draining
         self._refusal: ResponseHead | None = None
         self._body = b""
-        self._timer: asyncio.TimerHandle | None = None
-        self.taken: asyncio.Future[None] | None = None
-        if self.request_id is None:
-            self.taken = asyncio.get_running_loop().create_future()
 
-    def begin(self, exchange: Sending) -> None:
-        """Take note that the message is on its way."""
-        self.exchange = exchange
-        self._posts.add(self)
-        if self.taken is not None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(_NOTIFICATION_TIMEOUT, self._give_up)
+    @property
+    def _target(self) -> str:
+        return self._url.shown
 
     def head_received(self, head: ResponseHead) -> None:
         if not self._is_answer:
@@ -299,40 +279,17 @@ class _Post:
         if not 200 <= head.status < 300:
             self._refusal = head
         elif not self._is_answer:
-            self._draining.add(self)
+            self._drain()
 
     def body_received(self, data: bytes) -> None:
         if self._refusal is not None:
             self._body = (self._body + data)[:ERROR_BODY_LIMIT]
 
     def response_ended(self) -> None:
-        self._end()
-        if self._refusal is not None:
-            error = answer_error(self._refusal, self._body, self._url, self.request_id)
-            self._receiver.request_failed(self.request_id, error)
+        if self._refusal is None:
+            self._end()
+        else:
+            self.fail(answer_error(self._refusal, self._body, self._url, self.request_id))
 
     def response_failed(self, error: McpError) -> None:
-        self._end()
-        self._receiver.request_failed(self.request_id, error)
-
-    def _give_up(self) -> None:
-        self.abort()
-        reason = f"{self._url.shown} did not accept a message within {_NOTIFICATION_TIMEOUT:g} s"
-        self._receiver.request_failed(None, ConnectionLost(reason))
-
-    def abort(self) -> None:
-        self._end()
-        if self.exchange is not None:
-            self.exchange.abort()
-
-    def _end(self) -> None:
-        self._take()
-        if self._timer is not None:
-            self._timer.cancel()
-        self._draining.discard(self)
-        self._posts.discard(self)
-
-    def _take(self) -> None:
-        taken = self.taken
-        if taken is not None and not taken.done() and not taken.get_loop().is_closed():
-            taken.set_result(None)
+        self.fail(error)

@@ -139,7 +139,7 @@ class StreamableHttpTransport(Transport):
         """POST an answer in its turn, which lasts until the response has ended."""
         assert self._turns is not None, "the transport is not open"
         async with self._turns:
-            post = self._post(outgoing, body, await self._caller_headers(outgoing))
+            post = self._post(outgoing, body, await self._headers.provided_for(outgoing))
             assert post.taken is not None
             try:
                 await post.taken
@@ -147,7 +147,7 @@ class StreamableHttpTransport(Transport):
                 post.abort()
 
     async def _ask_and_post(self, outgoing: Outgoing, body: bytes) -> None:
-        post = self._post(outgoing, body, await self._caller_headers(outgoing))
+        post = self._post(outgoing, body, await self._headers.provided_for(outgoing))
         if post.taken is not None:
             await post.taken
 
@@ -232,18 +232,13 @@ class StreamableHttpTransport(Transport):
         self, last_event_id: str, sink: ResponseSink, *, passive: bool = False
     ) -> Sending:
         """Send a GET for an event stream, from ``last_event_id`` on."""
-        headers = [*_GET_HEADERS, *await self._caller_headers(), *self._session_headers]
+        headers = [*_GET_HEADERS, *await self._headers.provided_for(None), *self._session_headers]
         if self._session_id is not None:
             headers.append(("Mcp-Session-Id", self._session_id))
         if last_event_id:
             headers.append(("Last-Event-ID", _as_utf_8(last_event_id)))
         request = HttpRequest("GET", self.url, headers)
         return start_request(self._http, request, sink, self._authorizer, passive=passive)
-
-    async def _caller_headers(self, outgoing: Outgoing | None = None) -> list[tuple[str, str]]:
-        if self._headers.may_wait:
-            return await self._headers.provided_for(outgoing)
-        return self._headers.fixed_for(outgoing)
 
     def follow(self, stream: EventStream, post: Post) -> None:
         """Continue the broken response stream of a request."""
@@ -330,7 +325,7 @@ class StreamableHttpTransport(Transport):
         self._session_id = None
         headers = [*self._session_headers, ("Mcp-Session-Id", session_id)]
         with suppress(Exception):  # the provider is the caller's; a session ends without it, too
-            headers += await self._caller_headers()
+            headers += await self._headers.provided_for(None)
         farewell = _Farewell()
         request = HttpRequest("DELETE", self.url, headers)
         # Nobody is to log in only to say goodbye.

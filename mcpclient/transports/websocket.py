@@ -7,7 +7,7 @@ WebSocket servers have in common; the rules of both eras hold as they do over st
 from __future__ import annotations
 
 from ..errors import HttpError
-from ..framing.headers import Headers
+from ..framing.headers import Headers, merged
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url
 from ..net.dialing import Dialer
@@ -53,11 +53,7 @@ class WebSocketTransport(ConnectedTransport):
         return self.url.shown
 
     async def _connect(self) -> WebSocketConnection:
-        headers = (
-            await self._headers.provided_for(None)
-            if self._headers.may_wait
-            else self._headers.fixed_for(None)
-        )
+        headers = await self._headers.provided_for(None)
         if self._authorizer is None:
             self._websocket = await self._open(headers)
         else:
@@ -73,10 +69,8 @@ class WebSocketTransport(ConnectedTransport):
         authorization = authorizer.request("GET", http_url(self.url))
         while True:
             own = await authorization.headers()
-            names = {name.lower() for name in own}
-            others = [field for field in headers if field[0].lower() not in names]
             try:
-                return await self._open([*others, *own.items()])
+                return await self._open(merged(headers, own.items()))
             except HttpError as refusal:
                 head = ResponseHead(refusal.status, "", Headers(refusal.headers.items()), "1.1")
                 if refusal.status not in (401, 403) or not await authorization.recover(head):

@@ -11,6 +11,7 @@ from mcpclient.framing.headers import (
     MAX_FIELDS,
     Headers,
     encode_header,
+    merged,
     parse_fields,
 )
 
@@ -184,3 +185,13 @@ def test_what_is_written_is_one_line(value: str) -> None:
     except UsageError:
         return
     assert parse_fields(line.decode("latin-1")) == {"name": value.strip(" \t")}
+
+
+def test_fields_are_merged_by_name() -> None:
+    """F-AUTH-13: what is added stands for all of its name, in whatever case; the rest stays."""
+    base = [("authorization", "Basic x"), ("X-A", "1"), ("AUTHORIZATION", "Basic y")]
+    assert merged(base, {"Authorization": "Bearer z"}.items()) == [
+        ("X-A", "1"),
+        ("Authorization", "Bearer z"),
+    ]
+    assert merged(base, []) == base

@@ -32,7 +32,7 @@ from ...protocol.mrtr import (
 from .call_time import CallTime
 from .connection import Connection
 from .response_cache import ClientCache
-from .session import RequestOptions
+from .session import RequestOptions, Session
 
 __all__ = ["CallRecovery"]
 
@@ -97,7 +97,7 @@ class CallRecovery:
             except McpError as error:
                 time = time or CallTime(self._connection, method, options, params, started)
                 result = await self._recover(error, generation, method, sent, options, time)
-            asked = self._asked(method, result)
+            asked = self._asked(session, method, result)
             if asked is None:
                 break
             rounds += 1
@@ -109,11 +109,12 @@ class CallRecovery:
             cached.keep(result)
         return result
 
-    def _asked(self, method: str, result: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def _asked(
+        self, session: Session, method: str, result: Mapping[str, Any]
+    ) -> Mapping[str, Any] | None:
         """Return the requests for input that a result consists of, None when it is complete."""
-        era = self._connection.era
-        assert era is not None, "there is a result, so there was an agreement"
-        return era.input_requests(method, result, takes_tasks=self._takes_tasks)
+        assert session.era is not None, "there is a result, so there was an agreement"
+        return session.era.input_requests(method, result, takes_tasks=self._takes_tasks)
 
     async def _input(
         self, method: str, asked: Mapping[str, Any], rounds: int, time: CallTime

@@ -1,0 +1,119 @@
+"""A posted message until the server has taken it, as both HTTP transports have it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from mcpclient.errors import ConnectionLost, McpError
+from mcpclient.jsonrpc import messages
+from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports.draining import Draining
+from mcpclient.transports.posted_message import PostedMessage
+from tests.support.virtual_time import run
+from tests.transports.receivers import RecordingReceiver
+
+NOTE = messages.notification("notifications/initialized", None)
+CALL = messages.request(5, "tools/list", None)
+
+
+class Posting:
+    """The transport that the messages of these tests belong to."""
+
+    def __init__(self) -> None:
+        self.draining = Draining()
+        self.receiver = RecordingReceiver()
+        self.forgotten: list[object] = []
+
+    def forget(self, post: object) -> None:
+        self.forgotten.append(post)
+
+
+class Sending:
+    """A request under way."""
+
+    url = None
+    aborted = False
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+class Message(PostedMessage):
+    """One that ends when a test says so."""
+
+    @property
+    def _target(self) -> str:
+        return "https://h/"
+
+    def receive(self) -> None:
+        self._take()
+        self._drain()
+
+
+def posted(message: messages.Message) -> tuple[Posting, Message, Sending]:
+    transport, sending = Posting(), Sending()
+    post = Message(transport, Outgoing(message))
+    post.begin(sending)  # type: ignore[arg-type]
+    return transport, post, sending
+
+
+def in_loop(work: Callable[[], Awaitable[None]]) -> None:
+    async def main() -> None:
+        await work()
+
+    run(main())
+
+
+def test_a_notification_has_been_sent_when_the_server_has_taken_it() -> None:
+    """F-HTTP-2: a request has not: its answer says so."""
+
+    async def work() -> None:
+        _, note, _ = posted(NOTE)
+        assert note.taken is not None and not note.taken.done()
+        note.receive()
+        assert note.taken.done()
+        assert posted(CALL)[1].taken is None
+
+    in_loop(work)
+
+
+def test_a_notification_that_is_not_taken_fails_in_time() -> None:
+    """F-HTTP-6: nobody waits for it, so it has a limit of its own."""
+
+    async def work() -> None:
+        transport, note, sending = posted(NOTE)
+        await asyncio.sleep(31)
+        assert sending.aborted and note.taken is not None and note.taken.done()
+        [(request_id, error)] = transport.receiver.failed
+        assert request_id is None and isinstance(error, ConnectionLost)
+        assert str(error) == "https://h/ did not accept a message within 30 s"
+
+    in_loop(work)
+
+
+def test_a_response_is_read_on_until_it_ends() -> None:
+    """F-HTTP-3: and forgotten then, whatever its end."""
+
+    async def work() -> None:
+        transport, call, sending = posted(CALL)
+        call.receive()
+        assert call in transport.draining._until
+        call.abort()
+        assert sending.aborted and not transport.draining._until
+        assert transport.forgotten == [call]
+
+    in_loop(work)
+
+
+def test_a_failure_is_reported_once_it_has_ended() -> None:
+    """F-HTTP-6"""
+
+    async def work() -> None:
+        transport, call, _ = posted(CALL)
+        error: McpError = ConnectionLost("gone")
+        call.fail(error)
+        assert transport.receiver.failed == [(5, error)]
+        assert transport.forgotten == [call]
+
+    in_loop(work)
