@@ -74,7 +74,7 @@ class LineReader:
 
 
 def _shown(line: bytes) -> str:
-    return escape_line(line[:_SHOWN].decode("utf-8", "replace"))
+    return escape_line(line[:_SHOWN].rstrip(b"\r").decode("utf-8", "replace"))
 
 
 def _is_cut_off(line: bytes) -> bool:

@@ -58,6 +58,14 @@ def test_a_dirty_stdout(dirt: bytes, caplog: pytest.LogCaptureFixture) -> None:
         assert [record.levelname for record in caplog.records] == ["WARNING"] * banner
 
 
+@pytest.mark.parametrize("line", [b"Starting\r\n", b'{"level": "info"}\r\n', b"Starting\n"])
+def test_what_was_skipped_is_kept_without_its_end(line: bytes) -> None:
+    """F-API-20: however long a line's end is; that of Windows programs is two characters."""
+    reader = LineReader(RecordingReceiver(), 1000, "peer")
+    reader.feed(line)
+    assert list(reader.skipped) == [line.decode().rstrip()]
+
+
 def test_a_banner_is_quoted_without_its_escapes(caplog: pytest.LogCaptureFixture) -> None:
     """F-WIRE-3, F-SHOW-3: where no logging is set up, warnings go to a terminal as they are."""
     with caplog.at_level(logging.WARNING, "mcpclient.transport"):

@@ -43,6 +43,7 @@ from mcpclient.errors import (
 )
 from mcpclient.net.guarded_fetch import GuardedFetcher
 from mcpclient.net.login.storage import FileStore, MemoryStore
+from tests.net.process_helpers import until
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
 from tests.support.mcp_server import McpServer
@@ -541,11 +542,11 @@ def test_it_is_said_why_a_call_waits(
         async with runner() as made:
             async with made._provider.lock("name"):
                 task = asyncio.ensure_future(made.run(exclusive("name", wait(0))))
-                await asyncio.sleep(0.01)
+                await until(lambda: notice in caplog.text, "the notice")
             await task
 
+    notice = "waiting for another login to https://mcp.example/mcp"
     asyncio.run(main())
-    assert "waiting for another login to https://mcp.example/mcp" in caplog.text
 
 
 class UserWithFile(User):

@@ -108,7 +108,7 @@ async def serve_nothing(end: ServerEnd) -> None:
 
 
 TARGETS: list[Any] = [
-    *("npx -y evil", "sh -c 'npx evil'", {"command": "npx", "args": ["evil"]}, ("npx", "evil")),
+    *("npx -y evil", 'sh -c "npx evil"', {"command": "npx", "args": ["evil"]}, ("npx", "evil")),
     {"mcpServers": {"a": {"command": ["npx", "evil"]}}},
 ]
 
