@@ -133,7 +133,7 @@ def check_trace(path: str | None) -> None:
     if path is not None:
         try:
             open_trace(path).close()
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise UsageError(f"cannot write the trace {path!r}: {error}") from None
 
 

@@ -30,6 +30,10 @@ async def send_on(finding: Finding, line: Line, screen: Screen) -> Finding:
         screen.status.erase()
         code, written = await run_program(line.program, finding.as_bytes, keeps_output=keeps_output)
         text = escape(written.decode("utf-8", "replace")).rstrip("\n")
+        if code:
+            text += (
+                f"{chr(10) if text else ''}{escape(line.program[0])} ended with exit code {code}"
+            )
         return Finding(text, written, finding.value, code if code >= 0 else 128 - code)
     return finding
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from ...client.client import Client
 from ...errors import UsageError
 from ...framing.escaping import escape_line
+from ..connecting import check_trace
 from ..listen import line_of
 from ..render import one_line, shorten
 from .builtin import Builtin
@@ -33,12 +34,14 @@ _LEVELS = {
 
 
 async def _trace(session: Session, words: Sequence[Word]) -> Finding:
+    target = words[0].text
+    if target not in ("on", "off"):
+        check_trace(target)
     for end in session.traces:
         end()
     session.traces.clear()
-    if words[0].text == "off":
+    if target == "off":
         return Finding()
-    target = words[0].text
     for server in session.manager.servers.values():
         client = server.client
         session.traces.append(client.trace_to(_shower(session) if target == "on" else target))

@@ -131,7 +131,9 @@ def test_an_answer_goes_to_one_program() -> None:
         texts = await world.run(f"echo message=hi {PIPED} {double} '$HOME' '*'")
         assert texts == ["hi\nhi\n ['$HOME', '*']"]
         assert await world.run("_.text") == ["hi"]
-        assert (await world.fail(f"echo message=hi {PIPED} 'raise SystemExit(7)'"))[0] == 7
+        code, text = await world.fail(f"echo message=hi {PIPED} 'print(1); raise SystemExit(7)'")
+        assert (code, text.split("\n")[0]) == (7, "1")
+        assert text.endswith("ended with exit code 7")
         code, text = await world.fail("echo message=hi | no-such-program-here")
         assert (code, "cannot run 'no-such-program-here'" in text) == (2, True)
 

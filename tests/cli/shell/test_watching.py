@@ -62,6 +62,7 @@ def test_the_wire_in_a_file(tmp_path: Path) -> None:
 
     async def work(world: World) -> None:
         path = tmp_path / "trace"
+        assert (await world.fail(f"trace '{path}/x'"))[0] == 2
         await world.run(f"trace '{path}'", "echo message=hi")
         assert await world.shell.run() == 0
         assert '"message":"hi"' in path.read_text().replace(" ", "")
