@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -121,7 +122,7 @@ def _whole(word: str) -> dict[str, Any]:
     elif word.startswith("@"):
         text, source = _from_file(word[1:]), word[1:]
     else:
-        text, source = word, "the arguments"
+        text, source = _as_typed(word), "the arguments"
     value = _json(text, source)
     if not isinstance(value, dict):
         raise UsageError(f"{source}: a JSON object is needed")
@@ -140,7 +141,14 @@ def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
         if key in seen:
             raise UsageError(f"argument {key!r} is given twice")
         seen.add(key)
-        yield key, text, forced
+        yield _as_typed(key), text if text.startswith("@") else _as_typed(text), forced
+
+
+def _as_typed(text: str) -> str:
+    """Return a word as UTF-8 has it, where the locale is one without most characters."""
+    if not any("\udc80" <= character <= "\udcff" for character in text):
+        return text
+    return os.fsencode(text).decode("utf-8", "surrogateescape")
 
 
 def _guessed(text: str) -> Any:

@@ -321,3 +321,31 @@ def test_a_closed_pipe_is_no_error() -> None:
         os.close(writing)
         assert process.communicate(timeout=30)[1] == ""
     assert process.returncode == 0
+
+
+@pytest.mark.needs_posix
+def test_arguments_survive_a_locale_without_their_characters() -> None:
+    """F-SHOW-2"""
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    words = [sys.executable, "-m", "mcpclient", "call", "--json", "echo", "message=é☃", *SERVER]
+    run = subprocess.run(words, cwd=TOP, env={**os.environ, **plain}, capture_output=True)
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)["content"][0]["text"] == "é☃"
+
+
+@pytest.mark.needs_posix
+@pytest.mark.parametrize(
+    "words", [["--version"], ["--help"], ["ping", *SERVER], ["ping", "--json", *SERVER]]
+)
+@pytest.mark.parametrize("where", ["closed", "full"])
+def test_stdout_that_is_closed_or_full_is_one_line_of_error(words: list[str], where: str) -> None:
+    """F-SHOW-2, F-SHOW-3"""
+    if where == "full" and not os.path.exists("/dev/full"):
+        pytest.skip("there is no /dev/full here")
+    to = ">&-" if where == "closed" else ">/dev/full"
+    script = f'"$@" {to}'
+    command = ["/bin/sh", "-c", script, "sh", sys.executable, "-m", "mcpclient", *words]
+    run = subprocess.run(command, cwd=TOP, capture_output=True, text=True)
+    assert run.returncode == 2
+    assert run.stderr.startswith("error: cannot write")
+    assert run.stderr.count("\n") == 1, run.stderr
