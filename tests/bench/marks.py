@@ -65,6 +65,7 @@ MARKS = (
     Mark("servers-200", "each", limit=100),
     Mark("manager-call", "more", limit=5),
     Mark("manager-tools", "cpu", limit=100),
+    Mark("blocking-call", "more", limit=60),
 )
 
 

@@ -50,7 +50,7 @@ class Row:
     @property
     def is_special(self) -> bool:
         """Whether the operation is of one library only; others answer that they have none."""
-        return self.operation.startswith("manager")
+        return self.operation.startswith(("manager", "blocking"))
 
     @property
     def opens(self) -> bool:
@@ -81,6 +81,9 @@ PEAK = Measure(
 )
 SECONDS_ALL = Measure("time", "s for all", lambda answer, row: answer["seconds"], digits=2)
 CPU_ALL = Measure("cpu", "s CPU for all", lambda answer, row: answer["cpu"], digits=2)
+MORE_BLOCKING = Measure("more", "µs more", lambda answer, row: 1e6 * answer["more"])
+BY_RUN = Measure("run", "µs by asyncio.run", lambda answer, row: 1e6 * answer["run"])
+BY_PORTAL = Measure("portal", "µs by anyio's portal", lambda answer, row: 1e6 * answer["portal"])
 MORE = Measure("more", "µs CPU more", lambda answer, row: 1e6 * answer["more"], digits=2)
 RESIDENT = Measure("memory", "MiB", lambda answer, row: answer["memory"] / MEBIBYTE)
 KEPT = Measure(
@@ -313,6 +316,16 @@ ROWS = (
         (MORE,),
         count=20_000,
         quick_count=2_000,
+        fresh_worker=True,
+    ),
+    Row(
+        "blocking-call",
+        "stdio, what a blocking call costs more",
+        "blocking-call",
+        "stdio",
+        (MORE_BLOCKING, BY_RUN, BY_PORTAL),
+        count=5_000,
+        quick_count=500,
         fresh_worker=True,
     ),
     Row(

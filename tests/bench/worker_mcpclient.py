@@ -32,8 +32,12 @@ class LibraryAdapter(Adapter):
     async def special(
         self, operation: str, watch: Stopwatch, count: int, target: Target
     ) -> dict[str, int | float]:
-        """What only this library has: many servers as one."""
+        """What only this library has: many servers as one, and a blocking twin."""
         where = target["url"] if "url" in target else target["command"]
+        if operation == "blocking-call":
+            blocking: Any = import_module(".blocking", __package__)
+            costs: dict[str, int | float] = await blocking.call_blocking(watch, count, where)
+            return costs
         if not operation.startswith("manager"):
             return await super().special(operation, watch, count, target)
         rows: Any = import_module(".many_servers", __package__)
