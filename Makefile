@@ -9,7 +9,7 @@ python := $(VENV)/bin/python
 stamp := $(VENV)/.installed-by-$(subst /,-,$(PYTHON))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-all dist windows conformance conformance-websocket capture bench soak fuzz sabotage
+.PHONY: help demo test check test-all dist windows conformance conformance-websocket capture bench hosts soak fuzz sabotage
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-22s %s\n", $$1, $$2 }'
@@ -49,6 +49,10 @@ conformance-websocket: ## meet all of the Autobahn testsuite (needs Python 2.7 f
 
 capture: $(stamp) ## make the transcripts again (NAMES="stdio/everything tasks": those only)
 	$(python) -m conformance.capture $(NAMES)
+
+hosts: $(stamp) ## the blocking twin in notebooks, web servers and forked workers; servers in memory
+	$(python) -m conformance.peers install hosts mcp1 mcp2 fastmcp
+	$(python) -m conformance.hosts
 
 bench: $(stamp) ## measure against the asyncio floor and the clients that are installed
 	$(python) -m tests.bench

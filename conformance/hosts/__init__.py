@@ -1,0 +1,1 @@
+"""The blocking twin where such programs really run: notebooks, web servers, forked workers."""
