@@ -67,6 +67,13 @@ NEEDS = (
     ),
 )
 
+# What the library says of a task of its own that nobody awaits, and that ought not to fail.
+LOST_IN_THE_LIBRARY = {
+    "a background task failed",
+    "a subscription failed",
+    "an attempt to connect %s failed",
+}
+
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Keep ids short: pytest puts them into an environment variable, which Windows limits."""
@@ -83,6 +90,8 @@ def pytest_collection_finish() -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for need in NEEDS:
         config.addinivalue_line("markers", f"{need.marker}: {need.reason}")
+    lost = "loses_an_exception: makes a task of the library fail, which it can only log"
+    config.addinivalue_line("markers", lost)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -104,17 +113,31 @@ def _leaves_nothing_behind() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _loses_no_exception() -> Iterator[None]:
-    """Fail a test in which asyncio logs an error: nobody will ever see that exception otherwise."""
+def _loses_no_exception(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test in which an exception ends up in a log: nobody will see it otherwise.
+
+    That is any error of asyncio, and of the library what it says of its own tasks. A test that
+    provokes that says so: ``@pytest.mark.loses_an_exception``.
+    """
     errors: list[str] = []
     handler = logging.Handler(logging.ERROR)
     handler.emit = lambda record: errors.append(_with_traceback(record))  # type: ignore[method-assign]
-    logger = logging.getLogger("asyncio")
-    logger.addHandler(handler)
+    handler.addFilter(_is_lost)
+    loggers = [logging.getLogger(name) for name in ("asyncio", "mcpclient")]
+    for logger in loggers:
+        logger.addHandler(handler)
     yield
-    logger.removeHandler(handler)
-    if errors:
-        pytest.fail("asyncio logged errors:\n" + "\n".join(errors), pytrace=False)
+    for logger in loggers:
+        logger.removeHandler(handler)
+    if request.node.get_closest_marker("loses_an_exception"):
+        if not errors:
+            pytest.fail("the test was to lose an exception, and did not", pytrace=False)
+    elif errors:
+        pytest.fail("exceptions were lost:\n" + "\n".join(errors), pytrace=False)
+
+
+def _is_lost(record: logging.LogRecord) -> bool:
+    return record.name.startswith("asyncio") or record.msg in LOST_IN_THE_LIBRARY
 
 
 def _with_traceback(record: logging.LogRecord) -> str:

@@ -22,7 +22,6 @@ __all__ = ["HttpPeer", "RequestReader", "header"]
 
 _CHUNKED = "chunked"
 _HEAD_LIMIT = 1 << 20
-_used_ports: set[int] = set()
 
 
 class HttpPeer:
@@ -42,16 +41,6 @@ class HttpPeer:
             self._servers.append(server)
             player.names.ports[port] = server.sockets[0].getsockname()[1]
         return player.names.played(self._url.geturl())
-
-    async def _listen(self) -> int:
-        """Listen on a port that was never used: of servers, the library remembers the era."""
-        while True:
-            server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=_HEAD_LIMIT)
-            self._servers.append(server)
-            port: int = server.sockets[0].getsockname()[1]
-            if port not in _used_ports:
-                _used_ports.add(port)
-                return port
 
     async def until_left(self) -> None:
         """Wait until the client has closed all its connections."""

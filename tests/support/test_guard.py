@@ -15,6 +15,7 @@ TOP = Path(__file__).parent.parent.parent
 TESTS = """
     import asyncio, socket, threading
     import pytest
+    from mcpclient.client.events.callbacks import BackgroundTasks
     from tests import conftest
 
     kept = []
@@ -35,6 +36,24 @@ TESTS = """
             asyncio.get_running_loop().call_exception_handler({"message": "lost in the loop"})
             await asyncio.sleep(0)
         asyncio.run(main())
+
+    async def fails():
+        raise ValueError("lost in the library")
+
+    async def start():
+        BackgroundTasks().start(fails())
+        await asyncio.sleep(0.01)
+
+    def test_loses_an_exception_of_the_library():
+        asyncio.run(start())
+
+    @pytest.mark.loses_an_exception
+    def test_means_to_lose_one():
+        asyncio.run(start())
+
+    @pytest.mark.loses_an_exception
+    def test_means_to_lose_one_and_does_not():
+        pass
 
     @pytest.mark.needs_node
     def test_without_node():
@@ -94,6 +113,15 @@ def test_a_leak_is_an_error_of_the_test_that_leaks(report: str) -> None:
 def test_an_exception_lost_in_the_loop_is_an_error(report: str) -> None:
     assert "ERROR test_sample.py::test_loses_an_exception" in report
     assert "lost in the loop" in report
+
+
+def test_an_exception_lost_in_a_task_of_the_library_is_an_error(report: str) -> None:
+    """Unless the test says that it provokes one, and then it has to."""
+    assert "ERROR test_sample.py::test_loses_an_exception_of_the_library" in report
+    assert "lost in the library" in report
+    assert "PASSED test_sample.py::test_means_to_lose_one\n" in report
+    assert "ERROR test_sample.py::test_means_to_lose_one\n" not in report
+    assert "ERROR test_sample.py::test_means_to_lose_one_and_does_not" in report
 
 
 def test_ci_must_not_skip_what_it_is_expected_to_have(report: str) -> None:
