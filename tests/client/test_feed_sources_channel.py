@@ -9,7 +9,6 @@ from typing import Any, Callable
 import pytest
 
 from mcpclient import Client
-from mcpclient.client.link import connection
 from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import ConnectionLost, HttpError, McpError
 from mcpclient.protocol.listen import EventsMissed, ToolsChanged
@@ -23,7 +22,7 @@ CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
 
 @pytest.fixture(autouse=True)
 def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_eras", EraMemory())
+    monkeypatch.setattr("mcpclient.client.link.era_memory._shared", EraMemory())
 
 
 class Tuner(StreamableEndpoint):

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from mcpclient import Client
-from mcpclient.client.link import connection
 from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import (
     CallTimeout,
@@ -28,7 +27,7 @@ from tests.support.virtual_time import run
 
 @pytest.fixture(autouse=True)
 def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_eras", EraMemory())
+    monkeypatch.setattr("mcpclient.client.link.era_memory._shared", EraMemory())
 
 
 def raw(data: bytes, *, cut: bool = True) -> Handler:

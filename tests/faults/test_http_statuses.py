@@ -9,7 +9,6 @@ from typing import Any, Callable
 import pytest
 
 from mcpclient import Client
-from mcpclient.client.link import connection
 from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import ConnectFailed, HttpError, McpError
 from tests.net.process_helpers import until
@@ -29,7 +28,7 @@ LOOKS_FURTHER = (400, 404, 405)
 
 @pytest.fixture(autouse=True)
 def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_eras", EraMemory())
+    monkeypatch.setattr("mcpclient.client.link.era_memory._shared", EraMemory())
 
 
 class Gate:

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from mcpclient import Manager
-from mcpclient.client.link import connection
 from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import McpError
 from tests.faults.faulty_peers import PEERS
@@ -47,7 +46,7 @@ def _parameters() -> Iterator[Any]:
 @pytest.mark.usefixtures("no_temporary_files", "no_failures")
 def test_cell(cell: Cell, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-MANY-1, F-MANY-5: the fault stays with its server, and passes."""
-    monkeypatch.setattr(connection, "_eras", EraMemory())
+    monkeypatch.setattr("mcpclient.client.link.era_memory._shared", EraMemory())
     script = Script(cell.era, cell.step, cell.fault)
     unhandled: list[dict[str, Any]] = []
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.link import connection
 from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import ClientClosed
 from tests.faults.faulty_peers import PEERS
@@ -58,7 +57,7 @@ def test_cell(cell: Cell, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """F-LIFE-6, F-LIFE-7, F-WIRE-3, F-WIRE-5, F-WIRE-7, F-HTTP-3, F-HTTP-4, F-HTTP-5, F-API-7,
     F-API-14, F-API-19: what the matrix says, in time, and nothing is left.
     """
-    monkeypatch.setattr(connection, "_eras", EraMemory())
+    monkeypatch.setattr("mcpclient.client.link.era_memory._shared", EraMemory())
     script = Script(cell.era, cell.step, cell.fault)
     unhandled: list[dict[str, Any]] = []
 

@@ -27,7 +27,6 @@ from ..answers.task_receiver import TaskReceiver
 from ..events.callbacks import OrderedCallback
 from ..events.fan_out import EventCallbacks
 from ..events.observer import Observer
-from .era_memory import EraMemory
 from .explaining import explain
 from .opening import Opening, plan_for
 from .options import Options
@@ -40,8 +39,6 @@ __all__ = ["Connection"]
 _logger = logger_for("mcpclient.client")
 
 _settling = threading.Lock()
-
-_eras = EraMemory()
 
 # The id of an opening that is written down from memory; no request of this client's has it.
 _RECALLED_ID = "opening"
@@ -114,7 +111,7 @@ class Connection:
         """Take it that the server still speaks the era of a revision that it agreed on earlier."""
         era = era_of(version)
         if era is not None:
-            _eras.remember(self.route.key, era)
+            self.options.eras.remember(self.route.key, era)
 
     def claim_loop(self) -> None:
         """Make the running loop the one to live in, unless there is one that runs.
@@ -172,12 +169,12 @@ class Connection:
             opening = Opening(self.route, self.options, session)
             try:
                 with self.options.hooks.reporting(self.name, "connect"):
-                    agreement = await opening.run(_eras.recall(self.route.key))
+                    agreement = await opening.run(self.options.eras.recall(self.route.key))
                 if session.ended is not None:
                     raise session.ended.again()
             except BaseException as error:
                 if isinstance(error, ConnectionLost):
-                    _eras.failed(self.route.key)
+                    self.options.eras.failed(self.route.key)
                 if isinstance(error, McpError):
                     explain(error, self.name, session.transport)
                 await session.close(self.options.timeouts.close)
@@ -262,7 +259,8 @@ class Connection:
         self.generation += 1
         if self.options.protocol_version is None and agreement.is_certain:
             # A pinned revision proves nothing, and neither does silence.
-            _eras.remember(self.route.key, era_of(agreement.era.version) or Era.HANDSHAKE)
+            era = era_of(agreement.era.version) or Era.HANDSHAKE
+            self.options.eras.remember(self.route.key, era)
         self._schedule_keep_alive()
         for observer in list(self.observers):
             observer.connected()

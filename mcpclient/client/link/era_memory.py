@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...protocol.versions import Era
 
-__all__ = ["EraMemory"]
+__all__ = ["EraMemory", "eras_of_this_process"]
 
 _MOST_SERVERS = 1000
 
@@ -49,3 +49,11 @@ class EraMemory:
             self._doubted.remove(key)
         elif key is not None and key in self._eras:
             self._doubted.add(key)
+
+
+_shared = EraMemory()
+
+
+def eras_of_this_process() -> EraMemory:
+    """Return the memory of all clients that are not given another: who met a server tells all."""
+    return _shared

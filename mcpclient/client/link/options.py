@@ -24,6 +24,7 @@ from ..answers.sampling import SamplingOption
 from ..events.around import Around
 from ..events.fan_out import Events
 from ..events.hooks import Hooks
+from .era_memory import EraMemory, eras_of_this_process
 from .timeouts import DEFAULT, Seconds, Timeouts
 
 if TYPE_CHECKING:
@@ -225,7 +226,8 @@ class Authentication(Protocol):
 @dataclass(frozen=True)
 class Options:
     """Everything about a connection but its target, checked, and with defaults for what was not
-    given. What the fields mean is said at `ClientOptions`.
+    given. What the fields mean is said at `ClientOptions`. ``eras``: what is known of servers;
+    several connections may share one memory.
     """
 
     timeouts: Timeouts
@@ -259,6 +261,7 @@ class Options:
     trusted: bool = False
     around: tuple[Around, ...] = ()
     hooks: Hooks = field(default_factory=Hooks)
+    eras: EraMemory = field(default_factory=eras_of_this_process, compare=False, repr=False)
 
     @classmethod
     def of(cls, given: ClientOptions, environ: Mapping[str, str]) -> Options:

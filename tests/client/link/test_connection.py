@@ -12,7 +12,6 @@ from typing import Any, Callable
 import pytest
 
 from mcpclient.client.client import Client
-from mcpclient.client.link import connection
 from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import (
     CallTimeout,
@@ -44,7 +43,7 @@ QUICK = StopLadder(close_input=0.3, terminate=0.3)
 
 @pytest.fixture(autouse=True)
 def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_eras", EraMemory())
+    monkeypatch.setattr("mcpclient.client.link.era_memory._shared", EraMemory())
 
 
 def client_of(server: McpServer, **options: Any) -> Client:
@@ -508,7 +507,7 @@ def test_a_connection_that_is_still_being_made_can_be_dropped() -> None:
 def test_an_era_that_was_met_in_an_earlier_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-MANY-14, F-LIFE-3: it is tried first; a revision that nobody knows says nothing."""
     eras = EraMemory()
-    monkeypatch.setattr(connection, "_eras", eras)
+    monkeypatch.setattr("mcpclient.client.link.era_memory._shared", eras)
     client = Client("http://127.0.0.1:9/mcp")
     client._connection.expect("1999-01-01")
     assert len(eras) == 0

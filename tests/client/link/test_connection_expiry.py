@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from mcpclient import Client
-from mcpclient.client.link import connection
 from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import CallTimeout, ConnectionLost, HttpError, McpError, SessionExpired
 from mcpclient.protocol.listen import EventsMissed
@@ -24,7 +23,7 @@ ASK = {"method": "elicitation/create", "params": FORM}
 
 @pytest.fixture(autouse=True)
 def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_eras", EraMemory())
+    monkeypatch.setattr("mcpclient.client.link.era_memory._shared", EraMemory())
 
 
 def methods(server: HttpServer) -> list[str]:

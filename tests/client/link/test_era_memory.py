@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mcpclient.client.link import era_memory
-from mcpclient.client.link.era_memory import EraMemory
+from mcpclient.client.link.era_memory import EraMemory, eras_of_this_process
+from mcpclient.client.link.options import Options
 from mcpclient.protocol.versions import Era
 
 
@@ -45,3 +48,10 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         memory.remember(name, Era.HANDSHAKE)
     assert [memory.recall(name) is None for name in "abc"] == [False, True, False]
     assert len(memory) == 2
+
+
+def test_clients_share_a_memory_unless_they_are_given_one() -> None:
+    """F-LIFE-3: one that met a server tells the others."""
+    one, other = Options.of({}, {}), Options.of({}, {})
+    assert one.eras is other.eras is eras_of_this_process()
+    assert replace(one, eras=EraMemory()).eras is not other.eras
