@@ -69,6 +69,7 @@ def test_the_end_of_input() -> None:
             asyncio.run(Terminal(source, io.StringIO()).read_line())
 
 
+@pytest.mark.needs_posix  # elsewhere a thread reads, and not the event loop
 def test_a_terminal_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-8: the event loop would call the reader for ever."""
 
