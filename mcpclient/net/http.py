@@ -28,15 +28,13 @@ from ..framing.http1 import (
 from ..framing.uri import Url, resolve_url
 from .dialing import Dialer, explain_loss
 from .futures import disregard
-from .stream import abort_transport
+from .stream import abort_transport, read_buffer
 
 __all__ = ["Exchange", "HttpClient", "HttpRequest", "ResponseSink"]
 
 _MAX_REDIRECTS = 5
 # Idle connections kept for one origin: as many as a burst of calls leaves behind, within reason.
 _MAX_IDLE = 100
-
-_READ_SIZE = 64 * 1024
 
 # So many pieces of a coded body, of 64 KiB at most, are decoded in one turn of the loop. A single
 # read can expand to 64 MiB, which would hold up everything else for seconds.
@@ -107,10 +105,6 @@ class HttpClient:
         self._connections: set[_Connection] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._heads: dict[object, bytes] = {}
-        # One buffer for the reads of all connections: each is parsed before the next. Left to
-        # itself, asyncio allocates 256 KiB for every read, which costs more than the parsing.
-        self.read_buffer: bytearray = bytearray(_READ_SIZE)
-        self.read_buffer_view: memoryview[int] = memoryview(self.read_buffer)
 
     def request(self, request: HttpRequest, sink: ResponseSink) -> Exchange:
         """Start a request; its response goes to ``sink``. Raises `UsageError` for bad headers."""
@@ -387,6 +381,7 @@ class _Connection(asyncio.BufferedProtocol):
         self.origin = url.origin
         self._client = client
         self._parser = ResponseParser()
+        self._buffer = read_buffer()
         self._transport: asyncio.Transport | None = None
         self._exchange: Exchange | None = None
         self._poll: select.poll | None = None
@@ -433,11 +428,11 @@ class _Connection(asyncio.BufferedProtocol):
             self._poll = select.poll()
             self._poll.register(socket.fileno(), select.POLLIN)
 
-    def get_buffer(self, sizehint: int) -> bytearray:
-        return self._client.read_buffer
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._dispatch(self._parser.feed(bytes(self._client.read_buffer_view[:nbytes])))
+        self._dispatch(self._parser.feed(bytes(self._buffer[:nbytes])))
 
     def _dispatch(self, events: list[Event]) -> None:
         self._events += events

@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from contextlib import suppress
 from typing import Protocol
 
-__all__ = ["Stream", "StreamReceiver", "abort_transport"]
+__all__ = ["Stream", "StreamReceiver", "abort_transport", "read_buffer"]
 
 # Bytes read at a time. asyncio's own buffer for reads is larger, made anew for each, and so costs
 # more than a short answer itself.
 _READ_SIZE = 64 * 1024
+
+
+class _ThreadBuffer(threading.local):
+    def __init__(self) -> None:
+        self.view = memoryview(bytearray(_READ_SIZE))
+
+
+_buffer = _ThreadBuffer()
+
+
+def read_buffer() -> memoryview:
+    """Return the buffer that all connections of this thread read into.
+
+    One is enough, and a thousand connections need no more: a thread runs one event loop, and what
+    the loop has read for one connection is copied before it reads for the next.
+    """
+    return _buffer.view
 
 
 class StreamReceiver(Protocol):
@@ -38,7 +56,7 @@ class Stream(asyncio.BufferedProtocol):
         self.paused: bool = False
         self.ended: bool = False
         self._transport: asyncio.Transport | None = None
-        self._buffer = memoryview(bytearray(_READ_SIZE))
+        self._buffer = read_buffer()
 
     def write(self, data: bytes) -> None:
         """Write, unless the connection has ended."""

@@ -231,6 +231,7 @@ class AuthorizedExchange:
         """Take the end of the response."""
         if self._refusal is None:
             self._sink.response_ended()
+            self._exchange = None  # which refers to this: so both are freed without the collector
         else:
             self._task = self._client.run(self._recover(self._refusal))
 

@@ -131,10 +131,12 @@ class Post(PostedMessage):
     def response_ended(self) -> None:
         """Take the end of the response."""
         self._finish(None)
+        self._exchange = None  # which refers to this: so both are freed without the collector
 
     def response_failed(self, error: McpError) -> None:
         """Take the end of the connection before the end of the response."""
         self._finish(error)
+        self._exchange = None
 
     def _await_life(self) -> None:
         """Count a stream that is to stay open as dead, unless something comes in time."""

@@ -63,6 +63,8 @@ MARKS = (
     # Memory comes back as far as the allocator gives back what asyncio itself has used.
     Mark("in-flight-10000", "kept", times=0.5),
     Mark("servers-200", "each", limit=100),
+    Mark("sessions-1000", "each", limit=40),
+    Mark("ws-1000", "each", limit=40),
     Mark("manager-call", "more", limit=5),
     Mark("manager-tools", "cpu", limit=100),
     Mark("blocking-call", "more", limit=60),

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from concurrent.futures import ThreadPoolExecutor
 
-from mcpclient.net.stream import Stream
+from mcpclient.net.stream import Stream, read_buffer
 from tests.net.peers import PATIENCE, Recorder, echo, serve
 
 
@@ -85,3 +86,10 @@ def test_it_can_be_dropped_after_its_loop_is_closed() -> None:
         stream.abort()
         stream.abort()
     assert recorder.ends == [None]
+
+
+def test_a_thread_reads_into_one_buffer() -> None:
+    """F-PACK-3: which no other thread, with an event loop of its own, reads into."""
+    with ThreadPoolExecutor(1) as other_thread:
+        assert read_buffer() is read_buffer()
+        assert other_thread.submit(read_buffer).result() is not read_buffer()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections.abc import Awaitable, Mapping
 from typing import Any, Callable
@@ -22,6 +23,7 @@ from mcpclient.protocol.era import ClientIdentity
 from mcpclient.protocol.era_stateless import StatelessEra
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Abandoned
+from mcpclient.transports.http_post import Post
 from mcpclient.transports.streamable_http import StreamableHttpTransport
 from tests.contract.transport_contract import ERA, call, post
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
@@ -858,3 +860,21 @@ def test_an_event_id_goes_back_as_utf_8() -> None:
 
     first = broken_stream(("h\u00e9-\u2713-\U0001f600", "vendor/one"), retry=1000)
     run_with({"POST /mcp": first, "GET /mcp": resumed}, work)
+
+
+def test_an_exchange_that_is_over_needs_no_garbage_collector() -> None:
+    """F-PACK-3: what a call leaves behind is freed at once, not by a collector that holds it up."""
+
+    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+        gc.collect()
+        gc.disable()
+        try:
+            await post(transport, call(1, "echo", text="x"))
+            assert await inbox.text_of(1) == "fine"
+            await asyncio.sleep(0)
+            alive = [each for each in gc.get_objects() if isinstance(each, Post)]
+        finally:
+            gc.enable()
+        assert not alive
+
+    run_with({"POST /mcp": fine}, work)
