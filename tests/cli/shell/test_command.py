@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -17,8 +18,12 @@ DEMO = [sys.executable, str(TOP / "conformance" / "servers" / "demo_server.py")]
 Capture = pytest.CaptureFixture[str]
 
 
+class Run(Protocol):
+    def __call__(self, script: str | None, *words: str) -> tuple[int, str, str]: ...
+
+
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: Capture, nothing_configured: Path):  # type: ignore[no-untyped-def]
+def run(monkeypatch: pytest.MonkeyPatch, capsys: Capture, nothing_configured: Path) -> Run:
     """A function that runs a script, and returns exit code, stdout and stderr."""
 
     def run(script: str | None, *words: str) -> tuple[int, str, str]:
@@ -30,7 +35,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: Capture, nothing_configured: Pa
     return run
 
 
-def test_a_script_on_one_server(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_script_on_one_server(run: Run) -> None:
     """F-SHOW-5, F-SHOW-2: the server is named after its script."""
     assert run("echo message=hi\ndemo_server.echo message=ho\n", "--", *DEMO) == (0, "hi\nho\n", "")
     code, out, errors = run("echo message=hi\nnope\necho message=never", "--", *DEMO)
@@ -39,7 +44,7 @@ def test_a_script_on_one_server(run) -> None:  # type: ignore[no-untyped-def]
     assert run("", "--", *DEMO) == run(None, "--", *DEMO) == (0, "", "")
 
 
-def test_a_script_as_json(run) -> None:  # type: ignore[no-untyped-def]
+def test_a_script_as_json(run: Run) -> None:
     """F-SHOW-2, F-SHOW-5: one document."""
     code, out, _ = run("echo message=hi\nexpect text == ho", "--json", "--", *DEMO)
     failure = 'expected text == ho, and text is "hi"'
@@ -55,7 +60,7 @@ def test_a_script_as_json(run) -> None:  # type: ignore[no-untyped-def]
     )
 
 
-def test_all_configured_servers(run, nothing_configured: Path) -> None:  # type: ignore[no-untyped-def]
+def test_all_configured_servers(run: Run, nothing_configured: Path) -> None:
     """F-SHOW-5, F-CONF-1: those that fail are said, and the others are there."""
     entry = {"command": DEMO[0], "args": DEMO[1:]}
     servers = {"one": entry, "two": entry, "gone": {"command": "no-such-program-here"}}
@@ -69,7 +74,7 @@ def test_all_configured_servers(run, nothing_configured: Path) -> None:  # type:
     assert (code, "no-such-program-here" in errors) == (2, True)
 
 
-def test_what_cannot_be_connected(run) -> None:  # type: ignore[no-untyped-def]
+def test_what_cannot_be_connected(run: Run) -> None:
     """F-SHOW-2: a server that was named has to be there."""
     assert run("quit", "--", "no-such-program-here")[0] == 3
     code, _, errors = run("quit")
@@ -77,7 +82,7 @@ def test_what_cannot_be_connected(run) -> None:  # type: ignore[no-untyped-def]
     assert run("quit", "one", "two")[0] == 2
 
 
-def test_an_interpreters_server_is_named_after_its_script(run) -> None:  # type: ignore[no-untyped-def]
+def test_an_interpreters_server_is_named_after_its_script(run: Run) -> None:
     code, out, _ = run("servers", "--", sys.executable, "-E", *DEMO[1:])
     assert (code, "* demo_server" in out) == (0, True)
     assert "no-such-program-here" in run("", "--", "no-such-program-here")[2]

@@ -258,20 +258,22 @@ def test_somebody_who_types_goes_on() -> None:
 
 def test_ctrl_c_cancels_the_call_in_front_only() -> None:
     """F-SHOW-5: what is in the background goes on; at the prompt the line is begun anew."""
-    lines = Typed(["count to=100 seconds=100 &", "count to=99 seconds=100"], is_interactive=True)
+    lines = Typed(["count to=100 seconds=100 &", "count to=99 seconds=1"], is_interactive=True)
 
     async def work(world: World) -> None:
-        shell = world.shell
+        shell, seen = world.shell, []
 
-        def press() -> None:
-            if lines.prompts[2:]:
-                return
+        def press(progress: object) -> None:
             shell._interrupt(lines)
-            assert [job.state for job in shell._jobs] == ["running"]
+            seen.append([job.state for job in shell._jobs])
 
-        asyncio.get_running_loop().call_later(0.2, press)
+        world.screen.status.update = press  # type: ignore[method-assign]
         assert await shell.run() == 0
+        assert seen[0] == ["running"]
         assert "cancelled\n" in world.errors.getvalue()
+        assert lines.interrupted == 0
+        shell._interrupt(lines)
+        assert lines.interrupted == 1
 
     in_shell(work, lines=lines)
 
