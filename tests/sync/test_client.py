@@ -97,27 +97,6 @@ def test_listening_is_an_iterator() -> None:
         assert isinstance(subscription, sync.Subscription)
 
 
-def test_a_toolbox_is_ready_at_once() -> None:
-    """F-TOOL-1, F-API-18: listed already, approved by a function that may block."""
-    seen: list[str] = []
-
-    def approve(call: mcpclient.ToolCall, tool: mcpclient.Tool) -> bool:
-        seen.append(threading.current_thread().name)
-        return True
-
-    call = {"id": "1", "type": "function", "function": {"name": "echo", "arguments": "{}"}}
-    server = ToolServer(echo=lambda arguments: "said")
-    with server.connected() as client:
-        box = client.toolbox("openai_chat", approve=approve)
-        assert [each["function"]["name"] for each in box.tools] == ["echo", "never"]
-        (answer,) = box.run({"choices": [{"message": {"tool_calls": [call]}}]})
-        assert answer["content"] == "said" and seen == ["mcpclient handler"]
-        tool = box.agent_tools[0]
-        assert tool.name == "echo" == tool.tool.name and tool.execute({}) == "said"
-        with pytest.raises(UsageError):
-            client.toolbox("openai_chat", exclude="echo")
-
-
 def test_its_methods_have_the_documentation_and_signatures_of_the_asynchronous_ones() -> None:
     """F-API-18: what ``help()`` shows."""
     for name, member in vars(mcpclient.Client).items():
