@@ -64,7 +64,7 @@ def client_options(
         "verify": False if options.insecure else None,
         "auth": options.bearer or _login(server, options, screen, show_login),
     }
-    merged = {**server.options}
+    merged = {"strict_version": True, **server.options}
     for name, value in given.items():
         if value is None:
             continue

@@ -150,6 +150,9 @@ def _special_cures(error: McpError) -> Iterator[str]:
         yield f"Log in with: {_LOGIN}, or give a token: {_TOKEN}"
     if isinstance(error, HttpError) and error.status == 403:
         yield f"Log in with another account, or give a token that may do this: {_TOKEN}"
+    supported = _supported_by(error)
+    if supported:
+        yield f"Update one of the two: the server speaks only {', '.join(map(str, supported))}"
     if isinstance(error, PeerError) and error.code == ErrorCode.METHOD_NOT_FOUND:
         yield "See what the server offers with: mcpclient info"
     if isinstance(error, CommandNotFound) and ("…" in error.command[0] or " " in error.command[0]):
@@ -158,6 +161,13 @@ def _special_cures(error: McpError) -> Iterator[str]:
         yield from (cure_of(each) for each in error.attempts[:1] if isinstance(each, HttpError))
     if isinstance(error, CallTimeout) and not error.output and error.limit != "connect":
         yield "Raise --timeout or --max-timeout if the server needs longer."
+
+
+def _supported_by(error: McpError) -> list[Any]:
+    """Return the revisions that a server names which speaks none of ours."""
+    data = error.data if isinstance(error, PeerError) else None
+    supported = data.get("supported") if isinstance(data, dict) else None
+    return supported if isinstance(supported, list) else []
 
 
 def _as_options(cure: str) -> str:

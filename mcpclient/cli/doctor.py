@@ -47,7 +47,7 @@ async def _examined(server: Server, options: argparse.Namespace, screen: Screen)
     noise = _Noise()
     with noise:
         try:
-            client = client_for(server, options, screen, strict_version=True)
+            client = client_for(server, options, screen)
             target = client.target
             async with screen.status:
                 try:

@@ -138,6 +138,20 @@ LOCAL: dict[str, tuple[list[str], str, str, int, str]] = {
         0,
         "log to stderr",
     ),
+    "revisions of another time": (
+        python(
+            "import json, sys\n"
+            "for line in sys.stdin:\n"
+            "    data = {'supported': ['2031-01-01', '2030-01-01']}\n"
+            "    error = {'code': -32022, 'message': 'no', 'data': data}\n"
+            "    answer = {'jsonrpc': '2.0', 'id': json.loads(line)['id'], 'error': error}\n"
+            "    print(json.dumps(answer), flush=True)"
+        ),
+        "era",
+        "failed",
+        3,
+        "speaks only 2031-01-01, 2030-01-01",
+    ),
     "a revision that is none": (offering([FINE], "1.0"), "era", "failed", 3, ""),
     "tools as an object": (offering({"t": FINE}), "tools", "failed", 5, ""),
     "two tools of one name": (offering([FINE, FINE]), "tools", "warning", 0, "a name of its own"),
@@ -321,3 +335,9 @@ def test_a_failed_command_says_the_same(capsys: Capture) -> None:
     """F-SHOW-1: one diagnosis for all commands."""
     assert main(["tools", *LOCAL["a missing variable"][0]]) == 3
     assert "--env with MY_API_KEY" in capsys.readouterr().err
+
+
+def test_a_revision_that_is_none_is_refused_by_every_command(capsys: Capture) -> None:
+    """F-SHOW-2"""
+    assert main(["ping", *LOCAL["a revision that is none"][0]]) == 3
+    assert "'1.0'" in capsys.readouterr().err

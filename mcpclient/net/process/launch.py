@@ -29,8 +29,9 @@ def launch(
     _check_command(command)
     directory = os.path.abspath(cwd) if cwd is not None else ""
     if directory and not os.path.isdir(directory):
+        problem = "is not a folder" if os.path.exists(directory) else "does not exist"
         raise ConnectFailed(
-            shown_words(command)[0], f"the working directory {directory!r} does not exist"
+            shown_words(command)[0], f"the working directory {directory!r} {problem}"
         )
     arguments: str | list[str] = list(command)
     creation_flags = 0
