@@ -74,4 +74,6 @@ class Deadlines:
     @property
     def held_seconds(self) -> float:
         """How long the clocks have stood still so far."""
-        return self._loop.time() - self.counted_time()
+        held_since = self._correlator.paused_at
+        now = 0.0 if held_since is None else self._loop.time() - held_since
+        return self._correlator.paused_seconds + now
