@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import time
@@ -11,14 +12,25 @@ from concurrent.futures import ThreadPoolExecutor
 from conformance import peers
 from tests.tooling import pythons
 
+_CUT_OFF = re.compile(
+    r"(?i)temporary failure in name resolution|name or service not known|nodename nor servname"
+    r"|getaddrinfo (?:EAI_AGAIN|ENOTFOUND|failed)|network is unreachable|no route to host"
+)
+
 
 class CannotInstall(Exception):
     """Something that the machine lacks; the text says what."""
 
     @property
     def gist(self) -> str:
-        """One line of the text, the first that pip or npm calls an error if there is one."""
+        """One line of the text: what kept the network out, else what pip or npm calls an error.
+
+        Without a network, pip's own error is that it found no version, which is not the reason.
+        """
         lines = str(self).splitlines()
+        cut_off = _CUT_OFF.search(str(self))
+        if cut_off is not None:
+            return f"there is no network: {cut_off[0]}"
         return next((line for line in lines if line.startswith(("ERROR", "npm err"))), lines[0])
 
 

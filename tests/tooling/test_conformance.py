@@ -178,3 +178,20 @@ def test_what_is_installed_is_left_alone(
     assert capsys.readouterr().out == ""
     peers_install.install_all(["time"])
     assert capsys.readouterr().out == "time           is up to date\n"
+
+
+@pytest.mark.parametrize(
+    ("printed", "gist"),
+    [
+        (
+            "WARNING: Retrying after connection broken by 'NewConnectionError: [Errno -3] "
+            "Temporary failure in name resolution'\nERROR: Could not find a version of mcp",
+            "there is no network: Temporary failure in name resolution",
+        ),
+        ("npm error code EAI_AGAIN\nnpm error getaddrinfo EAI_AGAIN host", "getaddrinfo EAI_AGAIN"),
+        ("ERROR: No matching distribution found for mcp==99", "ERROR: No matching distribution"),
+    ],
+)
+def test_the_true_reason_is_named(printed: str, gist: str) -> None:
+    """Without a network, that is not what pip says last."""
+    assert gist in CannotInstall(f"pip install failed:\n{printed}").gist

@@ -411,6 +411,8 @@ def test_a_cancelled_call_is_cancelled_as_its_era_wants_it(
         with pytest.raises(asyncio.CancelledError):
             await call
         assert bench.wire.methods() == ["tools/call"] + ["notifications/cancelled"] * told
+        reasons = [message["params"]["reason"] for message in bench.wire.sent[1:]]
+        assert reasons == ["cancelled"] * told
         assert bench.session.in_flight == 0
 
     on_bench(work, era)
