@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from ...client.client import Client
+from ...client.events.fan_out import LOG_LEVELS
 from ...errors import UsageError
 from ...framing.escaping import escape_line
 from ..connecting import check_trace
@@ -20,17 +21,6 @@ from .words import Word
 __all__ = ["COMMANDS", "end_watching"]
 
 _SERVER_LOG = logging.getLogger("mcpclient.server")
-# What the log shows when nobody has asked for more: see cli/main.py.
-_LEVELS = {
-    "debug": logging.DEBUG,
-    "info": logging.INFO,
-    "notice": logging.INFO,
-    "warning": logging.WARNING,
-    "error": logging.ERROR,
-    "critical": logging.CRITICAL,
-    "alert": logging.CRITICAL,
-    "emergency": logging.CRITICAL,
-}
 
 
 async def _trace(session: Session, words: Sequence[Word]) -> Finding:
@@ -67,10 +57,10 @@ async def _log(session: Session, words: Sequence[Word]) -> Finding:
     if level == "off":
         _SERVER_LOG.setLevel(logging.NOTSET)
         return Finding()
-    if level not in _LEVELS:
-        raise UsageError(f"not a level: {level!r}; there are {', '.join(_LEVELS)}, and off")
+    if level not in LOG_LEVELS:
+        raise UsageError(f"not a level: {level!r}; there are {', '.join(LOG_LEVELS)}, and off")
     client = await session.client()
-    _SERVER_LOG.setLevel(_LEVELS[level])
+    _SERVER_LOG.setLevel(LOG_LEVELS[level])
     await client.set_log_level(level)
     return Finding()
 

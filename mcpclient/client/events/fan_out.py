@@ -17,7 +17,7 @@ __all__ = ["EventCallbacks", "Events"]
 
 _server_logger = logger_for("mcpclient.server")
 
-_LOG_LEVELS = {
+LOG_LEVELS = {
     "debug": logging.DEBUG,
     "info": logging.INFO,
     "notice": logging.INFO,
@@ -69,7 +69,7 @@ class EventCallbacks:
             self._notification(method, params)
 
     def _take_log(self, message: LogMessage) -> None:
-        level = _LOG_LEVELS.get(message.level, logging.INFO)
+        level = LOG_LEVELS.get(message.level, logging.INFO)
         if _server_logger.isEnabledFor(level):
             logger_name = f" {message.logger}" if message.logger else ""
             data = message.data if isinstance(message.data, str) else shown(message.data, None)
