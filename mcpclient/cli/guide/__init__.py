@@ -14,6 +14,8 @@ CHAPTERS = {
     "authentication": "tokens, logins, secrets, and what to do when they are refused",
     "servers": "many servers: configuration files, the manager, approval, names",
     "models": "tools for language models: five APIs, an agent loop, limits, sampling",
+    "blocking": "the same without asyncio: scripts, notebooks, web frameworks, threads",
+    "testing": "testing your own server: in memory, cassettes, snapshots",
     "subscriptions": "what changes at a server; tasks, skills, caching, output schemas",
     "transports": "how servers are reached; TLS, proxies; a transport of your own",
     "recording": "record a session, and replay it without the server",
