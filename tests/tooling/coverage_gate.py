@@ -42,6 +42,7 @@ WHOLE = ("adapters/schemas", "cli/shell", "protocol/schema")
 # Modules that need no test file of their own, each with the reason.
 EXEMPT = {
     "__main__.py": "hands over to the cli, and runs only as a program of its own",
+    "testing/pytest_plugin.py": "runs in a pytest of its own: tests/testing/test_pytest_plugin.py",
 }
 
 
