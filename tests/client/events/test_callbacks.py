@@ -245,6 +245,7 @@ def test_a_group_cancels_all_but_the_one_that_asks() -> None:
     run(main())
 
 
+@pytest.mark.loses_an_exception
 def test_an_escaped_exception_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """F-API-20: no failure of a background task is lost, and none stops anything else."""
 
