@@ -178,6 +178,7 @@ def test_closing_while_reconnecting_ends_the_loop() -> None:
     assert server.connections == 1
 
 
+@pytest.mark.loses_an_exception
 def test_a_failure_of_the_listener_itself_is_logged(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
