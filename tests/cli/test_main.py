@@ -230,6 +230,7 @@ def test_what_the_server_writes_to_stderr_is_escaped_or_discarded(capsys: Captur
 def test_debugging_shows_the_log(by: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-6"""
     monkeypatch.setenv("MCP_DEBUG", "true" if by == "environment" else "")
+    handlers = list(logging.getLogger("mcpclient").handlers)
     assert main(["ping", *(["--debug"] if by == "option" else []), *WITH_BANNER]) == 0
     lines = capsys.readouterr().err.splitlines()
     name = re.escape(Path(sys.executable).stem)
@@ -239,7 +240,7 @@ def test_debugging_shows_the_log(by: str, capsys: Capture, monkeypatch: pytest.M
         re.match(r"\[MCP:.*connected \(transport: stdio, .* in \d+ms", line) for line in lines
     )
     assert any('capabilities: {"' in line for line in lines)
-    assert not logging.getLogger("mcpclient").handlers
+    assert logging.getLogger("mcpclient").handlers == handlers
 
 
 def test_warnings_of_the_library_are_shown_escaped(capsys: Capture) -> None:

@@ -10,6 +10,7 @@ from ...client.client import Client
 from ...client.events.fan_out import LOG_LEVELS
 from ...errors import UsageError
 from ...framing.escaping import escape_line
+from ...framing.logs import logger_for
 from ..connecting import check_trace
 from ..listen import line_of
 from ..render import one_line, shorten
@@ -20,7 +21,7 @@ from .words import Word
 
 __all__ = ["COMMANDS", "end_watching"]
 
-_SERVER_LOG = logging.getLogger("mcpclient.server")
+_SERVER_LOG = logger_for("mcpclient.server")
 
 
 async def _trace(session: Session, words: Sequence[Word]) -> Finding:
