@@ -123,12 +123,10 @@ def _loses_no_exception(request: pytest.FixtureRequest) -> Iterator[None]:
     handler = logging.Handler(logging.ERROR)
     handler.emit = lambda record: errors.append(_with_traceback(record))  # type: ignore[method-assign]
     handler.addFilter(_is_lost)
-    loggers = [logging.getLogger(name) for name in ("asyncio", "mcpclient")]
-    for logger in loggers:
-        logger.addHandler(handler)
+    root = logging.getLogger()  # the library's own logger is left as a program finds it
+    root.addHandler(handler)
     yield
-    for logger in loggers:
-        logger.removeHandler(handler)
+    root.removeHandler(handler)
     if request.node.get_closest_marker("loses_an_exception"):
         if not errors:
             pytest.fail("the test was to lose an exception, and did not", pytrace=False)
