@@ -24,6 +24,7 @@ check: $(stamp) ## lint, types, floors, tests, and the coverage gates
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
+	$(python) -m tests.tooling.public_types
 	$(python) -m pytest tests/test_floors.py
 	$(python) -m coverage run -m pytest
 	$(python) -m tests.tooling.coverage_gate

@@ -369,7 +369,7 @@ class SchemaError(ProtocolViolation):
 
     def __init__(self, fault: str, location: str) -> None:
         super().__init__(f"the JSON Schema cannot be used, at {location}: {fault}")
-        self.args = (fault, location)
+        self.args: tuple[Any, ...] = (fault, location)
         self.fault = fault
         self.location = location
 
@@ -400,7 +400,7 @@ class TemplateError(ProtocolViolation):
 
     def __init__(self, template: str, position: int, fault: str) -> None:
         super().__init__(f"the URI template {template!r} is malformed at {position}: {fault}")
-        self.args = (template, position, fault)
+        self.args: tuple[Any, ...] = (template, position, fault)
         self.template = template
         self.position = position
         self.fault = fault

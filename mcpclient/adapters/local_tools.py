@@ -36,9 +36,11 @@ class ResourceSource(Protocol):
 
     async def list_resources(self) -> Sequence[Resource]:
         """Return all resources."""
+        ...
 
     async def read_resource(self, uri: str, /) -> ReadResourceResult:
         """Return what a resource holds."""
+        ...
 
 
 def resource_tools(source: ResourceSource) -> list[LocalTool]:

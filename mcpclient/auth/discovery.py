@@ -222,7 +222,7 @@ class _Finder:
         server = AuthorizationServer.parse(document)
         wanted = self.trust.issuer
         # Exact comparison, as RFC 8414 section 3.3 demands; or the issuer the user vouched for.
-        if server.issuer == wanted:
+        if wanted is not None and server.issuer == wanted:
             if place != wanted and self.trust.holds_secret:
                 return (yield from self._confirmed(wanted))
             return server

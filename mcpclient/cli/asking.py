@@ -45,7 +45,7 @@ class Asking:
         self._screen = screen
         self._choice = choice
         self._terminal = terminal or ScreenTerminal(screen)
-        self.turn = asyncio.Lock()
+        self.turn: asyncio.Lock = asyncio.Lock()
         self._reading: asyncio.Future[str] | None = None
 
     async def form(self, request: ElicitationRequest) -> Mapping[str, Any] | bool | None:

@@ -126,13 +126,12 @@ _READERS: dict[str, Callable[[str], Any]] = {
 def _offset_in(value: Any, path: Path) -> int | None:
     offset = None
     for part in path:
-        if isinstance(value, JsoncObject) and part in value:
-            offset = value.offset_of(str(part))
+        if isinstance(value, JsoncObject) and isinstance(part, str) and part in value:
+            offset, value = value.offset_of(part), value[part]
         elif isinstance(value, JsoncArray) and isinstance(part, int) and part < len(value):
-            offset = value.offsets[part]
+            offset, value = value.offsets[part], value[part]
         else:
             break
-        value = value[part]
     return offset
 
 

@@ -204,12 +204,13 @@ def _entries(
             Problem("error", "servers are an object, each under its name", file.path, line)
         )
         return
+    entries: Any = servers
     for name, key in pairs:
         if not isinstance(name, str) or not name.strip() or re.search(r"[\x00-\x1f\x7f]", name):
             line = file.document.line((*path, key))
             problems.append(Problem("error", "a server needs a name in one line", file.path, line))
             continue
-        yield WrittenServer(name, servers[key], file, (*path, key))
+        yield WrittenServer(name, entries[key], file, (*path, key))
 
 
 def _names(settings: Any, key: str) -> tuple[str, ...] | None:

@@ -64,8 +64,9 @@ def source_of(given: Any) -> Source:
         return RecordingSource([given])
     if isinstance(given, Sequence) and given and all(isinstance(one, Recording) for one in given):
         return RecordingSource(given)
-    if hasattr(given, "servers") and hasattr(given, "add"):
-        return ManagerSource(given)
+    manager: Any = given
+    if hasattr(manager, "servers") and hasattr(manager, "add"):
+        return ManagerSource(manager)
     kind = type(given).__name__
     raise UsageError(f"a client, a manager or recordings can be inspected, not {kind}")
 

@@ -36,7 +36,7 @@ SCRIPTS = (
 
 @lru_cache(maxsize=1)
 def _template() -> str:
-    folder = resources.files(__package__).joinpath("page")
+    folder = resources.files(str(__package__)).joinpath("page")
 
     def read(name: str) -> str:
         return folder.joinpath(name).read_text(encoding="utf-8")

@@ -40,6 +40,7 @@ class Source(Protocol):
 
     def states(self) -> Mapping[str, ServerState]:
         """How it stands with each server now, by name, in order."""
+        ...
 
     async def connect(self, name: str) -> None:
         """Connect a server, or try again. What fails is told by its state."""

@@ -104,7 +104,7 @@ class Correlator:
         self._pending: dict[int, Pending] = {}
         self.paused_at: float | None = None
         """Since when the deadlines stand still; None: they run."""
-        self.paused_seconds = 0.0
+        self.paused_seconds: float = 0.0
         """How long they have stood still in the pauses that are over."""
         self._pauses = 0
 

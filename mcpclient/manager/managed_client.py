@@ -25,10 +25,12 @@ class Keeper(Protocol):
     @property
     def client(self) -> ManagedClient:
         """The client of the present configuration."""
+        ...
 
     @property
     def is_connected(self) -> bool:
         """Whether calls can be made now."""
+        ...
 
     @property
     def loss(self) -> McpError | None:
@@ -36,12 +38,15 @@ class Keeper(Protocol):
 
     async def ready(self, seconds: float | None) -> ManagedClient:
         """Wait for the connection and return its client. Raises why there will be none."""
+        ...
 
     def full_name(self, tool: str) -> str:
         """Return the name of a tool among those of all servers."""
+        ...
 
     def is_repeatable(self, tool: str) -> bool:
         """Whether a second call of the tool surely does no more than the first."""
+        ...
 
     def call_failed(self, client: ManagedClient, error: McpError) -> None:
         """Take note that a call failed."""

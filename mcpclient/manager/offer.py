@@ -30,6 +30,7 @@ class OfferingServer(Home, Protocol):
     @property
     def client(self) -> ManagedClient:
         """Its client."""
+        ...
 
 
 class Offer:

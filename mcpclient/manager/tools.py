@@ -23,18 +23,22 @@ class Home(Protocol):
     @property
     def name(self) -> str:
         """The server's name in the manager."""
+        ...
 
     @property
     def client(self) -> Client:
         """Its client."""
+        ...
 
     @property
     def trusted(self) -> bool:
         """Whether its annotations may be believed."""
+        ...
 
     @property
     def stale(self) -> bool:
         """Whether its tools are those of an earlier connection."""
+        ...
 
 
 class ManagedTool(Tool):

@@ -20,7 +20,7 @@ from .network_options import NetworkOptions
 
 __all__ = ["Application", "AsgiDialer", "Lifespan"]
 
-logger = logger_for("mcpclient.transport")
+_logger = logger_for("mcpclient.transport")
 
 _Event = MutableMapping[str, Any]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
@@ -116,7 +116,7 @@ class Lifespan:
             await self._application(scope, self._told.get, self._answers.put)
         except Exception as error:
             # It knows no lifespans (the specification has it raise), or it failed and has said so.
-            logger.debug("the application's lifespan: %r", error)
+            _logger.debug("the application's lifespan: %r", error)
 
 
 class _Connection(asyncio.Transport):
@@ -205,7 +205,7 @@ class _Connection(asyncio.Transport):
             return
         except Exception as error:
             failure = f"{type(error).__name__}: {error}"
-            logger.debug("the application failed", exc_info=error)
+            _logger.debug("the application failed", exc_info=error)
         if response.is_complete or self._is_closed:
             return
         if response.has_begun:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from typing import Callable
 
 __all__ = ["seconds_since_epoch", "steady_seconds", "timestamp"]
 
-seconds_since_epoch = time.time
+seconds_since_epoch: Callable[[], float] = time.time
 """Return the seconds since 1970 began, for what people read and what outlives this process."""
 
-steady_seconds = time.monotonic
+steady_seconds: Callable[[], float] = time.monotonic
 """Return seconds that only ever grow, for how long something takes."""
 
 

@@ -378,7 +378,7 @@ class _Connection(asyncio.BufferedProtocol):
 
     def __init__(self, client: HttpClient, url: Url) -> None:
         self.url = url
-        self.origin = url.origin
+        self.origin: tuple[str, str, int] = url.origin
         self._client = client
         self._parser = ResponseParser()
         self._buffer = read_buffer()

@@ -93,6 +93,7 @@ class EraRules(Protocol):
 
     def opening_request(self, request_id: RequestId) -> Outgoing:
         """Return the request that opens a connection, or would, in this era."""
+        ...
 
     def notification(self, method: str, params: Params | None) -> Outgoing:
         """Return a notification as this era sends it."""
@@ -104,6 +105,7 @@ class EraRules(Protocol):
 
     def cancellation(self, request_id: RequestId, reason: str) -> Outgoing:
         """Return the message that cancels a request."""
+        ...
 
     def input_requests(
         self, method: str, result: Mapping[str, Any], *, takes_tasks: bool

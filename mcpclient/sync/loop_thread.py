@@ -45,6 +45,7 @@ class Closable(Protocol):
 
     def close(self) -> Coroutine[Any, Any, None]:
         """Free everything."""
+        ...
 
 
 class LoopThread:

@@ -43,7 +43,7 @@ class Cassette:
     ) -> None:
         if mode not in ("once", "none", "all"):
             raise UsageError(f'mode is "once", "none" or "all", not {mode!r}')
-        self.path = os.fspath(path)
+        self.path: str = os.fspath(path)
         self.is_recording: bool = mode == "all" or (
             mode == "once" and not os.path.exists(self.path)
         )

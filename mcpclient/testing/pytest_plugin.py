@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
 
@@ -51,9 +51,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 @pytest.fixture
 def mcp_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette]:
     """Return the cassette of this test. Unplayed calls fail it, unless it has failed anyway."""
-    made = Cassette(
-        _file_of(request, "cassettes", "jsonl"), request.config.getoption("--mcp-cassettes")
-    )
+    mode: Any = request.config.getoption("--mcp-cassettes")
+    made = Cassette(_file_of(request, "cassettes", "jsonl"), mode)
     yield made
     made.close(failed=request.node.stash.get(_failed, True))
 

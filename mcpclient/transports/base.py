@@ -69,11 +69,13 @@ class Transport(abc.ABC):
     connects to, without secrets.
     """
 
-    name = "custom"
-    carries_headers = False
+    name: str = "custom"
+    carries_headers: bool = False
     """Whether the headers of an `Outgoing` reach the server."""
-    records_itself = False
+    records_itself: bool = False
     """Whether it writes its own transcript, so that nobody else has to."""
+    unreachable: McpError | None = None
+    """Why the server could not be reached the last time; None where it was, or nobody knows."""
 
     @property
     def description(self) -> str:
@@ -84,11 +86,6 @@ class Transport(abc.ABC):
     def cookies(self) -> str:
         """The cookies that a message would carry now: the server may know who calls by them."""
         return ""
-
-    @property
-    def unreachable(self) -> McpError | None:
-        """Why the server could not be reached the last time; None where it was, or nobody knows."""
-        return None
 
     @property
     def skipped(self) -> Sequence[str]:

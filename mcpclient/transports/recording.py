@@ -85,7 +85,7 @@ class RecordingTransport(Transport):
         return self._inner.description
 
     @property
-    def unreachable(self) -> McpError | None:
+    def unreachable(self) -> McpError | None:  # type: ignore[override]  # it follows the other's
         """Why the recorded transport did not reach the server the last time."""
         return self._inner.unreachable
 

@@ -29,4 +29,4 @@ CHAPTERS = {
 
 def chapter(name: str) -> str:
     """Return the text of a chapter, in Markdown."""
-    return resources.files(__package__).joinpath(f"{name}.md").read_text(encoding="utf-8")
+    return resources.files(__name__).joinpath(f"{name}.md").read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ from .words import Word, split_words
 
 __all__ = ["History", "is_secret", "without_secrets"]
 
-logger = logger_for("mcpclient.shell")
+_logger = logger_for("mcpclient.shell")
 
 _MOST_LINES = 1000
 _MOST_BYTES = 4 * 1024 * 1024
@@ -66,7 +66,7 @@ class History:
             self._give_up(error)
 
     def _give_up(self, error: OSError) -> None:
-        logger.warning("the history %s is not kept: %s", self._path, error)
+        _logger.warning("the history %s is not kept: %s", self._path, error)
         self._path = None
 
 

@@ -33,7 +33,7 @@ class Session:
         self.manager = manager
         self.screen = screen
         self.jobs = jobs
-        self.server = next(iter(manager.servers), "")
+        self.server: str = next(iter(manager.servers), "")
         self.result: Any = None
         self.prompts: dict[str, list[Prompt]] = {}
         self.resources: dict[str, Mapping[str, str]] = {}

@@ -69,6 +69,7 @@ class Around(Protocol):
 
     def __call__(self, call: Call, proceed: Proceed, /) -> Awaitable[CallToolResult]:
         """Return the result of ``call``."""
+        ...
 
 
 def refusal(reason: str) -> CallToolResult:

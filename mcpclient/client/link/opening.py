@@ -78,7 +78,7 @@ def _pinned_version(options: Options) -> str | None:
 
 class _Request(NamedTuple):
     method: str
-    answer: asyncio.Future[Result]
+    answer: asyncio.Task[dict[str, Any]]
 
 
 class Opening:
@@ -246,7 +246,7 @@ class Opening:
         return CallTimeout(what, self._seconds or 0.0, "connect", waiting_for)
 
 
-def _late_answer(answer: asyncio.Future[Result]) -> LateAnswer:
+def _late_answer(answer: asyncio.Future[dict[str, Any]]) -> LateAnswer:
     try:
         return LateAnswer(answer.result())
     except McpError as error:

@@ -136,6 +136,7 @@ class Members(Protocol):
 
     def is_empty(self) -> bool:
         """Whether all have ended."""
+        ...
 
     def close(self) -> None:
         """End every process, and forget them."""
