@@ -98,6 +98,13 @@ def test_messages_until_the_answer() -> None:
         assert events.answered
 
 
+def test_ids_that_come_again_without_a_resumption_are_of_other_events() -> None:
+    """F-HTTP-5: a server may count badly; only a resumed stream repeats what came before."""
+    events, receiver = stream()
+    events.feed(event(NOTE, id="1") + event(NOTE, id="2") + event(NOTE, id="1"))
+    assert receiver.messages == [NOTE, NOTE, NOTE]
+
+
 @pytest.mark.parametrize("answer", [{**ANSWER, "id": "7"}, [NOTE, ANSWER], {"id": 7, "error": {}}])
 def test_forms_of_an_answer(answer: Any) -> None:
     """F-WIRE-1: an id echoed as a string, an answer in a batch, an error."""

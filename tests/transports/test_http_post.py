@@ -58,6 +58,17 @@ def test_an_error_status_with_html_is_an_error_with_all_its_facts(status: int) -
     assert "?" not in error.url and error.url.endswith("/mcp")
 
 
+def test_a_result_under_a_status_that_is_no_success_is_none() -> None:
+    """F-HTTP-7: 300 is the first of them."""
+
+    async def choices(request: Request, answer: Answer) -> None:
+        answer.json(result(request), status=300)
+
+    error = failing(choices)
+    assert type(error) is HttpError
+    assert error.status == 300
+
+
 def test_a_json_rpc_error_under_an_error_status_is_the_peers() -> None:
     """F-HTTP-7"""
 

@@ -744,6 +744,33 @@ def test_closing_that_is_cancelled_ends_in_force() -> None:
     on_bench(work)
 
 
+def test_closing_waits_for_what_is_leaving() -> None:
+    """F-LIFE-6, F-API-8: a server that is told late of a cancelled call is told all the same."""
+
+    async def work(bench: Bench) -> None:
+        delivered: list[Any] = []
+
+        async def take_time(message: Message) -> None:
+            await asyncio.sleep(0.2)
+            delivered.append(message["method"])
+
+        call = bench.call()
+        await turn()
+        bench.wire.on_send = take_time
+        call.cancel()
+        await asyncio.wait({call})
+        closed_after: list[Any] = []
+
+        async def note() -> None:
+            closed_after.extend(delivered)
+
+        bench.wire.on_close = note
+        await bench.session.close(5)
+        assert closed_after == ["notifications/cancelled"]
+
+    on_bench(work)
+
+
 def test_a_transport_that_fails_to_close_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     """F-LIFE-5"""
 
