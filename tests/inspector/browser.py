@@ -90,7 +90,7 @@ class Chromium:
             page = await self._browser.new_page(
                 viewport={"width": width, "height": 800}, color_scheme=scheme
             )
-            page.set_default_timeout(10_000)
+            page.set_default_timeout(30_000)
             page.on("pageerror", lambda error: problems.append(str(error)))
             page.on("console", lambda said: problems.append(said.text))
             page.on("dialog", lambda dialog: problems.append(f"dialog {dialog.message}"))

@@ -136,7 +136,7 @@ def test_values_are_checked(field: str, good: object, bad: object) -> None:
 
 def test_what_cannot_be_checked_is_not_sent() -> None:
     """F-API-10, F-API-17: a form may be made so that checking an answer takes for ever."""
-    endless = {"type": "string", "pattern": "(x?){4000}y"}
+    endless = {"type": "string", "pattern": "(x?){400}y"}
     with pytest.raises(HandlerFailed, match="the answer was not checked: it takes ") as caught:
         answer(lambda request: {"name": "xz" * 5_000_000}, form(name=endless))
     assert caught.value.__cause__ is None
