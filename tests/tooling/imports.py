@@ -52,8 +52,9 @@ def standard_library() -> frozenset[str]:
     folder = Path(sysconfig.get_path("stdlib"))
     files = [*folder.iterdir(), *(folder / "lib-dynload").iterdir()]
     windows_only = {"_winapi", "msvcrt", "winreg"}
+    of_later_pythons = {"tomllib"}
     return frozenset({path.name.partition(".")[0] for path in files}).union(
-        sys.builtin_module_names, windows_only
+        sys.builtin_module_names, windows_only, of_later_pythons
     )
 
 

@@ -243,7 +243,6 @@ def test_state_not_given_back(change: Change) -> None:
     )
 
 
-@pytest.mark.loses_an_exception
 def test_a_wrong_answer_to_the_server(change: Change) -> None:
     def other(message: Message) -> None:
         content = message.get("result", {}).get("content")
