@@ -10,6 +10,12 @@ from mcpclient.adapters.names import NameRule, fit_names
 RULE = NameRule("a-z0-9_", 12, first="a-z_")
 
 
+def test_how_long_a_name_may_be_is_the_rules() -> None:
+    """F-TOOL-1"""
+    short = NameRule("a-z", 3)
+    assert (short.admits("abc"), short.admits("abcd"), short.admits("")) == (True, False, False)
+
+
 def test_a_name_that_is_fit_stays() -> None:
     """F-TOOL-1."""
     assert fit_names(["search", "a_1"], RULE) == {"search": "search", "a_1": "a_1"}

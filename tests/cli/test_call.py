@@ -52,3 +52,11 @@ def test_an_unknown_tool_and_wrong_words() -> None:
         prepared(COMMAND)
     with pytest.raises(UsageError, match="not an argument"):
         prepared(COMMAND, "echo", "hello")
+
+
+def test_a_server_that_lists_no_tools_is_called_all_the_same() -> None:
+    """F-SHOW-2: then nothing is known of the arguments."""
+    refused = {"tools/list": {"code": -32601, "message": "no such method"}}
+    assert ask(COMMAND, "echo", "message=hi", answers=refused).text == "hi"
+    with pytest.raises(PeerError):
+        ask(COMMAND, "echo", answers={"tools/list": {"code": -32603, "message": "broken"}})

@@ -105,3 +105,10 @@ def test_its_methods_have_the_documentation_and_signatures_of_the_asynchronous_o
             assert not inspect.iscoroutinefunction(blocking), name
             assert blocking.__doc__ == member.__doc__, name
             assert inspect.signature(blocking) == inspect.signature(member), name
+
+
+def test_a_name_that_there_is_not_is_said() -> None:
+    """F-API-18: the blocking package lists its names, and knows no others."""
+    assert set(sync.__dir__()) >= {"connect", "Client", "Manager"}
+    with pytest.raises(AttributeError, match="conect"):
+        getattr(sync, "conect")  # noqa: B009 - a type checker knows it, too

@@ -32,16 +32,20 @@ PACKAGE = "mcpclient"
 TEST_FILES = {
     "__init__.py": "test_exports",
     # The loop's pipes and the threads' are two ways of one interface, and share its tests.
-    "net/process/threads.py": "test_process_pipes",
+    "net/process/threads.py": "test_pipes",
 }
 
 # Packages that are one machine in several files: what their tests are called follows what goes in
-# and comes out, and all of them together are each module's own.
-WHOLE = ("adapters/schemas", "cli/shell", "protocol/schema")
+# and comes out, and all of them together are each module's own. The command line is tested as it is
+# typed, the manager and the blocking twin by what they promise.
+WHOLE = ("adapters/schemas", "cli", "manager", "protocol/schema", "sync")
 
 # Modules that need no test file of their own, each with the reason.
 EXEMPT = {
     "__main__.py": "hands over to the cli, and runs only as a program of its own",
+    "cli/asking.py": "asks in a terminal, in a process of its own: tests/cli/test_asking.py",
+    "cli/completion.py": "runs in the shells it is for: tests/cli/test_completion.py",
+    "cli/configured.py": "asks in a terminal, in a process of its own: tests/cli/test_servers.py",
     "testing/pytest_plugin.py": "runs in a pytest of its own: tests/testing/test_pytest_plugin.py",
 }
 
@@ -103,8 +107,9 @@ def _own_lines(data: CoverageData, path: Path, name: str) -> frozenset[int]:
 def own_test_pattern(name: str) -> str:
     """Return the pattern that the contexts of a module's own tests match."""
     folder = name.rpartition("/")[0]
-    if folder in WHOLE:
-        return re.escape(f"tests.{folder.replace('/', '.')}.")
+    for whole in WHOLE:
+        if f"{folder}/".startswith(f"{whole}/"):
+            return re.escape(f"tests.{whole.replace('/', '.')}.")
     test = expected_test(name).removesuffix(".py").replace("/", ".")
     return rf"{re.escape(test)}(_\w+)?\."
 

@@ -98,6 +98,7 @@ def test_a_transport_needs_three_methods() -> None:
     transport = Smallest()
     assert (transport.name, transport.description) == ("custom", "custom")
     assert not transport.carries_headers
+    assert (transport.cookies, transport.skipped, transport.stderr_tail) == ("", (), "")
     assert transport.abandon(Outgoing({"id": 1, "method": "x"})) is Abandoned.STILL_OPEN
     transport.abort()
     asyncio.run(transport.listen({}))

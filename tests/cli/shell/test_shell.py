@@ -336,3 +336,14 @@ def test_a_shell_is_made_with_defaults(tmp_path: Path, monkeypatch: pytest.Monke
         assert kept == "echo message=hi\nadd password= a=1\n"
 
     in_shell(work)
+
+
+def test_what_a_built_in_needs_is_said() -> None:
+    """F-SHOW-5"""
+
+    async def work(world: World) -> None:
+        assert "needs the name of a tool" in (await world.fail("call"))[1]
+        assert "write: help ping" in (await world.fail("ping --help"))[1]
+        assert "write the arguments, or @FILE" in (await world.fail("echo -"))[1]
+
+    in_shell(work)

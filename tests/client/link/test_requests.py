@@ -209,3 +209,19 @@ def test_headers_of_one_call_need_no_transport_that_has_them() -> None:
         assert await client.request("vendor/ask", headers={"X-A": "1"}) == RESULT
 
     use(Server(vendor_ask=RESULT), work)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([1], "arguments are a mapping"),
+        ("x", "not str"),
+        ({1: 2}, "names of arguments are strings"),
+    ],
+)
+def test_arguments_are_a_mapping_of_strings(given: Any, message: str) -> None:
+    """F-API-2"""
+    with pytest.raises(mcpclient.UsageError, match=message):
+        requests.checked_arguments(given)
+    assert requests.checked_arguments(None) == {}
+    assert requests.checked_arguments({"a": 1}) == {"a": 1}
