@@ -342,8 +342,9 @@ def test_what_a_built_in_needs_is_said() -> None:
     """F-SHOW-5"""
 
     async def work(world: World) -> None:
-        assert "needs the name of a tool" in (await world.fail("call"))[1]
-        assert "write: help ping" in (await world.fail("ping --help"))[1]
+        assert "usage: call" in (await world.fail("call"))[1]
         assert "write the arguments, or @FILE" in (await world.fail("echo -"))[1]
+        assert "echo" in (await world.run("tool echo"))[0]
+        assert "echo" in (await world.run("tools ec"))[0]
 
     in_shell(work)
