@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar, Union, overlo
 from ..client.client import Client
 from ..client.link.options import ClientOptions, check_names
 from ..client.link.targets import Target
+from ..client.link.timeouts import DEFAULT, Default, Seconds
 from ..client.toolboxes import Toolboxes
 from ..config.config import Config
 from ..config.load import load_config
@@ -329,18 +330,28 @@ class Manager(Toolboxes, Content):
     ) -> Any:
         """Call a tool by its full name. The options are those of `Client.call_tool`.
 
-        While its server is being connected, the call waits within its ``timeout``. When the
-        connection is lost, it is repeated once where it surely did not run, or where a trusted
-        server says that this does no harm; otherwise it fails with the reason.
+        While its server is being connected, the call waits within its ``timeout``; a name that is
+        not known yet waits for the server whose name it begins with. When the connection is lost,
+        the call is repeated once where it surely did not run, or where a trusted server says that
+        this does no harm; otherwise it fails with the reason.
 
         Raises `UsageError` for a name that no tool has, `ServerUnavailable` for a server that is
         disabled, denied, not approved or disconnected, and what `Client.call_tool` raises.
         """
+        if self._names.owner(name) is None:
+            await self._look_for(name, options.get("timeout", DEFAULT))
         server, tool = self._catalog.owner(name)
         client = self._servers[server].client
         if returns is None:
             return await client.call_tool(tool, arguments, **options)
         return await client.call_tool(tool, arguments, returns=returns, **options)
+
+    async def _look_for(self, name: str, timeout: Seconds) -> None:
+        """Wait for the server that a tool nobody has heard of may belong to."""
+        for server in self._servers.values():
+            if not server.is_connected and self._names.begins_as(server.name, name):
+                limit = server.client.idle_limit
+                await server.ready(limit if isinstance(timeout, Default) else timeout)
 
     # Other servers
 

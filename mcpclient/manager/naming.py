@@ -106,6 +106,14 @@ class ToolNames:
         """Return the server and the tool's own name that a full name stands for."""
         return self._owners.get(full_name)
 
+    def begins_as(self, server: str, full_name: str) -> bool:
+        """Whether a name begins as those of a server's tools do, which may not be known yet.
+
+        False where names do not begin with the server's.
+        """
+        name = self._spelled(server, "x", 1)
+        return len(name) > 1 and name.endswith("x") and full_name.startswith(name[:-1])
+
     def assign(self, server: str, tools: Iterable[str]) -> set[str]:
         """Give names to the tools of a server; those that have one keep it.
 

@@ -11,6 +11,7 @@ import mcpclient
 from mcpclient import Manager, Status, connect_all
 from mcpclient.client.events.around import Call, Proceed
 from mcpclient.errors import (
+    CallTimeout,
     ConnectFailed,
     PeerError,
     ServersFailed,
@@ -326,5 +327,37 @@ def test_closing_takes_five_seconds_at_most() -> None:
         await manager.close()
         assert loop.time() - began <= 5
         assert set(statuses(manager).values()) == {"closed"}
+
+    run(main())
+
+
+def test_a_tool_that_nobody_has_listed_yet_waits_for_its_server() -> None:
+    """F-MANY-3, F-MANY-4: a call tries a server that has failed, and no other."""
+
+    async def main() -> None:
+        late, other = Member("x", refusals=1), Member("y", refusals=NEVER)
+        async with connect_all({"late": late, "other": other}) as manager:
+            assert statuses(manager) == {"late": "failed", "other": "failed"}
+            assert (await manager.call_tool("late__x")).text == "x"
+            assert (late.attempts, other.attempts) == (2, 1)
+            with pytest.raises(UsageError, match="there is no tool 'late__z'"):
+                await manager.call_tool("late__z")
+            with pytest.raises(UsageError, match="there is no tool 'nobody__y'"):
+                await manager.call_tool("nobody__y")
+            assert other.attempts == 1
+
+    run(main())
+
+
+def test_a_call_to_a_server_that_was_never_there_says_why_it_is_not() -> None:
+    """F-MANY-3: not that there is no such tool, which nobody can know."""
+
+    async def main() -> None:
+        dead, slow = Member("x", refusals=NEVER), Member("y", seconds=NEVER)
+        async with connect_all({"dead": dead, "slow": slow}, wait=1) as manager:
+            with pytest.raises(ConnectFailed, match="connection refused"):
+                await manager.call_tool("dead__x")
+            with pytest.raises(CallTimeout):
+                await manager.call_tool("slow__y", timeout=3)
 
     run(main())

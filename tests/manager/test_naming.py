@@ -143,3 +143,19 @@ def test_the_order_of_arrival_does_not_matter(
 def test_taking_a_name_apart_for_permissions(name: str, parsed: Any) -> None:
     """F-MANY-11, seed 002 (15.6): a rule for ``Write`` never meets a tool of a server."""
     assert parse_tool_name(name) == parsed
+
+
+@pytest.mark.parametrize(
+    ("naming", "begins"),
+    [
+        ("server__tool", {"my_jira__x": True, "my_jira_x": False, "my_jira2__x": False}),
+        ("mcp__server__tool", {"mcp__my_jira__x": True, "my_jira__x": False}),
+        ("server_tool", {"my_jira_x": True, "jira_x": False}),
+        ("tool", {"x": False, "my_jira__x": False}),
+        (lambda server, tool: f"{tool}.of.{server}", {"x_of_my_jira": False}),
+    ],
+)
+def test_how_the_names_of_a_server_begin(naming: Any, begins: dict[str, bool]) -> None:
+    """F-MANY-3, F-MANY-11: a guess of whom to ask, where nothing is known yet."""
+    names = ToolNames(naming, 64, ["my jira"])
+    assert {name: names.begins_as("my jira", name) for name in begins} == begins
