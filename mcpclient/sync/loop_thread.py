@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import atexit
 import concurrent.futures
+import contextvars
 import os
 import sys
 import threading
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any, Protocol, TypeVar
@@ -59,10 +61,12 @@ class LoopThread:
         self.workers: Workers = Workers()
         self.loop: asyncio.AbstractEventLoop = asyncio.new_event_loop()
         self._to_close: WeakSet[Closable] = WeakSet()
+        self._arrived: deque[_Running] = deque()
+        self._is_woken = False
         #: Set when the interpreter ends: whoever still waits is a daemon thread, whose calls have
         #: an end without a word, as the thread itself has.
         self.is_silenced = False
-        self._is_ending = False
+        self._is_ending = self._has_ended = False
         try:
             thread = threading.Thread(target=self._live, name="mcpclient", daemon=True)
             thread.start()
@@ -81,6 +85,8 @@ class LoopThread:
             # A task that raises SystemExit stops the loop, which is also everybody else's.
             with suppress(BaseException):
                 self.loop.run_forever()
+        self._has_ended = True
+        self._refuse_arrived()
 
     @property
     def is_current(self) -> bool:
@@ -106,7 +112,7 @@ class LoopThread:
                 pass
         except BaseException:
             with suppress(RuntimeError):  # the loop is closed
-                self.loop.call_soon_threadsafe(waiting.cancel)
+                self.loop.call_soon_threadsafe(self._cancel, waiting)
                 waiting.ended.acquire(timeout=_FAREWELL)
             raise
         outcome: T = waiting.outcome()
@@ -119,11 +125,32 @@ class LoopThread:
         return submitted.future
 
     def _schedule(self, running: _Running) -> None:
-        try:
-            self.loop.call_soon_threadsafe(running.start)
-        except RuntimeError:
-            running.coroutine.close()
-            raise _at_the_end() from None
+        # Waking the loop costs more than all else here, so that one wake-up does for all that have
+        # arrived before the loop looks.
+        self._arrived.append(running)
+        if self._has_ended:
+            self._refuse_arrived()
+        elif not self._is_woken:
+            try:
+                self._is_woken = True
+                self.loop.call_soon_threadsafe(self._start_arrived)
+            except BaseException:  # Ctrl-C, perhaps: nobody would ever wake it again
+                self._is_woken = False
+                raise
+
+    def _start_arrived(self) -> None:
+        self._is_woken = False
+        while self._arrived:
+            self._arrived.popleft().start()
+
+    def _cancel(self, waiting: _Running) -> None:
+        self._start_arrived()  # Ctrl-C may have come before it could wake the loop
+        waiting.cancel()
+
+    def _refuse_arrived(self) -> None:
+        with suppress(IndexError):  # two threads may want the last one
+            while True:
+                self._arrived.popleft().refuse(_at_the_end())
 
     # The end
 
@@ -140,6 +167,8 @@ class LoopThread:
         self.workers.stop()
 
     async def _say_farewell(self) -> None:
+        self._start_arrived()
+        await asyncio.sleep(0)  # what has not begun could not be told that it is cancelled
         closing = {asyncio.ensure_future(each.close()) for each in list(self._to_close)}
         if closing:
             await asyncio.wait(closing, timeout=_CLOSING)
@@ -156,26 +185,52 @@ class LoopThread:
 
 
 class _Running(ABC):
-    """A coroutine that runs in the loop for another thread."""
+    """A coroutine that runs in the loop for another thread, in that one's context."""
 
     def __init__(self, thread: LoopThread, coroutine: Coroutine[Any, Any, Any]) -> None:
         self.thread = thread
-        self.coroutine = coroutine
-        self.task: asyncio.Task[Any] | None = None
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self._coroutine = coroutine
+        self._context = contextvars.copy_context()
+        self._task: asyncio.Task[Any] | None = None
+        self._has_begun = False
+        self._is_cancelled = False
 
     def start(self) -> None:
         """Begin; called in the loop."""
-        self.task = self.thread.loop.create_task(self.coroutine)
-        self.task.add_done_callback(self._end)
+        self._task = self._context.run(self.thread.loop.create_task, self._live())
 
-    def _end(self, task: asyncio.Task[Any]) -> None:
-        if not task.cancelled():
-            task.exception()  # whoever waited may have been interrupted
+    async def _live(self) -> None:
+        # It tells by itself what came of it: a callback of the task would take another turn of the
+        # loop.
+        self._has_begun = True
+        try:
+            if self._is_cancelled:
+                self._coroutine.close()
+                raise asyncio.CancelledError
+            self.result = await self._coroutine
+        except BaseException as error:
+            own = error.__traceback__  # without this frame, which holds the error
+            self.error = error.with_traceback(own and own.tb_next)
         if not self.thread.is_silenced:
-            self.tell(task)
+            self.tell()
+
+    def cancel(self) -> None:
+        """Cancel it; called in the loop."""
+        self._is_cancelled = True
+        if self._task is not None and self._has_begun:
+            self._task.cancel()
+
+    def refuse(self, error: BaseException) -> None:
+        """Tell who waits that it never begins."""
+        self._coroutine.close()
+        self.error = error
+        if not self.thread.is_silenced:
+            self.tell()
 
     @abstractmethod
-    def tell(self, task: asyncio.Task[Any]) -> None:
+    def tell(self) -> None:
         """Tell who waits that it has ended."""
 
 
@@ -187,28 +242,21 @@ class _Waiting(_Running):
         self.ended = threading.Lock()
         self.ended.acquire()
 
-    def tell(self, task: asyncio.Task[Any]) -> None:
+    def tell(self) -> None:
         """Let the thread go on."""
         self.ended.release()
 
-    def cancel(self) -> None:
-        """Cancel it; called in the loop."""
-        if self.task is not None:
-            self.task.cancel()
-        else:
-            self.coroutine.close()
-            self.ended.release()
-
     def outcome(self) -> Any:
         """Return or raise what it did."""
-        task, self.task = self.task, None
-        assert task is not None, "it has ended"
-        if task.cancelled():
-            raise concurrent.futures.CancelledError
+        error, self.error = self.error, None
+        if error is None:
+            return self.result
         try:
-            return task.result()
+            if isinstance(error, asyncio.CancelledError):
+                raise concurrent.futures.CancelledError from None
+            raise error
         finally:
-            del task  # else its exception would hold itself, by way of this frame
+            del error  # which would hold itself, by way of this frame
 
 
 class _Submitted(_Running):
@@ -217,31 +265,25 @@ class _Submitted(_Running):
     def __init__(self, thread: LoopThread, coroutine: Coroutine[Any, Any, Any]) -> None:
         super().__init__(thread, coroutine)
         self.future: concurrent.futures.Future[Any] = concurrent.futures.Future()
-
-    def start(self) -> None:
-        """Begin, unless it was cancelled before."""
-        if self.future.cancelled():
-            self.coroutine.close()
-            return
-        super().start()
         self.future.add_done_callback(self._cancel)
 
     def _cancel(self, future: concurrent.futures.Future[Any]) -> None:
-        if future.cancelled() and self.task is not None:
+        if future.cancelled():
+            self._is_cancelled = True  # at once, so that it does not even begin
             with suppress(RuntimeError):  # the loop is closed
-                self.thread.loop.call_soon_threadsafe(self.task.cancel)
+                self.thread.loop.call_soon_threadsafe(self.cancel)
 
-    def tell(self, task: asyncio.Task[Any]) -> None:
+    def tell(self) -> None:
         """Settle the future."""
-        if task.cancelled():
+        error, self.error = self.error, None
+        if isinstance(error, asyncio.CancelledError):
             self.future.cancel()
         if not self.future.set_running_or_notify_cancel():
             return
-        error = task.exception()
         if error is not None:
             self.future.set_exception(error)
         else:
-            self.future.set_result(task.result())
+            self.future.set_result(self.result)
 
 
 # The thread of this process

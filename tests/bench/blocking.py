@@ -1,15 +1,18 @@
 """What a call of the blocking twin costs more, and what the usual other ways cost.
 
-The server is left out: every call is answered where it would be sent. So what is measured is only
-the way of a call from one thread into the event loop of another, and of its result back.
+For a single call the server is left out: it is answered where it would be sent. So what is measured
+is only the way of a call from one thread into the event loop of another, and of its result back.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.util import find_spec
+from queue import SimpleQueue
+from threading import Lock, Thread
 from time import perf_counter
 from typing import Any
 
@@ -18,12 +21,15 @@ from mcpclient import sync
 
 from .worker import Stopwatch
 
-__all__ = ["call_blocking"]
+__all__ = ["call_blocking", "call_from_threads"]
 
 _ROUNDS = 5
 
 # A loop for every call costs so much more that a few will do.
 _FEWER = 20
+
+_THREADS = 8
+_CALLS = 64
 
 
 async def call_blocking(watch: Stopwatch, count: int, where: Any) -> dict[str, int | float]:
@@ -79,3 +85,61 @@ def _best(call: Callable[[], object] | Callable[[], Awaitable[object]], count: i
             call()
         costs.append((perf_counter() - started) / count)
     return min(costs)
+
+
+async def call_from_threads(watch: Stopwatch, count: int, where: Any) -> dict[str, int | float]:
+    """Measure 64 calls over 8 threads as multiples of what they cost over 8 tasks.
+
+    ``least`` is the same with the plainest way from a thread to another and back added to the cost
+    of the tasks: a queue and a lock, without an event loop.
+    """
+    async with mcpclient.connect(where) as client:
+        with watch:
+            tasks = min([await _over_tasks(client) for _ in range(count)])
+            blocking = asyncio.get_running_loop().run_in_executor(None, _over_threads, where, count)
+            threads, bare = await blocking
+    return {"threads": threads / tasks, "least": (tasks + bare) / tasks}
+
+
+async def _over_tasks(client: mcpclient.Client) -> float:
+    async def use() -> None:
+        for _ in range(_CALLS // _THREADS):
+            await client.call_tool("echo", {"message": "x"})
+
+    started = perf_counter()
+    await asyncio.gather(*(use() for _ in range(_THREADS)))
+    return perf_counter() - started
+
+
+def _over_threads(where: Any, count: int) -> tuple[float, float]:
+    handed: SimpleQueue[Lock | None] = SimpleQueue()
+
+    def hand_back() -> None:
+        for lock in iter(handed.get, None):
+            lock.release()
+
+    def hand_over() -> None:
+        lock = Lock()
+        lock.acquire()
+        handed.put(lock)
+        lock.acquire()
+
+    Thread(target=hand_back, daemon=True).start()
+    with sync.connect(where) as client, ThreadPoolExecutor(_THREADS) as pool:
+
+        def best(call: Callable[[], object]) -> float:
+            def use() -> None:
+                for _ in range(_CALLS // _THREADS):
+                    call()
+
+            costs = []
+            for _ in range(count):
+                started = perf_counter()
+                for used in [pool.submit(use) for _ in range(_THREADS)]:
+                    used.result()
+                costs.append(perf_counter() - started)
+            return min(costs)
+
+        found = best(lambda: client.call_tool("echo", {"message": "x"})), best(hand_over)
+    handed.put(None)
+    return found

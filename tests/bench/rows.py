@@ -84,6 +84,8 @@ CPU_ALL = Measure("cpu", "s CPU for all", lambda answer, row: answer["cpu"], dig
 MORE_BLOCKING = Measure("more", "µs more", lambda answer, row: 1e6 * answer["more"])
 BY_RUN = Measure("run", "µs by asyncio.run", lambda answer, row: 1e6 * answer["run"])
 BY_PORTAL = Measure("portal", "µs by anyio's portal", lambda answer, row: 1e6 * answer["portal"])
+BY_THREADS = Measure("threads", "x of 8 tasks", lambda answer, row: answer["threads"], digits=2)
+BARE_THREADS = Measure("least", "x at least", lambda answer, row: answer["least"], digits=2)
 MORE = Measure("more", "µs CPU more", lambda answer, row: 1e6 * answer["more"], digits=2)
 RESIDENT = Measure("memory", "MiB", lambda answer, row: answer["memory"] / MEBIBYTE)
 KEPT = Measure(
@@ -326,6 +328,16 @@ ROWS = (
         (MORE_BLOCKING, BY_RUN, BY_PORTAL),
         count=5_000,
         quick_count=500,
+        fresh_worker=True,
+    ),
+    Row(
+        "blocking-threads",
+        "stdio, 64 calls over 8 threads",
+        "blocking-threads",
+        "stdio",
+        (BY_THREADS, BARE_THREADS),
+        count=200,
+        quick_count=20,
         fresh_worker=True,
     ),
     Row(

@@ -34,14 +34,17 @@ class LibraryAdapter(Adapter):
     ) -> dict[str, int | float]:
         """What only this library has: many servers as one, and a blocking twin."""
         where = target["url"] if "url" in target else target["command"]
-        if operation == "blocking-call":
+        result: dict[str, int | float]
+        if operation.startswith("blocking"):
             blocking: Any = import_module(".blocking", __package__)
-            costs: dict[str, int | float] = await blocking.call_blocking(watch, count, where)
-            return costs
+            if operation == "blocking-call":
+                result = await blocking.call_blocking(watch, count, where)
+            else:
+                result = await blocking.call_from_threads(watch, count, where)
+            return result
         if not operation.startswith("manager"):
             return await super().special(operation, watch, count, target)
         rows: Any = import_module(".many_servers", __package__)
-        result: dict[str, int | float]
         if operation == "manager":
             result = await rows.connect_many(watch, count, where)
         elif operation == "manager-call":

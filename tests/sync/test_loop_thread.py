@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextvars
+import dataclasses
 import gc
 import os
 import signal
@@ -15,7 +17,8 @@ from collections.abc import Callable
 
 import pytest
 
-from mcpclient import ClientClosed, UsageError
+from mcpclient import Around, Call, CallToolResult, ClientClosed, UsageError
+from mcpclient.client.events.around import Proceed
 from mcpclient.sync import loop_thread as module
 from mcpclient.sync.loop_thread import LoopThread, end_loop_thread, loop_thread
 from tests.net.process_helpers import is_alive, wait_until
@@ -214,9 +217,88 @@ def test_a_stubborn_client_delays_the_end_only_so_long(monkeypatch: pytest.Monke
 def test_a_thread_that_has_ended_refuses() -> None:
     thread = LoopThread()
     thread.stop()
-    for run in (thread.run, thread.submit):
+    submitted = thread.submit(asyncio.sleep(0))
+    for use in (lambda: thread.run(asyncio.sleep(0)), submitted.result):
         with pytest.raises(ClientClosed, match="has ended"):
-            run(asyncio.sleep(0))
+            use()
+
+
+def test_what_is_cancelled_before_it_begins_never_does() -> None:
+    """F-API-18: neither by Ctrl-C, nor at the end."""
+    begun: list[str] = []
+
+    async def begin(name: str) -> None:
+        begun.append(name)
+
+    def interrupt() -> None:
+        interrupted.append(thread.submit(begin("interrupted")))
+        thread.loop.call_soon(interrupted[0].cancel)  # before the loop has begun it
+
+    thread = LoopThread()
+    interrupted: list[concurrent.futures.Future[None]] = []
+    thread.loop.call_soon_threadsafe(interrupt)
+    thread.run(asyncio.sleep(0))
+    assert interrupted[0].cancelled()
+    thread.stop()
+    assert begun == []
+
+
+def test_ctrl_c_before_the_loop_is_woken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-18: wherever it strikes, KeyboardInterrupt is raised and later calls are made."""
+    thread = LoopThread()
+    wake, strikes = thread.loop.call_soon_threadsafe, [KeyboardInterrupt]
+
+    def struck(*arguments: object) -> object:
+        if strikes:
+            raise strikes.pop()
+        return wake(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(thread.loop, "call_soon_threadsafe", struck)
+    with pytest.raises(KeyboardInterrupt):
+        thread.run(asyncio.sleep(0, "never made"))
+    assert thread.run(asyncio.sleep(0, "made")) == "made"
+    thread.stop()
+
+
+def test_one_wake_up_serves_all_that_have_arrived() -> None:
+    """F-API-18: the loop is woken once, however many calls are submitted before it looks."""
+    thread, woken = LoopThread(), []
+    wake = thread.loop.call_soon_threadsafe
+    is_held, goes_on = threading.Event(), threading.Event()
+
+    async def hold() -> None:
+        is_held.set()
+        goes_on.wait(5)
+
+    held = thread.submit(hold())
+    assert is_held.wait(5)
+    thread.loop.call_soon_threadsafe = lambda *a: (woken.append(a), wake(*a))[1]  # type: ignore
+    made = [thread.submit(asyncio.sleep(0, number)) for number in range(64)]
+    goes_on.set()
+    assert [each.result(5) for each in made] == list(range(64)) and held.result(5) is None
+    assert len(woken) == 1
+    thread.stop()
+
+
+def test_a_call_sees_the_context_of_its_thread() -> None:
+    """F-API-18: context variables, as those of OpenTelemetry, are those of who calls."""
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
+    with ToolServer().connected(around=[_seeing(variable)]) as client:
+
+        def call(word: str) -> str:
+            variable.set(word)
+            made = client.submit("call_tool", "echo", {"message": "x"})
+            return client.call_tool("echo", {"message": "x"}).text + made.result(5).text
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(call, "abcd")) == ["aa", "bb", "cc", "dd"]
+
+
+def _seeing(variable: contextvars.ContextVar[str]) -> Around:
+    async def around(call: Call, proceed: Proceed) -> CallToolResult:
+        return await proceed(dataclasses.replace(call, arguments={"message": variable.get()}))
+
+    return around
 
 
 def test_where_threads_are_forbidden_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
