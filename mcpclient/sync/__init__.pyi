@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
+import ssl
 from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Callable, Literal, TypeVar, overload
+from typing import Any, Callable, Literal, TypedDict, TypeVar, overload
 
 from typing_extensions import Unpack
 
 from ..adapters.definitions import ToolDefinitions
 from ..adapters.providers import Provider
 from ..adapters.toolbox import ToolboxOptions
+from ..client.answers.elicitation import ElicitationOption
 from ..client.answers.roots import RootsOption
+from ..client.answers.sampling import SamplingOption
 from ..client.authentication import ClientCredentials, EnterpriseManaged, OAuth, WorkloadIdentity
 from ..client.client import Client as AsyncClient
 from ..client.events.around import Around, Call
-from ..client.link.options import CallOptions, ClientOptions
+from ..client.events.hooks import Hooks
+from ..client.link.options import Authentication, TransportName
 from ..client.link.requests import ProgressHandler
 from ..client.link.targets import Target
 from ..client.link.timeouts import Seconds
@@ -38,8 +42,12 @@ from ..manager.pins import Mismatch, Pins
 from ..manager.resources import ManagedPrompt, ManagedResource
 from ..manager.status import Status
 from ..manager.tools import ManagedTool, ToolList
+from ..net.network_options import ClientCertificate
+from ..net.process.server_process import StderrTarget, StopLadder
+from ..net.proxies import ProxyChoice
 from ..net.recorder import TraceTarget
 from ..protocol.listen import ListenEvent, ListenFilter
+from ..protocol.schema import SchemaLimits
 from ..protocol.skills import LoadedSkill, Skill
 from ..protocol.tasks import Task
 from ..protocol.types import (
@@ -47,12 +55,16 @@ from ..protocol.types import (
     Completion,
     GetPromptResult,
     Implementation,
+    LogMessage,
+    Progress,
     Prompt,
     ReadResourceResult,
     Resource,
     ResourceTemplate,
     Tool,
 )
+from ..sync.handlers import BlockingAround
+from ..transports.http_messages import HeaderSource
 
 __all__ = [
     "AgentTool",
@@ -72,6 +84,63 @@ __all__ = [
     "log_out",
 ]
 T = TypeVar("T")
+
+class _ClientOptions(TypedDict, total=False):
+    timeout: Seconds
+    max_timeout: Seconds
+    connect_timeout: Seconds
+    close_timeout: float
+    transport: TransportName | None
+    protocol_version: str | None
+    strict_version: bool
+    extensions: Mapping[str, Mapping[str, Any]] | None
+    client_info: Mapping[str, Any] | None
+    max_message_size: int
+    listen_wait: float | None
+    liveness: float | None
+    keep_alive: float | None
+    cache: bool
+    tasks: bool
+    retry_busy: bool
+    validate: Literal["warn", "strict", "off"]
+    schema_limits: SchemaLimits | None
+    headers: HeaderSource | None
+    auth: str | Authentication | None
+    ca_file: str | os.PathLike[str] | None
+    client_cert: ClientCertificate | None
+    verify: bool
+    ssl_context: ssl.SSLContext | None
+    proxy: ProxyChoice
+    unix_socket: str | os.PathLike[str] | None
+    ping_interval: float | None
+    ping_timeout: float | None
+    env: Mapping[str, str] | None
+    inherit_env: Literal["safe", "all", "none"]
+    cwd: str | os.PathLike[str] | None
+    stderr: StderrTarget
+    stop_ladder: StopLadder | None
+    sampling: SamplingOption | None
+    elicitation: ElicitationOption | None
+    roots: RootsOption | None
+    name: str | None
+    trusted: bool
+    around: Sequence[Around | BlockingAround]
+    hooks: Hooks | None
+    trace: TraceTarget | None
+    on_notification: Callable[[str, Mapping[str, Any]], Any] | None
+    on_log: Callable[[LogMessage], Any] | None
+    on_error: Callable[[McpError], Any] | None
+    on_close: Callable[[McpError | None], Any] | None
+
+class _CallOptions(TypedDict, total=False):
+    timeout: Seconds
+    max_timeout: Seconds
+    on_progress: Callable[[Progress], Any] | None
+    meta: Mapping[str, Any] | None
+    headers: Mapping[str, str] | None
+    raise_on_error: bool
+    trace: Any
+    around: Sequence[Around | BlockingAround]
 
 class AgentTool:
     tool: Tool
@@ -96,7 +165,13 @@ class Client:
     def submit(
         self, method: str, *arguments: Any, **options: Any
     ) -> concurrent.futures.Future[Any]: ...
-    def __init__(self, target: Target, **given: Unpack[ClientOptions]) -> None: ...
+    def __init__(
+        self,
+        target: Target,
+        *,
+        after_fork: Literal["refuse", "reconnect"] = "refuse",
+        **given: Unpack[_ClientOptions],
+    ) -> None: ...
     def connect(self) -> Client: ...
     def close(self) -> None: ...
     def __enter__(self) -> Client: ...
@@ -138,7 +213,7 @@ class Client:
         arguments: Mapping[str, Any] | None = None,
         *,
         returns: None = ...,
-        **options: Unpack[CallOptions],
+        **options: Unpack[_CallOptions],
     ) -> CallToolResult: ...
     @overload
     def call_tool(
@@ -147,7 +222,7 @@ class Client:
         arguments: Mapping[str, Any] | None = None,
         *,
         returns: type[T],
-        **options: Unpack[CallOptions],
+        **options: Unpack[_CallOptions],
     ) -> T: ...
     def call_tool_task(
         self,
@@ -286,7 +361,8 @@ class Manager:
         reconnect: Reconnect | None = ...,
         auto_refresh: bool = True,
         on_event: Callable[[ManagerEvent], Any] | None = None,
-        **client_options: Unpack[ClientOptions],
+        after_fork: Literal["refuse", "reconnect"] = "refuse",
+        **client_options: Unpack[_ClientOptions],
     ) -> None: ...
     def open(self) -> Manager: ...
     def close(self) -> None: ...
@@ -312,7 +388,7 @@ class Manager:
         arguments: Mapping[str, Any] | None = None,
         *,
         returns: None = ...,
-        **options: Unpack[CallOptions],
+        **options: Unpack[_CallOptions],
     ) -> CallToolResult: ...
     @overload
     def call_tool(
@@ -321,7 +397,7 @@ class Manager:
         arguments: Mapping[str, Any] | None = None,
         *,
         returns: type[T],
-        **options: Unpack[CallOptions],
+        **options: Unpack[_CallOptions],
     ) -> T: ...
     def add(self, name: str, server: Target | ServerConfig) -> Server: ...
     def connect(self, name: str) -> Server: ...
@@ -399,9 +475,14 @@ def call(
     arguments: Mapping[str, Any] | None = None,
     *,
     raise_on_error: bool = False,
-    **options: Unpack[ClientOptions],
+    **options: Unpack[_ClientOptions],
 ) -> CallToolResult: ...
-def connect(target: Target, **given: Unpack[ClientOptions]) -> Client: ...
+def connect(
+    target: Target,
+    *,
+    after_fork: Literal["refuse", "reconnect"] = "refuse",
+    **given: Unpack[_ClientOptions],
+) -> Client: ...
 def connect_all(
     servers: Servers | None = None,
     *,
@@ -416,7 +497,8 @@ def connect_all(
     reconnect: Reconnect | None = ...,
     auto_refresh: bool = True,
     on_event: Callable[[ManagerEvent], Any] | None = None,
-    **client_options: Unpack[ClientOptions],
+    after_fork: Literal["refuse", "reconnect"] = "refuse",
+    **client_options: Unpack[_ClientOptions],
 ) -> Manager: ...
 def finish_auth(
     server_url: str,
@@ -426,7 +508,7 @@ def finish_auth(
     iss: str | None = None,
     auth: OAuth | None = None,
 ) -> None: ...
-def list_tools(target: Target, **options: Unpack[ClientOptions]) -> list[Tool]: ...
+def list_tools(target: Target, **options: Unpack[_ClientOptions]) -> list[Tool]: ...
 def log_in(
     server_url: str, auth: OAuth | None = None, *, trace: TraceTarget | None = None
 ) -> None: ...

@@ -13,7 +13,8 @@ import functools
 import inspect
 import os
 from collections.abc import Collection, Coroutine
-from typing import TYPE_CHECKING, Any, Callable, ClassVar
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, Literal
+from weakref import WeakSet
 
 from ..errors import UsageError
 from .handlers import HANDLERS, with_workers
@@ -67,7 +68,13 @@ class Blocking:
     def _run(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         thread = loop_thread()
         self._require_own_process()
-        return twin_of(thread.run(method(self._object, *arguments, **options)), self)
+        return twin_of(thread.run(self._begin(method, *arguments, **options)), self)
+
+    def _begin(
+        self, method: Callable[..., Any], *arguments: Any, **options: Any
+    ) -> Coroutine[Any, Any, Any]:
+        made: Coroutine[Any, Any, Any] = method(self._object, *arguments, **options)
+        return made
 
     def _require_own_process(self) -> None:
         process_id = os.getpid()
@@ -75,22 +82,68 @@ class Blocking:
             if self._process_id is not None:
                 raise UsageError(
                     f"this {type(self).__name__} was connected before the program forked, and is "
-                    "the parent's: make another in this process, for example at its first call"
+                    'the parent\'s: make it with after_fork="reconnect", or make another in this '
+                    "process, for example at its first call"
                 )
             self._process_id = process_id
 
 
 class Owned(Blocking):
-    """Something that the caller has made, and that is closed at the end of the program."""
+    """Something that the caller has made, and that is closed at the end of the program.
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        self._object = self._class(*arguments, **with_workers(options))
+    ``after_fork``: what it does in a process that was forked after it was first used. It may raise
+    `UsageError`, or its first call may connect anew.
+    """
+
+    _connecting: ClassVar[str]
+    _is_to_connect = False
+
+    def __init__(
+        self,
+        *arguments: Any,
+        after_fork: Literal["refuse", "reconnect"] = "refuse",
+        **options: Any,
+    ) -> None:
+        if after_fork not in ("refuse", "reconnect"):
+            raise UsageError(f'after_fork is "refuse" or "reconnect", not {after_fork!r}')
+        self._make = functools.partial(self._class, *arguments)
+        self._options = options
+        self._object = self._make(**with_workers({**options}))
+        if after_fork == "reconnect":
+            _made_anew_after_fork.add(self)
+
+    def _make_anew(self) -> None:
+        """In a forked child: leave to the parent what is the parent's."""
+        if self._process_id is not None:
+            _of_the_parent.append(self._object)
+            self._object = self._make(**with_workers({**self._options}))
+            self._process_id, self._is_to_connect = None, True
 
     def _require_own_process(self) -> None:
         is_new = self._process_id is None
         super()._require_own_process()
         if is_new:
             loop_thread().to_close(self._object)
+
+    def _begin(
+        self, method: Callable[..., Any], *arguments: Any, **options: Any
+    ) -> Coroutine[Any, Any, Any]:
+        coroutine = super()._begin(method, *arguments, **options)
+        if not self._is_to_connect:
+            return coroutine
+        if method.__name__ in ("close", "__aexit__"):
+            self._is_to_connect = False
+            return coroutine
+        return self._connected_first(coroutine)
+
+    async def _connected_first(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        try:
+            await getattr(self._object, self._connecting)()
+        except BaseException:
+            coroutine.close()
+            raise
+        self._is_to_connect = False
+        return await coroutine
 
     def submit(
         self, method: str, *arguments: Any, **options: Any
@@ -105,11 +158,24 @@ class Owned(Blocking):
             raise UsageError(f"there is no method {method!r} that could be submitted")
         thread = loop_thread()
         self._require_own_process()
-        begin = functools.partial(function, self._object, *arguments, **with_workers(options))
+        begin = functools.partial(self._begin, function, *arguments, **with_workers(options))
         return thread.submit(self._translated(begin))
 
     async def _translated(self, begin: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         return twin_of(await begin(), self)
+
+
+_made_anew_after_fork: WeakSet[Owned] = WeakSet()
+_of_the_parent: list[Any] = []  # kept, since what is freed may close what parent and child share
+
+
+def _make_all_anew() -> None:
+    for owned in _made_anew_after_fork:
+        owned._make_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_make_all_anew)
 
 
 def has_twin(asynchronous: type, twin: type[Blocking]) -> None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from ..adapters.providers import Provider
     from ..adapters.toolbox import ToolboxOptions
-    from ..client.link.options import ClientOptions
     from ..client.link.targets import Target
     from .toolbox import Toolbox
 
@@ -35,9 +34,12 @@ class Client(Owned, of=AsyncClient):
     client. In an around-hook that is a plain function, ``proceed`` blocks. Ctrl-C cancels the call
     that waits, and tells the server.
 
-    A program that forks makes its clients afterwards: one that was connected before raises
-    `UsageError` in the child.
+    In the child of a program that forks, a client that was connected before raises `UsageError`.
+    With ``after_fork="reconnect"`` its first call there connects anew; subscriptions and toolboxes
+    that it gave out before stay the parent's.
     """
+
+    _connecting = "connect"
 
     @property
     def async_client(self) -> AsyncClient:
@@ -63,7 +65,7 @@ class Subscription(Blocking, of=listen.Subscription):
     """
 
 
-def connect(target: Target, **options: Unpack[ClientOptions]) -> Client:
+def connect(target: Target, **options: Any) -> Client:
     """Connect to an MCP server, and return the client. Arguments are those of `Client`.
 
     It is closed by ``client.close()``, by using it as a context manager, or at the end of the

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import partial, wraps
-from typing import Any, Callable
+from typing import Any, Callable, Protocol, cast
 
 from ..client.events import around
 from ..client.events.around import Around, Call, Proceed
@@ -19,7 +19,7 @@ from ..client.events.hooks import Hooks
 from ..protocol.types import CallToolResult
 from .loop_thread import running_loop_thread
 
-__all__ = ["HANDLERS", "ask_unless_read_only", "in_worker", "with_workers"]
+__all__ = ["HANDLERS", "BlockingAround", "ask_unless_read_only", "in_worker", "with_workers"]
 
 
 def in_worker(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -105,15 +105,24 @@ def _told_later(hook: Callable[..., Any]) -> Callable[..., None]:
     return tell
 
 
-def _moved_around(hooks: Any) -> Any:
-    return tuple(hook if _is_async(hook) else _around_in_worker(hook) for hook in hooks)
+class BlockingAround(Protocol):
+    """An `Around` as a plain function: it may block, and so does ``proceed``."""
+
+    def __call__(
+        self, call: Call, proceed: Callable[[Call], CallToolResult], /
+    ) -> CallToolResult | Awaitable[CallToolResult]:
+        """Return the result of ``call``."""
+        ...
 
 
-_BlockingProceed = Callable[[Call], CallToolResult]
+def _moved_around(hooks: Sequence[Around | BlockingAround]) -> Sequence[Around]:
+    return [_around_in_worker(hook) for hook in hooks]
 
 
-def _around_in_worker(hook: Callable[[Call, _BlockingProceed], Any]) -> Around:
-    """Return an around-hook that runs a plain one in a worker, where ``proceed`` blocks."""
+def _around_in_worker(hook: Around | BlockingAround) -> Around:
+    """Return an around-hook that runs a plain one in a worker."""
+    if _is_async(hook):
+        return cast("Around", hook)
 
     async def around(call: Call, proceed: Proceed) -> CallToolResult:
         thread = running_loop_thread()

@@ -56,6 +56,8 @@ class Manager(Owned, of=AsyncManager):
     `mcpclient.Manager`. What is said of threads, handlers and forks at `Client` holds here, too.
     """
 
+    _connecting = "open"
+
     def __del__(self) -> None:
         if self._process_id == os.getpid():
             close_soon(self._object)

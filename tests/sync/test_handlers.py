@@ -6,7 +6,7 @@ import asyncio
 import functools
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
@@ -175,12 +175,11 @@ def test_a_plain_around_hook_calls_and_blocks() -> None:
     """F-API-23: ``proceed`` blocks in it; it may change the call and call others."""
     threads: list[str] = []
 
-    def loud(call: Call, proceed: Any) -> CallToolResult:
+    def loud(call: Call, proceed: Callable[[Call], CallToolResult]) -> CallToolResult:
         threads.append(thread_name())
         message = client.call_tool("echo", {"message": "A"}, around=[quiet]).text
         arguments = {"message": message + call.arguments["message"]}
-        result: CallToolResult = proceed(mcpclient.Call(call.server, "echo", "echo", arguments))
-        return result
+        return proceed(mcpclient.Call(call.server, "echo", "echo", arguments))
 
     async def quiet(call: Call, proceed: Proceed) -> CallToolResult:
         threads.append(thread_name())
@@ -188,7 +187,7 @@ def test_a_plain_around_hook_calls_and_blocks() -> None:
 
     plain = ToolServer().connected()
     client = plain
-    with ToolServer().connected(around=[loud]) as hooked:
+    with sync.connect(ToolServer().transport(), around=[loud]) as hooked:
         assert hooked.call_tool("echo", {"message": "B"}).text == "AB"
     plain.close()
     assert threads == [WORKER, LOOP]

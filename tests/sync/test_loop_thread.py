@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mcpclient import Around, Call, CallToolResult, ClientClosed, UsageError
+from mcpclient import Around, Call, CallToolResult, ClientClosed, UsageError, sync
 from mcpclient.client.events.around import Proceed
 from mcpclient.sync import loop_thread as module
 from mcpclient.sync.loop_thread import LoopThread, end_loop_thread, loop_thread
@@ -218,9 +218,10 @@ def test_a_thread_that_has_ended_refuses() -> None:
     thread = LoopThread()
     thread.stop()
     submitted = thread.submit(asyncio.sleep(0))
-    for use in (lambda: thread.run(asyncio.sleep(0)), submitted.result):
-        with pytest.raises(ClientClosed, match="has ended"):
-            use()
+    with pytest.raises(ClientClosed, match="has ended"):
+        thread.run(asyncio.sleep(0))
+    with pytest.raises(ClientClosed, match="has ended"):
+        submitted.result(5)
 
 
 def test_what_is_cancelled_before_it_begins_never_does() -> None:
@@ -287,8 +288,9 @@ def test_a_call_sees_the_context_of_its_thread() -> None:
 
         def call(word: str) -> str:
             variable.set(word)
-            made = client.submit("call_tool", "echo", {"message": "x"})
-            return client.call_tool("echo", {"message": "x"}).text + made.result(5).text
+            submitted = client.submit("call_tool", "echo", {"message": "x"})
+            called = client.call_tool("echo", {"message": "x"}).text
+            return f"{called}{submitted.result(5).text}"
 
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             assert list(pool.map(call, "abcd")) == ["aa", "bb", "cc", "dd"]
@@ -355,6 +357,82 @@ manager.close()
 """
     )
     assert printed.splitlines() == ["UsageError True"] * 4 + ["unused", "child", "parent"]
+
+
+@pytest.mark.needs_posix
+def test_after_a_fork_a_client_may_reconnect() -> None:
+    """F-API-18: at its first call in the child, once; nothing of the parent's is disturbed."""
+    printed = run_python(
+        PROGRAM
+        + """
+import os, warnings
+from concurrent.futures import ThreadPoolExecutor
+warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
+def process_id(client):
+    return client.async_client._connection.session.transport.process_id
+client = sync.connect(SERVER, after_fork="reconnect")
+manager = sync.connect_all({"one": SERVER}, after_fork="reconnect")
+left = sync.connect(SERVER, after_fork="reconnect")
+of_parent = process_id(client)
+child = os.fork()
+if child == 0:
+    with ThreadPoolExecutor(4) as pool:
+        echo = lambda word: client.call_tool("echo", {"text": word}).text
+        print(*pool.map(echo, "abcd"), client.submit("list_tools").result()[0].name)
+    own = process_id(client)
+    client.ping()
+    print(own != of_parent, process_id(client) == own)
+    print(manager.call_tool("one__echo", {"text": "managed"}).text, flush=True)
+    left.close()
+    grandchild = os.fork()
+    if grandchild == 0:
+        print(client.call_tool("echo", {"text": "grandchild"}).text, flush=True)
+        sys.exit()
+    os.waitpid(grandchild, 0)
+    sys.exit()
+os.waitpid(child, 0)
+print(client.call_tool("echo", {"text": "parent"}).text, process_id(client) == of_parent)
+print(left.call_tool("echo", {"text": "left"}).text)
+"""
+    )
+    assert printed.splitlines() == [
+        *("a b c d echo", "True True", "managed", "grandchild"),
+        *("parent True", "left"),
+    ]
+
+
+@pytest.mark.needs_posix
+def test_after_a_fork_a_server_that_is_gone_is_told_at_each_call() -> None:
+    """F-API-18: a first call that cannot connect raises why, and the next one tries again."""
+    printed = run_python(
+        PROGRAM
+        + """
+import os, tempfile, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
+folder = tempfile.TemporaryDirectory()
+interpreter = os.path.join(folder.name, "python")
+os.symlink(sys.executable, interpreter)
+client = sync.connect([interpreter, *SERVER[1:]], after_fork="reconnect")
+child = os.fork()
+if child == 0:
+    os.rename(interpreter, interpreter + ".away")
+    try:
+        client.list_tools()
+    except Exception as error:
+        print(type(error).__name__)
+    os.rename(interpreter + ".away", interpreter)
+    print(len(client.list_tools()), flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+folder.cleanup()
+"""
+    )
+    assert printed.splitlines() == ["CommandNotFound", "1"]
+
+
+def test_what_happens_after_a_fork_is_one_of_two() -> None:
+    with pytest.raises(UsageError, match='"refuse" or "reconnect", not \'restart\''):
+        sync.Client("server", after_fork="restart")  # type: ignore[arg-type]
 
 
 ENDS = {

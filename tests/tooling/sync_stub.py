@@ -22,6 +22,8 @@ from types import ModuleType
 from typing import Any, Union
 
 from mcpclient import sync
+from mcpclient.client.link import options as client_options
+from mcpclient.sync import handlers
 from mcpclient.sync.blocking import Blocking, Owned
 
 STUB = Path(sync.__file__).with_suffix(".pyi")
@@ -29,9 +31,13 @@ PACKAGE = "mcpclient"
 
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
+# The options of the asynchronous client, but for what functions among them may be here.
+OPTIONS = {"ClientOptions": "_ClientOptions", "CallOptions": "_CallOptions"}
+OTHER_OPTIONS = {"around": "Sequence[Around | BlockingAround]"}
+
 # Made by calling a class, with the arguments of that class.
 CONNECTORS = {"connect": "Client", "connect_all": "Manager"}
-OTHER_NAMES = {"ManagedClient": "Client", "Owned": "Client | Manager"}
+OTHER_NAMES = {"ManagedClient": "Client", "Owned": "Client | Manager", **OPTIONS}
 SPECIAL = {"__aenter__", "__aexit__", "__aiter__", "__anext__", "__getitem__", "__init__"}
 RENAMED = {name: name.replace("__a", "__", 1) for name in SPECIAL if name.startswith("__a")}
 HEADER = '''"""The blocking classes for type checkers. Written by tests/tooling/sync_stub.py."""
@@ -56,6 +62,7 @@ class Stub:
         self.definitions: list[ast.stmt] = []
 
     def text(self) -> str:
+        self.definitions += map(self._options, OPTIONS)
         for name in self.own_names:
             self.definitions.append(self._exported(name))
         lines = [HEADER, "from __future__ import annotations"]
@@ -79,9 +86,23 @@ class Stub:
         (found,) = functions_of(module_of(original), name)
         return self._signature(found, module_of(original))
 
+    def _options(self, name: str) -> ast.ClassDef:
+        body: list[ast.stmt] = []
+        for statement in class_node(getattr(client_options, name)).body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                other = OTHER_OPTIONS.get(statement.target.id)
+                annotation = ast.parse(other, mode="eval").body if other else statement.annotation
+                body.append(ast.AnnAssign(statement.target, annotation, None, 1))
+                self._need(annotation, handlers if other else client_options)
+        self.imports.setdefault("typing", set()).add("TypedDict")
+        bases: list[ast.expr] = [ast.Name("TypedDict")]
+        partial = [ast.keyword("total", ast.Constant(False))]
+        return ast.ClassDef(OPTIONS[name], bases, partial, body, [])
+
     def _connector(self, name: str, made: type[Blocking]) -> ast.stmt:
         (found,) = functions_of(made._class, "__init__")
         connector = self._signature(found, module_of(made._class))
+        self._add_own_options(connector)
         connector.name = name
         del connector.args.args[0]
         connector.returns = ast.Name(made.__name__)
@@ -126,7 +147,16 @@ class Stub:
         for each in overloads or found:
             method = self._signature(each, module_of(holder))
             method.name = public
+            if public == "__init__" and not issubclass(holder, Blocking):
+                self._add_own_options(method)
             yield method
+
+    def _add_own_options(self, method: ast.FunctionDef) -> None:
+        """Add what only the blocking class takes."""
+        (own,) = functions_of(Owned, "__init__")
+        own = self._signature(own, module_of(Owned))
+        method.args.kwonlyargs = [*method.args.kwonlyargs, *own.args.kwonlyargs]
+        method.args.kw_defaults = [*method.args.kw_defaults, *own.args.kw_defaults]
 
     def _signature(self, function: Function, module: ModuleType) -> ast.FunctionDef:
         function = SameName().visit(deepcopy(function))
@@ -149,7 +179,7 @@ class Stub:
                 self._import(node.id, module)
 
     def _import(self, name: str, module: ModuleType) -> None:
-        if name in self.own_names:
+        if name in self.own_names or name in OPTIONS.values():
             return
         origin, original = imports_of(module).get(name, (module.__name__, name))
         if isinstance(vars(module).get(name), TypeVarType) and origin == module.__name__:
