@@ -13,6 +13,7 @@ from .. import sync
 from ..client.client import Client
 from ..errors import UsageError
 from ..transports.replaying import Recording
+from .completing import Completing
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -22,15 +23,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Cassette", "Mode", "cassette"]
 
-Mode = Literal["once", "none", "all"]
+Mode = Literal["once", "none", "all", "new"]
 """``"once"``: record where there is no file yet, otherwise replay. ``"none"``: never record, as in
-CI. ``"all"``: record anew, for a server that has changed."""
+CI. ``"all"``: record anew, for a server that has changed. ``"new"``: replay what was recorded, and
+record what was not, for a program that makes more calls than before."""
 
 # Options that reach a server, and mean nothing when there is none.
 _OF_THE_NETWORK = (
     *("transport", "auth", "headers", "env", "inherit_env", "cwd", "stderr", "stop_ladder"),
     *("ca_file", "client_cert", "verify", "ssl_context", "proxy", "unix_socket"),
 )
+
+# What is told by the client that replays, and not once more by the one that records.
+_TOLD_ONCE = ("around", "hooks", "on_close")
 
 _SHOWN = 5
 
@@ -41,42 +46,59 @@ class Cassette:
     def __init__(
         self, path: str | os.PathLike[str], mode: Mode, match: Sequence[str] = ("method", "params")
     ) -> None:
-        if mode not in ("once", "none", "all"):
-            raise UsageError(f'mode is "once", "none" or "all", not {mode!r}')
+        if mode not in ("once", "none", "all", "new"):
+            raise UsageError(f'mode is "once", "none", "all" or "new", not {mode!r}')
         self.path: str = os.fspath(path)
-        self.is_recording: bool = mode == "all" or (
-            mode == "once" and not os.path.exists(self.path)
-        )
+        is_there = os.path.exists(self.path)
+        self.is_recording: bool = mode == "all" or (mode in ("once", "new") and not is_there)
+        self._is_completed = mode == "new"
         self._new_path = f"{self.path}.new"
         self._recording: Recording | None = None
-        if self.is_recording:
+        if not self.is_recording:
+            self._recording = Recording(self.path, match=match)
+        if self.is_recording or self._is_completed:
             os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
             with suppress(FileNotFoundError):
                 os.remove(self._new_path)  # of a test that was interrupted
-        else:
-            self._recording = Recording(self.path, match=match)
 
     def connect(self, target: Target, **options: Unpack[ClientOptions]) -> Client:
         """Return a client, as `mcpclient.connect` does: of the server, or of what it once said.
 
         Any number of clients may share a cassette, one after the other.
         """
-        target, found = self._choose(target, {**options})
-        return Client(target, **found)
+        made: list[Client] = []
+        target, found = self._choose(target, {**options}, made)
+        made.append(Client(target, **found))
+        return made[0]
 
     def sync_connect(self, target: Target, **options: Unpack[ClientOptions]) -> sync.Client:
         """Do the same for programs without async, as `mcpclient.sync.connect` does."""
-        target, found = self._choose(target, {**options})
-        return sync.connect(target, **found)
+        made: list[Client] = []
+        target, found = self._choose(target, {**options}, made)
+        client = sync.Client(target, **found)
+        made.append(client.async_client)
+        return client.connect()
 
-    def _choose(self, target: Target, options: dict[str, Any]) -> tuple[Target, Any]:
+    def _choose(
+        self, target: Target, options: dict[str, Any], made: list[Client]
+    ) -> tuple[Target, Any]:
+        """Return target and options of the client that will be ``made``."""
+        if options.get("trace") is not None:
+            raise UsageError("a cassette is a trace already: leave out trace=")
+        recorded = {**options, "trace": self._new_path}
         if self._recording is None:
-            if options.get("trace") is not None:
-                raise UsageError("a cassette is a trace already: leave out trace=")
-            return target, {**options, "trace": self._new_path}
-        for name in _OF_THE_NETWORK:
-            options.pop(name, None)
-        return self._recording.another(), options
+            return target, recorded
+        replay = self._recording.another()
+        others = {name: value for name, value in options.items() if name not in _OF_THE_NETWORK}
+        if not self._is_completed:
+            return replay, others
+
+        def make_client() -> Client:
+            same = {"protocol_version": made[0].protocol_version}
+            told = {name: value for name, value in recorded.items() if name not in _TOLD_ONCE}
+            return Client(target, **{**told, **same})
+
+        return Completing(replay, make_client), others
 
     def assert_all_played(self) -> None:
         """Raise `AssertionError` when a recorded call was not made: the program makes it no more.
@@ -93,14 +115,17 @@ class Cassette:
         Raises what `assert_all_played` does. Recording anew changes the file only here, so that a
         test that fails while it records leaves the old one as it was.
         """
-        if not self.is_recording:
-            if not failed:
-                self.assert_all_played()
-        elif failed or not os.path.exists(self._new_path):
-            with suppress(FileNotFoundError):
-                os.remove(self._new_path)
-        else:
+        has_new = os.path.exists(self._new_path)
+        if has_new and failed:
+            os.remove(self._new_path)
+        elif has_new and self.is_recording:
             os.replace(self._new_path, self.path)
+        elif has_new:
+            with open(self.path, "ab") as file, open(self._new_path, "rb") as new:
+                file.write(new.read())
+            os.remove(self._new_path)
+        if not failed:
+            self.assert_all_played()
 
     def __enter__(self) -> Cassette:
         return self

@@ -3,8 +3,8 @@
 ``mcp_cassette``: a `Cassette` of the test's own, in the folder ``cassettes`` beside the test file.
 ``mcp_check_tools``: `check_tools` with a file of the test's own, in the folder ``snapshots`` there.
 
-On the command line, ``--mcp-cassettes=once|none|all`` says whether to record (``none`` where the
-environment has ``CI=true``, otherwise ``once``), and ``--mcp-update`` writes snapshots anew.
+On the command line, ``--mcp-cassettes=once|none|all|new`` says whether to record (``none`` where
+the environment has ``CI=true``, otherwise ``once``), and ``--mcp-update`` writes snapshots anew.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, get_args
 
 import pytest
 
 from ..protocol.types import Tool
-from .cassettes import Cassette
+from .cassettes import Cassette, Mode
 from .snapshots import check_tools
 
 __all__ = ["mcp_cassette", "mcp_check_tools", "pytest_addoption"]
@@ -32,9 +32,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     in_ci = os.environ.get("CI") == "true"
     group.addoption(
         "--mcp-cassettes",
-        choices=("once", "none", "all"),
+        choices=get_args(Mode),
         default="none" if in_ci else "once",
-        help="record what MCP servers say where there is no cassette, never, or anew",
+        help="record what MCP servers say where there is no cassette, never, anew, or what is new",
     )
     group.addoption("--mcp-update", action="store_true", help="write snapshots of tools anew")
 

@@ -132,6 +132,35 @@ def test_a_stale_file_is_recorded_anew_by_mode(path: Path) -> None:
             assert use(tape, server, ("a",)) == [expected]
 
 
+def test_new_calls_are_recorded_beside_the_old_ones(path: Path) -> None:
+    """F-API-25: ``new`` asks the server for what is new, and for nothing else."""
+    server = Server()
+    for calls, made in ((("a",), ("b",)), 2), ((("a",), ("c",), ("b",), ("d",)), 4):
+        with cassette(path, mode="new") as tape:
+            found = use(tape, server, *calls)
+        assert server.calls == made
+    assert found == ["a 1", "c 3", "b 2", "d 4"]
+    with cassette(path, mode="none") as tape:
+        assert use(tape, Server(), *(("a",), ("c",), ("b",), ("d",))) == found
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_a_failure_keeps_nothing_that_is_new(path: Path) -> None:
+    """F-API-25: and a call that is left unplayed is still said, once the new ones are kept."""
+    server = Server()
+    with cassette(path) as tape:
+        use(tape, server, ("b",))
+    before = path.read_text("utf-8")
+    with pytest.raises(LookupError):
+        use_and_fail(path, server, mode="new")
+    assert path.read_text("utf-8") == before
+    tape = cassette(path, mode="new")
+    use(tape, server, ("a",))
+    with pytest.raises(AssertionError, match="1 recorded call was"):
+        tape.close()
+    assert '"name":"a"' in path.read_text("utf-8").replace(" ", "")
+
+
 def test_what_has_to_be_the_same_is_up_to_the_test(path: Path) -> None:
     """F-API-25: arguments that differ from run to run, such as times."""
     server = Server()
@@ -203,4 +232,4 @@ def test_it_works_in_unittest(path: Path) -> None:
 
 def test_its_names_are_public() -> None:
     assert mcpclient.testing is testing
-    assert set(Mode.__args__) == {"once", "none", "all"}  # type: ignore[attr-defined]
+    assert set(Mode.__args__) == {"once", "none", "all", "new"}  # type: ignore[attr-defined]
