@@ -7,7 +7,7 @@ fallbacks of revision 2025-03-26 follow.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from ..errors import AuthError
@@ -154,6 +154,8 @@ class _Finder:
     trust: ServerTrust
     policy: UrlPolicy
     headers: dict[str, str]
+    unread: list[str] = field(default_factory=list)
+    """What was found in place of metadata, in words: place by place."""
 
     def protected_resource(self, named_url: str | None) -> Flow[ProtectedResource | None]:
         if named_url is not None:
@@ -179,7 +181,7 @@ class _Finder:
                 f"not for {without_query(self.server_url)}; if that is right, name it as resource="
             )
         if named_url is not None:
-            raise AuthError(f"there is no resource metadata at {without_query(urls[0])}")
+            raise AuthError(f"there is no resource metadata to be read: {self.unread[-1]}")
         return None
 
     def listed_server(self, resource: ProtectedResource) -> Flow[AuthorizationServer]:
@@ -188,7 +190,7 @@ class _Finder:
         assert_safe_url(chosen, None, self.policy)
         server = yield from self._server(chosen, {chosen})
         if server is None:
-            raise _no_metadata(chosen)
+            raise self._no_metadata(chosen)
         return server
 
     def legacy_server(self) -> Flow[AuthorizationServer]:
@@ -204,7 +206,7 @@ class _Finder:
         if server is not None:
             return server
         if self.trust.issuer is not None:
-            raise _no_metadata(self.trust.issuer)
+            raise self._no_metadata(self.trust.issuer)
         return AuthorizationServer(
             issuer=origin,
             authorization_endpoint=f"{origin}/authorize",
@@ -241,11 +243,15 @@ class _Finder:
 
     def _confirmed(self, issuer: str) -> Flow[AuthorizationServer]:
         """What the issuer says of itself: nobody else may say where a secret for it goes."""
-        document = yield from self._first_document(authorization_server_urls(issuer), None)
-        server = None if document is None else AuthorizationServer.parse(document)
-        if server is None or server.issuer != issuer:
-            raise _no_metadata(issuer)
-        return server
+
+        def is_own(url: str, document: StoredItem) -> bool:
+            return AuthorizationServer.parse(document).issuer == issuer
+
+        urls = authorization_server_urls(issuer)
+        document = yield from self._first_document(urls, None, is_own)
+        if document is None:
+            raise self._no_metadata(issuer)
+        return AuthorizationServer.parse(document)
 
     def _first_document(
         self,
@@ -256,21 +262,23 @@ class _Finder:
         failure = None
         for url in urls:
             response = yield from get_document(url, issuer_url, self.policy, self.headers)
+            said = f"{without_query(url)} answered with HTTP {response.status}"
             if response.status == 200:
                 # A web application may answer every path with a page; that is no metadata.
                 document = parse_object(response.body)
                 if document is not None and is_usable(url, document):
                     return document
+                said += ", and other metadata" if document else ", and what is no JSON object"
             elif response.status >= 500 or response.status == 429:
-                failure = AuthError(f"{without_query(url)} answered with HTTP {response.status}")
+                failure = AuthError(said)
+            self.unread.append(said)
         # A server in trouble must not look like one without metadata.
         if failure is not None:
             raise failure
         return None
 
-
-def _no_metadata(issuer: str) -> AuthError:
-    return AuthError(
-        f"the authorization server {without_query(issuer)} has no metadata of its own; if you know "
-        "its endpoints, name them as endpoints="
-    )
+    def _no_metadata(self, issuer: str) -> AuthError:
+        return AuthError(
+            f"the authorization server {without_query(issuer)} has no metadata to be read: "
+            f"{self.unread[-1]}; if you know its endpoints, name them as endpoints="
+        )

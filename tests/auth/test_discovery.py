@@ -198,6 +198,21 @@ def test_the_named_metadata_is_the_only_one() -> None:
     assert len(world.fetched) == 1
 
 
+@pytest.mark.parametrize(
+    ("response", "said"),
+    [
+        (Response(404, [], b""), "HTTP 404$"),
+        (Response(200, [], b"<html>Sign in"), "HTTP 200, and what is no JSON object$"),
+    ],
+)
+def test_what_is_there_in_place_of_metadata_is_said(response: Response, said: str) -> None:
+    """F-AUTH-1: metadata that cannot be read is not called absent."""
+    world, _ = scene()
+    world.on("GET", "https://mcp.example/elsewhere", response)
+    with pytest.raises(AuthError, match=f"https://mcp.example/elsewhere answered with {said}"):
+        find(world, "https://mcp.example/elsewhere")
+
+
 def test_a_relative_metadata_url_is_understood() -> None:
     """F-AUTH-1: against the grammar, and without a second meaning."""
     world, _ = scene()
