@@ -268,7 +268,11 @@ class _Finder:
                 document = parse_object(response.body)
                 if document is not None and is_usable(url, document):
                     return document
-                said += ", and other metadata" if document else ", and what is no JSON object"
+                said += (
+                    ", and other metadata"
+                    if document is not None
+                    else ", and what is no JSON object"
+                )
             elif response.status >= 500 or response.status == 429:
                 failure = AuthError(said)
             self.unread.append(said)

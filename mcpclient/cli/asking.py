@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from ..client.answers.elicitation import accept_defaults
+from ..errors import UsageError
 from ..framing.escaping import escape, escape_line
 from ..net.login.browser import open_browser
 from ..net.login.terminal import Terminal
+from ..net.process.one_program import run_program
 from ..protocol.elicitation import ElicitationRequest
 from ..protocol.sampling import SamplingRequest
 from .form import Field, fields_of
@@ -18,10 +23,26 @@ from .render import one_line
 from .screen import Screen
 from .terminal import ScreenTerminal
 
-__all__ = ["Asking"]
+__all__ = ["Asking", "model_words"]
 
 _HOW = "Enter takes the [default]; /decline says no, /cancel says nothing."
 _DECLINE, _CANCEL = "/decline", "/cancel"
+
+
+def model_words(command: str | None) -> list[str]:
+    """Return the words of ``--model``: a program that reads a question and prints the answer.
+
+    There is no shell between. Raises `UsageError` when there is no such program.
+    """
+    if command is None:
+        return []
+    try:
+        words = shlex.split(command, posix=sys.platform != "win32")
+    except ValueError as error:
+        raise UsageError(f"--model {command!r}: {error}") from None
+    if not words or shutil.which(words[0]) is None:
+        raise UsageError(f"--model: there is no program {words[0] if words else ''!r}")
+    return words
 
 
 class _Left(Exception):
@@ -38,12 +59,23 @@ class Asking:
     ``choice``: ``"ask"``: the user is asked, and where there is no terminal it is declined;
     ``"accept"``: forms get their defaults; ``"decline"``. Everything that is not asked is said.
 
+    ``model``: a program and its arguments that answers in place of a language model, see
+    `model_words`. Without one the user is asked.
+
     ``turn`` is held while the terminal is read, for others that read it too.
     """
 
-    def __init__(self, screen: Screen, choice: str, terminal: Terminal | None = None) -> None:
+    def __init__(
+        self,
+        screen: Screen,
+        choice: str,
+        terminal: Terminal | None = None,
+        *,
+        model: Sequence[str] = (),
+    ) -> None:
         self._screen = screen
         self._choice = choice
+        self._model = model
         self._terminal = terminal or ScreenTerminal(screen)
         self.turn: asyncio.Lock = asyncio.Lock()
         self._reading: asyncio.Future[str] | None = None
@@ -83,13 +115,15 @@ class Asking:
         return True
 
     async def sample(self, request: SamplingRequest) -> str | None:
-        """Show what a language model is asked, and take the answer that the user types."""
+        """Show what a language model is asked, and return what the program or the user answers."""
         server = one_line(request.server)
         self._screen.say(f"{server} asks a language model:")
         if request.system_prompt:
             self._screen.say(f"  system: {request.system_prompt}")
         for message in request.messages:
             self._screen.say(f"  {message.role}: {message.text or '(no text)'}")
+        if self._model:
+            return await self._answer_of_program(request)
         if not self._may_ask():
             return None
         async with self.turn:
@@ -98,6 +132,15 @@ class Asking:
                 with suppress(_Left):
                     return await self._answer_lines()
         return None
+
+    async def _answer_of_program(self, request: SamplingRequest) -> str | None:
+        code, written = await run_program(self._model, _question(request).encode())
+        if code:
+            self._screen.say(f"declined: {self._model[0]} ended with exit code {code}")
+            return None
+        answer = written.decode("utf-8", "replace").strip()
+        self._screen.say(f"  assistant: {answer}")
+        return answer
 
     def leave(self) -> None:
         """Cancel the question at hand, if any, as ``/cancel`` does."""
@@ -178,3 +221,11 @@ class Asking:
                 return field.value(line)
             except ValueError as error:
                 self._screen.say(f"  {error}")
+
+
+def _question(request: SamplingRequest) -> str:
+    """Return what a model is asked, as a program reads it; who says what, where several do."""
+    texts = [message.text or "" for message in request.messages]
+    if len(texts) > 1:
+        texts = [f"{message.role}: {message.text}" for message in request.messages]
+    return "\n\n".join(filter(None, [request.system_prompt, *texts])) + "\n"

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Awaitable, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any, Callable
+from typing import Any, Callable, Protocol
 
 from ..client.answers.elicitation import Elicitation
 from ..client.client import Client
@@ -20,7 +20,15 @@ from .screen import Screen
 from .streams import is_terminal
 from .target import URL_SCHEMES, Server
 
-__all__ = ["check_trace", "client_for", "client_options", "pairs_in"]
+__all__ = [
+    "Asked",
+    "answers_of",
+    "asking_for",
+    "check_trace",
+    "client_for",
+    "client_options",
+    "pairs_in",
+]
 
 _WITH_HEADERS = ("http://", "https://", "ws://", "wss://")
 
@@ -71,24 +79,40 @@ def client_options(
         is_mapping = name in ("headers", "env") and isinstance(merged.get(name), dict)
         merged[name] = {**merged[name], **value} if is_mapping else value
     merged["stderr"] = "discard" if options.quiet else screen.say
-    return {**merged, **_answers(options, screen), **others}
+    return {**merged, **answers_of(_AskedLater(screen, options), options), **others}
 
 
-def _answers(options: argparse.Namespace, screen: Screen) -> dict[str, Any]:
-    """Who answers what the server asks: the user, or what ``--elicit`` says."""
-    asked = _Asked(screen, options.elicit)
+def answers_of(asked: Asked, options: argparse.Namespace) -> dict[str, Any]:
+    """Return who answers what the server asks: the user, a program, or what ``--elicit`` says."""
     answers: dict[str, Any] = {"elicitation": Elicitation(form=asked.form, url=asked.visit)}
-    if options.elicit == "ask" and is_terminal(sys.stdin) and is_terminal(sys.stderr):
+    may_ask = options.elicit == "ask" and is_terminal(sys.stdin) and is_terminal(sys.stderr)
+    if options.model or may_ask:
         answers["sampling"] = asked.sample
     return answers
 
 
-class _Asked:
-    """Hands the questions of a server to `asking.Asking`, which is imported with the first one."""
+class Asked(Protocol):
+    """Who is asked: `asking.Asking`, or what stands for it."""
 
-    def __init__(self, screen: Screen, choice: str) -> None:
-        self._make = partial(_asking, screen, choice)
-        self._asking: Any = None
+    async def form(self, request: ElicitationRequest) -> Any:
+        """Fill in a form."""
+
+    async def visit(self, request: ElicitationRequest) -> Any:
+        """Visit a URL."""
+
+    async def sample(self, request: SamplingRequest) -> Any:
+        """Answer as a language model does."""
+
+
+class _AskedLater:
+    """Hands the questions of a server to `asking.Asking`, which is imported with the first one.
+
+    With ``--model`` it is imported at once, as that has to be checked.
+    """
+
+    def __init__(self, screen: Screen, options: argparse.Namespace) -> None:
+        self._make = partial(asking_for, screen, options)
+        self._asking: Any = self._make() if options.model else None
 
     async def form(self, request: ElicitationRequest) -> Any:
         return await self._it().form(request)
@@ -104,8 +128,11 @@ class _Asked:
         return self._asking
 
 
-def _asking(screen: Screen, choice: str) -> Any:
-    return import_module(".asking", __package__).Asking(screen, choice)
+def asking_for(screen: Screen, options: argparse.Namespace) -> Any:
+    """Return an `asking.Asking` as the options have it. Raises `UsageError`."""
+    module = import_module(".asking", __package__)
+    model = module.model_words(options.model)
+    return module.Asking(screen, options.elicit, model=model)
 
 
 def _login(

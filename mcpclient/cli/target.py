@@ -138,6 +138,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="ask",
         help="what the server asks of you: ask (the default), accept its defaults, decline",
     )
+    add(
+        *("--model",),
+        metavar="COMMAND",
+        help="what servers ask a language model goes to this program; it prints the answer",
+    )
     add_trace_option(parser)
     parser.add_argument(
         "--quiet", action="store_true", help="do not show what the server process writes to stderr"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -162,6 +163,38 @@ def test_a_model_is_played() -> None:
         session.type("\n")
         session.wait_for('"text": "Paris"')
         assert session.end() == 0
+
+
+ANSWERING = "import sys; print('Paris, for', len(sys.stdin.read().splitlines()), 'lines')"
+
+
+@pytest.mark.parametrize("choice", ["ask", "decline"])
+def test_a_program_answers_in_place_of_a_model(choice: str, capsys: Capture) -> None:
+    """F-SHOW-9: what it is asked and what it says is shown; no terminal is needed."""
+    model = shlex.join([sys.executable, "-c", ANSWERING])
+    assert main(["call", "--elicit", choice, "--model", model, SERVER, "sample"]) == 0
+    out, errors = capsys.readouterr()
+    assert '"text": "Paris, for 3 lines"' in out
+    assert "user: Capital of France?" in errors and "assistant: Paris, for 3 lines" in errors
+
+
+def test_a_program_that_fails_answers_nothing(capsys: Capture) -> None:
+    """F-SHOW-9: the server is told that nobody answers, and the user why."""
+    model = shlex.join([sys.executable, "-c", "raise SystemExit(7)"])
+    assert main(["call", "--model", model, SERVER, "sample"]) == 0
+    out, errors = capsys.readouterr()
+    assert "ended with exit code 7" in errors and "rejected" in out
+
+
+@pytest.mark.parametrize("model", ["no-such-model -x", "'", " "])
+def test_a_program_that_is_none_is_refused_at_once(model: str, capsys: Capture) -> None:
+    """F-SHOW-2: before the server is started."""
+    for words in (
+        ["call", "--model", model, SERVER, "sample"],
+        ["shell", "--model", model, SERVER],
+    ):
+        assert main(words) == 2
+        assert "--model" in capsys.readouterr().err
 
 
 def test_ctrl_c_ends_a_question() -> None:

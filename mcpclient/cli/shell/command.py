@@ -5,23 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...client.answers.elicitation import Elicitation
 from ...client.link.targets import Target
 from ...config.server import ServerConfig
 from ...errors import ServersFailed, UsageError
 from ...manager.manager import Manager
 from ...manager.namespaces import derive_name
-from ..asking import Asking
 from ..command import Answer, LocalCommand, LocalWork
 from ..configured import load
-from ..connecting import client_options
+from ..connecting import answers_of, asking_for, client_options
 from ..screen import Screen
-from ..streams import is_terminal
 from ..target import Server, only_server
 from .outcome import Outcome
 from .shell import DEFAULT, Shell
@@ -37,8 +33,8 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
     server = only_server(options) if is_named else None
 
     async def run(screen: Screen) -> Answer:
-        asking = Asking(screen, options.elicit)
-        answers = _answers(asking, options)
+        asking = asking_for(screen, options)
+        answers = answers_of(asking, options)
         servers = _one(server) if server is not None else _all(options, screen)
         manager = Manager(
             _with_options(servers, options, screen, answers), required=server is not None
@@ -104,14 +100,6 @@ def _with_options(
         )
         for name, server in servers.items()
     }
-
-
-def _answers(asking: Asking, options: argparse.Namespace) -> dict[str, Any]:
-    """Return who answers what the servers ask."""
-    answers: dict[str, Any] = {"elicitation": Elicitation(form=asking.form, url=asking.visit)}
-    if options.elicit == "ask" and is_terminal(sys.stdin) and is_terminal(sys.stderr):
-        answers["sampling"] = asking.sample
-    return answers
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:

@@ -48,7 +48,14 @@ def _about(name: str) -> str:
 
 # What these mean is settled before a line has commands and words: see `saved`.
 _IN_LINES = (
-    Builtin("save", "NAME LINE", "keep a line under a name", _help),
+    Builtin(
+        "save",
+        "NAME LINE",
+        "keep a line under a name",
+        _help,
+        details="What is typed is kept for other sessions, but for lines that hold a secret.",
+    ),
+    Builtin("forget", "NAME", "drop the line that is kept under a name", _help),
     Builtin("run", "NAME", "run the line that is kept under a name", _help),
 )
 

@@ -273,6 +273,7 @@ _CHOOSERS: Mapping[str, Callable[[str, Known], Iterable[Candidate]]] = {
     "listen": _named(lambda known: known.resources),
     "use": _named(lambda known: known.others),
     "run": _named(lambda known: known.saved),
+    "forget": _named(lambda known: known.saved),
     "cancel": _named(lambda known: known.jobs),
     "wait": _named(lambda known: known.jobs),
     "log": _named(lambda known: _LOG_LEVELS),

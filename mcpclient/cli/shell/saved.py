@@ -1,21 +1,41 @@
-"""Calls under names of their own: ``save NAME LINE`` and ``run NAME``."""
+"""Lines under names of their own: ``save NAME LINE``, ``run NAME`` and ``forget NAME``."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+import json
+import os
+from collections.abc import Iterator, Sequence
 
 from ...errors import UsageError
-from .words import split_words
+from ...framing.logs import logger_for
+from ...net.files import change_file, read_file
+from .words import Word, split_words
 
 __all__ = ["SavedLines"]
 
+_logger = logger_for("mcpclient.shell")
+
+_MOST_BYTES = 1024 * 1024
+
 
 class SavedLines:
-    """Lines by name, for as long as the shell lasts."""
+    """Lines by name.
 
-    def __init__(self) -> None:
+    ``path``: the file that keeps them for other sessions, of mode 0600; None: they last as long as
+    this shell, and without ``may_change`` so do new ones. A file that cannot be read or written is
+    a warning in the log, and no more than that.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str] | None = None, *, may_change: bool = True
+    ) -> None:
+        self._path = path
         self._lines: dict[str, str] = {}
+        if path is not None:
+            self._read(path)
+        if not may_change:
+            self._path = None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._lines)
@@ -23,18 +43,59 @@ class SavedLines:
     def __getitem__(self, name: str) -> str:
         return self._lines[name]
 
-    def take(self, line: str) -> bool:
-        """Keep what a line that begins with ``save`` says; False when it is another line.
+    def _read(self, path: str | os.PathLike[str]) -> None:
+        try:
+            self._lines = _lines_in(read_file(path, limit=_MOST_BYTES, private=True))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            self._give_up(error)
 
+    def take(self, line: str, *, has_secret: bool = False) -> str | None:
+        """Do what a line says that begins with ``save`` or ``forget``; None: it is another line.
+
+        Returns what there is to say about it. A line with a secret is not written to the file.
         Raises `UsageError` when there is no name or nothing to save.
         """
-        words = split_words(line)
-        if not words or words[0].typed != "save":
-            return False
+        words = split_words(line, unfinished=True)
+        if not words or words[0].typed not in ("save", "forget"):
+            return None
+        if words[0].typed == "forget":
+            return self._forget(words)
+        split_words(line)
         if len(words) < 3:
             raise UsageError("usage: save NAME COMMAND [WORD ...]")
-        self._lines[words[1].text] = line[words[2].start :].strip()
-        return True
+        name, kept = words[1].text, line[words[2].start :].strip()
+        self._lines[name] = kept
+        if has_secret:
+            self._keep(name, None)
+            return "saved for this session only, since it holds a secret" if self._path else ""
+        self._keep(name, kept)
+        return ""
+
+    def _forget(self, words: Sequence[Word]) -> str:
+        if len(words) != 2:
+            raise UsageError("usage: forget NAME")
+        self._find(words[1].text)
+        del self._lines[words[1].text]
+        self._keep(words[1].text, None)
+        return ""
+
+    def _keep(self, name: str, line: str | None) -> None:
+        def edit(content: bytes | None) -> bytes:
+            lines = {**_lines_in(content or b""), name: line}
+            kept = {each: text for each, text in lines.items() if text is not None}
+            return json.dumps(kept, indent=2).encode() + b"\n"
+
+        if self._path is not None:
+            try:
+                change_file(self._path, edit, limit=_MOST_BYTES, private=True)
+            except OSError as error:
+                self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        _logger.warning("the saved lines in %s are not kept: %s", self._path, error)
+        self._path = None
 
     def expand(self, line: str) -> str:
         """Return the line that is meant by one that begins with ``run``; any other as it is.
@@ -61,3 +122,13 @@ class SavedLines:
         names = ", ".join(self._lines) or "none yet"
         hint = f"did you mean {similar[0]!r}?" if similar else f"there is: {names}"
         raise UsageError(f"nothing is saved as {name!r}; {hint}")
+
+
+def _lines_in(content: bytes) -> dict[str, str]:
+    try:
+        lines = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(lines, dict):
+        return {}
+    return {name: line for name, line in lines.items() if isinstance(line, str)}

@@ -37,6 +37,9 @@ __all__ = ["DEFAULT", "Shell"]
 DEFAULT = "default"
 """The history file of this user: ``shell_history`` in the state folder."""
 
+_HISTORY = "shell_history"
+_SAVED = "shell_saved.json"
+
 # How long a suggestion of the server is waited for while somebody is typing, in seconds.
 _SUGGESTION_SECONDS = 2.0
 
@@ -45,8 +48,9 @@ class Shell:
     """Runs lines on the servers of a manager that is open.
 
     ``history``: the file that keeps what was typed, None: it is not kept; by default a file of this
-    user. ``lines``: where `run` reads from, by default stdin: a terminal with an editor where there
-    is one, or a script. ``asking``: who asks the user what the servers ask, in the same terminal.
+    user. What was saved under a name is beside it; a script may run that, but changes nothing.
+    ``lines``: where `run` reads from, by default stdin: a terminal with an editor where there is
+    one, or a script. ``asking``: who asks the user what the servers ask, in the same terminal.
     """
 
     def __init__(
@@ -82,8 +86,9 @@ class Shell:
         return Outcome(exit_code(error), f"{self._screen.error_style.bold('error:')} {text}")
 
     async def _found(self, text: str) -> Finding:
-        if self._saved.take(text):
-            return Finding()
+        said = self._saved.take(text, has_secret=self._public(text) != text.strip())
+        if said is not None:
+            return Finding(said)
         line = parse_line(self._saved.expand(text))
         if not line.words:
             return Finding()
@@ -228,10 +233,12 @@ class Shell:
         cancels the call in front only. What is in the background is waited for by a script, and
         cancelled when somebody leaves.
         """
-        history = History(self._history_file())
+        history = History(self._file(_HISTORY))
         lines = self._lines or open_lines(
             self._screen, self._editing(asyncio.get_running_loop()), history
         )
+        saved = self._file(_SAVED)
+        self._saved = SavedLines(saved, may_change=lines.is_interactive)
         with ctrl_c_calls(lambda: self._interrupt(lines)):
             try:
                 code = await self._run_all(lines, history, report or self._show)
@@ -240,9 +247,13 @@ class Shell:
                 end_watching(self._session)
         return code
 
-    def _history_file(self) -> str | os.PathLike[str] | None:
-        is_default = self._history_path == DEFAULT
-        return state_folder(os.environ) / "shell_history" if is_default else self._history_path
+    def _file(self, name: str) -> str | os.PathLike[str] | None:
+        """Return where something is kept for the next time; None: nowhere."""
+        if self._history_path == DEFAULT:
+            return state_folder(os.environ) / name
+        if self._history_path is None or name == _HISTORY:
+            return self._history_path
+        return os.path.join(os.path.dirname(self._history_path), name)
 
     def _interrupt(self, lines: Lines) -> None:
         self._asking.leave()
