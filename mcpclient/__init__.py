@@ -14,7 +14,7 @@ The floors of the house, from the ground up. A module imports only from lower fl
 
 - ``shown``       what messages show of commands and URLs
 - ``cures``       what to do about each kind of error
-- ``errors``      every exception, in one tree
+- ``errors/``     every exception, in one tree
 - ``framing/``    bytes to events and back: lines, server-sent events, HTTP/1.1, WebSocket, URLs
 - ``jsonrpc/``    messages, their JSON text, the requests in flight
 - ``protocol/``   what MCP means, without I/O: revisions, eras, negotiation, types, JSON Schema

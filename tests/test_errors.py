@@ -213,7 +213,7 @@ def tree_of(root: type[McpError]) -> list[tuple[int, str]]:
     """Return depth and name of every class below, and including, ``root``."""
     found = [(0, root.__name__)]
     for child in root.__subclasses__():
-        if child.__module__ == errors.__name__:
+        if child.__module__.startswith(f"{errors.__name__}."):
             found += [(depth + 1, name) for depth, name in tree_of(child)]
     return found
 

@@ -270,8 +270,8 @@ def exception_violations(sources: Sources) -> Iterator[str]:
     known = builtin | set(errors.__all__) | {name.rpartition(".")[2] for name in SIGNALS}
     for module, node in _nodes(sources):
         if isinstance(node, ast.ClassDef) and known & {*map(_last_name, node.bases)}:
-            if module != "errors" and f"{module}.{node.name}" not in SIGNALS:
-                yield f"{module}:{node.lineno}: {node.name} is not in the tree of errors.py"
+            if _folder(module) != "errors" and f"{module}.{node.name}" not in SIGNALS:
+                yield f"{module}:{node.lineno}: {node.name} is not in the tree of errors/"
         elif isinstance(node, ast.Raise) and node.exc is not None:
             raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
             if _last_name(raised) == "NotImplementedError":

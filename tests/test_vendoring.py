@@ -40,4 +40,4 @@ def test_a_copy_under_another_name_offers_every_public_name(tmp_path: Path) -> N
         """,
         folder=tmp_path,
     )
-    assert printed.strip() == "host.vendored_client.errors"
+    assert printed.strip() == "host.vendored_client.errors.server"

@@ -36,9 +36,10 @@ TEST_FILES = {
 }
 
 # Packages that are one machine in several files: what their tests are called follows what goes in
-# and comes out, and all of them together are each module's own. The command line is tested as it is
-# typed, the manager and the blocking twin by what they promise.
-WHOLE = ("adapters/schemas", "cli", "manager", "protocol/schema", "sync")
+# and comes out, and all of them together are each module's own: a folder of the package's name, or
+# one file where that is enough. The command line is tested as it is typed, the manager and the
+# blocking twin by what they promise, the errors as one tree.
+WHOLE = ("adapters/schemas", "cli", "errors", "manager", "protocol/schema", "sync")
 
 # Modules that need no test file of their own, each with the reason.
 EXEMPT = {
@@ -109,7 +110,8 @@ def own_test_pattern(name: str) -> str:
     folder = name.rpartition("/")[0]
     for whole in WHOLE:
         if f"{folder}/".startswith(f"{whole}/"):
-            return re.escape(f"tests.{whole.replace('/', '.')}.")
+            parent, _, last = f"tests/{whole}".rpartition("/")
+            return rf"{re.escape(parent.replace('/', '.'))}\.(test_)?{last}\."
     test = expected_test(name).removesuffix(".py").replace("/", ".")
     return rf"{re.escape(test)}(_\w+)?\."
 

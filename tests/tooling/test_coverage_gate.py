@@ -20,7 +20,7 @@ TOP = Path(__file__).parent.parent.parent
 @pytest.mark.parametrize(
     ("module", "test"),
     [
-        ("errors.py", "tests/test_errors.py"),
+        ("cures.py", "tests/test_cures.py"),
         ("framing/sse.py", "tests/framing/test_sse.py"),
         ("protocol/schema/values.py", "tests/protocol/schema/test_values.py"),
         ("__init__.py", "tests/test_exports.py"),
@@ -38,6 +38,15 @@ def test_contexts_of_own_tests() -> None:
     assert not own.match("tests.framing.test_ssl.test_one")
     assert not own.match("tests.transports.test_sse.test_one")
     assert not own.match("")
+
+
+def test_contexts_of_a_package_that_is_tested_as_a_whole() -> None:
+    schemas = re.compile(own_test_pattern("adapters/schemas/strict.py"))
+    assert schemas.match("tests.adapters.schemas.test_anything.test_one")
+    assert not schemas.match("tests.adapters.test_limits.test_one")
+    errors = re.compile(own_test_pattern("errors/server.py"))
+    assert errors.match("tests.test_errors.test_one")
+    assert not errors.match("tests.auth.test_auth_errors.test_one")
 
 
 def test_lines_of_functions_are_bodies_only() -> None:

@@ -1,0 +1,165 @@
+"""The network's, or the operating system's: no answer came."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..shown import shown_command, shown_words
+from .root import McpError
+
+__all__ = [
+    "CallTimeout",
+    "CommandNotFound",
+    "ConnectFailed",
+    "ConnectionLost",
+    "NetworkError",
+    "ProcessExited",
+    "ServersFailed",
+]
+
+
+class NetworkError(McpError):
+    """No answer came: the network failed, the operating system refused, or time ran out."""
+
+
+class ConnectFailed(NetworkError):
+    """No connection could be established.
+
+    Fields: ``target`` (what was connected to), ``reason``, and ``attempts``: the exceptions of
+    every way that was tried, in order.
+    """
+
+    def __init__(self, target: str, reason: str, attempts: Sequence[BaseException] = ()) -> None:
+        super().__init__(target, reason, attempts)
+        self.target = target
+        self.reason = reason
+        self.attempts: tuple[BaseException, ...] = tuple(attempts)
+
+    def __str__(self) -> str:
+        return f"cannot connect to {self.target}: {self.reason}"
+
+
+class CommandNotFound(ConnectFailed):
+    """The server's command does not exist, or is not executable.
+
+    Fields: ``command`` (its words, each argument that may be secret as ``…``) and ``search_path``
+    (the PATH that was searched).
+    """
+
+    def __init__(self, command: Sequence[str], reason: str, search_path: str) -> None:
+        self.command: list[str] = shown_words(command)
+        super().__init__(self.command[0], reason)
+        self.args: tuple[Any, ...] = (self.command, reason, search_path)
+        self.search_path = search_path
+
+    def __str__(self) -> str:
+        name = self.command[0]
+        searched = self.search_path and not ("/" in name or "\\" in name)  # a path is not
+        where = f"; PATH searched: {self.search_path}" if searched else ""
+        return f"cannot start {name!r}: {self.reason}{where}\n{self.cure}"
+
+
+class ServersFailed(ConnectFailed):
+    """Servers that a manager requires are not connected.
+
+    Field: ``failures``, by name of the server: the exception, or a `ServerUnavailable`.
+    """
+
+    def __init__(self, failures: Mapping[str, McpError]) -> None:
+        names = ", ".join(failures)
+        texts = "; ".join(f"{name}: {error}" for name, error in failures.items())
+        super().__init__(names, texts, tuple(failures.values()))
+        self.args: tuple[Any, ...] = (failures,)
+        self.failures: dict[str, McpError] = dict(failures)
+
+    def __str__(self) -> str:
+        return f"required servers are not connected: {self.reason}"
+
+
+class ConnectionLost(NetworkError):
+    """An established connection ended before the answer came.
+
+    Field: ``reason``. The call may or may not have run on the server.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class ProcessExited(ConnectionLost):
+    """The server process ended.
+
+    Fields: ``command`` (its words, each argument that may be secret as ``…``), ``exit_code``
+    (negative: the signal that ended it; None: it closed its output but has not ended) and
+    ``stderr`` (the last 4 KiB it wrote there) and ``output`` (the last lines it wrote to stdout
+    that were no messages).
+    """
+
+    def __init__(
+        self, command: Sequence[str], exit_code: int | None, stderr: str, output: str = ""
+    ) -> None:
+        super().__init__("")
+        self.command: list[str] = shown_words(command)
+        self.args: tuple[Any, ...] = (self.command, exit_code, stderr, output)
+        self.exit_code = exit_code
+        self.stderr = stderr
+        self.output = output
+        self.reason: str = self._describe()
+
+    def _describe(self) -> str:
+        name = shown_command(self.command)
+        if self.exit_code is None:
+            text = f"the server closed its output: {name}"
+        elif self.exit_code < 0:
+            text = f"the server was killed by signal {-self.exit_code}: {name}"
+        else:
+            text = f"the server exited with code {self.exit_code}: {name}"
+        return text + _heard(self.output, self.stderr)
+
+
+class CallTimeout(NetworkError):
+    """No answer in time. The server has been told to stop; a late answer is ignored.
+
+    Fields: ``method``, ``seconds`` (the limit that was reached) and ``limit``: ``"idle"`` when
+    nothing was heard for that long, ``"total"`` when the whole call took that long, ``"connect"``
+    when there was no connection after that long; ``method`` is then what it was waiting for.
+    ``waiting_for``: what it waited for at the end, where that was not the server, otherwise None.
+    ``target``: the server, and ``subject``: the tool, prompt or URI that the call was for. Without
+    a connection, ``output`` has the last lines on a server's stdout that were no messages, and
+    ``stderr`` the last of what it wrote there.
+    """
+
+    def __init__(
+        self, method: str, seconds: float, limit: str = "idle", waiting_for: str | None = None
+    ) -> None:
+        super().__init__(method, seconds, limit, waiting_for)
+        self.method = method
+        self.seconds = seconds
+        self.limit = limit
+        self.waiting_for = waiting_for
+        self.target = self.subject = self.output = self.stderr = ""
+
+    def __str__(self) -> str:
+        if self.limit == "connect":
+            waited = self.waiting_for or (self.method if self.target else None)
+            text = f"{self.target or self.method}: not connected within {self.seconds:g} s"
+            option = "connect_timeout"
+        else:
+            waited = self.waiting_for
+            subject = f" {self.subject!r}" if self.subject else ""
+            server = f" of {self.target}" if self.target else ""
+            text = f"{self.method}{subject}{server}: no answer within {self.seconds:g} s"
+            option = "timeout" if self.limit == "idle" else "max_timeout"
+        reason = "" if waited is None else f", waiting for {waited}"
+        return f"{text} ({option}){reason}{_heard(self.output, self.stderr)}"
+
+
+def _heard(output: str, stderr: str) -> str:
+    """What a server wrote that is no message, as the end of a text; servers must log to stderr."""
+    text = f"\nit wrote to stdout what is no message:\n{output.strip()}" if output.strip() else ""
+    return f"{text}\nlast stderr output:\n{stderr.strip()}" if stderr.strip() else text

@@ -1,0 +1,68 @@
+"""The root of the tree, the one exception that no side caused, and what all texts share."""
+
+from __future__ import annotations
+
+import copy
+from typing import TypeVar
+
+from ..cures import cure_for
+
+__all__ = ["SHOWN_BODY", "McpError", "NotChecked", "shown"]
+
+AnyMcpError = TypeVar("AnyMcpError", bound="McpError")
+
+# How much of an answer's body an exception's text shows; the field holds all that was kept.
+SHOWN_BODY = 500
+
+
+def shown(value: object, longest: int | None = 100) -> str:
+    """Return a value as messages show it: cut where it is long, and however deep it is."""
+    try:
+        text = repr(value)
+    except RecursionError:
+        return f"<{type(value).__name__}, nested too deeply to be shown>"
+    return text if longest is None or len(text) <= longest else f"{text[:longest]}…"
+
+
+class McpError(Exception):
+    """Root of every error this library raises on purpose.
+
+    Fields of every one: ``cure``, one sentence that says what to do about it.
+    """
+
+    @property
+    def cure(self) -> str:
+        """What to do about it, in one sentence."""
+        cure: str = self.__dict__.get("_cure") or cure_for(self)
+        return cure
+
+    def advise(self: AnyMcpError, cure: str) -> AnyMcpError:
+        """Set what to do about it, where that is known better than for all of its kind."""
+        self.__dict__["_cure"] = cure
+        return self
+
+    def __repr__(self) -> str:
+        try:
+            return super().__repr__()
+        except RecursionError:  # a field has what a server sent
+            return f"{type(self).__name__}({', '.join(shown(field) for field in self.args)})"
+
+    def again(self: AnyMcpError) -> AnyMcpError:
+        """Return a copy to raise again, so that every waiter gets a traceback of its own."""
+        twin = copy.copy(self)
+        twin.__cause__ = self.__cause__
+        return twin
+
+
+class NotChecked(McpError):
+    """A validation reached one of its limits, so nothing is known of the value.
+
+    Nobody has done wrong, so it is no `ProtocolViolation`. Field: ``reason``.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"not checked: {self.reason}"
