@@ -12,6 +12,7 @@ Everything public is a name in this package; each is imported when it is first u
 
 The floors of the house, from the ground up. A module imports only from lower floors:
 
+- ``new_typing``  names for annotations that the oldest Python lacks
 - ``shown``       what messages show of commands and URLs
 - ``cures``       what to do about each kind of error
 - ``errors/``     every exception, in one tree

@@ -23,6 +23,7 @@ PACKAGE = Path(__file__).parent.parent / "mcpclient"
 
 # A module imports only from lower floors, or from its own folder.
 FLOORS = {
+    "new_typing": -1,  # names for annotations
     "cures": -1,  # what to do about each kind of error
     "shown": -1,  # what messages show of commands and URLs
     "errors": 0,
@@ -64,6 +65,7 @@ ROOT_CONSTANTS = {"__version__"}
 
 # These decide without acting, so that the whole protocol is tested without sockets and sleeps.
 PURE = {
+    "new_typing",
     "cures",
     "shown",
     "errors",
@@ -130,6 +132,9 @@ METHOD = re.compile(
     r"|server|subscriptions|tasks|tools)/\w[\w/]*"
 )
 
+# One module says where annotations find what the oldest Python's typing lacks.
+NEW_TYPING = ("new_typing", "typing_extensions")
+
 # What is imported by name from a higher floor has a type all the same.
 TYPES_FROM_ABOVE = {
     ("client.toolboxes", "adapters.toolbox"),
@@ -179,7 +184,7 @@ def floor_violations(imports: list[Import]) -> Iterator[str]:
 def third_party_violations(imports: list[Import]) -> Iterator[str]:
     known = standard_library()
     for found in imports:
-        if found.for_types and found.target == "typing_extensions":
+        if found.for_types and (found.importer, found.target) == NEW_TYPING:
             continue  # type checkers bring it along; nothing imports it at run time
         if (found.importer, found.target) == ("testing.pytest_plugin", "pytest"):
             continue  # only pytest imports this module
@@ -382,7 +387,16 @@ FAULTY = {
     "no floor": ("helpers", "from .errors import McpError", "helpers has no floor"),
     "outside": ("framing.sse", "from ...other import x", "<outside the package> has no floor"),
     "third party": ("net", "import httpx", "nor the standard library"),
-    "a newer typing": ("net", "from typing_extensions import Unpack", "nor the standard library"),
+    "a newer typing": (
+        "new_typing",
+        "from typing_extensions import Unpack",
+        "nor the standard library",
+    ),
+    "a newer typing elsewhere": (
+        "net",
+        "if TYPE_CHECKING:\n    from typing_extensions import Unpack",
+        "nor the standard library",
+    ),
     "own absolute name": ("net", "from mcpclient.errors import McpError", "neither relative"),
     "function level": ("net", "def f():\n    import json", "inside a function"),
     "method level": (
@@ -479,7 +493,7 @@ SOUND = {
     "its own folder": ("framing.reader", "from .sse import Decoder"),
     "its own package": ("framing", "from .sse import Decoder"),
     "the version": ("client.client", "from .. import __version__"),
-    "a newer typing": ("net", "if TYPE_CHECKING:\n    from typing_extensions import Unpack"),
+    "a newer typing": ("new_typing", "if TYPE_CHECKING:\n    from typing_extensions import Unpack"),
     "types only": ("client.client", "if typing.TYPE_CHECKING:\n    import ssl"),
     "sockets in net": ("net", "import socket, ssl, subprocess"),
     "a lower room": ("client.client", "from .link.session import Session"),

@@ -30,8 +30,7 @@ from .tools import Tools
 from .validation import OutputSchemas
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
+    from ..new_typing import Unpack
     from .link.options import ClientOptions
 
 __all__ = ["Client", "call", "connect", "list_tools"]

@@ -6,10 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from ..adapters.providers import Provider
     from ..adapters.toolbox import Toolbox, ToolboxOptions
+    from ..new_typing import Unpack
 
 __all__ = ["Toolboxes"]
 

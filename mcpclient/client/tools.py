@@ -16,8 +16,7 @@ from .link.timeouts import DEFAULT, Seconds
 from .tasks import Tasks
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
+    from ..new_typing import Unpack
     from .link.options import CallOptions
 
 __all__ = ["Tools"]

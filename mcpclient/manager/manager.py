@@ -40,9 +40,8 @@ from .status import Status
 from .tools import ManagedTool, ToolList
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from ..client.link.options import CallOptions
+    from ..new_typing import Unpack
 
 __all__ = ["Manager", "Servers", "connect_all"]
 

@@ -9,8 +9,6 @@ from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Callable, Literal, TypedDict, TypeVar, overload
 
-from typing_extensions import Unpack
-
 from ..adapters.definitions import ToolDefinitions
 from ..adapters.providers import Provider
 from ..adapters.toolbox import ToolboxOptions
@@ -46,6 +44,7 @@ from ..net.network_options import ClientCertificate
 from ..net.process.server_process import StderrTarget, StopLadder
 from ..net.proxies import ProxyChoice
 from ..net.recorder import TraceTarget
+from ..new_typing import Unpack
 from ..protocol.listen import ListenEvent, ListenFilter
 from ..protocol.schema import SchemaLimits
 from ..protocol.skills import LoadedSkill, Skill

@@ -10,11 +10,10 @@ from ..client.client import Client as AsyncClient
 from .blocking import Blocking, Owned, blocking_function
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from ..adapters.providers import Provider
     from ..adapters.toolbox import ToolboxOptions
     from ..client.link.targets import Target
+    from ..new_typing import Unpack
     from .toolbox import Toolbox
 
 __all__ = ["Client", "Subscription", "call", "connect", "list_tools"]

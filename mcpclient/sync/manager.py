@@ -15,12 +15,11 @@ from .client import Client
 from .loop_thread import close_soon
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from ..adapters.providers import Provider
     from ..adapters.toolbox import ToolboxOptions
     from ..config.server import ServerConfig
     from ..manager.status import Status
+    from ..new_typing import Unpack
     from .toolbox import Toolbox
 
 __all__ = ["EventStream", "Manager", "Server", "connect_all"]

@@ -10,10 +10,9 @@ from .blocking import Blocking, Owned, twin_of
 from .handlers import with_workers
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from ..adapters.providers import Provider
     from ..adapters.toolbox import ToolboxOptions
+    from ..new_typing import Unpack
     from ..protocol.types import Tool
 
 __all__ = ["AgentTool", "Toolbox"]

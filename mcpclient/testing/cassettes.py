@@ -16,10 +16,9 @@ from ..transports.replaying import Recording
 from .completing import Completing
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from ..client.link.options import ClientOptions
     from ..client.link.targets import Target
+    from ..new_typing import Unpack
 
 __all__ = ["Cassette", "Mode", "cassette"]
 
