@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import mcpclient
 from mcpclient.client.authentication import ApiKey, ClientCredentials, OAuth, finish_auth
 from mcpclient.client.client import Client
 from mcpclient.client.events.hooks import Hooks
@@ -24,6 +25,8 @@ from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
 from tests.support.mcp_server import McpServer
 from tests.support.protected import Protected, User
+
+PACKAGE = str(Path(mcpclient.__file__).parent)
 
 
 class Everything:
@@ -40,6 +43,16 @@ class Everything:
         traceback.print_exception(type(error), error, error.__traceback__, file=self.text)
         self.show(error.__cause__)
         self.show(getattr(error.__cause__, "headers", None))
+
+    def show_variables(self, error: BaseException | None) -> None:
+        """Show those of the library's frames, as services that collect errors do."""
+        while error is not None:
+            for frame in traceback.StackSummary.extract(
+                traceback.walk_tb(error.__traceback__), capture_locals=True
+            ):
+                if frame.filename.startswith(PACKAGE):
+                    print(frame.name, frame.lineno, frame.locals, file=self.text)
+            error = error.__cause__ or error.__context__
 
     def hold_no_secret(self, protected: Protected) -> None:
         shown = self.text.getvalue()
@@ -121,6 +134,39 @@ def test_a_whole_life_with_a_server(kind: str, everything: Everything, tmp_path:
     assert '["Authorization", "Bearer redacted-' in shown
 
 
+@pytest.mark.parametrize("refusal", ["cut", "nonsense", "another status"])
+def test_a_refresh_that_fails(refusal: str, everything: Everything) -> None:
+    """F-AUTH-12: also where services that collect errors read the variables of each frame."""
+    protected = Protected(StreamableEndpoint(McpServer()).routes)
+    routes = protected.routes
+
+    async def main() -> None:
+        async with HttpServer(routes) as http:
+            url, user = str(http.url()), User(protected)
+            auth = OAuth(local_development=True, provider=user)
+            await use(connect(url, auth, everything), everything)
+            protected.revoke()
+
+            async def fail(request: Request, answer: Answer) -> None:
+                if refusal == "cut":
+                    answer.cut()
+                elif refusal == "nonsense":
+                    answer.full(200, {}, b"{")
+                else:
+                    answer.full(503)
+
+            http.routes["POST /token"] = fail
+            client = connect(url, auth, everything)
+            with pytest.raises(McpError) as caught:
+                await client.connect()
+            everything.show_variables(caught.value)
+            await client.close()
+
+    asyncio.run(main())
+    assert protected.counts["issued"] == 1
+    everything.hold_no_secret(protected)
+
+
 def test_two_steps_and_a_file(everything: Everything, tmp_path: Path) -> None:
     """F-AUTH-12: the error carries the address in a field, and shows none of its query."""
     protected = Protected(StreamableEndpoint(McpServer()).routes)
@@ -168,7 +214,12 @@ def test_credentials_of_a_program(everything: Everything) -> None:
                 local_development=True,
                 store=User(protected),
             )
-            await use(connect(str(http.url()), auth, everything), everything)
+            client = connect(str(http.url()), auth, everything)
+            await use(client, everything)
+            with pytest.raises(McpError) as caught:
+                await client.connect()
+            everything.show_variables(caught.value)
+            await client.close()
 
     asyncio.run(main())
     everything.hold_no_secret(protected)

@@ -45,6 +45,7 @@ from ...net.clocks import seconds_since_epoch
 from ...net.guarded_fetch import GuardedFetcher
 from ...net.unbroken import await_at_home, run_unbroken
 from ...transports.authorized import PausableClocks
+from .forgetting import forget_variables
 from .needs_auth import NeedsAuthMemory, memory_of
 
 __all__ = ["FlowRunner", "OAuthAuthorizer", "StaticAuthorizer", "settled"]
@@ -107,7 +108,11 @@ class FlowRunner:
         flow raises.
         """
         performers = {**self._performers, Exclusive: _refuse} if passive else self._performers
-        return await self._run(flow, performers)
+        try:
+            return await self._run(flow, performers)
+        except McpError as error:
+            forget_variables(error)
+            raise
 
     async def _run(self, flow: Flow[T], performers: Performers) -> T:
         answer: object = None
