@@ -9,7 +9,7 @@ python := $(VENV)/bin/python
 stamp := $(VENV)/.installed-by-$(subst /,-,$(PYTHON))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-all dist windows conformance conformance-websocket capture bench hosts soak fuzz sabotage
+.PHONY: help demo test check test-all dist vendored windows conformance conformance-websocket capture bench hosts soak fuzz sabotage
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-22s %s\n", $$1, $$2 }'
@@ -37,6 +37,9 @@ test-all: ## run the tests on every supported Python of this machine
 
 dist: ## wheel, source archive, single-file mcpclient.pyz, digests and parts list, in dist/
 	$(PYTHON) -m tests.tooling.distribution
+
+vendored: $(stamp) ## run the tests on a copy of the package under another name (PATHS="tests/net")
+	$(python) -m tests.tooling.vendored $(PATHS)
 
 windows: $(stamp) ## run demo, replay, servers and tests by Windows Pythons (needs wine; PATHS="tests/net")
 	$(python) -m tests.tooling.windows $(PATHS)

@@ -10,7 +10,7 @@ import sys
 import time
 
 from conformance import replay
-from conformance.results import FAILED, PASSED, exit_code
+from conformance.results import FAILED, NOT_RUN, PASSED, exit_code
 
 
 def main() -> int:
@@ -31,7 +31,9 @@ def main() -> int:
     checks = sum(row.checks for row in rows)
     passed = sum(row.outcome == PASSED for row in rows)
     seconds = time.monotonic() - begun
-    print(f"\n{checks} checks; {passed} of {len(rows)} meetings passed in {seconds:.0f}s")
+    print(f"\n{checks} checks; {passed} of {len(rows)} meetings passed in {seconds:.0f}s", end="")
+    unable = sum(row.outcome == NOT_RUN for row in rows)
+    print(f"; {unable} could not run" if unable else "")
     return exit_code(rows, strict=False)
 
 

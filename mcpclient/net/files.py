@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from .access_rights import make_private
 from .folders import state_folder
 from .locks import HELD_BY_ANOTHER, lock_descriptor, make_private_folder, unlock_descriptor
 
@@ -89,7 +90,7 @@ def change_file(
         content, mode = _present(real, limit, private)
         changed = edit(content)
         if changed != content:
-            _replace(real, changed, 0o600 if private else mode)
+            _replace(real, changed, None if private else mode)
 
 
 def _present(path: Path, limit: int, private: bool) -> tuple[bytes | None, int]:
@@ -119,16 +120,18 @@ def replace_file(source: str | os.PathLike[str], path: str | os.PathLike[str]) -
         time.sleep(_LOCK_DELAY)
 
 
-def _replace(path: Path, content: bytes, mode: int) -> None:
+def _replace(path: Path, content: bytes, mode: int | None) -> None:
+    """Write the file anew; ``mode``: its permissions, None for a private one."""
     make_private_folder(path.parent)
-    # mkstemp makes a file that only its owner may read.
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
+        if mode is None:
+            make_private(name)  # before anything is in it
         with open(descriptor, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(descriptor)
-        if os.name == "posix":
+        if mode is not None and os.name == "posix":
             os.chmod(name, mode)
         replace_file(name, path)
     except BaseException:

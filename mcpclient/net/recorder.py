@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable, TextIO, Union
 
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import Message
+from .access_rights import make_private
 
 if TYPE_CHECKING:
     from ..recording.http_channel import HttpChannel
@@ -154,7 +155,7 @@ def _writing_to(target: TraceTarget) -> Callable[[str], Any]:
 
 
 def open_trace(path: str | os.PathLike[str]) -> TextIO:
-    """Open a file to append a transcript to, for its owner only (mode 0600). Raises OSError.
+    """Open a file to append a transcript to, for its owner only. Raises OSError.
 
     A transcript is what was said: not every secret in it can be known for one.
     """
@@ -163,8 +164,10 @@ def open_trace(path: str | os.PathLike[str]) -> TextIO:
 
 def _open_privately(path: str, flags: int) -> int:
     descriptor = os.open(path, flags, 0o600)
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISREG(mode) and mode & 0o077 and os.name != "nt":
+    status = os.fstat(descriptor)
+    # On Windows the mode tells nothing; there a file is made private when it is new.
+    may_be_public = not status.st_size if os.name == "nt" else status.st_mode & 0o077
+    if stat.S_ISREG(status.st_mode) and may_be_public:
         with suppress(OSError):  # it belongs to somebody else, who decides
-            os.chmod(path, 0o600)
+            make_private(path)
     return descriptor

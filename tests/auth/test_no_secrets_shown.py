@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
+import mcpclient
 from mcpclient.auth.effects import Authorize, Callback, Fetch, Response
 from mcpclient.auth.flow import Authorization
 from mcpclient.auth.options import (
@@ -136,7 +137,7 @@ def parts_of(thing: object, seen: set[int]) -> Iterator[object]:
     if id(thing) in seen:
         return
     seen.add(id(thing))
-    if dataclasses.is_dataclass(thing) or type(thing).__module__.startswith("mcpclient"):
+    if dataclasses.is_dataclass(thing) or type(thing).__module__.startswith(mcpclient.__name__):
         yield thing
         for value in vars(thing).values():
             yield from parts_of(value, seen)

@@ -188,3 +188,28 @@ def test_without_locks_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(files, "state_folder", lambda environ: tmp_path / "a")
     change_file(tmp_path / "b", lambda content: b"y", limit=10)
     assert (tmp_path / "b").read_bytes() == b"y"
+
+
+@pytest.mark.needs_windows
+def test_a_path_longer_than_windows_once_took(tmp_path: Path) -> None:
+    """F-AUTH-9: with the prefix that asks Windows for it, which nothing here takes off."""
+    path = Path("\\\\?\\" + str(tmp_path.joinpath(*["x" * 100] * 3, "file")))
+    change_file(path, lambda content: b"new", limit=10, private=True)
+    change_file(path, lambda content: (content or b"") + b"er", limit=10)
+    assert len(str(path)) > 300
+    assert read_file(path, limit=10) == b"newer"
+
+
+@pytest.mark.needs_windows
+def test_a_file_that_another_program_reads_is_replaced_when_it_is_done(tmp_path: Path) -> None:
+    """F-AUTH-9: Windows refuses as long as it is open, and then the change is made all the same."""
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    with ThreadPoolExecutor(1) as reader, path.open("rb") as file:
+        with pytest.raises(PermissionError):
+            os.replace(tmp_path / "file", path.with_name("other"))
+        change = reader.submit(change_file, path, lambda content: b"new", limit=10)
+        assert not change.done()
+        file.close()
+        change.result()
+    assert path.read_bytes() == b"new"

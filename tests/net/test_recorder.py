@@ -156,7 +156,7 @@ def test_what_writes_is_loaded_for_the_first_target() -> None:
         recorder = Recorder()
         recorder.learn({"MY_KEY": "long-s3cret"})
         recorder.begin("stdio", "server")
-        print("mcpclient.recording" in sys.modules)
+        print(Recorder.__module__.replace("net.recorder", "recording") in sys.modules)
         recorder.add(print)
         recorder.stderr_line("long-s3cret")
         """

@@ -27,6 +27,9 @@ __all__ = ["KeychainStore"]
 
 T = TypeVar("T")
 
+# Not searched over PATH: another program of that name would be given the secrets.
+_MACOS_TOOL = "/usr/bin/security"
+
 _SERVICE = "mcpclient"
 _TOOL_TIMEOUT = 60.0  # a locked keychain asks its user first
 
@@ -85,7 +88,7 @@ async def _in_thread(function: Callable[..., T], *arguments: str) -> T:
 
 
 def _find_tool(platform: str) -> _Tool:
-    name = "security" if platform == "darwin" else "secret-tool"
+    name = _MACOS_TOOL if platform == "darwin" else "secret-tool"
     program = None if platform == "win32" else shutil.which(name)
     if program is None:
         reason = "Windows has no tool for it" if platform == "win32" else f"it needs {name}"

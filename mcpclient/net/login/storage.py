@@ -22,6 +22,7 @@ from typing import Any
 from ...auth.effects import StoredItem
 from ...errors import AuthError
 from ...framing.logs import logger_for
+from ..access_rights import make_private
 from ..files import replace_file
 from ..folders import config_folder
 from ..locks import LockFolder, TaskLocks, make_private_folder
@@ -173,7 +174,7 @@ class FileStore:
                 self.path,
             )
             with suppress(OSError):
-                os.chmod(self.path, 0o600)
+                make_private(self.path)
 
     def _put_aside(self) -> None:
         damaged = self.path.with_name(f"{self.path.name}.damaged-{int(time.time())}")
@@ -184,9 +185,9 @@ class FileStore:
     def _write(self, records: Mapping[str, object]) -> None:
         folder = self.path.parent
         make_private_folder(folder)
-        # mkstemp makes a file that only its owner may read.
         descriptor, name = tempfile.mkstemp(prefix=f"{self.path.name}.", dir=folder)
         try:
+            make_private(name)
             with open(descriptor, "w", encoding="utf-8") as file:
                 json.dump(records, file, indent=1)
                 file.flush()

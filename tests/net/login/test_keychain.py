@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import AuthError, UsageError
+from mcpclient.net.login import keychain
 from mcpclient.net.login.keychain import KeychainStore
 
 pytestmark = pytest.mark.needs_posix
@@ -84,6 +86,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     tool.write_text(COMMON.format(python=sys.executable, folder=str(tmp_path)) + body)
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tool.parent))
+    monkeypatch.setattr(keychain, "_MACOS_TOOL", str(tool))
     monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(tmp_path / "credentials.json"))
     monkeypatch.setattr(sys, "platform", request.param)
     return tmp_path
@@ -181,6 +184,7 @@ def test_a_system_without_a_keychain(
 ) -> None:
     """F-AUTH-9: is told at once."""
     monkeypatch.setenv("PATH", os.fspath(tmp_path))
+    monkeypatch.setattr(keychain, "_MACOS_TOOL", str(tmp_path / "security"))
     monkeypatch.setattr(sys, "platform", platform)
     with pytest.raises(UsageError, match="no keychain that can be used"):
         KeychainStore()
@@ -193,3 +197,45 @@ def test_a_write_that_does_not_arrive(folder: Path, monkeypatch: pytest.MonkeyPa
     tool.write_text(text)
     with pytest.raises(AuthError, match="refused: exit code 3"):
         run(KeychainStore().save(KEY, RECORD))
+
+
+class Security:
+    """What `security` is given, and what it would answer."""
+
+    def __init__(self, *answers: tuple[int, str]) -> None:
+        self.answers = list(answers)
+        self.given: list[tuple[list[str], str]] = []
+
+    def __call__(self, words: list[str], given: str = "") -> subprocess.CompletedProcess[str]:
+        self.given.append((words, given))
+        code, printed = self.answers.pop(0)
+        return subprocess.CompletedProcess(words, code, printed, "")
+
+
+def test_what_the_tool_of_macos_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-9: by its full name, the words of its manual page, and secrets through its input."""
+    tool, piece = "/usr/bin/security", "a b.0"
+    find = [tool, "find-generic-password", "-s", "mcpclient", "-a"]
+    security = Security((44, ""), (0, ""), (0, "WA==\n"), (0, ""), (0, "b.1\n"))
+    monkeypatch.setattr(keychain, "_run", security)
+    monkeypatch.setattr("secrets.token_hex", lambda size: "b")
+    monkeypatch.setattr("shutil.which", lambda name: name)
+    macos = keychain._find_tool("darwin")
+    macos.write("a", "X")
+    add = "add-generic-password -U -s mcpclient"
+    assert security.given == [
+        ([*find, "a", "-w"], ""),
+        ([tool, "-i"], f'{add} -a "{piece}" -w "WA=="\n'),
+        ([*find, piece, "-w"], ""),
+        ([tool, "-i"], f'{add} -a "a" -w "b.1"\n'),
+        ([*find, "a", "-w"], ""),
+    ]
+    security.given.clear()
+    security.answers = [(0, "b.1\n"), (0, ""), (0, "")]
+    macos.remove("a")
+    delete = [tool, "delete-generic-password", "-s", "mcpclient", "-a"]
+    assert [words for words, _ in security.given] == [
+        [*find, "a", "-w"],
+        [*delete, piece],
+        [*delete, "a"],
+    ]

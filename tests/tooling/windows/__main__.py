@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from .limits import LIMITS
-from .machine import HOME, TOP, VERSIONS, Lacking, Machine, prepare
+from .machine import HOME, TOP, VERSIONS, Lacking, Machine, prepare, windows_path
 from .suite import files_to_test, run_suite
 
 _LIMIT = 900.0
@@ -42,7 +42,7 @@ def run_parts(machine: Machine) -> Iterator[str]:
     """Run all that is not a test; yield a line on each, and what it said when it failed."""
     parts = {
         "demo": ["-m", "conformance.demo"],
-        "replay": ["-m", "conformance.replay", "http/", "sse/", "ws/"],
+        "replay": ["-m", "conformance.replay"],
         "servers": ["-m", "tests.tooling.windows.servers"],
     }
     for name, words in parts.items():
@@ -51,7 +51,7 @@ def run_parts(machine: Machine) -> Iterator[str]:
             if not (HOME / "node" / "package").exists() or not servers.exists():
                 yield "servers were not met: npm is missing, or `make conformance` was never run"
                 continue
-            words = [*words, f"Z:{servers}".replace("/", "\\")]
+            words = [*words, windows_path(servers)]
         outcome = machine.run(words, _LIMIT)
         last = outcome.output.strip().splitlines()[-1:] or [""]
         if outcome.code == 0:

@@ -78,16 +78,20 @@ class Machine:
         return Outcome(process.returncode, output.decode("utf-8", "replace"))
 
 
+def windows_path(path: Path) -> str:
+    """Return a path of this machine as programs see it that Wine runs."""
+    return f"Z:{path}".replace("/", "\\")
+
+
 def environment() -> dict[str, str]:
     """Return the environment for Wine: Windows 10, in a folder of its own, and quiet."""
-    node = f"Z:{HOME / 'node' / 'package' / 'bin'}".replace("/", "\\")
     return {
         **os.environ,
         "WINEPREFIX": str(HOME / "prefix"),
         "WINEDEBUG": "-all",
-        "WINEPATH": node,
+        "WINEPATH": windows_path(HOME / "node" / "package" / "bin"),
         "PYTHONUTF8": "1",
-        "PYTHONPYCACHEPREFIX": f"Z:{HOME / 'cache'}".replace("/", "\\"),
+        "PYTHONPYCACHEPREFIX": windows_path(HOME / "cache"),
     }
 
 

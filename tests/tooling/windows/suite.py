@@ -1,23 +1,27 @@
-"""The tests, each file in a process of its own: one that hangs or crashes fails alone."""
+"""The tests, a few files of a folder in each process; what fails there is asked again, alone."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 from pathlib import Path
+from xml.etree import ElementTree
 
 from .limits import LIMITS, NOT_RUN
-from .machine import TOP, Machine
+from .machine import TOP, Machine, windows_path
 
-# Seconds for one file. Starting a process and a turn of an event loop take long in Wine.
-_FILE_LIMIT = 400.0
+# Starting a process takes seconds in Wine, and one that hangs or crashes takes its files with it.
+_AT_MOST = 8
+# Seconds for one process, at first and for each of its files.
+_START_LIMIT = 200.0
+_FILE_LIMIT = 200.0
 
-_COUNTS = re.compile(r"(\d+) (passed|failed|errors?|skipped|deselected)")
+Counts = dict[str, int]
 
 
 def files_to_test(named: Sequence[str]) -> list[str]:
@@ -39,15 +43,18 @@ def digest() -> str:
 def run_suite(machine: Machine, files: Sequence[str], at_once: int) -> Iterator[str]:
     """Run files, yield a line for each that fails and one for all; what passed before is kept.
 
-    The output of each file stands in the machine's ``logs`` folder.
+    The output of each process stands in the machine's ``logs`` folder.
     """
     results = Results(machine)
     waiting = [name for name in files if name not in results.passed]
     with ThreadPoolExecutor(at_once) as workers:
-        for name, counts in zip(waiting, workers.map(lambda one: run_file(machine, one), waiting)):
-            results.add(name, counts)
-            if not is_good(counts):
-                yield f"failed  {name}  {shown(counts)}  ({log_of(machine, name)})"
+        for outcomes in workers.map(lambda names: run_together(machine, names), batches(waiting)):
+            for name, counts in outcomes.items():
+                results.add(name, counts)
+                if not is_good(counts):
+                    yield f"failed  {name}  {shown(counts)}  ({log_of(machine, name)})"
+                elif counts.get("alone"):
+                    yield f"passed  {name}  {shown(counts)}, but only in a process of its own"
     passed = [results.passed[name] for name in files if name in results.passed]
     totals: Counter[str] = Counter()
     for each in passed:
@@ -55,38 +62,76 @@ def run_suite(machine: Machine, files: Sequence[str], at_once: int) -> Iterator[
     yield f"{len(passed)} of {len(files)} files pass: {shown(totals)}"
 
 
-def run_file(machine: Machine, name: str) -> Counter[str]:
-    """Run one test file and count the outcomes of its tests."""
-    limits = [f"--deselect={test}" for test in LIMITS if test.startswith(f"{name}::")]
-    begun = time.monotonic()
-    outcome = machine.run(["-m", "pytest", "-p", "no:cacheprovider", name, *limits], _FILE_LIMIT)
-    seconds = time.monotonic() - begun
-    log = log_of(machine, name)
+def batches(files: Sequence[str]) -> list[list[str]]:
+    """Return the files in groups for one process each: neighbours of one folder."""
+    found = []
+    for _, group in groupby(files, key=lambda name: name.rpartition("/")[0]):
+        names = list(group)
+        found += [names[start : start + _AT_MOST] for start in range(0, len(names), _AT_MOST)]
+    return found
+
+
+def run_together(machine: Machine, names: Sequence[str]) -> dict[str, Counts]:
+    """Run files in one process, and those that fail there once more, each in one of its own."""
+    outcomes = run_files(machine, names)
+    if len(names) > 1:
+        for name in names:
+            if not is_good(outcomes[name]):
+                outcomes[name] = {**run_files(machine, [name])[name], "alone": 1}
+    return outcomes
+
+
+def run_files(machine: Machine, names: Sequence[str]) -> dict[str, Counts]:
+    """Run test files in one process, and count the outcomes of the tests of each."""
+    limits = [f"--deselect={test}" for test in LIMITS if test.startswith(tuple(names))]
+    log = log_of(machine, names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more")
     log.parent.mkdir(parents=True, exist_ok=True)
+    report = log.with_suffix(".xml")
+    report.unlink(missing_ok=True)
+    pytest = ["-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={windows_path(report)}"]
+    begun = time.monotonic()
+    outcome = machine.run([*pytest, *names, *limits], _START_LIMIT + _FILE_LIMIT * len(names))
+    seconds = time.monotonic() - begun
     log.write_text(f"{outcome.output}\nexit code {outcome.code} after {seconds:.0f} s\n", "utf-8")
-    counts: Counter[str] = Counter()
-    # In quiet mode the last line but one counts, such as "1 failed, 24 passed in 0.50s".
-    for line in outcome.output.splitlines()[-3:]:
-        for number, kind in _COUNTS.findall(line):
-            counts[kind.rstrip("s") if kind.startswith("error") else kind] = int(number)
-    if outcome.code not in (0, 5):
-        counts["failed"] = max(counts["failed"], 1)
-    return counts
+    # 5: no test was collected, as where everything is left out.
+    is_complete = outcome.code in (0, 1, 5) and report.exists()
+    outcomes = counted(report, names) if is_complete else {name: {"failed": 1} for name in names}
+    if outcome.code == 1 and all(map(is_good, outcomes.values())):
+        return {name: {"failed": 1} for name in names}
+    return outcomes
 
 
-def is_good(counts: Counter[str]) -> bool:
+def counted(report: Path, names: Sequence[str]) -> dict[str, Counts]:
+    """Read from pytest's report how the tests of each file went."""
+    kinds = {"failure": "failed", "error": "error", "skipped": "skipped"}
+    outcomes: dict[str, Counts] = {name: {} for name in names}
+    modules = {name[: -len(".py")].replace("/", "."): name for name in names}
+    for case in ElementTree.parse(report).iter("testcase"):
+        # Of a file that cannot be imported, only the name tells which it is.
+        where = case.get("classname") or case.get("name") or ""
+        counts = outcomes[
+            next(modules[each] for each in modules if f"{where}.".startswith(f"{each}."))
+        ]
+        kind = next((kinds[child.tag] for child in case if child.tag in kinds), "passed")
+        counts[kind] = counts.get(kind, 0) + 1
+    return outcomes
+
+
+def is_good(counts: Counts) -> bool:
     """Whether nothing failed."""
-    return not (counts["failed"] or counts["error"])
+    return not (counts.get("failed") or counts.get("error"))
 
 
-def shown(counts: Counter[str]) -> str:
+def shown(counts: Counts) -> str:
     """Return the counts as pytest shows them."""
-    kinds = ("failed", "error", "passed", "skipped", "deselected")
-    return ", ".join(f"{counts[kind]} {kind}" for kind in kinds if counts[kind]) or "nothing ran"
+    kinds = ("failed", "error", "passed", "skipped")
+    return (
+        ", ".join(f"{counts[kind]} {kind}" for kind in kinds if counts.get(kind)) or "nothing ran"
+    )
 
 
 def log_of(machine: Machine, name: str) -> Path:
-    """Return where the output of a test file stands."""
+    """Return where the output of a process stands that ran a test file."""
     return machine.folder / "logs" / f"{name.replace('/', '.')}.txt"
 
 
@@ -96,15 +141,15 @@ class Results:
     def __init__(self, machine: Machine) -> None:
         self._path = machine.folder / "results.json"
         self._digest = digest()
-        self.passed: dict[str, dict[str, int]] = {}
+        self.passed: dict[str, Counts] = {}
         if self._path.exists():
-            kept = json.loads(self._path.read_text())
+            kept = json.loads(self._path.read_text("utf-8"))
             if kept["digest"] == self._digest:
                 self.passed = kept["passed"]
 
-    def add(self, name: str, counts: Counter[str]) -> None:
+    def add(self, name: str, counts: Counts) -> None:
         """Remember how a file went."""
         if is_good(counts):
             self.passed[name] = dict(counts)
             kept = {"digest": self._digest, "passed": self.passed}
-            self._path.write_text(json.dumps(kept, indent=1))
+            self._path.write_text(json.dumps(kept, indent=1), "utf-8")
