@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .access_rights import make_private
 from .folders import state_folder
-from .locks import HELD_BY_ANOTHER, lock_descriptor, make_private_folder, unlock_descriptor
+from .locks import HELD_BY_ANOTHER, lock_descriptor, unlock_descriptor
+from .private_files import make_private, make_private_folder
 
 __all__ = ["change_file", "read_file", "replace_file"]
 

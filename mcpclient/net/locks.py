@@ -29,13 +29,14 @@ except ImportError:  # everything else
 else:
     msvcrt = _msvcrt
 
+from .private_files import make_private_folder
+
 __all__ = [
     "HELD_BY_ANOTHER",
     "FileLock",
     "LockFolder",
     "TaskLocks",
     "lock_descriptor",
-    "make_private_folder",
     "unlock_descriptor",
 ]
 
@@ -50,13 +51,6 @@ _LEFT_BEHIND_AFTER = 30.0
 
 # Windows says EACCES, and Wine, which runs Windows programs elsewhere, gives no reason at all.
 HELD_BY_ANOTHER = {errno.EAGAIN, errno.EACCES, errno.EDEADLK, 0}
-
-
-def make_private_folder(folder: Path) -> None:
-    """Make a folder, and those it lies in, for the owner alone; what exists stays as it is."""
-    if not folder.exists():
-        make_private_folder(folder.parent)
-        folder.mkdir(mode=0o700, exist_ok=True)
 
 
 class TaskLocks:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable, TextIO, Union
 
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import Message
-from .access_rights import make_private
+from .private_files import make_private
 
 if TYPE_CHECKING:
     from ..recording.http_channel import HttpChannel

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import stat
 import sys
 import time
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mcpclient.net import locks
-from mcpclient.net.locks import FileLock, LockFolder, TaskLocks, make_private_folder
+from mcpclient.net.locks import FileLock, LockFolder, TaskLocks
 from tests.support.subprocesses import run_python
 
 
@@ -119,17 +118,6 @@ def test_a_lock_keeps_no_file_open_that_it_does_not_hold(
             os.fstat(opened[-1])
 
     asyncio.run(main())
-
-
-@pytest.mark.needs_posix
-def test_a_folder_is_made_for_the_owner_alone(tmp_path: Path) -> None:
-    """F-AUTH-9: with the folders it lies in; what was there before is left as it is."""
-    tmp_path.chmod(0o755)
-    inner = tmp_path / "outer" / "inner"
-    make_private_folder(inner)
-    make_private_folder(inner)
-    folders = (inner, inner.parent, tmp_path)
-    assert [stat.S_IMODE(folder.stat().st_mode) for folder in folders] == [0o700, 0o700, 0o755]
 
 
 def test_a_folder_that_cannot_be_made_still_locks_tasks(tmp_path: Path) -> None:

@@ -22,10 +22,10 @@ from typing import Any
 from ...auth.effects import StoredItem
 from ...errors import AuthError
 from ...framing.logs import logger_for
-from ..access_rights import make_private
 from ..files import replace_file
 from ..folders import config_folder
-from ..locks import LockFolder, TaskLocks, make_private_folder
+from ..locks import LockFolder, TaskLocks
+from ..private_files import make_private, make_private_folder
 
 __all__ = ["FileStore", "MemoryStore", "credentials_path"]
 

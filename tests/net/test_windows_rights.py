@@ -1,24 +1,17 @@
-"""Files for their owner alone: by mode, by calls to a stand-in for Windows, by Windows itself."""
+"""Lists of rights: the order of calls with a stand-in everywhere, and real ones on Windows."""
 
 from __future__ import annotations
 
 import ctypes
-import stat
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mcpclient.net.access_rights import (
-    SecurityCalls,
-    make_private,
-    security_calls,
-    take_from_others,
-)
 from mcpclient.net.files import change_file
 from mcpclient.net.login.storage import FileStore
 from mcpclient.net.recorder import Recorder
+from mcpclient.net.windows_rights import WindowsSecurity, take_from_others, windows_security
 
 
 class Windows:
@@ -40,27 +33,16 @@ class Windows:
         return call
 
     def take(self) -> None:
-        take_from_others("a file", SecurityCalls(self, self))
+        take_from_others("a file", WindowsSecurity(self, self))
 
 
-@pytest.mark.needs_posix
-def test_elsewhere_it_is_the_mode(tmp_path: Path) -> None:
-    """F-AUTH-9, F-AUTH-12"""
-    path = tmp_path / "file"
-    path.touch(0o644)
-    make_private(path)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_on_windows_the_file_is_left_to_its_user_and_the_system(
+def test_the_file_is_left_to_its_user_and_the_system(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """F-AUTH-9: nothing that its folder hands down counts any more; all handles are given back."""
     windows = Windows()
     monkeypatch.setattr(ctypes, "WinDLL", lambda name: windows, raising=False)
-    monkeypatch.setattr(sys, "platform", "win32")
-    make_private("a file")
-    monkeypatch.undo()
+    take_from_others("a file", windows_security())
     assert windows.given == ["D:P(A;;FA;;;S-1-5-21-7)(A;;FA;;;BA)(A;;FA;;;SY)", "a file"]
     assert windows.calls == [
         "GetCurrentProcess",
@@ -97,7 +79,7 @@ def test_what_windows_refuses_leaves_the_file_as_it_is(refused: str, last: str) 
 
 def rights_of(path: Path) -> str:
     """Return the rights to a file in the words of Windows."""
-    calls = security_calls()
+    calls = windows_security()
     size = ctypes.c_uint32()
     descriptor = ctypes.create_string_buffer(4096)
     rights, text = 4, ctypes.c_wchar_p()
