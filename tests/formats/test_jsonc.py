@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from time import process_time
+from collections.abc import Iterator
+from typing import Callable
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,10 @@ from hypothesis import strategies as st
 
 from mcpclient.formats.jsonc import JsoncArray, JsoncError, JsoncObject, Lines, parse_jsonc
 from tests.support.strategies import json_values, texts
+from tests.tooling.work_counter import WorkCounter, growth
+
+# Four times the size is at most so many times the work; quadratic work would be sixteen times.
+MOST = 5.5
 
 READ = {
     "comments": ('{/* a */ "a": 1, // b\n "b": 2 /* c\n */}', {"a": 1, "b": 2}),
@@ -106,22 +111,33 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         assert 1 <= error.line <= text.count("\n") + 1
 
 
-def test_places_are_found_at_once() -> None:
-    value = parse_jsonc("{" + ",".join(f'"k{n}": {n}' for n in range(20_000)) + "}")
-    start = process_time()
-    assert len({value.offset_of(key) for key in value}) == 20_000
-    assert process_time() - start < 1
+@pytest.fixture(scope="module")
+def counter() -> Iterator[WorkCounter]:
+    with WorkCounter() as counting:
+        yield counting
+
+
+def test_places_are_found_at_once(counter: WorkCounter) -> None:
+    def task(counter: WorkCounter, size: int) -> Callable[[], object]:
+        members = ",".join(f'"k{number}": {number}' for number in range(size))
+        value = counter.module("formats.jsonc").parse_jsonc("{" + members + "}")
+        return lambda: [value.offset_of(key) for key in value]
+
+    assert growth(task, 400, counter) < MOST
 
 
 @pytest.mark.parametrize("unit", ['{"a":', "[", "// x\n", '"a",', "/* */", "\\", " "])
-def test_the_cost_is_in_proportion(unit: str) -> None:
-    def cost(count: int) -> float:
-        start = process_time()
-        for _ in range(3):
-            try:
-                parse_jsonc("[" + unit * count)
-            except JsoncError as error:
-                assert error.line
-        return process_time() - start
+def test_the_cost_is_in_proportion(unit: str, counter: WorkCounter) -> None:
+    """Also of what is refused."""
 
-    assert cost(40_000) < 40 * max(cost(4_000), 0.001)
+    def task(counter: WorkCounter, size: int) -> Callable[[], object]:
+        jsonc = counter.module("formats.jsonc")
+
+        def work() -> None:
+            with pytest.raises(jsonc.JsoncError) as caught:
+                jsonc.parse_jsonc("[" + unit * size)
+            assert caught.value.line
+
+        return work
+
+    assert growth(task, 400, counter) < MOST

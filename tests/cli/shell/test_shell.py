@@ -15,7 +15,7 @@ from mcpclient.cli.shell.shell import Shell
 from tests.cli.in_process import ServerInProcess
 from tests.cli.shell.in_shell import Typed, World, in_shell
 
-PIPED = f"| {sys.executable} -S -E -c"
+PIPED = f"| '{sys.executable}' -S -E -c"
 
 
 def test_a_tools_name_is_a_command() -> None:
