@@ -28,7 +28,8 @@ def main() -> int:
         except Lacking as lacking:
             print(f"Windows Python {version} cannot be run: {lacking}", file=sys.stderr)
             return 1
-        print(f"== Windows Python {VERSIONS[version]}", flush=True)
+        said = machine.run(["-c", "import sys; print(sys.version)"], _LIMIT).output.strip()
+        print(f"== Windows Python {said}", flush=True)
         files = files_to_test(arguments.paths)
         parts = run_parts(machine) if not arguments.paths else ()
         for line in chain(parts, run_suite(machine, files, arguments.at_once)):

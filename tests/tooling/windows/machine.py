@@ -19,7 +19,8 @@ from typing import NamedTuple
 TOP = Path(__file__).parent.parent.parent.parent
 HOME = TOP / ".windows"
 
-# The oldest and the newest that are to be had as archives, each by the version it is asked for by.
+# The oldest and the newest that are to be had as archives, each with the number of its archive: the
+# Python in it is a later one.
 VERSIONS = {"3.9": "3.9.0", "3.13": "3.13.0"}
 NODE = "20.18.0"
 
