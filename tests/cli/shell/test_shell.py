@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcpclient.cli.shell.shell import Shell
+from mcpclient.net.folders import state_folder
 from tests.cli.in_process import ServerInProcess
 from tests.cli.shell.in_shell import Typed, World, in_shell
 
@@ -326,13 +328,14 @@ def test_no_line_crashes_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_shell_is_made_with_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-5: the history is a file of this user; it has no secrets."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    for name in ("XDG_STATE_HOME", "LOCALAPPDATA", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
     lines = Typed(["echo message=hi", "add password=hunter2 a=1"], is_interactive=True)
 
     async def work(world: World) -> None:
         shell = Shell(world.manager, world.screen, lines=lines)
         assert await shell.run() == 0
-        kept = (tmp_path / "mcpclient" / "shell_history").read_text()
+        kept = (state_folder(os.environ) / "shell_history").read_text()
         assert kept == "echo message=hi\nadd password= a=1\n"
 
     in_shell(work)

@@ -63,7 +63,7 @@ class Machine:
         process = subprocess.Popen(
             ["wine", str(self.python), *arguments],
             cwd=TOP,
-            env=environment(),
+            env={**environment(), **FOR_PYTHON},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -84,6 +84,14 @@ def windows_path(path: Path) -> str:
     return f"Z:{path}".replace("/", "\\")
 
 
+# Compiled files are kept, apart from those of this machine's own Pythons.
+FOR_PYTHON = {
+    "PYTHONUTF8": "1",
+    "PYTHONDONTWRITEBYTECODE": "",
+    "PYTHONPYCACHEPREFIX": windows_path(HOME / "cache"),
+}
+
+
 def environment() -> dict[str, str]:
     """Return the environment for Wine: Windows 10, in a folder of its own, and quiet."""
     return {
@@ -91,8 +99,6 @@ def environment() -> dict[str, str]:
         "WINEPREFIX": str(HOME / "prefix"),
         "WINEDEBUG": "-all",
         "WINEPATH": windows_path(HOME / "node" / "package" / "bin"),
-        "PYTHONUTF8": "1",
-        "PYTHONPYCACHEPREFIX": windows_path(HOME / "cache"),
     }
 
 
