@@ -8,11 +8,10 @@ import os
 import shlex
 import stat
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 from ..auth.grants import Grant, store_name
+from ..auth.login_facts import login_facts
 from ..client.authentication import default_store, finish_auth, log_in, log_out
 from ..errors import AuthError, AuthorizationRequired, UsageError
 from ..framing.uri import parse_url
@@ -137,18 +136,20 @@ async def _log_out(url: str) -> Answer:
 
 async def _status(urls: Sequence[str], screen: Screen) -> Answer:
     wanted = {store_name(http_url(parse_url(url))) for url in urls}
+    now = seconds_since_epoch()
     logins = [
-        _described(name, grant)
+        {"server": name, **login_facts(grant, now)}
         for name, grant in (await _grants()).items()
         if not wanted or name in wanted
     ]
     if wanted and not logins:
         raise AuthError(f"not logged in to {urls[0]}; mcpclient auth login does that")
     rows = [
-        (one_line(login.server), login.state, one_line(" ".join(login.scopes))) for login in logins
+        (one_line(login["server"]), login["state"], one_line(" ".join(login["scopes"])))
+        for login in logins
     ]
     text = table((), rows, screen.style) if rows else "not logged in anywhere"
-    return Answer({"logins": [login.raw for login in logins]}, text)
+    return Answer({"logins": logins}, text)
 
 
 async def _grants() -> dict[str, Grant]:
@@ -159,35 +160,6 @@ async def _grants() -> dict[str, Grant]:
         if grant is not None:
             found[key[len(_KEY) :]] = grant
     return found
-
-
-@dataclass(frozen=True)
-class _Login:
-    """What is told about a login: nothing secret."""
-
-    server: str
-    state: str
-    scopes: Sequence[str]
-    raw: Mapping[str, Any]
-
-
-def _described(server: str, grant: Grant) -> _Login:
-    tokens = grant.tokens
-    if tokens.refresh_token is not None:
-        state = "logged in, renewed as needed"
-    else:
-        state = "expired" if tokens.has_expired(seconds_since_epoch()) else "logged in"
-    scopes = list(tokens.scopes or grant.requested_scopes)
-    raw = {
-        "server": server,
-        "issuer": grant.client.issuer,
-        "clientId": grant.client.client_id,
-        "state": state,
-        "expiresAt": tokens.expires_at,
-        "renewable": tokens.refresh_token is not None,
-        "scopes": scopes,
-    }
-    return _Login(server, state, scopes, raw)
 
 
 COMMAND = LocalCommand(

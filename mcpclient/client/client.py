@@ -223,8 +223,8 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
         """Write a transcript of everything sent and received from now on, as ``trace`` does.
 
         Returns a function that ends it. Nothing else changes: not what is sent, and not what other
-        transcripts say. What the server process writes to its stderr is among it only where a
-        transcript was written from the start.
+        transcripts say. What opened the connection comes first, and the last 64 KiB that the server
+        process has written to its stderr.
         """
         return self._connection.trace_to(target)
 

@@ -95,8 +95,9 @@ class Calls:
             "server": wanted.server,
             "method": wanted.method,
             "subject": wanted.subject,
-            "params": dict(wanted.params),
         }
+        # Apart, since they may be large, and progress is shown often.
+        self._board.put("asked", name, {"params": dict(wanted.params)})
 
         def show(state: str, **more: Any) -> None:
             milliseconds = round((clock() - began) * 1000, 3)

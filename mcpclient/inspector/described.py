@@ -10,6 +10,8 @@ from ..protocol.versions import era_of
 from ..recording.conversation import Conversation
 from ..recording.recorded_errors import error_facts
 from ..recording.redaction import Redactor
+from .copying import copied_target
+from .login import has_login
 
 __all__ = ["described_client", "described_error", "described_recording", "recorded_lists"]
 
@@ -45,6 +47,7 @@ def described_client(client: Client) -> dict[str, Any]:
     headers = options.headers
     return {
         "target": client.target,
+        "copied": copied_target(connection.route.destination, options),
         "transport": client.transport_name if client.is_connected else None,
         "version": version,
         "era": era.value if era is not None else None,
@@ -57,6 +60,7 @@ def described_client(client: Client) -> dict[str, Any]:
         "env": list(options.env or ()),
         "inherit_env": options.inherit_env,
         "auth": _kind_of_auth(options.auth),
+        "has_login": has_login(client),
         "answers": sorted(options.handlers.capabilities),
     }
 

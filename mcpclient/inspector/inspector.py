@@ -99,7 +99,8 @@ class Inspector:
         self.room: Room = Room(
             source, board, questions or Questions(board), always=questions is not None
         )
-        self._server = LocalHttpServer(Routes(self.room, self._token, allow).answer)
+        routes = Routes(self.room, self._token, allow)
+        self._server = LocalHttpServer(routes.refusal_of, routes.answer)
 
     async def open(self) -> Inspector:
         """Begin to listen. Raises `UsageError` when that cannot be."""

@@ -15,6 +15,7 @@ from ..net.local_http import LocalRequest, LocalResponse
 from .calls import Wanted
 from .comparing import compared_calls, compared_tools
 from .described import described_error
+from .login import finish_login, log_out
 from .oddities import odd_schemas
 from .page import page, policy
 from .room import Room
@@ -37,7 +38,7 @@ Handler = Callable[["Routes", LocalRequest], Awaitable[LocalResponse]]
 
 
 class Routes:
-    """Answers the requests of a page. Everything but the empty shell needs ``token``.
+    """Answers the requests of a page. Everything but the empty page needs ``token``.
 
     ``allow``: ``look``: nothing can be changed from the page; ``call``: requests can be made;
     ``add``: servers can be added, which may be any command.
@@ -48,26 +49,26 @@ class Routes:
         self._token = token.encode()
         self._allow = allow
 
-    async def answer(self, request: LocalRequest) -> LocalResponse:
-        """Answer one request."""
-        if request.path == "/" and request.method == "GET":
-            nonce = urandom(16).hex()
-            headers = {"Content-Security-Policy": policy(nonce)}
-            return LocalResponse(200, "text/html; charset=utf-8", page(nonce), headers)
-        if not self._is_authorized(request):
+    def refusal_of(self, request: LocalRequest) -> LocalResponse | None:
+        """Return the refusal of a request that nobody may make, or only somebody else."""
+        methods = _ROUTES.get(request.path)
+        if request.path != "/" and not self._is_authorized(request):
             return LocalResponse(
                 401, body=b"the token is missing, or is not that of this inspector"
             )
-        methods = _ROUTES.get(request.path)
         if methods is None:
             return LocalResponse(404, body=b"there is nothing here")
         route = methods.get(request.method)
         if route is None:
             return LocalResponse(405, body=b"not this way", headers={"Allow": ", ".join(methods)})
-        handler, needed = route
-        if needed not in _GRANTS[self._allow]:
+        if route[1] not in _GRANTS[self._allow]:
             text = f"this inspector was opened with allow={self._allow!r}"
             return _json({"error": {"type": "NotAllowed", "text": text}}, 403)
+        return None
+
+    async def answer(self, request: LocalRequest) -> LocalResponse:
+        """Answer a request that is not refused."""
+        handler, _ = _ROUTES[request.path][request.method]
         try:
             return await handler(self, request)
         except McpError as error:
@@ -76,6 +77,11 @@ class Routes:
     def _is_authorized(self, request: LocalRequest) -> bool:
         given = request.headers.get("authorization", "").encode("latin-1")
         return hmac.compare_digest(given, b"Bearer " + self._token)
+
+    async def _page(self, request: LocalRequest) -> LocalResponse:
+        nonce = urandom(16).hex()
+        headers = {"Content-Security-Policy": policy(nonce)}
+        return LocalResponse(200, "text/html; charset=utf-8", page(nonce), headers)
 
     # What is
 
@@ -208,6 +214,24 @@ class Routes:
         await self._room.source.disconnect(str(_body(request).get("server")))
         return _json({})
 
+    async def _login(self, request: LocalRequest) -> LocalResponse:
+        return _json(await self._room.watch(request.query.get("server")).login())
+
+    async def _finish_login(self, request: LocalRequest) -> LocalResponse:
+        body = _body(request)
+        name = str(body.get("server"))
+        await finish_login(self._room.watch(name).client, str(body.get("address")))
+        self._room.connect(name)
+        return _json({})
+
+    async def _log_out(self, request: LocalRequest) -> LocalResponse:
+        name = str(_body(request).get("server"))
+        client = self._room.watch(name).client
+        # First, so that the server can end the session, and nothing asks for another login.
+        await self._room.source.disconnect(name)
+        await log_out(client)
+        return _json({})
+
     async def _roots(self, request: LocalRequest) -> LocalResponse:
         body = _body(request)
         roots = body.get("roots")
@@ -227,6 +251,7 @@ class Routes:
 
 
 _ROUTES: Mapping[str, Mapping[str, tuple[Handler, str]]] = {
+    "/": {"GET": (Routes._page, "look")},
     "/api/state": {"GET": (Routes._state, "look")},
     "/api/events": {"GET": (Routes._events, "look")},
     "/api/lists": {"GET": (Routes._lists, "look")},
@@ -242,6 +267,8 @@ _ROUTES: Mapping[str, Mapping[str, tuple[Handler, str]]] = {
     "/api/answer": {"POST": (Routes._answer, "call")},
     "/api/connect": {"POST": (Routes._connect, "call")},
     "/api/disconnect": {"POST": (Routes._disconnect, "call")},
+    "/api/login": {"GET": (Routes._login, "look"), "POST": (Routes._finish_login, "call")},
+    "/api/logout": {"POST": (Routes._log_out, "call")},
     "/api/roots": {"POST": (Routes._roots, "call")},
     "/api/add": {"POST": (Routes._add, "add")},
 }

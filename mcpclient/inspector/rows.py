@@ -65,7 +65,8 @@ class RowMaker:
         sent = record["direction"] == "sent"
         message = message_of(record)
         if channel == "stderr":
-            return _row(number, time, "stderr", "text", record.get("text"), "", size, channel)
+            when = "written before" if record.get("recalled") else ""
+            return _row(number, time, "stderr", "text", record.get("text"), when, size, channel)
         if record["direction"] == "note":
             return self._note(number, time, record, size)
         if message is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Protocol
 from ..client.client import Client
 from ..errors import AuthError, McpError, UsageError
 from ..transports.replaying import Recording
+from .login import expect_login
 
 if TYPE_CHECKING:
     from ..manager.manager import Manager
@@ -95,6 +96,7 @@ class ClientSource:
             raise UsageError(f"there is no server {name!r}")
         self._connecting.add(name)
         try:
+            await expect_login(client)
             await client.connect()
             self._errors.pop(name, None)
         except McpError as error:

@@ -11,6 +11,7 @@ from ..recording.transcript import write_line
 from .described import described_client, described_error, described_recording, recorded_lists
 from .journal import Journal
 from .lists import Lists, fetch_lists, known_lists
+from .login import described_login
 from .sources import ServerState
 
 __all__ = ["Watch"]
@@ -84,6 +85,10 @@ class Watch:
             self._lists = await fetch_lists(self.client, fresh=fresh)
             self._lists_are_of = changes
         return self._lists
+
+    async def login(self) -> dict[str, Any]:
+        """Return what the page is told of the login to the server. Raises as `client` does."""
+        return await described_login(self.client, self._state.error)
 
     def calls(self) -> list[Call]:
         """Return the calls made so far, as far as they are kept."""

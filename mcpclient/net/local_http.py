@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Callable
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from ..errors import ProtocolViolation, UsageError
 from ..framing.headers import Headers
@@ -29,8 +29,10 @@ _logger = logger_for("mcpclient.inspector")
 # A browser opens six connections to one origin; the rest is for more pages of it.
 _MOST_CONNECTIONS = 60
 _LONGEST_BODY = 64 * 1024 * 1024
-# Seconds a request may take to arrive; then it is from nobody that means well.
+# Seconds a request may take to arrive, and its response to be taken; then it is from nobody that
+# means well.
 _REQUEST_TIMEOUT = 30.0
+_RESPONSE_TIMEOUT = 30.0
 
 # For every response: the strictest that there is; a page allows itself what it needs.
 _HEADERS = (
@@ -67,23 +69,29 @@ class LocalResponse:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+Refuse = Callable[[LocalRequest], "LocalResponse | None"]
+"""Looks at a request whose body has not been read: returns its refusal, or None to have it read."""
+
 Answer = Callable[[LocalRequest], Awaitable[LocalResponse]]
 """Takes a request and returns the response; what it raises is answered with status 500."""
 
 
 class LocalHttpServer:
-    """Serves ``answer`` on one loopback address.
+    """Serves ``answer`` on one loopback address, except to those whom ``refuse`` does not let in.
 
     Attributes:
         authority: host and port, as in its URLs. Empty before `open`.
     """
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, refuse: Refuse, answer: Answer) -> None:
         self.authority: str = ""
+        self._refuse = refuse
         self._answer = answer
         self._hosts: frozenset[str] = frozenset()
         self._server: asyncio.AbstractServer | None = None
         self._connections: set[asyncio.Task[None]] = set()
+        # Those whose request has not arrived, the oldest first.
+        self._arriving: dict[asyncio.Task[None], None] = {}
 
     async def open(self, host: str = "127.0.0.1", port: int = 0) -> None:
         """Listen; port 0: on a free one.
@@ -118,59 +126,83 @@ class LocalHttpServer:
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)
+        self._arriving[task] = None
+        self._make_room()
         try:
-            if len(self._connections) <= _MOST_CONNECTIONS:
-                await self._serve(reader, writer)
+            await self._serve(task, reader, writer)
+            writer.close()
         except (OSError, EOFError, asyncio.TimeoutError, asyncio.LimitOverrunError):
             pass  # too slow, too long or gone: there is nobody to answer
         except asyncio.CancelledError:
-            pass  # by `close`, and asyncio would log it
+            pass  # by `close` or for another one, and asyncio would log it
         finally:
             self._connections.discard(task)
-            writer.close()
+            self._arriving.pop(task, None)
+            writer.transport.abort()  # what has not been taken by now is not waited for
             with suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            head, body = await asyncio.wait_for(_read(reader), _REQUEST_TIMEOUT)
-        except ProtocolViolation as violation:
-            response = LocalResponse(400, body=violation.reason.encode())
+    def _make_room(self) -> None:
+        """End the oldest connection that has asked for nothing yet when there are too many."""
+        if len(self._connections) > _MOST_CONNECTIONS:
+            oldest = next(iter(self._arriving))
+            del self._arriving[oldest]
+            oldest.cancel()
+
+    async def _serve(
+        self,
+        task: asyncio.Task[None],
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        method, arrived = await asyncio.wait_for(self._read(reader), _REQUEST_TIMEOUT)
+        self._arriving.pop(task, None)
+        if isinstance(arrived, LocalRequest):
+            response = await self._answer_to(arrived)
         else:
-            response = await self._response_to(head, body)
+            response = arrived
+        writer.transport.set_write_buffer_limits(0)  # so that `drain` waits for all of it
         writer.write(_head_of(response))
-        if isinstance(response.body, bytes):
+        if method == "HEAD":
+            await asyncio.wait_for(writer.drain(), _RESPONSE_TIMEOUT)
+        elif isinstance(response.body, bytes):
             writer.write(response.body)
-            await writer.drain()
+            await asyncio.wait_for(writer.drain(), _RESPONSE_TIMEOUT)
         else:
             await _stream(response.body, reader, writer)
 
-    async def _response_to(self, head: RequestHead, body: bytes | None) -> LocalResponse:
-        host = head.headers["host"].lower()
+    async def _read(self, reader: asyncio.StreamReader) -> tuple[str, LocalRequest | LocalResponse]:
+        """Return the method of a request, and the request; or its refusal, the body unread."""
+        try:
+            head = parse_request_head(await reader.readuntil(b"\r\n\r\n"))
+        except ProtocolViolation as violation:
+            return "", LocalResponse(400, body=violation.reason.encode())
+        path, _, query = head.target.partition("?")
+        asked = dict(parse_qsl(query, keep_blank_values=True))
+        request = LocalRequest(head.method, path, asked, head.headers, b"")
+        refusal = self._refusal_of(request, head.length)
+        if refusal is not None:
+            return head.method, refusal
+        return head.method, replace(request, body=await reader.readexactly(head.length))
+
+    def _refusal_of(self, request: LocalRequest, length: int) -> LocalResponse | None:
+        host = request.headers["host"].lower()
         if host not in self._hosts:
             text = f"this is http://{self.authority}/, and goes by no other name"
             return LocalResponse(421, body=text.encode())
-        if head.headers.get("origin", f"http://{host}") != f"http://{host}":
+        if request.headers.get("origin", f"http://{host}") != f"http://{host}":
             return LocalResponse(403, body=b"pages of other sites have no access")
-        if body is None:
+        refusal = self._refuse(request)
+        if refusal is None and length > _LONGEST_BODY:
             return LocalResponse(413, body=b"the request is too large")
-        parts = urlsplit(head.target)
-        query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        return refusal
+
+    async def _answer_to(self, request: LocalRequest) -> LocalResponse:
         try:
-            return await self._answer(
-                LocalRequest(head.method, parts.path, query, head.headers, body)
-            )
+            return await self._answer(request)
         except Exception:
-            _logger.exception("a request of the page failed: %s", parts.path)
+            _logger.exception("a request of the page failed: %s", request.path)
             return LocalResponse(500, body=b"the request failed; the program's log says why")
-
-
-async def _read(reader: asyncio.StreamReader) -> tuple[RequestHead, bytes | None]:
-    """Read one request; its body is None when it is too large."""
-    head = parse_request_head(await reader.readuntil(b"\r\n\r\n"))
-    if head.length > _LONGEST_BODY:
-        return head, None
-    return head, await reader.readexactly(head.length)
 
 
 def _head_of(response: LocalResponse) -> bytes:

@@ -51,11 +51,14 @@ class Recorder:
         self.is_on: bool = target is not None
         """Whether there is anybody to write for."""
 
-    def add(self, target: TraceTarget, recalled: Sequence[Message] = ()) -> Callable[[], None]:
+    def add(
+        self, target: TraceTarget, recalled: Sequence[Message] = (), stderr: Sequence[str] = ()
+    ) -> Callable[[], None]:
         """Write for one more target, from now on; the header of a connection comes first.
 
-        ``recalled``: the request and the answer that opened the connection, from memory. Returns a
-        function that ends it; to call it twice does no harm.
+        ``recalled``: the request and the answer that opened the connection, from memory;
+        ``stderr``: the lines that the server process wrote before. Returns a function that ends it;
+        to call it twice does no harm.
         """
         write = _writing_to(target)
         if self._connection is not None:
@@ -64,6 +67,10 @@ class Recorder:
             now = round(time.monotonic() - self._began, 6)
             facts = {"channel": "recalled", "message": message}
             self._put({"time": now, "direction": direction, **facts}, [write])
+        for line in stderr:
+            now = round(time.monotonic() - self._began, 6)
+            facts = {"channel": "stderr", "text": line, "recalled": True}
+            self._put({"time": now, "direction": "received", **facts}, [write])
         self._targets.append(write)
         self.is_on = True
 

@@ -42,6 +42,7 @@ With them, or alone, stand:
   exception of this library, ``text``, and facts of its own. ``answers``: the id of the request that
   failed; a failure with ``end`` is that of all.
 - ``abandoned``: the id of a request that the client does not wait for any more.
+- ``recalled``: true for a line of ``stderr`` that was written before anything was written down.
 
 Secrets are replaced by names, the same secret always by the same: see `Redactor`.
 """

@@ -33,7 +33,9 @@ class Scene:
         return self.shown(name)["state"], self.calls.result(name) or {}
 
     def shown(self, name: str) -> dict[str, Any]:
-        found = [item.value for item in self.board.since(0) if item.name == name]
+        found = [
+            item.value for item in self.board.since(0) if (item.kind, item.name) == ("call", name)
+        ]
         return (found[-1] if found else None) or {}
 
 
@@ -59,6 +61,9 @@ def test_a_tool_is_called_as_the_program_calls_it() -> None:
         assert params["_meta"]["a"] == 1
         shown = scene.shown("1")
         assert (shown["server"], shown["subject"]) == ("s", "echo")
+        (asked,) = [item.value for item in scene.board.since(0) if item.kind == "asked"]
+        assert asked is not None
+        assert asked["params"]["arguments"] == {"message": "hi"}
 
     play(work)
 

@@ -32,7 +32,8 @@ class Page:
         headers = Headers([("Authorization", f"Bearer {token}")])
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         asked = {name: str(value) for name, value in query.items()}
-        return await self._routes.answer(LocalRequest(method, path, asked, headers, data))
+        request = LocalRequest(method, path, asked, headers, data)
+        return self._routes.refusal_of(request) or await self._routes.answer(request)
 
     async def get(self, path: str, expected: int = 200, **query: Any) -> Any:
         response = await self.ask("GET", path, **query)
@@ -64,9 +65,29 @@ def test_the_empty_page_is_for_everybody_and_nothing_else() -> None:
         assert "nonce-" in shell.headers["Content-Security-Policy"]
         again = await page.ask("GET", "/", token="")
         assert again.headers != shell.headers
-        for path in ("/api/state", "/api/events", "/favicon.ico", "/api/nothing"):
-            for token in ("", TOKEN[:-1], TOKEN + "x"):
+        for path in ("/api/state", "/api/events", "/favicon.ico", "/api/nothing", "//", "/../"):
+            for token in ("", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), f" {TOKEN}"):
                 assert (await page.ask("GET", path, token=token)).status == 401
+
+    play(work)
+
+
+def test_the_token_counts_in_its_header_only() -> None:
+    """F-SHOW-10: not in a query, not in a cookie, where other sites' pages could have it sent."""
+
+    async def work(page: Page) -> None:
+        for pairs in (
+            [],
+            [("Cookie", f"token={TOKEN}; Authorization=Bearer {TOKEN}")],
+            [("Authorization", f"Basic {TOKEN}")],
+            [("Authorization", TOKEN)],
+            [("Authorization", "Bearer"), ("Authorization", TOKEN)],
+            [("X-Authorization", f"Bearer {TOKEN}")],
+        ):
+            query = {"t": TOKEN, "token": TOKEN, "access_token": TOKEN}
+            request = LocalRequest("GET", "/api/state", query, Headers(pairs), b"")
+            refused = page._routes.refusal_of(request)
+            assert refused is not None and refused.status == 401
 
     play(work)
 
@@ -76,8 +97,27 @@ def test_paths_and_methods_that_there_are_not() -> None:
         assert (await page.ask("GET", "/api/nothing")).status == 404
         refused = await page.ask("GET", "/api/request")
         assert (refused.status, refused.headers["Allow"]) == (405, "POST")
+        for method in ("HEAD", "OPTIONS", "POST", "PUT", "DELETE", "TRACE"):
+            assert (await page.ask(method, "/", token="")).status == 405
 
     play(work)
+
+
+@pytest.mark.parametrize(("allow", "refused"), [("look", {"call", "add"}), ("call", {"add"})])
+def test_what_changes_something_needs_leave(allow: str, refused: set[str]) -> None:
+    """F-SHOW-10: each route says what it needs, and all that take a body change something."""
+
+    async def work(page: Page) -> None:
+        for path, methods in module._ROUTES.items():
+            for method, (_, needed) in methods.items():
+                assert (needed == "look") == (method == "GET")
+                headers = Headers([("Authorization", f"Bearer {TOKEN}")])
+                request = LocalRequest(method, path, {}, headers, b"")
+                found = page._routes.refusal_of(request)
+                assert (found is not None) == (needed in refused), path
+                assert found is None or found.status == 403
+
+    play(work, allow)
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,13 @@ async def echo(request: LocalRequest) -> LocalResponse:
     return LocalResponse(body=text.encode(), headers={"X-Own": "1"})
 
 
+def refuse(request: LocalRequest) -> LocalResponse | None:
+    return LocalResponse(401, body=b"not you") if request.path == "/refused" else None
+
+
 def serve(work: Callable[[LocalHttpServer, Exchange], Awaitable[Any]], answer: Any = echo) -> Any:
     async def main() -> Any:
-        server = LocalHttpServer(answer)
+        server = LocalHttpServer(refuse, answer)
         await server.open()
         port = int(server.authority.rpartition(":")[2])
 
@@ -98,14 +102,88 @@ def test_localhost_is_its_name_too() -> None:
     assert status(serve(work)) == 403
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://HOST"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "https://HOST", "http://127.0.0.1:1", "http://HOST/"]
+)
 def test_a_page_of_another_site_is_refused(origin: str) -> None:
     """F-SHOW-10"""
     assert status(ask(get("/", f"Origin: {origin}"))) == 403
 
 
-def test_what_is_no_request_gets_400() -> None:
-    assert status(ask(b"nonsense\r\n\r\n")) == 400
+def smuggled(*headers: str) -> bytes:
+    hidden = get("/hidden").decode()
+    lines = ["POST / HTTP/1.1", "Host: HOST", *headers, "", hidden]
+    return "\r\n".join(lines).encode()
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"nonsense\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\r\n\r\n",  # the beginning of TLS
+        b"PRI * HTTP/2.0\r\n\r\n",
+        b"GET http://evil.example/ HTTP/1.1\r\nHost: HOST\r\n\r\n",
+        b"CONNECT evil.example:443 HTTP/1.1\r\nHost: HOST\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        get("/", "Host: evil.example"),
+        get("/ /"),
+        smuggled("Content-Length: 5", "Content-Length: 0"),
+        smuggled("Content-Length: 0", "Transfer-Encoding: chunked"),
+        smuggled("Transfer-Encoding: identity"),
+        smuggled("Content-Length: -1"),
+        smuggled("Content-Length: +0"),
+        smuggled("Content-Length : 0"),
+    ],
+)
+def test_what_is_no_request_gets_400(request_bytes: bytes) -> None:
+    """F-SHOW-10: nor what could be two requests, or one that others would read in another way."""
+    response = ask(request_bytes)
+    assert status(response) == 400
+    assert b"/hidden" not in response
+
+
+def test_one_request_is_all_that_a_connection_carries() -> None:
+    """F-SHOW-10: what comes after it is not read as another one."""
+    response = ask(get("/first") + get("/second"))
+    assert response.count(b"HTTP/1.1 ") == 1
+    assert response.endswith(b"GET /first {} ")
+
+
+def test_nothing_is_upgraded() -> None:
+    """F-SHOW-10: a WebSocket is not subject to the rules for pages of other sites."""
+    response = ask(get("/", "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: eA=="))
+    assert status(response) == 200
+    assert b"upgrade" not in response.lower()
+
+
+def test_only_the_head_is_sent_for_head() -> None:
+    response = ask(get("/a").replace(b"GET", b"HEAD"))
+    assert status(response) == 200
+    assert response.endswith(b"\r\n\r\n")
+
+
+def test_another_site_is_not_told_that_it_may_ask() -> None:
+    """F-SHOW-10: a preflight of a browser gets no leave."""
+    asking = ("Origin: http://evil.example", "Access-Control-Request-Method: POST")
+    response = ask(get("/", *asking).replace(b"GET", b"OPTIONS"))
+    assert status(response) == 403
+    assert b"access-control" not in response.lower()
+
+
+@pytest.mark.parametrize(
+    "path", ["/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//evil.example/x", "//[", "/a#b"]
+)
+def test_a_path_is_taken_as_it_stands(path: str) -> None:
+    """F-SHOW-10: it names a route and nothing else, and is not tidied up into another one."""
+    assert ask(get(path)).endswith(f"GET {path} {{}} ".encode())
+
+
+def test_a_refused_request_is_refused_before_its_body_comes() -> None:
+    """F-SHOW-10: nobody who has no access makes the program read 64 MiB."""
+    head = b"POST /refused HTTP/1.1\r\nHost: HOST\r\nContent-Length: 60000000\r\n\r\n"
+    assert status(ask(head)) == 401
+    foreign = head.replace(b"\r\n\r\n", b"\r\nOrigin: http://evil.example\r\n\r\n")
+    assert status(ask(foreign)) == 403
 
 
 def test_a_body_that_is_too_large_is_not_read() -> None:
@@ -128,9 +206,64 @@ def test_who_says_nothing_of_use_hears_nothing(
     assert ask(request_bytes) == b""
 
 
-def test_connections_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_http, "_MOST_CONNECTIONS", 0)
-    assert ask(get()) == b""
+def test_many_who_say_nothing_keep_nobody_out() -> None:
+    """F-SHOW-10: the oldest that has asked for nothing yet makes room."""
+
+    async def work(server: LocalHttpServer, exchange: Exchange) -> None:
+        host, _, port = server.authority.rpartition(":")
+        idle = [await asyncio.open_connection(host, int(port)) for _ in range(200)]
+        assert status(await exchange(get("/still"))) == 200
+        assert len(server._connections) <= local_http._MOST_CONNECTIONS
+        for _, writer in idle:
+            writer.close()
+
+    serve(work)
+
+
+def test_who_takes_no_response_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-10: a connection whose peer does not read ends, and so does the server."""
+    monkeypatch.setattr(local_http, "_RESPONSE_TIMEOUT", 0.05)
+
+    async def answer(request: LocalRequest) -> LocalResponse:
+        # More than the system keeps for a peer that does not read.
+        return LocalResponse(body=bytes(64 * 1024 * 1024))
+
+    async def work(server: LocalHttpServer, exchange: Exchange) -> None:
+        host, _, port = server.authority.rpartition(":")
+        with socket.socket() as deaf:
+            deaf.connect((host, int(port)))
+            deaf.sendall(get(host=server.authority))
+            while not server._connections:
+                await asyncio.sleep(0)
+            while server._connections:
+                await asyncio.sleep(0)
+
+    serve(work, answer)
+
+
+def test_closing_does_not_wait_for_a_page_that_reads_nothing() -> None:
+    """F-SHOW-10"""
+
+    async def work(server: LocalHttpServer, exchange: Exchange) -> None:
+        asked = asyncio.Event()
+
+        async def pieces() -> AsyncIterator[bytes]:
+            asked.set()
+            while True:
+                yield b"x" * 1024 * 1024
+
+        async def answer(request: LocalRequest) -> LocalResponse:
+            return LocalResponse(200, "text/event-stream", pieces())
+
+        server._answer = answer
+        host, _, port = server.authority.rpartition(":")
+        with socket.socket() as deaf:
+            deaf.connect((host, int(port)))
+            deaf.sendall(get(host=server.authority))
+            await asked.wait()
+            await asyncio.wait_for(server.close(), 5)
+
+    serve(work)
 
 
 def test_a_stream_is_written_as_it_comes_and_ends_with_its_reader() -> None:
@@ -174,7 +307,7 @@ def test_a_stream_may_end_by_itself() -> None:
 def test_others_cannot_be_let_in() -> None:
     """F-SHOW-10: loopback only."""
     with pytest.raises(UsageError, match="only this machine"):
-        asyncio.run(LocalHttpServer(echo).open("0.0.0.0"))
+        asyncio.run(LocalHttpServer(refuse, echo).open("0.0.0.0"))
 
 
 def test_a_port_that_is_taken_is_named() -> None:
@@ -183,10 +316,10 @@ def test_a_port_that_is_taken_is_named() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(UsageError, match=f"port {port}"):
-            asyncio.run(LocalHttpServer(echo).open("127.0.0.1", port))
+            asyncio.run(LocalHttpServer(refuse, echo).open("127.0.0.1", port))
     with pytest.raises(UsageError):
-        asyncio.run(LocalHttpServer(echo).open("127.0.0.1", 99999))
+        asyncio.run(LocalHttpServer(refuse, echo).open("127.0.0.1", 99999))
 
 
 def test_it_can_be_closed_before_it_was_opened() -> None:
-    asyncio.run(LocalHttpServer(echo).close())
+    asyncio.run(LocalHttpServer(refuse, echo).close())

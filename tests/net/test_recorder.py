@@ -175,16 +175,18 @@ def test_targets_come_and_go() -> None:
     recorder.begin("stdio", "server")
     recorder.stderr_line("one")
     opening = ({"id": 1, "method": "initialize"}, {"id": 1, "result": {"token": "s3cret"}})
-    end = recorder.add(second.append, recalled=opening)
+    end = recorder.add(second.append, opening, ["zero"])
     recorder.stderr_line("two")
     end()
     recorder.stderr_line("three")
     assert len(first.lines) == 4
-    header, request, answer, line = map(json.loads, second)
+    header, request, answer, before, line = map(json.loads, second)
     assert header == json.loads(first.lines[0])
     assert (request["direction"], request["channel"]) == ("sent", "recalled")
     assert answer["message"]["result"] == {"token": "redacted-1"}
+    assert (before["channel"], before["text"], before["recalled"]) == ("stderr", "zero", True)
     assert line["text"] == "two"
+    assert "recalled" not in line
 
 
 def test_a_target_that_fails_does_not_silence_the_others() -> None:

@@ -42,7 +42,8 @@ async def _trace(session: Session, words: Sequence[Word]) -> Finding:
 def _shower(session: Session) -> Callable[[str], None]:
     def show(line: str) -> None:
         record = json.loads(line)
-        if "transcript" in record or record.get("channel") == "recalled":
+        is_recalled = record.get("channel") == "recalled" or "recalled" in record
+        if "transcript" in record or is_recalled:
             return  # what was there before somebody wanted to see it
         arrow = {"sent": "->", "received": "<-"}.get(record.pop("direction", ""), "--")
         told = record.get("message", record)

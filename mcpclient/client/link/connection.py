@@ -238,7 +238,7 @@ class Connection:
         """Have everything written down from now on; returns a function that ends it.
 
         Of a session that is open already, the opening is written as it is remembered, so that what
-        is written can be replayed.
+        is written can be replayed, and the last that the server process wrote to its stderr.
         """
         recorder = self.options.network.recorder
         assert recorder is not None, "every client has one"
@@ -249,7 +249,8 @@ class Connection:
         if session.log is None and not session.transport.records_itself:
             session.log = MessageLog(session.transport, recorder)
         request = agreement.era.opening_request(_RECALLED_ID).message
-        return recorder.add(target, recalled=(request, response(_RECALLED_ID, agreement.raw)))
+        recalled = (request, response(_RECALLED_ID, agreement.raw))
+        return recorder.add(target, recalled, session.transport.stderr_tail.splitlines())
 
     def _agree(self, session: Session, agreement: Agreement) -> None:
         session.era = agreement.era

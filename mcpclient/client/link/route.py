@@ -24,7 +24,8 @@ class Route:
     HTTP+SSE at the same URL; it is None where that is not possible. ``open_again`` makes one for a
     second start in a row, where that makes a difference. What is remembered of the server is kept
     under ``key``; with None nothing is. ``authorizer`` is what its transports get as credentials,
-    where these are more than fixed headers.
+    where these are more than fixed headers. ``destination`` is the URL or the whole command, where
+    it is one of them, secrets included.
     """
 
     shown: str
@@ -33,6 +34,7 @@ class Route:
     open_legacy: Callable[[], Transport] | None = None
     authorizer: Authorizer | None = None
     open_again: Callable[[], Transport] | None = None
+    destination: str | Sequence[str] | None = field(default=None, repr=False)
 
 
 def refuse(options: Options, names: Sequence[str], target: str) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Callable, Union
 from ...errors import UsageError
 from ...net.process.stderr import StderrCopy, StderrTarget
 from ...net.process.stderr_once import FirstStart, SecondStart
+from ...net.recorder import Recorder
 from ...shown import shown_command
 from ...transports.base import Transport
 from ...transports.stdio import StdioTransport
@@ -125,7 +126,8 @@ def _to_command(command: list[str], options: Options) -> Route:
 
     launches = _Launches(command, options)
     key = repr((command, os.fspath(options.cwd) if options.cwd is not None else os.getcwd()))
-    return Route(shown_command(command), key, launches.first, open_again=launches.again)
+    shown = shown_command(command)
+    return Route(shown, key, launches.first, open_again=launches.again, destination=command)
 
 
 class _Launches:
@@ -150,8 +152,7 @@ class _Launches:
         recorder = options.network.recorder
         if recorder is not None:
             recorder.learn(options.env or {})
-        if recorder is not None and recorder.is_on:
-            stderr = StderrCopy(stderr, recorder.stderr_line)
+            stderr = _heard(stderr, recorder)
         return StdioTransport(
             self._command,
             env=options.env,
@@ -163,10 +164,15 @@ class _Launches:
         )
 
 
+def _heard(stderr: StderrTarget, recorder: Recorder) -> StderrTarget:
+    """Return where stderr goes so that whoever begins to listen, now or later, hears it, too."""
+    return StderrCopy(stderr, recorder.stderr_line, lambda: recorder.is_on)
+
+
 def _to_url(text: str, options: Options) -> Route:
     """Import what needs a network only now, since a client of a local server does not use it."""
     route: Route = import_module(".url_routes", __package__).route_to_url(text, options)
-    return route
+    return replace(route, destination=text)
 
 
 def _to_program(target: object, options: Options) -> Route | None:

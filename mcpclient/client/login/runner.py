@@ -255,14 +255,18 @@ class OAuthAuthorizer(FlowRunner):
         """The authorization of one request."""
         return _Request(self._authorization.request(method, url), self, passive=passive)
 
+    async def expect_login(self) -> None:
+        """Forget that a login was needed and did not take place: the user wants to try again."""
+        await self.needs_auth.clear(self._server_url)
+
     async def log_in(self, refusal: Response | None = None) -> None:
         """Get a new grant, even where there is one; ``refusal`` as in `Authorization.log_in`."""
-        await self.needs_auth.clear(self._server_url)
+        await self.expect_login()
         await self.run(self._authorization.log_in(refusal))
 
     async def log_out(self) -> None:
         """Forget the grant and how it was obtained; revoke it where the server offers that."""
-        await self.needs_auth.clear(self._server_url)
+        await self.expect_login()
         grant = await self.run(self._authorization.log_out())
         if grant is None:
             return
@@ -275,7 +279,7 @@ class OAuthAuthorizer(FlowRunner):
     async def finish(self, callback: Callback) -> None:
         """Go on with a login that was begun earlier."""
         await self.run(self._authorization.finish(callback))
-        await self.needs_auth.clear(self._server_url)
+        await self.expect_login()
 
     async def stored_grant(self) -> Grant | None:
         """The grant in the store, expired or not."""

@@ -58,8 +58,8 @@ function followServers() {
       if (isNew && before?.changed_lists !== state.changed_lists) known.lists.delete(name);
       continue;
     }
-    if (before || !known.lists.has(name)) loadLists(name);
-    if (subject.callName === "server") showOverview();
+    if (before || !known.lists.has(name)) loadListsSoon(name);
+    if (subject.callName === "server" && before?.status !== state.status) showOverview();
   }
 }
 
@@ -94,6 +94,7 @@ async function start() {
     const state = await get("/api/state");
     known.allow = state.allow;
     takeNews(state);
+    tellChanges();
     if (known.servers.size && shownNow.entries.length === 0) showKind("tools");
     on("notice", () => detail().prepend(errorBox({ type: "Not connected", ...known.notice })));
     listen(state.version, takeNews, showConnection);

@@ -42,7 +42,8 @@ function showOverview() {
     detail(),
     el("header", { class: "subject" }, el("h2", {}, cut(known.chosen ?? "", 200)), serverButtons(state)),
     state.error && errorBox(state.error),
-    el("dl", { class: "facts" }, rows.map(([name, value]) => [el("dt", {}, name), el("dd", { dir: "auto" }, cut(String(value), 1000))])),
+    factList(rows),
+    state.has_login && loginView(state),
     state.instructions && [el("h3", {}, "Instructions"), longText(state.instructions)],
     el("h3", {}, "Capabilities"),
     jsonTree(state.capabilities ?? {}, "Capabilities", 2),
@@ -56,6 +57,85 @@ function authText(state) {
   return state.status === "needs_auth" ? `${state.auth}, not logged in` : state.auth;
 }
 
+// Milliseconds after which a login that is shown is looked at again: it may have been renewed.
+const LOGIN_PAUSE = 15000;
+
+/** The login to a server: what is known of it, and how it ends or is finished by hand. */
+function loginView(state) {
+  const name = known.chosen;
+  const place = el("section", { "aria-label": "Login" });
+  const says = el("div");
+  async function show() {
+    if (name !== known.chosen) return;
+    try {
+      const { login, visit, host } = await get("/api/login", { server: name });
+      if (!place.contains(document.activeElement)) fill(place, loginFacts(state, login, says), visit && mayCall() && finishForm(name, visit, host, says), says);
+    } catch (error) {
+      fill(place, errorBox(error.facts));
+    }
+    setTimeout(() => place.isConnected && show(), LOGIN_PAUSE);
+  }
+  show();
+  return [el("h3", {}, "Login"), place];
+}
+
+function loginFacts(state, login, says) {
+  if (!login) return el("p", { class: "quiet" }, "There is no login.");
+  const rows = [
+    ["State", login.state],
+    ["Given by", login.issuer],
+    ["To the client", login.clientId],
+    ["Scopes", login.scopes.join(" ") || "none were named"],
+    ["Token valid", validText(login.expiresAt)],
+  ];
+  const end = async () => {
+    try {
+      await post("/api/logout", { server: known.chosen });
+      showOverview();
+      announce("Logged out");
+    } catch (error) {
+      fill(says, errorBox(error.facts));
+    }
+  };
+  return [factList(rows), mayCall() && el("div", { class: "buttons" }, el("button", { on: { click: end } }, "Log out"))];
+}
+
+function validText(expiresAt) {
+  if (expiresAt === null) return "for as long as the server likes";
+  const seconds = expiresAt - Date.now() / 1000;
+  const at = new Date(expiresAt * 1000).toLocaleString();
+  if (seconds < 0) return `until ${at}, which is over`;
+  const [count, unit] = seconds < 120 ? [seconds, "s"] : seconds < 7200 ? [seconds / 60, "min"] : [seconds / 3600, "h"];
+  return `until ${at}, for ${Math.round(count)} ${unit} more`;
+}
+
+/** For a login that somebody has to finish by hand: where to go, and where the browser came back to. */
+function finishForm(name, visit, host, says) {
+  const address = el("input", { id: freshId(), autocomplete: "off", spellcheck: "false" });
+  const finish = async (event) => {
+    event.preventDefault();
+    try {
+      await post("/api/login", { server: name, address: address.value.trim() });
+      fill(says, el("p", { class: "quiet" }, "Connecting…"));
+    } catch (error) {
+      fill(says, errorBox(error.facts));
+    }
+  };
+  return el(
+    "form",
+    { on: { submit: finish } },
+    el("p", {}, "Log in at:"),
+    addressOf(visit, host),
+    el("div", { class: "buttons" }, visitLink(visit, "Open the login page")),
+    el("div", { class: "field" }, el("label", { for: address.id }, "Then paste the address that the browser ends at"), address),
+    el("div", { class: "buttons" }, el("button", {}, "Finish the login")),
+  );
+}
+
+function factList(rows) {
+  return el("dl", { class: "facts" }, rows.map(([name, value]) => [el("dt", {}, name), el("dd", { dir: "auto" }, cut(String(value), 1000))]));
+}
+
 function serverButtons(state) {
   const buttons = [];
   const button = (label, work, kind = "") => buttons.push(el("button", { class: kind, on: { click: work } }, label));
@@ -67,7 +147,7 @@ function serverButtons(state) {
       button("Any request", () => showRawRequest());
       button("Disconnect", tell(() => post("/api/disconnect", body)));
     } else if (state.status !== "connecting") {
-      button(state.status === "needs_auth" ? "Log in" : "Connect", tell(() => post("/api/connect", body)), "primary");
+      button(state.status === "needs_auth" || state.has_login ? "Log in" : "Connect", tell(() => post("/api/connect", body)), "primary");
     }
   }
   if (known.servers.size > 1) button("Compare", showCompare);

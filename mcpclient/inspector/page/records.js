@@ -7,6 +7,7 @@ const known = {
   allow: "look",
   servers: new Map(),
   calls: new Map(),
+  asked: new Map(),
   questions: new Map(),
   login: null,
   notice: null,
@@ -27,11 +28,13 @@ function changed(kind, name) {
   for (const work of listeners.get(kind) ?? []) work(name);
 }
 
-const PLACES = { server: "servers", call: "calls", question: "questions" };
+const PLACES = { server: "servers", call: "calls", asked: "asked", question: "questions" };
+const MOST_CALLS = 1000;
 
-/** Take a piece of news from the stream. */
+const changedKinds = new Set();
+/** Take a piece of news from the stream. However many there are, what shows them works once a frame. */
 function takeNews(news) {
-  const kinds = new Set();
+  if (!changedKinds.size) requestAnimationFrame(tellChanges);
   for (const [kind, name, value] of news.items) {
     if (kind === "login") known.login = value;
     else if (kind === "notice") known.notice = value;
@@ -40,11 +43,23 @@ function takeNews(news) {
       if (value === null) place.delete(name);
       else place.set(name, value);
     }
-    kinds.add(kind);
+    changedKinds.add(kind);
   }
-  for (const [name, wire] of Object.entries(news.wire)) wireOf(name).take(wire);
+  for (const name of known.calls.keys()) {
+    if (known.calls.size <= MOST_CALLS) break;
+    known.calls.delete(name);
+    known.asked.delete(name);
+  }
+  for (const [name, wire] of Object.entries(news.wire)) {
+    wireOf(name).take(wire);
+    changedKinds.add("wire");
+  }
+}
+
+function tellChanges() {
+  const kinds = [...changedKinds];
+  changedKinds.clear();
   for (const kind of kinds) changed(kind);
-  if (Object.keys(news.wire).length) changed("wire");
 }
 
 function server() {
@@ -82,6 +97,21 @@ async function loadLists(name, fresh = false) {
     known.lists.set(name, { ...lists, loading: false, errors: { tools: error.facts } });
   }
   changed("lists");
+}
+
+// Milliseconds between two times that lists are asked for because the server says they have changed.
+const LISTS_PAUSE = 1000;
+const listsAskedFor = new Map(); // by server: whether they are wanted once more
+/** Load the lists of a server, but not all the time when it says all the time that they change. */
+async function loadListsSoon(name) {
+  if (listsAskedFor.has(name)) return void listsAskedFor.set(name, true);
+  listsAskedFor.set(name, false);
+  await loadLists(name);
+  setTimeout(() => {
+    const isWanted = listsAskedFor.get(name);
+    listsAskedFor.delete(name);
+    if (isWanted) loadListsSoon(name);
+  }, LISTS_PAUSE);
 }
 
 /** One server's wire: how much there is, and the rows that have been looked at, in chunks. */

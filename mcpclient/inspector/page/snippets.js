@@ -1,34 +1,75 @@
-// A request in other words: as Python, as a command line, as curl.
+// A request in other words: as Python, as a command line, as curl. What is secret is a variable of
+// the environment, so that what is copied runs as soon as that is set.
 
-function targetOf(state) {
+/** Return the parts of a word of the target: texts, and objects with the name of a variable. */
+function partsOf(word) {
+  return Array.isArray(word) ? word : [word];
+}
+
+/** Return how the server is reached: `url` or `command`, as words; see copying.py. */
+function copiedOf(state) {
   const target = state.target ?? "";
-  return /^(https?|wss?):/.test(target) ? target : null;
+  return state.copied ?? (/^https?:\/\/[^…]*$/.test(target) ? { url: [target] } : {});
 }
 
-function quoted(text) {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+function variableFor(name) {
+  return name.replace(/[^A-Za-z0-9]+/g, "_").toUpperCase();
 }
+
+/** Return the headers that requests are to carry, their values as variables, as `[name, variable]`. */
+function secretHeaders(state) {
+  const headers = (state.headers ?? []).map((name) => [name, variableFor(name)]);
+  return state.auth ? [...headers, ["Authorization", "TOKEN"]] : headers;
+}
+
+// Python
 
 function asPython(state, method, params) {
-  const url = targetOf(state);
-  const target = url ? JSON.stringify(url) : `[${JSON.stringify("COMMAND")}]`;
   const calls = {
     "tools/call": () => `call_tool(${pythonOf(params.name)}, ${pythonOf(params.arguments ?? {})})`,
     "resources/read": () => `read_resource(${pythonOf(params.uri)})`,
     "prompts/get": () => `get_prompt(${pythonOf(params.name)}, ${pythonOf(params.arguments ?? {})})`,
   };
   const call = (calls[method] ?? (() => `request(${pythonOf(method)}, ${pythonOf(params)})`))();
+  const connect = [pythonTarget(state), ...pythonOptions(state)].join(", ");
   return [
     "import asyncio",
+    connect.includes("os.environ") && "import os",
+    "",
     "import mcpclient",
     "",
+    "",
     "async def main():",
-    `    async with mcpclient.connect(${target}) as client:`,
+    `    async with mcpclient.connect(${connect}) as client:`,
     `        print(await client.${call})`,
+    "",
     "",
     "asyncio.run(main())",
     "",
-  ].join("\n");
+  ].filter((line) => line !== false).join("\n");
+}
+
+function pythonTarget(state) {
+  const { url, command } = copiedOf(state);
+  if (url) return pythonWord(url);
+  return `[${(command ?? ["COMMAND"]).map(pythonWord).join(", ")}]`;
+}
+
+function pythonOptions(state) {
+  const { cwd, oauth } = copiedOf(state);
+  const options = [];
+  const environ = (name) => `os.environ[${pythonOf(name)}]`;
+  const mapping = (pairs) => `{${pairs.map(([name, variable]) => `${pythonOf(name)}: ${environ(variable)}`).join(", ")}}`;
+  if (cwd) options.push(`cwd=${pythonOf(cwd)}`);
+  if (state.env?.length) options.push(`env=${mapping(state.env.map((name) => [name, name]))}`);
+  if (state.headers?.length) options.push(`headers=${mapping(state.headers.map((name) => [name, variableFor(name)]))}`);
+  if (oauth) options.push(`auth=mcpclient.OAuth(${Object.entries(oauth).map(([name, value]) => `${name}=${pythonOf(value)}`).join(", ")})`);
+  else if (state.auth) options.push(`auth=${environ("TOKEN")}`);
+  return options;
+}
+
+function pythonWord(word) {
+  return partsOf(word).map((part) => (typeof part === "string" ? pythonOf(part) : `os.environ[${pythonOf(part.variable)}]`)).join(" + ");
 }
 
 /** Return a JSON value as a Python literal. */
@@ -41,25 +82,44 @@ function pythonOf(value) {
     return `{${Object.entries(value).map(([name, item]) => `${pythonOf(name)}: ${pythonOf(item)}`).join(", ")}}`;
   }
   if (typeof value === "number") return String(value);
-  const escaped = JSON.stringify(value).replace(UNSAFE, (character) =>
+  return JSON.stringify(value).replace(UNSAFE, (character) =>
     character.codePointAt(0) < 0x10000
       ? `\\u${character.codePointAt(0).toString(16).padStart(4, "0")}`
       : `\\U${character.codePointAt(0).toString(16).padStart(8, "0")}`,
   );
-  return escaped;
 }
 
+// Shell
+
+function quoted(text) {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function shellWord(word) {
+  return partsOf(word).map((part) => (typeof part === "string" ? quoted(part) : `"$${part.variable}"`)).join("");
+}
+
+const COMMANDS = {
+  "tools/call": (params) => ["call", params.name, ...wordsOf(params.arguments ?? {})],
+  "resources/read": (params) => ["read", params.uri],
+  "prompts/get": (params) => ["prompt", params.name, ...textsOf(params.arguments ?? {})],
+  "tools/list": () => ["tools"],
+  "resources/list": () => ["resources"],
+  "prompts/list": () => ["prompts"],
+  ping: () => ["ping"],
+};
+
 function asCommandLine(state, method, params) {
-  const url = targetOf(state);
-  const commands = {
-    "tools/call": () => ["call", params.name, ...wordsOf(params.arguments ?? {})],
-    "resources/read": () => ["read", params.uri],
-    "prompts/get": () => ["prompt", params.name, ...textsOf(params.arguments ?? {})],
-  };
-  const words = (commands[method] ?? (() => [method]))();
-  const [command, ...others] = words;
-  const line = ["mcpclient", command, ...(url ? [url] : []), ...others].map((word) => quoted(String(word)));
-  return url ? line.join(" ") : [...line, "--", "COMMAND"].join(" ");
+  if (!(method in COMMANDS)) return `# there is no command for ${plain(method).replaceAll("\n", " ")}; copy it as Python\n`;
+  const { url, command, cwd } = copiedOf(state);
+  const [name, ...others] = COMMANDS[method](params).map((word) => quoted(String(word)));
+  const options = [];
+  for (const header of state.headers ?? []) options.push("--header", shellWord([`${header}: `, { variable: variableFor(header) }]));
+  for (const variable of state.env ?? []) options.push("--env", shellWord([`${variable}=`, { variable }]));
+  if (cwd) options.push("--cwd", quoted(cwd));
+  if (state.auth && !copiedOf(state).oauth) options.push("--bearer", '"$TOKEN"');
+  const target = url ? [] : ["--", ...(command ?? ["COMMAND"]).map(shellWord)];
+  return ["mcpclient", name, ...(url ? [shellWord(url)] : []), ...others, ...options, ...target].join(" ");
 }
 
 /** Return arguments as the command line takes them: `key=text`, `key:=json`, or all as one JSON. */
@@ -80,25 +140,48 @@ function isPlainWord(value) {
   return typeof value === "string" && /^[A-Za-z]/.test(value) && !/^(true|false|null|NaN|Infinity)$/.test(value.trim());
 }
 
+// curl
+
+/** Whether curl can say it: the server is reached by HTTP, and not by the older HTTP+SSE. */
+function curlCan(state) {
+  const { url } = copiedOf(state);
+  return url !== undefined && state.transport !== "sse" && (typeof url[0] !== "string" || /^https?:/.test(url[0]));
+}
+
 function asCurl(state, method, params) {
-  const url = targetOf(state);
-  if (!url) return "# curl needs a server that is reached over HTTP";
-  const stateless = state.era === "stateless";
-  const meta = stateless
-    ? { _meta: { "io.modelcontextprotocol/protocolVersion": state.version, "io.modelcontextprotocol/clientInfo": { name: "curl", version: "0" }, "io.modelcontextprotocol/clientCapabilities": {} } }
-    : {};
-  const message = { jsonrpc: "2.0", id: 1, method, params: { ...params, ...meta } };
-  const lines = [
-    `curl ${quoted(url)}`,
-    "-H 'Content-Type: application/json'",
-    "-H 'Accept: application/json, text/event-stream'",
-    `-H ${quoted(`MCP-Protocol-Version: ${state.version}`)}`,
-    ...(stateless ? [`-H ${quoted(`Mcp-Method: ${method}`)}`] : ["-H \"Mcp-Session-Id: $SESSION\"  # if the server gives one"]),
-    ...(stateless && (params.name ?? params.uri) ? [`-H ${quoted(`Mcp-Name: ${params.name ?? params.uri}`)}`] : []),
-    ...(state.headers ?? []).map((name) => `-H ${quoted(`${name}: …`)}`),
-    `--data ${quoted(JSON.stringify(message))}`,
-  ];
-  return `${lines.filter((line) => !line.includes("  #")).join(" \\\n  ")}\n`;
+  const version = state.version ?? "2025-11-25";
+  const common = ["-H 'Content-Type: application/json'", "-H 'Accept: application/json, text/event-stream'"];
+  const versioned = `-H ${quoted(`MCP-Protocol-Version: ${version}`)}`;
+  for (const [name, variable] of secretHeaders(state)) {
+    common.push(`-H ${shellWord([`${name}: ${name === "Authorization" ? "Bearer " : ""}`, { variable }])}`);
+  }
+  const post = (message, ...more) => [`curl -sS ${shellWord(copiedOf(state).url)}`, ...common, ...more, `--data ${quoted(asciiJson({ jsonrpc: "2.0", ...message }))}`].join(" \\\n  ");
+  if (state.era === "stateless") {
+    const meta = { "io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientInfo": { name: "curl", version: "0" }, "io.modelcontextprotocol/clientCapabilities": {} };
+    const subjectName = params.name ?? params.uri;
+    const headers = [`-H ${quoted(`Mcp-Method: ${method}`)}`, ...(typeof subjectName === "string" ? [`-H ${quoted(`Mcp-Name: ${headerValue(subjectName)}`)}`] : [])];
+    return `${post({ id: 1, method, params: { ...params, _meta: meta } }, versioned, ...headers)}\n`;
+  }
+  // A session comes first, and its id, where the server gives one, travels with what follows.
+  const opening = { id: 0, method: "initialize", params: { protocolVersion: version, capabilities: {}, clientInfo: { name: "curl", version: "0" } } };
+  const session = '${SESSION:+-H "Mcp-Session-Id: $SESSION"}';
+  return [
+    `SESSION=$(${post(opening, "-o /dev/null", "-D -")} | tr -d '\\r' | awk 'tolower($1) == "mcp-session-id:" { print $2 }')`,
+    post({ method: "notifications/initialized" }, versioned, session),
+    post({ id: 1, method, params }, versioned, session),
+    "",
+  ].join("\n");
+}
+
+/** Return JSON in which nothing is invisible, or changes how the rest is shown. */
+function asciiJson(value) {
+  return JSON.stringify(value).replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** Return a text as the value of a header: as it is or, where a header cannot carry that, in base64. */
+function headerValue(text) {
+  if (/^[!-~]([ -~]*[!-~])?$/.test(text) && !/^=\?base64\?/.test(text)) return text;
+  return `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(text)))}?=`;
 }
 
 /** Buttons that copy a request in each of these forms; `make` returns `[method, params]`. */
@@ -109,6 +192,6 @@ function copyButtons(make) {
     { class: "buttons" },
     copyButton("Copy as Python", of(asPython)),
     copyButton("Copy as command line", of(asCommandLine)),
-    copyButton("Copy as curl", of(asCurl)),
+    curlCan(server() ?? {}) && copyButton("Copy as curl", of(asCurl)),
   );
 }

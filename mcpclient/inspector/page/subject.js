@@ -287,6 +287,7 @@ function showLatestCall(method, key, place) {
 function showCall(name) {
   const call = known.calls.get(name);
   if (!call) return;
+  const { params } = known.asked.get(name) ?? { params: {} };
   Object.assign(subject, { key: null, callName: name });
   const outcome = el("div", { class: "outcomes" });
   fill(
@@ -295,13 +296,13 @@ function showCall(name) {
       "header",
       { class: "subject" },
       el("h2", { dir: "auto" }, cut(call.subject || call.method, 300)),
-      mayCall() && el("button", { class: "primary", id: "call", on: { click: () => runCall(call.method, call.params, outcome) } }, "Replay"),
-      el("button", { on: { click: () => editAgain(call.method, call.params) } }, "Edit"),
+      mayCall() && el("button", { class: "primary", id: "call", on: { click: () => runCall(call.method, params, outcome) } }, "Replay"),
+      el("button", { on: { click: () => editAgain(call.method, params) } }, "Edit"),
     ),
     el("p", { class: "subtitle" }, call.method),
-    jsonTree(call.params, "Params", 3),
+    jsonTree(params, "Params", 3),
     outcome,
-    copyButtons(() => [call.method, call.params]),
+    copyButtons(() => [call.method, params]),
   );
   followCall(name, outcome);
 }

@@ -21,6 +21,7 @@ class VirtualList {
         tabindex: "0",
         on: {
           scroll: () => this.redrawSoon(),
+          pointerdown: () => this.hold(),
           keydown: (event) => this.press(event),
           click: (event) => this.click(event),
           dblclick: () => this.active >= 0 && this.open?.(this.active),
@@ -34,12 +35,23 @@ class VirtualList {
     }).observe(this.element);
   }
 
+  /** While a button is held down nothing moves: what was pressed is what is chosen. */
+  hold() {
+    this.held = true;
+    const release = () => {
+      for (const event of ["pointerup", "pointercancel"]) removeEventListener(event, release);
+      this.held = false;
+      this.redrawSoon(); // in the next frame, after the click
+    };
+    for (const event of ["pointerup", "pointercancel"]) addEventListener(event, release);
+  }
+
   redrawSoon() {
-    if (this.waiting) return;
+    if (this.waiting || this.held) return;
     this.waiting = true;
     requestAnimationFrame(() => {
       this.waiting = false;
-      this.redraw();
+      if (!this.held) this.redraw();
     });
   }
 
@@ -61,15 +73,17 @@ class VirtualList {
     const first = Math.max(Math.floor(this.element.scrollTop / this.rowHeight) - 4, 0);
     const end = Math.min(Math.ceil((this.element.scrollTop + view) / this.rowHeight) + 4, count);
     for (const [index, row] of this.drawn) {
-      if (this.stale || index < first || index >= end) {
+      if (index < first || index >= end) {
         row.remove();
         this.drawn.delete(index);
       }
     }
-    this.stale = false;
     for (let index = first; index < end; index++) {
-      if (!this.drawn.has(index)) this.drawn.set(index, this.space.appendChild(this.make(index, count)));
+      const row = this.drawn.get(index);
+      if (row === undefined) this.drawn.set(index, this.space.appendChild(this.make(index, count)));
+      else if (this.stale) this.update(row, this.make(index, count));
     }
+    this.stale = false;
     this.mark();
   }
 
@@ -80,12 +94,20 @@ class VirtualList {
       id: `${this.id}-${index}`,
       "aria-setsize": count,
       "aria-posinset": index + 1,
-      "aria-selected": "false",
+      "aria-selected": String(index === this.active),
     });
     row.style.transform = `translateY(${index * this.rowHeight}px)`;
     row.style.height = `${this.rowHeight}px`;
     append(row, this.draw(index));
     return row;
+  }
+
+  /** Make a row what `fresh` is. It stays the same element, and is left alone if it is alike. */
+  update(row, fresh) {
+    if (row.isEqualNode(fresh)) return;
+    row.className = fresh.className;
+    row.setAttribute("aria-setsize", fresh.getAttribute("aria-setsize"));
+    row.replaceChildren(...fresh.childNodes);
   }
 
   mark() {

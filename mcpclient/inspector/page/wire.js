@@ -134,16 +134,20 @@ async function findMore() {
 
 /** Show one record whole, with what can be done with it. */
 async function showRecord(number) {
+  const wire = wireOf(known.chosen);
   wireView.chosen = number;
   followBox.checked = false; // whoever reads a record wants it to stay
+  const isWanted = () => wireView.chosen === number && wire.name === known.chosen;
   let record;
   try {
-    record = await get("/api/record", { server: known.chosen, number });
+    record = await get("/api/record", { server: wire.name, number });
   } catch (error) {
+    if (!isWanted()) return;
+    recordView.hidden = false;
     return void fill(recordView, errorBox(error.facts));
   }
-  if (wireView.chosen !== number) return;
-  const row = wireOf(known.chosen).row(number);
+  if (!isWanted()) return;
+  const row = wire.row(number);
   const partner = row?.[7] ?? null;
   wireView.partner = partner;
   timeline.refresh();
@@ -168,6 +172,7 @@ async function showRecord(number) {
 
 function closeRecord() {
   recordView.hidden = true;
+  wireView.chosen = null;
   wireView.partner = null;
   timeline.refresh();
   timeline.element.focus();
@@ -220,14 +225,19 @@ function requestButtons(message) {
   return copies;
 }
 
+/** Make a request again and show the call, unless something else has been chosen meanwhile. */
 async function replay(method, params) {
+  const place = {};
+  Object.assign(subject, { key: null, callName: place });
+  fill(detail(), el("p", { class: "quiet" }, "Sending…"));
+  showKind("calls");
+  showView("subject");
+  const isWanted = () => subject.callName === place;
   try {
     const { id } = await post("/api/request", { server: known.chosen, method, params });
-    showKind("calls");
-    showView("subject");
-    const wait = () => (known.calls.has(id) ? showCall(id) : setTimeout(wait, 50));
-    wait();
+    const show = () => (known.calls.has(id) ? showCall(id) : setTimeout(() => isWanted() && show(), 50));
+    if (isWanted()) show();
   } catch (error) {
-    fill(recordView, errorBox(error.facts));
+    if (isWanted()) fill(detail(), errorBox(error.facts));
   }
 }

@@ -77,17 +77,24 @@ class StderrTee:
 
 
 class StderrCopy:
-    """A target that gives every line to ``take`` as well as to another target."""
+    """A target that gives every line to ``take``, while ``is_wanted``, as well as to another."""
 
-    def __init__(self, target: StderrTarget, take: Callable[[str], object]) -> None:
+    def __init__(
+        self,
+        target: StderrTarget,
+        take: Callable[[str], object],
+        is_wanted: Callable[[], bool],
+    ) -> None:
         self._pass_on = sink(target)
         self._take = _LineSink(take)
+        self._is_wanted = is_wanted
 
     def write(self, data: bytes) -> None:
         """Take a chunk; text is refused, which tells `StderrTee` to give bytes."""
         if isinstance(data, str):
             raise TypeError("bytes are needed")
-        self._take(data)
+        if self._is_wanted():
+            self._take(data)
         self._pass_on(data)
 
 

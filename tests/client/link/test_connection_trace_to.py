@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,26 @@ from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
 
 TOOLS = {"tools/list": {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}}
+
+
+# A server that writes to its stderr, not always whole lines.
+TALKATIVE = """
+import json, sys
+
+def say(text):
+    print(text, end="", file=sys.stderr, flush=True)
+
+say("ready with s3cret-key\\nand wait")
+for line in sys.stdin:
+    message = json.loads(line)
+    result = {}
+    if message["method"] == "initialize":
+        result = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {}}
+    elif message["method"] == "ping":
+        say("ing\\ngot a ping\\n")
+    if "id" in message:
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
 
 
 class Lines(list):  # type: ignore[type-arg]
@@ -164,6 +185,37 @@ def test_a_stream_that_is_open_already_is_heard() -> None:
     gets = [record for record in lines.records if record.get("http", {}).get("method") == "GET"]
     assert len(gets) == 1
     assert {"sent recalled initialize", "received recalled opening"} < set(lines.said)
+
+
+def test_what_the_process_says_is_heard_by_who_comes_later() -> None:
+    """F-SHOW-10: what it had written to its stderr, and what it writes from now on."""
+    lines = Lines()
+
+    async def main() -> None:
+        client = Client(
+            [sys.executable, "-c", TALKATIVE],
+            protocol_version=HANDSHAKE,
+            stderr="discard",
+            env={"API_KEY": "s3cret-key"},
+        )
+        async with client:
+            session = client._connection.session
+            while "and wait" not in session.transport.stderr_tail:
+                await asyncio.sleep(0.01)
+            end = client.trace_to(lines.append)
+            await client.ping()
+            while not any("got a ping" in line for line in lines):
+                await asyncio.sleep(0.01)
+            end()
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+    said = [record for record in lines.records if record.get("channel") == "stderr"]
+    assert [(record["text"], "recalled" in record) for record in said] == [
+        ("ready with redacted-1", True),
+        ("and wait", True),
+        ("ing", False),
+        ("got a ping", False),
+    ]
 
 
 def test_a_client_that_is_not_watched_writes_nothing() -> None:

@@ -1,0 +1,110 @@
+"""F-SHOW-10, F-AUTH-12: the login to a server: what is told of it, its end, and by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable
+from typing import Any, Callable
+
+import pytest
+
+from mcpclient import AuthorizationRequired, Client, MemoryStore, OAuth, TwoStepLogin, UsageError
+from mcpclient.inspector.login import (
+    described_login,
+    expect_login,
+    finish_login,
+    has_login,
+    log_out,
+)
+from tests.inspector.showcase import Showcase
+from tests.support.http_server import HttpServer
+from tests.support.mcp_http import StreamableEndpoint
+from tests.support.mcp_server import McpServer
+from tests.support.protected import Protected, User
+
+Scene = Callable[[Client, Protected], Awaitable[None]]
+
+
+def play(scene: Scene, provider: Callable[[Protected], Any] = User) -> None:
+    protected = Protected(StreamableEndpoint(McpServer()).routes)
+
+    async def main() -> None:
+        async with HttpServer(protected.routes) as server:
+            auth = OAuth(local_development=True, provider=provider(protected))
+            client = Client(str(server.url()), auth=auth, protocol_version="2025-11-25")
+            try:
+                await scene(client, protected)
+            finally:
+                await client.close()
+
+    asyncio.run(main())
+
+
+def test_a_login_is_told_and_forgotten() -> None:
+    async def scene(client: Client, protected: Protected) -> None:
+        assert has_login(client)
+        assert (await described_login(client, None))["login"] is None
+        await client.connect()
+        told = await described_login(client, None)
+        assert told["login"]["state"] == "logged in, renewed as needed"
+        assert told["login"]["issuer"].startswith("http://127.0.0.1:")
+        assert told["login"]["clientId"] == "the-client"
+        assert "SECRET" not in json.dumps(told)
+        await client.close()
+        await log_out(client)
+        assert (await described_login(client, None))["login"] is None
+        await client.connect()
+        assert protected.counts["authorize"] == 2
+
+    play(scene)
+
+
+def test_a_login_is_finished_with_the_address_that_the_browser_ended_at() -> None:
+    async def scene(client: Client, protected: Protected) -> None:
+        with pytest.raises(AuthorizationRequired) as raised:
+            await client.connect()
+        told = await described_login(client, raised.value)
+        assert (told["login"], told["visit"], told["host"]) == (None, raised.value.url, "127.0.0.1")
+        for wrong in ("http://127.0.0.1/callback", "nothing"):
+            with pytest.raises(UsageError):
+                await finish_login(client, wrong)
+        await finish_login(client, protected.authorize(told["visit"]))
+        await client.connect()
+        assert (await described_login(client, None))["login"]["state"].startswith("logged in")
+
+    play(scene, lambda _: TwoStepLogin(MemoryStore()))
+
+
+def test_who_wants_to_log_in_is_asked_again() -> None:
+    """Also within the 15 minutes in which nobody is asked unasked."""
+    answers = [False, True]
+
+    class Hesitant(User):
+        async def authorize(self, request: Any) -> Any:
+            self.asked.append(request)
+            return await self.yes(request) if answers.pop(0) else None
+
+    async def scene(client: Client, protected: Protected) -> None:
+        for _ in range(2):
+            with pytest.raises(AuthorizationRequired):
+                await client.connect()
+        assert answers == [True]
+        await expect_login(client)
+        await client.connect()
+
+    play(scene, Hesitant)
+
+
+def test_a_server_without_a_login() -> None:
+    async def main() -> None:
+        client = Client(Showcase().transport)
+        assert not has_login(client)
+        error = AuthorizationRequired("https://server.example/mcp")  # which is no address to visit
+        assert await described_login(client, error) == {"login": None, "visit": None, "host": None}
+        await expect_login(client)
+        for work in (log_out(client), finish_login(client, "http://x/?code=c&state=s")):
+            with pytest.raises(UsageError, match="no login"):
+                await work
+
+    asyncio.run(main())
