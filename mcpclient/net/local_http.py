@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl
 from ..errors import ProtocolViolation, UsageError
 from ..framing.headers import Headers
 from ..framing.http1 import MAX_HEAD
-from ..framing.http1_requests import RequestHead, encode_response_head, parse_request_head
+from ..framing.http1_requests import encode_response_head, parse_request_head
 from ..framing.logs import logger_for
 
 __all__ = ["LOOPBACK_ADDRESSES", "LocalHttpServer", "LocalRequest", "LocalResponse"]

@@ -12,6 +12,7 @@ import pytest
 from mcpclient.errors import UsageError
 from mcpclient.net import local_http
 from mcpclient.net.local_http import LocalHttpServer, LocalRequest, LocalResponse
+from tests.net.process_helpers import until
 
 Exchange = Callable[[bytes], Awaitable[bytes]]
 
@@ -233,10 +234,8 @@ def test_who_takes_no_response_is_not_waited_for(monkeypatch: pytest.MonkeyPatch
         with socket.socket() as deaf:
             deaf.connect((host, int(port)))
             deaf.sendall(get(host=server.authority))
-            while not server._connections:
-                await asyncio.sleep(0)
-            while server._connections:
-                await asyncio.sleep(0)
+            await until(lambda: bool(server._connections), "it is accepted")
+            await until(lambda: not server._connections, "it is ended")
 
     serve(work, answer)
 

@@ -12,6 +12,7 @@ import pytest
 
 from mcpclient import CallTimeout, Client, PeerError, Recording
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer
+from tests.net.process_helpers import until
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
@@ -200,12 +201,10 @@ def test_what_the_process_says_is_heard_by_who_comes_later() -> None:
         )
         async with client:
             session = client._connection.session
-            while "and wait" not in session.transport.stderr_tail:
-                await asyncio.sleep(0.01)
+            await until(lambda: "and wait" in session.transport.stderr_tail, "its first words")
             end = client.trace_to(lines.append)
             await client.ping()
-            while not any("got a ping" in line for line in lines):
-                await asyncio.sleep(0.01)
+            await until(lambda: any("got a ping" in line for line in lines), "its next words")
             end()
 
     asyncio.run(asyncio.wait_for(main(), 60))
