@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, NamedTuple
 
+from .depth import without_depths
+
 __all__ = ["Board", "Item"]
 
 _MOST_ITEMS = 1_000
@@ -34,6 +36,7 @@ class Board:
 
     def put(self, kind: str, name: str, value: dict[str, Any] | None) -> None:
         """Show ``value``, unless it is shown already."""
+        value = without_depths(value)
         key = (kind, name)
         shown = self._items.get(key)
         if shown is not None and shown.value == value:

@@ -14,6 +14,7 @@ from ..errors import McpError, UsageError
 from ..net.local_http import LocalRequest, LocalResponse
 from .calls import Wanted
 from .comparing import compared_calls, compared_tools
+from .depth import without_depths
 from .described import described_error
 from .login import finish_login, log_out
 from .oddities import odd_schemas
@@ -279,7 +280,7 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode  # ASCII: any text at a
 
 
 def _json(value: Any, status: int = 200) -> LocalResponse:
-    return LocalResponse(status, "application/json", _encode(value).encode())
+    return LocalResponse(status, "application/json", _encode(without_depths(value)).encode())
 
 
 def _items(room: Room, version: int) -> list[list[Any]]:

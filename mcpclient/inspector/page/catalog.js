@@ -126,13 +126,15 @@ function oddOf(lists, kind, index) {
 function progressText(call) {
   const { progress, total, message } = call.progress ?? {};
   if (progress === undefined) return "running";
-  return [total ? `${progress} of ${total}` : `${progress}`, message].filter(Boolean).join(" ");
+  const said = [total ? `${textOf(progress)} of ${textOf(total)}` : textOf(progress), textOf(message)];
+  return cut(said.filter(Boolean).join(" "), 300);
 }
 
+const LONGEST_SEARCHED = 4000;
 /** Whether an entry has every word that was searched for, in whatever order. */
 function matches(entry, words) {
   if (!words.length) return true;
-  const text = `${entry.title} ${entry.entry.title ?? ""} ${entry.text}`.toLowerCase();
+  const text = [entry.title, textOf(entry.entry.title), entry.text].map((each) => cut(each, LONGEST_SEARCHED)).join(" ").toLowerCase();
   return words.every((word) => text.includes(word));
 }
 
@@ -184,7 +186,7 @@ function refreshNotes(total, isSearching) {
 function drawEntry(entry) {
   return [
     el("span", { class: "title" }, entry.kind === "templates" && el("span", { class: "tag" }, "template"), cut(entry.title, 120)),
-    el("span", { class: "text" }, entry.odd ? `${entry.odd[0][0] || "it"} ${entry.odd[0][1]}` : cut(entry.text.replaceAll("\n", " "), 160)),
+    el("span", { class: "text" }, entry.odd ? `${entry.odd[0][0] || "it"} ${entry.odd[0][1]}` : cut(entry.text, 160).replaceAll("\n", " ")),
   ];
 }
 

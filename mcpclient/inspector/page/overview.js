@@ -133,7 +133,7 @@ function finishForm(name, visit, host, says) {
 }
 
 function factList(rows) {
-  return el("dl", { class: "facts" }, rows.map(([name, value]) => [el("dt", {}, name), el("dd", { dir: "auto" }, cut(String(value), 1000))]));
+  return el("dl", { class: "facts" }, rows.map(([name, value]) => [el("dt", {}, name), el("dd", { dir: "auto" }, cut(textOf(value), 1000))]));
 }
 
 function serverButtons(state) {

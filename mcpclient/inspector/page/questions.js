@@ -1,5 +1,6 @@
 // What a server asks: forms, visits to addresses, answers of a language model; and logins.
 
+const MOST_QUESTIONS = 20;
 const drawnQuestions = new Map();
 
 function buildQuestions() {
@@ -20,16 +21,17 @@ function refreshQuestions() {
   }
   for (const [name, question] of known.questions) {
     if (drawnQuestions.has(name)) continue;
+    if (drawnQuestions.size >= MOST_QUESTIONS) break; // they come when others are answered
     const element = drawQuestion(name, question);
     drawnQuestions.set(name, element);
     holder.append(element);
-    announce(`${question.server} asks: ${question.message ?? "for an answer of a language model"}`);
+    announce(`${question.server} asks: ${textOf(question.message) || "for an answer of a language model"}`);
     if (narrow.matches) showView("subject");
   }
   drawnQuestions.get("login")?.remove();
   drawnQuestions.delete("login");
   if (known.login) drawnQuestions.set("login", holder.appendChild(drawLogin(known.login)));
-  const count = drawnQuestions.size;
+  const count = known.questions.size + (known.login ? 1 : 0);
   const asked = document.getElementById("asked");
   asked.hidden = !count;
   asked.textContent = count === 1 ? "1 question" : `${count} questions`;
@@ -58,12 +60,20 @@ function drawQuestion(name, question) {
     el("button", { type: "button", on: { click: () => answer({ action: "cancel" }) } }, "Cancel"),
   ];
   if (question.kind === "form") {
-    const form = schemaForm(question.schema);
-    const accept = () => answer({ action: "accept", content: form.value() });
+    const form = argumentsEditor(question.schema, undefined, "Answer");
+    const accept = () => {
+      let content;
+      try {
+        content = form.value();
+      } catch {
+        return; // the editor says what is wrong
+      }
+      answer({ action: "accept", content });
+    };
     return questionBox(
       "The server asks",
       question.server,
-      el("p", { class: "description", dir: "auto" }, question.message),
+      messageOf(question),
       el(
         "form",
         { on: { submit: (event) => (event.preventDefault(), accept()), keydown: (event) => event.key === "Enter" && event.ctrlKey && accept() } },
@@ -77,7 +87,7 @@ function drawQuestion(name, question) {
     return questionBox(
       "The server asks for a visit",
       question.server,
-      el("p", { class: "description", dir: "auto" }, question.message),
+      messageOf(question),
       addressOf(question.url, question.host),
       (question.warnings ?? []).map((warning) => el("p", { class: "warning" }, warning)),
       el(
@@ -90,6 +100,11 @@ function drawQuestion(name, question) {
     );
   }
   return drawSampling(question, answer, problem);
+}
+
+function messageOf(question) {
+  const text = textOf(question.message);
+  return text.length > 4000 ? longText(text) : el("p", { class: "description", dir: "auto" }, text);
 }
 
 /** An address whole, with its host marked. */
@@ -119,9 +134,9 @@ function drawSampling(question, answer, problem) {
   return questionBox(
     "The server asks a language model",
     question.server,
-    request.systemPrompt && el("div", { class: "message" }, el("h4", {}, "system"), longText(String(request.systemPrompt))),
+    request.systemPrompt && el("div", { class: "message" }, el("h4", {}, "system"), longText(textOf(request.systemPrompt))),
     messages.slice(-20).map(messageView),
-    el("p", { class: "quiet" }, `at most ${request.maxTokens ?? "?"} tokens${Array.isArray(request.tools) ? `, ${request.tools.length} tools` : ""}`),
+    el("p", { class: "quiet" }, `at most ${textOf(request.maxTokens) || "?"} tokens${Array.isArray(request.tools) ? `, ${request.tools.length} tools` : ""}`),
     el(
       "form",
       { on: { submit: (event) => (event.preventDefault(), accept()) } },

@@ -12,9 +12,9 @@ function outcomeView(outcome) {
   const parts = [];
   if (result.isError === true) parts.push(el("p", { class: "problem" }, "The tool says that it failed."));
   for (const warning of outcome.warnings ?? []) parts.push(el("p", { class: "warning", dir: "auto" }, warning));
-  if (Array.isArray(result.content)) parts.push(result.content.slice(0, 200).map(contentView));
-  if (Array.isArray(result.contents)) parts.push(result.contents.slice(0, 200).map(resourceView));
-  if (Array.isArray(result.messages)) parts.push(result.messages.slice(0, 200).map(messageView));
+  if (Array.isArray(result.content)) parts.push(someOf(result.content, contentView));
+  if (Array.isArray(result.contents)) parts.push(someOf(result.contents, resourceView));
+  if (Array.isArray(result.messages)) parts.push(someOf(result.messages, messageView));
   if (result.structuredContent !== undefined) {
     parts.push(el("h4", {}, "Structured content"), jsonTree(result.structuredContent, "Structured content"));
   }
@@ -26,17 +26,25 @@ function outcomeView(outcome) {
   return el("div", { class: "outcome" }, parts, whole);
 }
 
+const MOST_PARTS = 200;
+/** Return the first parts of a result, and how many more there are. */
+function someOf(parts, view) {
+  const left = parts.length - MOST_PARTS;
+  const more = left > 0 && el("p", { class: "quiet" }, `${left.toLocaleString()} more are in the whole result.`);
+  return [...parts.slice(0, MOST_PARTS).map(view), more];
+}
+
 function contentView(block) {
   if (block === null || typeof block !== "object") return el("p", { class: "warning" }, "An entry is no content block.");
-  if (block.type === "text") return longText(String(block.text ?? ""));
+  if (block.type === "text") return longText(textOf(block.text));
   if (block.type === "image" || block.type === "audio") return mediaView(block.data, block.mimeType);
   if (block.type === "resource" && block.resource) return resourceView(block.resource);
   if (block.type === "resource_link") {
     return el(
       "p",
       {},
-      el("button", { class: "link", on: { click: () => openSubject("resources", block.uri) } }, cut(String(block.uri), 300)),
-      ` ${block.title ?? block.name ?? ""}`,
+      el("button", { class: "link", on: { click: () => openSubject("resources", textOf(block.uri)) } }, cut(textOf(block.uri), 300)),
+      ` ${cut(textOf(block.title ?? block.name), 300)}`,
     );
   }
   return jsonTree(block, "Content");
@@ -44,27 +52,27 @@ function contentView(block) {
 
 function messageView(message) {
   const blocks = Array.isArray(message?.content) ? message.content : [message?.content];
-  return el("div", { class: "message" }, el("h4", {}, String(message?.role ?? "?")), blocks.map(contentView));
+  return el("div", { class: "message" }, el("h4", {}, cut(textOf(message?.role) || "?", 100)), someOf(blocks, contentView));
 }
 
 function resourceView(resource) {
-  const about = el("h4", {}, cut(String(resource?.uri ?? ""), 300), " ", el("span", { class: "quiet" }, String(resource?.mimeType ?? "")));
+  const about = el("h4", {}, cut(textOf(resource?.uri), 300), " ", el("span", { class: "quiet" }, cut(textOf(resource?.mimeType), 100)));
   if (typeof resource?.blob === "string") return el("div", {}, about, mediaView(resource.blob, resource.mimeType));
-  return el("div", {}, about, longText(String(resource?.text ?? "")));
+  return el("div", {}, about, longText(textOf(resource?.text)));
 }
 
 /** Bytes that the page has already: shown where a browser does so without running anything. */
 function mediaView(base64, kind) {
   let bytes;
   try {
-    bytes = Uint8Array.from(atob(String(base64)), (character) => character.charCodeAt(0));
+    bytes = Uint8Array.from(atob(textOf(base64)), (character) => character.charCodeAt(0));
   } catch {
     return el("p", { class: "warning" }, "The data is not base64.");
   }
   const isImage = SHOWN_IMAGES.includes(kind);
   const url = URL.createObjectURL(new Blob([bytes], { type: isImage || HEARD_SOUNDS.includes(kind) ? kind : "application/octet-stream" }));
   blobs.push(url);
-  const save = el("a", { href: url, download: "content", class: "button" }, `Save (${sized(bytes.length)}, ${kind ?? "of unknown type"})`);
+  const save = el("a", { href: url, download: "content", class: "button" }, `Save (${sized(bytes.length)}, ${cut(textOf(kind), 80) || "of unknown type"})`);
   if (isImage) return el("figure", {}, el("img", { src: url, alt: "Image that the server returned" }), save);
   if (HEARD_SOUNDS.includes(kind)) return el("figure", {}, el("audio", { src: url, controls: true }), save);
   return el("p", {}, save);

@@ -2,8 +2,14 @@
 
 const NOTHING = Symbol("left out");
 
+// A schema may refer to itself in several places: then each level of a form multiplies its fields.
+const MOST_FIELDS = 300;
+const MOST_CHOICES = 500;
+let fieldsLeft = MOST_FIELDS;
+
 /** Return `{element, value(), set(value)}` for an object schema, as tools and elicitations have. */
 function schemaForm(schema, initial) {
+  fieldsLeft = MOST_FIELDS;
   const root = schema && typeof schema === "object" ? schema : {};
   const field = objectField(resolved(root, root), root, 0);
   if (initial !== undefined) field.set(initial);
@@ -17,14 +23,20 @@ function schemaForm(schema, initial) {
   };
 }
 
+/** Have some more fields made: somebody has asked for them. */
+function wantFields() {
+  fieldsLeft = Math.max(fieldsLeft, 20);
+}
+
 /** Make the field for one value. `name` is what it is called in its object. */
 function fieldFor(schema, root, depth, about) {
   const plainSchema = resolved(schema, root);
+  fieldsLeft -= 1;
+  if (depth >= DEEPEST_FORM || fieldsLeft < 0) return jsonField(plainSchema, about);
   const variants = alternatives(plainSchema, root);
-  if (depth >= DEEPEST_FORM) return jsonField(plainSchema, about);
   if (variants) return variantField(variants, root, depth, about);
   const choices = choicesOf(plainSchema);
-  if (choices) return choiceField(plainSchema, choices, about);
+  if (choices) return choices.length > MOST_CHOICES ? jsonField(plainSchema, about) : choiceField(plainSchema, choices, about);
   const type = Array.isArray(plainSchema.type) ? plainSchema.type[0] : plainSchema.type;
   if (type === "boolean") return booleanField(plainSchema, about);
   if (type === "number" || type === "integer") return numberField(plainSchema, about);
@@ -43,14 +55,16 @@ function objectField(schema, root, depth) {
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   const fields = new Map();
   const element = el("div", { class: "fields" });
-  for (const [name, property] of Object.entries(properties)) {
+  const entries = Object.entries(properties);
+  for (const [name, property] of entries) {
+    if (fieldsLeft < 0) break;
     const { row, field } = labelled(name, property, root, depth, required.has(name));
     fields.set(name, field);
     element.append(row);
   }
   let others = null;
   const more = schema.additionalProperties;
-  const isOpen = more === true || (more && typeof more === "object") || (more === undefined && !fields.size && depth > 0);
+  const isOpen = fields.size < entries.length || more === true || (more && typeof more === "object") || (more === undefined && !fields.size && depth > 0);
   if (isOpen && depth < DEEPEST_FORM) {
     others = jsonField({}, { label: "other members", describedby: undefined, required: false });
     element.append(el("label", { class: "field" }, el("span", { class: "name" }, "other members"), others.element));
@@ -72,12 +86,12 @@ function objectField(schema, root, depth) {
     },
     set(value) {
       if (value === null || typeof value !== "object") return;
-      const left = {};
+      const left = [];
       for (const [name, item] of Object.entries(value)) {
         if (fields.has(name)) fields.get(name).set(item);
-        else left[name] = item;
+        else left.push([name, item]);
       }
-      if (others && Object.keys(left).length) others.set(left);
+      if (others && left.length) others.set(Object.fromEntries(left));
     },
   };
 }
@@ -86,13 +100,14 @@ function labelled(name, property, root, depth, required) {
   const schema = resolved(property, root);
   const noteId = freshId();
   const limits = limitsOf(schema);
-  const note = [schema.description, limits].filter(Boolean).join(" · ");
-  const about = { label: name, required, id: freshId(), describedby: note ? noteId : undefined };
+  const note = [textOf(schema.description), limits].filter(Boolean).join(" · ");
+  const title = cut(textOf(schema.title), 200);
+  const about = { label: cut(name, 200), required, id: freshId(), describedby: note ? noteId : undefined };
   const field = fieldFor(property, root, depth + 1, about);
   if ("default" in schema) field.set(schema.default);
   const heading = [
-    el("span", { class: "name" }, schema.title && schema.title !== name ? `${schema.title} ` : name),
-    schema.title && schema.title !== name && el("span", { class: "quiet" }, name),
+    el("span", { class: "name" }, title && title !== name ? `${title} ` : cut(name, 200)),
+    title && title !== name && el("span", { class: "quiet" }, cut(name, 200)),
     required && el("span", { class: "required", title: "required" }, "required"),
     el("span", { class: "type" }, cut(typeName(schema), 60)),
   ];
@@ -130,7 +145,7 @@ function stringField(schema, about) {
     isControl: true,
     value: () => (element.value === "" && !isSet && !about.required ? NOTHING : element.value),
     set(value) {
-      element.value = typeof value === "string" ? value : JSON.stringify(value) ?? "";
+      element.value = textOf(value);
       isSet = true;
     },
   };
@@ -147,7 +162,7 @@ function numberField(schema, about) {
       const number = Number(text);
       return Number.isFinite(number) ? number : text; // sent as it is: the server may say what it thinks
     },
-    set: (value) => (element.value = String(value)),
+    set: (value) => (element.value = textOf(value)),
   };
 }
 
@@ -158,7 +173,7 @@ function booleanField(schema, about) {
 
 function choiceField(schema, choices, about) {
   const blank = about.required && "default" in schema ? [] : [el("option", { value: "" }, about.required ? "choose…" : "(left out)")];
-  const options = choices.map(([, label], index) => el("option", { value: String(index) }, cut(String(label), 200)));
+  const options = choices.map(([, label], index) => el("option", { value: String(index) }, cut(textOf(label), 200)));
   const element = el("select", attributesOf(about), blank, options);
   return {
     element,
@@ -186,7 +201,7 @@ function fileField(schema, about) {
     value: () => data,
     set(value) {
       data = value;
-      says.textContent = ` ${sized(String(value).length)} of base64 are set`;
+      says.textContent = ` ${sized(textOf(value).length)} of base64 are set`;
     },
   };
 }
@@ -201,10 +216,11 @@ async function base64Of(file) {
 function arrayField(schema, root, depth, about) {
   const items = Array.isArray(schema.prefixItems) ? {} : (schema.items ?? {});
   const enumerated = choicesOf(resolved(items, root));
-  if (enumerated && (schema.uniqueItems || enumerated.length <= 12)) return severalField(enumerated, about);
+  if (enumerated && enumerated.length <= (schema.uniqueItems ? 100 : 12)) return severalField(enumerated, about);
   const rows = [];
+  let whole = null; // a list that is too long for rows, as JSON
   const list = el("div", { class: "items" });
-  const add = el("button", { type: "button", class: "small", on: { click: () => addRow().focus() } }, `Add to ${about.label}`);
+  const add = el("button", { type: "button", class: "small", on: { click: () => (wantFields(), addRow().focus()) } }, `Add to ${about.label}`);
   let isSet = false;
 
   function addRow(value) {
@@ -226,13 +242,18 @@ function arrayField(schema, root, depth, about) {
   return {
     element: el("div", {}, list, add),
     value() {
+      if (whole) return whole.value();
       if (!rows.length && !isSet && !about.required) return NOTHING;
       return rows.map(({ field }) => field.value()).map((value) => (value === NOTHING ? null : value));
     },
     set(value) {
       rows.splice(0);
       list.replaceChildren();
-      if (Array.isArray(value)) for (const item of value.slice(0, 500)) addRow(item);
+      if (!Array.isArray(value)) return;
+      whole = value.length > Math.min(Math.max(fieldsLeft, 20), 100) ? jsonField({}, { label: about.label }) : null;
+      add.hidden = whole !== null;
+      if (whole) (whole.set(value), list.append(whole.element));
+      else for (const item of value) addRow(item);
     },
   };
 }
@@ -243,7 +264,7 @@ function severalField(choices, about) {
     element: el(
       "div",
       { class: "several", role: "group", "aria-label": about.label },
-      boxes.map(({ box, label }) => el("label", {}, box, cut(String(label), 200))),
+      boxes.map(({ box, label }) => el("label", {}, box, cut(textOf(label), 200))),
     ),
     value() {
       const chosen = boxes.filter(({ box }) => box.checked).map(({ value }) => value);
@@ -260,8 +281,8 @@ function variantField(variants, root, depth, about) {
   const holder = el("div", { class: "variant" });
   const select = el(
     "select",
-    { "aria-label": `Kind of ${about.label}`, on: { change: () => show(Number(select.value)) } },
-    variants.map((variant, index) => el("option", { value: String(index) }, cut(String(variant.title), 100))),
+    { "aria-label": `Kind of ${about.label}`, on: { change: () => (wantFields(), show(Number(select.value))) } },
+    variants.map((variant, index) => el("option", { value: String(index) }, cut(textOf(variant.title), 100))),
   );
   let field;
   function show(index) {
@@ -288,8 +309,8 @@ function fitsRoughly(value, schema) {
   if (named !== undefined && named !== type) return false;
   if (type !== "object") return true;
   const constants = Object.entries(schema.properties ?? {}).filter(([, each]) => each && "const" in each);
-  if (!constants.every(([name, each]) => value[name] === each.const)) return false;
-  return (schema.required ?? []).every((name) => name in value);
+  if (!constants.every(([name, each]) => Object.hasOwn(value, name) && value[name] === each.const)) return false;
+  return !Array.isArray(schema.required) || schema.required.every((name) => Object.hasOwn(value, name));
 }
 
 /** A field for any JSON: where the schema says nothing that a form could show. */

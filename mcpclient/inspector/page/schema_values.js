@@ -1,19 +1,24 @@
 // What a JSON Schema says about one value: references followed, alternatives found, in plain terms.
 
 const DEEPEST_FORM = 6;
+const MOST_VARIANTS = 100;
+
+// How many references and parts of one schema are followed: each may have several more in it.
+const MOST_STEPS = 100;
 
 /** Return a schema with its references into the same document followed, and `allOf` merged. */
-function resolved(schema, root, steps = 0) {
+function resolved(schema, root, budget = { steps: MOST_STEPS }) {
   if (schema === null || typeof schema !== "object" || Array.isArray(schema)) return {};
-  if (typeof schema.$ref === "string" && steps < 20) {
+  budget.steps -= 1;
+  if (typeof schema.$ref === "string" && budget.steps > 0) {
     const { $ref, ...others } = schema;
-    return { ...resolved(pointed(root, $ref), root, steps + 1), ...others };
+    return { ...resolved(pointed(root, $ref), root, budget), ...others };
   }
-  if (Array.isArray(schema.allOf) && steps < 20) {
+  if (Array.isArray(schema.allOf) && budget.steps > 0) {
     const { allOf, ...own } = schema;
-    const parts = [...allOf.map((part) => resolved(part, root, steps + 1)), own];
-    const merged = Object.assign({}, ...parts);
-    merged.properties = Object.assign({}, ...parts.map((part) => part.properties ?? {}));
+    const parts = [...allOf.slice(0, MOST_STEPS).map((part) => resolved(part, root, budget)), own];
+    const merged = joined(parts);
+    merged.properties = joined(parts.map((part) => part.properties ?? {}));
     merged.required = [...new Set(parts.flatMap((part) => (Array.isArray(part.required) ? part.required : [])))];
     if (!Object.keys(merged.properties).length) delete merged.properties;
     return merged;
@@ -21,11 +26,17 @@ function resolved(schema, root, steps = 0) {
   return schema;
 }
 
+/** Return one object of several, whatever their members are called. */
+function joined(objects) {
+  return Object.fromEntries(objects.flatMap((each) => Object.entries(each)));
+}
+
 function pointed(root, reference) {
   if (!reference.startsWith("#")) return {};
   let found = root;
   for (const part of reference.slice(1).split("/").slice(1)) {
-    found = found?.[decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~")];
+    const name = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    found = found !== null && typeof found === "object" && Object.hasOwn(found, name) ? found[name] : undefined;
   }
   return found ?? {};
 }
@@ -34,14 +45,14 @@ function pointed(root, reference) {
 function alternatives(schema, root) {
   const choices = schema.oneOf ?? schema.anyOf;
   if (Array.isArray(choices) && choices.length) {
-    const found = choices.map((choice) => resolved(choice, root));
+    const found = choices.slice(0, MOST_VARIANTS).map((choice) => resolved(choice, root));
     const constants = found.every((choice) => "const" in choice);
     if (constants) return null; // an enumeration with titles
     const { oneOf, anyOf, ...shared } = schema;
     return found.map((choice) => ({ ...shared, ...choice, title: choice.title ?? typeName(choice) }));
   }
   if (Array.isArray(schema.type) && schema.type.length > 1 && !schema.enum) {
-    return schema.type.map((type) => ({ ...schema, type, title: type }));
+    return schema.type.slice(0, MOST_VARIANTS).map((type) => ({ ...schema, type, title: type }));
   }
   return null;
 }
@@ -50,7 +61,7 @@ function alternatives(schema, root) {
 function choicesOf(schema) {
   if (Array.isArray(schema.enum)) {
     const names = Array.isArray(schema.enumNames) ? schema.enumNames : [];
-    return schema.enum.map((value, index) => [value, names[index] ?? shown(value)]);
+    return schema.enum.map((value, index) => [value, textOf(names[index]) || shown(value)]);
   }
   if ("const" in schema) return [[schema.const, schema.title ?? shown(schema.const)]];
   const choices = schema.oneOf ?? schema.anyOf;

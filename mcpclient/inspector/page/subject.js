@@ -22,7 +22,7 @@ function showOffer(entry, draft) {
   fill(
     detail(),
     el("header", { class: "subject" }, el("h2", { dir: "auto" }, cut(entry.title, 300)), ...buttons),
-    entry.entry.title && entry.entry.title !== entry.title && el("p", { class: "subtitle", dir: "auto" }, cut(String(entry.entry.title), 300)),
+    entry.entry.title && entry.entry.title !== entry.title && el("p", { class: "subtitle", dir: "auto" }, cut(textOf(entry.entry.title), 300)),
     hintsOf(entry.entry),
     entry.odd && el("ul", { class: "warning" }, entry.odd.map(([field, reason]) => el("li", {}, `${field || "The entry"} ${reason}.`))),
     descriptionOf(entry.entry),
@@ -101,7 +101,7 @@ function resourceRequest(entry) {
 }
 
 function templateRequest(entry, draft) {
-  const names = [...new Set([...entry.key.matchAll(/\{[+#./;?&]?([^}]+)\}/g)].flatMap((found) => found[1].split(",").map((name) => name.replace(/[*:].*$/, "").trim())))];
+  const names = [...new Set([...entry.key.slice(0, 4000).matchAll(/\{[+#./;?&]?([^}]+)\}/g)].flatMap((found) => found[1].split(",").map((name) => name.replace(/[*:].*$/, "").trim())))];
   const reference = { type: "ref/resource", uri: entry.key };
   const fields = completedFields(names.map((name) => ({ name })), reference, {});
   const expanded = () => draft?.uri && !Object.keys(fields.value()).length ? draft.uri : expandTemplate(entry.key, fields.value());
@@ -114,14 +114,14 @@ function expandTemplate(template, values) {
   return template.replace(/\{([+#./;?&]?)([^}]+)\}/g, (_, operator, list) => {
     const [first, between, named] = operators[operator];
     const encode = "+#".includes(operator) && operator ? encodeURI : encodeURIComponent;
-    const parts = list.split(",").map((name) => name.replace(/[*:].*$/, "").trim()).filter((name) => values[name] !== undefined)
+    const parts = list.split(",").map((name) => name.replace(/[*:].*$/, "").trim()).filter((name) => Object.hasOwn(values, name))
       .map((name) => (named ? `${name}=${encode(values[name])}` : encode(values[name])));
     return parts.length ? first + parts.join(between) : "";
   });
 }
 
 function promptRequest(entry, draft) {
-  const declared = Array.isArray(entry.entry.arguments) ? entry.entry.arguments.filter((each) => each && typeof each === "object") : [];
+  const declared = Array.isArray(entry.entry.arguments) ? entry.entry.arguments.filter((each) => each && typeof each === "object").slice(0, MOST_FIELDS) : [];
   const reference = { type: "ref/prompt", name: entry.entry.name };
   const fields = completedFields(declared, reference, draft?.arguments ?? {});
   return { verb: "Get", method: "prompts/get", element: fields.element, params: () => ({ name: entry.entry.name, arguments: fields.value() }) };
@@ -133,10 +133,10 @@ function completedFields(declared, reference, values) {
   const fields = declared.map(({ name, description, required }) => {
     const id = freshId();
     const offers = el("datalist", { id: `${id}-offers` });
-    const input = el("input", { id, list: completes ? `${id}-offers` : undefined, autocomplete: "off", "aria-required": required ? "true" : undefined, value: values[name] ?? "" });
+    const input = el("input", { id, list: completes ? `${id}-offers` : undefined, autocomplete: "off", "aria-required": required ? "true" : undefined, value: Object.hasOwn(values, name) ? textOf(values[name]) : "" });
     if (completes) input.addEventListener("input", calm(200, () => complete(name, input, offers)));
-    const label = el("label", { for: id }, el("span", { class: "name" }, String(name)), required === true && el("span", { class: "required" }, "required"));
-    const row = el("div", { class: "field" }, label, input, offers, description && el("p", { class: "note", dir: "auto" }, cut(String(description), 1000)));
+    const label = el("label", { for: id }, el("span", { class: "name" }, cut(textOf(name), 200)), required === true && el("span", { class: "required" }, "required"));
+    const row = el("div", { class: "field" }, label, input, offers, description && el("p", { class: "note", dir: "auto" }, cut(textOf(description), 1000)));
     return { name, input, row };
   });
   async function complete(name, input, offers) {
@@ -144,7 +144,7 @@ function completedFields(declared, reference, values) {
     const params = { ref: reference, argument: { name, value: input.value }, context: { arguments: context } };
     const outcome = await callQuietly("completion/complete", params);
     const found = outcome.result?.completion?.values;
-    if (Array.isArray(found)) fill(offers, found.slice(0, 100).map((value) => el("option", { value: cut(String(value), 500) })));
+    if (Array.isArray(found)) fill(offers, found.slice(0, 100).map((value) => el("option", { value: cut(textOf(value), 500) })));
   }
   return {
     element: el("div", { class: "fields" }, fields.map(({ row }) => row), !fields.length && el("p", { class: "quiet" }, "It takes nothing.")),
@@ -153,7 +153,7 @@ function completedFields(declared, reference, values) {
 }
 
 /** A form by the schema and, in its place on demand, the same as raw JSON. */
-function argumentsEditor(schema, initial) {
+function argumentsEditor(schema, initial, label = "Arguments") {
   let form;
   let canDraw = true;
   try {
@@ -162,10 +162,10 @@ function argumentsEditor(schema, initial) {
     canDraw = false; // a schema that no form can be made of
     form = { element: el("p", { class: "warning" }, `No form can be drawn for this schema (${error.message}).`), value: () => initial ?? {}, set: () => {} };
   }
-  const raw = el("textarea", { class: "mono growing", rows: 6, "aria-label": "Arguments as JSON", spellcheck: "false" });
+  const raw = el("textarea", { class: "mono growing", rows: 6, "aria-label": `${label} as JSON`, spellcheck: "false" });
   const problem = el("p", { class: "problem", role: "alert", hidden: true });
   let isRaw = false;
-  const modes = el("div", { class: "modes", role: "group", "aria-label": "Arguments" });
+  const modes = el("div", { class: "modes", role: "group", "aria-label": label });
   const formButton = el("button", { type: "button", "aria-pressed": "true", disabled: !canDraw, on: { click: () => change(false) } }, "Form");
   const rawButton = el("button", { type: "button", "aria-pressed": "false", on: { click: () => change(true) } }, "JSON");
   modes.append(formButton, rawButton);
@@ -173,7 +173,7 @@ function argumentsEditor(schema, initial) {
 
   function parsed() {
     const value = JSON.parse(raw.value || "{}");
-    if (value === null || typeof value !== "object" || Array.isArray(value)) throw new Error("arguments are an object");
+    if (value === null || typeof value !== "object" || Array.isArray(value)) throw new Error("it is to be an object");
     return value;
   }
   function change(toRaw) {
@@ -309,8 +309,8 @@ function showCall(name) {
 
 /** Open the form of whatever was asked, filled in as it was; raw where there is no form. */
 function editAgain(method, params) {
-  const kinds = { "tools/call": ["tools", params?.name], "resources/read": ["resources", params?.uri], "prompts/get": ["prompts", params?.name] };
-  const [kind, key] = kinds[method] ?? [];
+  const kinds = new Map([["tools/call", ["tools", params?.name]], ["resources/read", ["resources", params?.uri]], ["prompts/get", ["prompts", params?.name]]]);
+  const [kind, key] = kinds.get(method) ?? [];
   const entry = kind && entriesOf(kind).find((each) => each.key === key);
   if (entry) {
     search.value = "";

@@ -2,18 +2,25 @@
 
 // Characters that would be invisible, or change the order in which others are shown.
 const UNSAFE =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
 const LONGEST_TEXT = 20000;
 
 /** Return a text with everything written out that would act instead of being read. */
 function plain(text) {
-  return String(text)
+  return textOf(text)
     .replace(/\r\n/g, "\n")
     .replace(UNSAFE, (character) => {
       const code = character.codePointAt(0);
       if (code < 0x100) return `\\x${code.toString(16).padStart(2, "0")}`;
       return code < 0x10000 ? `\\u${code.toString(16).padStart(4, "0")}` : `\\u{${code.toString(16)}}`;
     });
+}
+
+/** Return whatever a server gave where a text should be; an object might refuse to be made one. */
+function textOf(value) {
+  if (typeof value === "string") return value;
+  if (value === undefined || value === null) return "";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 /** Return a text that is no longer than `limit`. */
@@ -128,7 +135,7 @@ function errorBox(error) {
     "div",
     { class: "problem", role: "note" },
     el("strong", {}, error.type || "Error"),
-    el("p", { dir: "auto" }, cut(String(error.text ?? ""), 4000)),
+    el("p", { dir: "auto" }, cut(textOf(error.text), 4000)),
     error.cure && el("p", { class: "cure", dir: "auto" }, error.cure),
     error.data !== undefined && error.data !== null && jsonTree(error.data, "data"),
   );
