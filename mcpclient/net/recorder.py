@@ -69,8 +69,8 @@ class Recorder:
             self._put({"time": now, "direction": direction, **facts}, [write])
         for line in stderr:
             now = round(time.monotonic() - self._began, 6)
-            facts = {"channel": "stderr", "text": line, "recalled": True}
-            self._put({"time": now, "direction": "received", **facts}, [write])
+            said = {"channel": "stderr", "text": line, "recalled": True}
+            self._put({"time": now, "direction": "received", **said}, [write])
         self._targets.append(write)
         self.is_on = True
 

@@ -15,13 +15,23 @@ from playwright.async_api import Page, async_playwright
 from conformance.peers import node_module
 from tests.inspector.scenes import Scene
 
-__all__ = ["AXE", "Chromium", "needs_axe", "needs_browser", "read", "shown", "thorough"]
+__all__ = [
+    "AXE",
+    "CHROMIUM",
+    "SWITCHES",
+    "Chromium",
+    "needs_axe",
+    "needs_browser",
+    "read",
+    "shown",
+    "thorough",
+]
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
-_FOUND = next((path for name in _NAMES if (path := shutil.which(name))), None)
+CHROMIUM = next((path for name in _NAMES if (path := shutil.which(name))), None)
 
 needs_browser = pytest.mark.skipif(
-    _FOUND is None, reason="no Chromium on PATH: the page was not tried in a browser"
+    CHROMIUM is None, reason="no Chromium on PATH: the page was not tried in a browser"
 )
 
 AXE = node_module("axe-core/axe.min.js", "node-axe")
@@ -33,7 +43,7 @@ thorough = pytest.mark.skipif(
     "INSPECTOR_TESTS" not in os.environ, reason="INSPECTOR_TESTS=all runs this as well"
 )
 
-_SWITCHES = [
+SWITCHES = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 ]
@@ -54,7 +64,7 @@ class Chromium:
     async def _start(self) -> None:
         self._playwright = await async_playwright().start()
         self._browser = await self._playwright.chromium.launch(
-            executable_path=_FOUND, args=_SWITCHES
+            executable_path=CHROMIUM, args=SWITCHES
         )
 
     def close(self) -> None:

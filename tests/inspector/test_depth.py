@@ -26,7 +26,7 @@ def test_what_is_not_deep_stays_itself(levels: int, inside: Any) -> None:
 
 @pytest.mark.parametrize("levels", [6, 7, 100_000])
 def test_what_is_too_deep_is_a_text(levels: int) -> None:
-    value = [1, {"deep": nested(levels, "end"), "b": [2]}]
+    value: Any = [1, {"deep": nested(levels, "end"), "b": [2]}]
     shown = without_depths(value, 5)
     text = json.dumps(shown)
     assert "nested too deeply" in text

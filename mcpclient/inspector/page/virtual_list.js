@@ -64,27 +64,30 @@ class VirtualList {
 
   redraw() {
     const count = this.count();
-    const height = `${count * this.rowHeight}px`;
-    if (this.space.style.height !== height) this.space.style.height = height;
-    if (this.follow) this.element.scrollTop = count * this.rowHeight;
-    this.follow = false;
-    if (this.active >= count) this.active = count - 1;
     const view = this.element.clientHeight || 400;
-    const first = Math.max(Math.floor(this.element.scrollTop / this.rowHeight) - 4, 0);
-    const end = Math.min(Math.ceil((this.element.scrollTop + view) / this.rowHeight) + 4, count);
+    // Nothing is read after something was written: that would lay out the page once more.
+    const end = Math.max(count * this.rowHeight - view, 0);
+    const top = this.follow ? end : Math.min(this.element.scrollTop, end);
+    if (this.active >= count) this.active = count - 1;
+    const first = Math.max(Math.floor(top / this.rowHeight) - 4, 0);
+    const last = Math.min(Math.ceil((top + view) / this.rowHeight) + 4, count);
     for (const [index, row] of this.drawn) {
-      if (index < first || index >= end) {
+      if (index < first || index >= last) {
         row.remove();
         this.drawn.delete(index);
       }
     }
-    for (let index = first; index < end; index++) {
+    for (let index = first; index < last; index++) {
       const row = this.drawn.get(index);
       if (row === undefined) this.drawn.set(index, this.space.appendChild(this.make(index, count)));
       else if (this.stale) this.update(row, this.make(index, count));
     }
     this.stale = false;
     this.mark();
+    const height = `${count * this.rowHeight}px`;
+    if (this.space.style.height !== height) this.space.style.height = height;
+    if (this.follow) this.element.scrollTop = end;
+    this.follow = false;
   }
 
   make(index, count) {
@@ -104,9 +107,9 @@ class VirtualList {
 
   /** Make a row what `fresh` is. It stays the same element, and is left alone if it is alike. */
   update(row, fresh) {
+    row.setAttribute("aria-setsize", fresh.getAttribute("aria-setsize"));
     if (row.isEqualNode(fresh)) return;
     row.className = fresh.className;
-    row.setAttribute("aria-setsize", fresh.getAttribute("aria-setsize"));
     row.replaceChildren(...fresh.childNodes);
   }
 

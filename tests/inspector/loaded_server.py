@@ -1,0 +1,94 @@
+"""A server over stdio for comparing inspectors: many tools, many notifications, or odd schemas.
+
+    python tests/inspector/loaded_server.py [--tools NUMBER] [--odd]
+
+``--tools``: how many it has besides ``echo`` and ``flood``. ``--odd``: its tools are as hostile as
+tools can be. ``flood`` sends ``count`` notifications.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+ATTACK = "<img src=x onerror=\"window.hacked='yes'\"><script>window.hacked='yes'</script>"
+
+
+def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties}
+    return {"name": name, "description": description, "inputSchema": schema}
+
+
+def odd_tools() -> list[Any]:
+    node: dict[str, Any] = {"type": "object"}
+    node["properties"] = {f"child{n}": {"$ref": "#"} for n in range(10)}
+    return [
+        tool("null_choice", "A choice of nothing.", order={"enum": ["new", "old", None]}),
+        tool("only_null", "Nothing else.", order={"enum": [None]}),
+        tool("markup", ATTACK, a={"type": "string", "title": ATTACK, "description": ATTACK}),
+        tool("objects", "Objects for texts.", a={"title": {"toString": 1}, "description": [1]}),
+        {"name": "recursive", "description": "Ten times itself.", "inputSchema": node},
+        tool("prototypes", "Odd names.", __proto__={"type": "string"}, constructor={"type": 7}),
+        tool("long", "word " * 2_000_000),
+    ]
+
+
+def tools(count: int, *, odd: bool) -> list[Any]:
+    message = {"type": "string", "description": "What to say"}
+    return [
+        tool("echo", "Say it again.", message=message),
+        tool("flood", "Send notifications.", count={"type": "integer"}),
+        *(odd_tools() if odd else ()),
+        *(tool(f"tool_{number:05}", f"Number {number}.", a=message) for number in range(count)),
+    ]
+
+
+def send(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+
+
+def flood(count: int) -> None:
+    for number in range(count):
+        params = {"level": "info", "data": f"notification {number} of {count}"}
+        send({"method": "notifications/message", "params": params})
+
+
+def answer(method: str, params: dict[str, Any], offered: list[Any]) -> dict[str, Any]:
+    if method == "initialize":
+        return {
+            "protocolVersion": params["protocolVersion"],
+            "capabilities": {"tools": {}, "logging": {}},
+            "serverInfo": {"name": "loaded", "version": "1.0"},
+        }
+    if method == "tools/list":
+        return {"tools": offered}
+    if method == "tools/call":
+        arguments = params.get("arguments", {})
+        if params["name"] == "flood":
+            flood(int(arguments["count"]))
+        return {"content": [{"type": "text", "text": json.dumps(arguments)}]}
+    return {}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tools", type=int, default=0)
+    parser.add_argument("--odd", action="store_true")
+    options = parser.parse_args()
+    offered = tools(options.tools, odd=options.odd)
+    for line in sys.stdin:
+        message = json.loads(line)
+        if "id" in message and "method" in message:
+            if message["method"] == "server/discover":
+                error = {"code": -32601, "message": "Method not found"}
+                send({"id": message["id"], "error": error})
+            else:
+                result = answer(message["method"], message.get("params") or {}, offered)
+                send({"id": message["id"], "result": result})
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
