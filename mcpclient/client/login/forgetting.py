@@ -6,6 +6,7 @@ codes and secrets. The lines stay, so that a traceback still says where.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import FrameType
 
 __all__ = ["forget_variables"]
@@ -29,17 +30,11 @@ def forget_variables(error: BaseException) -> None:
         entry = link.__traceback__
         while entry is not None:
             if _is_ours(entry.tb_frame):
-                _clear(entry.tb_frame)
+                with suppress(RuntimeError):  # it still runs
+                    entry.tb_frame.clear()
             entry = entry.tb_next
 
 
 def _is_ours(frame: FrameType) -> bool:
     name = frame.f_globals.get("__name__", "")
     return isinstance(name, str) and name.startswith(f"{_PACKAGE}.")
-
-
-def _clear(frame: FrameType) -> None:
-    try:
-        frame.clear()
-    except RuntimeError:
-        pass  # it still runs

@@ -25,27 +25,27 @@ def variables(error: BaseException) -> list[dict[str, Any]]:
 
 
 def fail(secret: str) -> None:
-    raise ValueError
+    raise ValueError("no")
 
 
 def test_frames_of_the_package_lose_their_variables_and_others_keep_theirs() -> None:
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match="no") as caught:
         ours(fail)("SECRET")
     lines = [entry.lineno for entry in traceback.extract_tb(caught.value.__traceback__)]
     assert variables(caught.value)[-1] == {"secret": "SECRET"}
     forget_variables(caught.value)
     assert variables(caught.value)[-1] == {}
     assert [e.lineno for e in traceback.extract_tb(caught.value.__traceback__)] == lines
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match="no") as caught:
         fail("mine")
     forget_variables(caught.value)
     assert variables(caught.value)[-1] == {"secret": "mine"}
 
 
 def test_what_led_to_an_error_is_cleared_as_well_and_circles_end() -> None:
-    with pytest.raises(ValueError) as first:
+    with pytest.raises(ValueError, match="no") as first:
         ours(fail)("SECRET")
-    with pytest.raises(ValueError) as second:
+    with pytest.raises(ValueError, match="no") as second:
         ours(fail)("SECRET")
     second.value.__cause__, first.value.__context__ = first.value, second.value
     forget_variables(second.value)
