@@ -20,6 +20,7 @@ from ..errors import (
     ProtocolViolation,
     TaskFailed,
 )
+from ..net.background_tasks import BackgroundTasks
 from ..protocol.tasks import (
     MOST_INPUTS,
     Polling,
@@ -28,7 +29,7 @@ from ..protocol.tasks import (
     described_task,
     patience_with,
 )
-from .events.callbacks import BackgroundTasks, OrderedCallback
+from .events.callbacks import OrderedCallback
 from .link.call_recovery import CallRecovery
 from .link.connection import Connection
 from .link.retries import Retries

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, Callable
 
 from ..errors import CallTimeout, McpError, UsageError
+from ..net.background_tasks import BackgroundTasks
 from ..protocol.tasks import (
     Task,
     answered_task,
@@ -20,7 +21,7 @@ from ..protocol.tasks import (
 )
 from ..protocol.types import CallToolResult, Progress, Tool
 from .events.around import Around, Call
-from .events.callbacks import BackgroundTasks, OrderedCallback
+from .events.callbacks import OrderedCallback
 from .events.observer import Observer
 from .link.call_time import CallTime
 from .link.connection import Connection

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..errors import UsageError
+from ..net.background_tasks import BackgroundTasks
 from .board import Board
 from .calls import Calls
 from .questions import Questions
@@ -37,7 +38,7 @@ class Room:
         self._always = always
         self._pages = 0
         self._parting: asyncio.TimerHandle | None = None
-        self._connecting: set[asyncio.Task[None]] = set()
+        self._connecting = BackgroundTasks()
 
     def watch(self, name: object) -> Watch:
         """Return the watch over one server. Raises `UsageError` for one that there is not."""
@@ -82,9 +83,7 @@ class Room:
 
     def connect(self, name: str) -> None:
         """Begin to connect a server; how it goes is seen on the board."""
-        task = asyncio.get_running_loop().create_task(self._connect(name))
-        self._connecting.add(task)
-        task.add_done_callback(self._connecting.discard)
+        self._connecting.start(self._connect(name))
 
     async def _connect(self, name: str) -> None:
         try:
@@ -99,8 +98,7 @@ class Room:
         if self._parting is not None:
             self._parting.cancel()
         self.stop()
-        for task in list(self._connecting):
-            task.cancel()
-        await asyncio.gather(*self._connecting, return_exceptions=True)
+        self._connecting.cancel()
+        await self._connecting.wait()
         await self.calls.close()
         await self.source.close()

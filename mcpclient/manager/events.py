@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Callable, Union
 
-from ..client.events.callbacks import BackgroundTasks, OrderedCallback
+from ..client.events.callbacks import OrderedCallback
 from ..errors import McpError
+from ..net.background_tasks import BackgroundTasks
 from .pins import Mismatch
 from .status import Status
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import select
 from collections import deque
-from collections.abc import Awaitable, Coroutine, Iterable, Iterator
-from typing import Any, Callable, Protocol
+from collections.abc import Awaitable, Iterable, Iterator
+from typing import Callable, Protocol
 
 from ..errors import ConnectFailed, ConnectionLost, McpError, UsageError
 from ..framing.content_coding import ContentDecoder
@@ -26,8 +26,8 @@ from ..framing.http1 import (
     encode_request,
 )
 from ..framing.uri import Url, resolve_url
+from .background_tasks import BackgroundTasks
 from .dialing import Dialer, explain_loss
-from .futures import disregard
 from .stream import abort_transport, read_buffer
 
 __all__ = ["Exchange", "HttpClient", "HttpRequest", "ResponseSink"]
@@ -103,7 +103,7 @@ class HttpClient:
         self._dialer = dialer
         self._idle: dict[tuple[str, str, int], list[_Connection]] = {}
         self._connections: set[_Connection] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.tasks: BackgroundTasks = BackgroundTasks()
         self._heads: dict[object, bytes] = {}
 
     def request(self, request: HttpRequest, sink: ResponseSink) -> Exchange:
@@ -118,9 +118,7 @@ class HttpClient:
 
     def abort(self) -> None:
         """Close every connection at once, without waiting."""
-        for task in list(self._tasks):
-            if not task.get_loop().is_closed():
-                task.cancel()
+        self.tasks.cancel()
         for connection in list(self._connections):
             connection.abort()
         self._idle.clear()
@@ -204,14 +202,6 @@ class HttpClient:
         if idle and connection in idle:
             idle.remove(connection)
 
-    def run(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run a coroutine that belongs to this client and ends with it."""
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(disregard)
-        return task
-
 
 class Exchange:
     """One request and its response, over as many connections as redirects and retries take."""
@@ -248,7 +238,7 @@ class Exchange:
         connection = None if fresh else self._client.idle_connection(self._request.url)
         if connection is None:
             self._reused = False
-            self._dialing = self._client.run(self._dial())
+            self._dialing = self._client.tasks.start(self._dial())
         else:
             self._reused = True
             self._run_on(connection)
@@ -259,7 +249,8 @@ class Exchange:
             self._bytes = self._client.encode(request)
             self._start(fresh=fresh)
         else:
-            self._dialing = self._client.run(self._renew(request.renew(request), fresh=fresh))
+            renewing = self._renew(request.renew(request), fresh=fresh)
+            self._dialing = self._client.tasks.start(renewing)
 
     async def _renew(self, renewal: Awaitable[HttpRequest], *, fresh: bool) -> None:
         try:

@@ -138,7 +138,7 @@ class AuthorizedExchange:
         self._exchange: Exchange | None = None
         self._refusal: ResponseHead | None = None
         self._body = bytearray()
-        self._task: asyncio.Task[None] | None = client.run(self._send())
+        self._task: asyncio.Task[None] | None = client.tasks.start(self._send())
 
     @property
     def url(self) -> Url:
@@ -233,13 +233,13 @@ class AuthorizedExchange:
             self._sink.response_ended()
             self._exchange = None  # which refers to this: so both are freed without the collector
         else:
-            self._task = self._client.run(self._recover(self._refusal))
+            self._task = self._client.tasks.start(self._recover(self._refusal))
 
     def response_failed(self, error: McpError) -> None:
         """Take the end of the connection before the end of the response."""
         if self._refusal is not None:
             # The rest of a refusal tells nothing that its head has not told.
-            self._task = self._client.run(self._recover(self._refusal))
+            self._task = self._client.tasks.start(self._recover(self._refusal))
         else:
             self._sink.response_failed(error)
 

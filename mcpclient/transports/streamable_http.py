@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Coroutine, Mapping
+from collections.abc import Awaitable, Mapping
 from contextlib import suppress
-from typing import Any
 
 from ..errors import ConnectFailed, HttpError, McpError, SessionExpired
 from ..framing.content_coding import ACCEPT_ENCODING
@@ -19,8 +18,8 @@ from ..framing.logs import logger_for
 from ..framing.ndjson import DEFAULT_LINE_LIMIT
 from ..framing.uri import Url
 from ..jsonrpc.messages import RequestId
+from ..net.background_tasks import BackgroundTasks
 from ..net.dialing import Dialer
-from ..net.futures import disregard
 from ..net.http import HttpRequest, ResponseSink
 from ..net.recorded_http import RecordedHttpClient, http_client
 from ..protocol.outgoing import Outgoing
@@ -97,7 +96,7 @@ class StreamableHttpTransport(Transport):
         self._channel: asyncio.Task[None] | None = None
         self._opening_began = 0.0
         self._opening_took = 0.0
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = BackgroundTasks()
         self._session_headers: list[tuple[str, str]] = []
         self._receiver: Receiver | None = None
         self._turns: asyncio.Semaphore | None = None
@@ -186,7 +185,7 @@ class StreamableHttpTransport(Transport):
         if self._channel is not None:
             self._channel.cancel()
         accepted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._channel = self._run(self._follow_channel(accepted))
+        self._channel = self._tasks.start(self._follow_channel(accepted))
         wait = self._listen_wait
         if wait is None:
             wait = min(max(_LISTEN_FACTOR * self._opening_took, _LISTEN_WAIT[0]), _LISTEN_WAIT[1])
@@ -249,7 +248,7 @@ class StreamableHttpTransport(Transport):
             return await self.open_stream(last_event_id, sink)
 
         post.rest = ServerStream(stream, self.url, open_rest, self.liveness)
-        post.resumption = self._run(self._resume(post.rest, post))
+        post.resumption = self._tasks.start(self._resume(post.rest, post))
 
     async def _resume(self, rest: ServerStream, post: Post) -> None:
         error = await rest.resume()
@@ -311,14 +310,12 @@ class StreamableHttpTransport(Transport):
         try:
             for post in list(self._posts.values()):
                 post.abort()
-            for task in list(self._tasks):
-                task.cancel()
+            self._tasks.cancel()
             if self._session_id is not None:
                 await self._end_session(self._session_id)
         finally:
             self.abort()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        await self._tasks.wait()
         await self._http.close()
 
     async def _end_session(self, session_id: str) -> None:
@@ -340,21 +337,8 @@ class StreamableHttpTransport(Transport):
         for post in list(self._posts.values()):
             post.abort()
         self._posts.clear()
-        for task in list(self._tasks):
-            _cancel(task)
+        self._tasks.cancel()
         self._http.abort()
-
-    def _run(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(disregard)
-        return task
-
-
-def _cancel(task: asyncio.Task[None]) -> None:
-    if not task.get_loop().is_closed():  # where no task ever runs again
-        task.cancel()
 
 
 def _as_utf_8(text: str) -> str:

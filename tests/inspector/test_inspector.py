@@ -87,7 +87,7 @@ def test_recordings_have_nothing_to_connect(tmp_path: Path) -> None:
     async def main() -> None:
         async with inspect(Recording(path)) as inspector:
             inspector.connect_all()
-            assert inspector.room._connecting == set()
+            assert not inspector.room._connecting._tasks
 
     asyncio.run(main())
 

@@ -656,7 +656,7 @@ def test_a_request_aborted_while_it_connects_leaves_nothing(turns: int) -> None:
         await asyncio.sleep(1)
         assert not sink.over.done() or sink.body == b"hello"
         assert server.open_connections == len(client._connections)
-        assert not client._tasks
+        assert not client.tasks._tasks
 
     with_server(hello, work)
 
@@ -698,7 +698,7 @@ def test_closing_ends_everything_and_is_silent() -> None:
         await asyncio.sleep(1)
         assert not running.over.done() and not connecting.over.done()
         assert server.open_connections == 0
-        assert not client._connections and not client._tasks
+        assert not client._connections and not client.tasks._tasks
 
     with_server(stall, work)
 
@@ -712,7 +712,7 @@ def test_sockets_are_closed_even_when_the_loop_is_gone() -> None:
             client = HttpClient(Dialer())
             client.request(HttpRequest("GET", url, ()), Recorder())
             client.release(await client.new_connection(url))
-            await asyncio.wait(client._tasks)
+            await client.tasks.wait()
             return client
 
         loop = asyncio.new_event_loop()

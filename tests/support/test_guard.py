@@ -15,7 +15,7 @@ TOP = Path(__file__).parent.parent.parent
 TESTS = """
     import asyncio, socket, threading
     import pytest
-    from mcpclient.client.events.callbacks import BackgroundTasks
+    from mcpclient.net.background_tasks import BackgroundTasks
     from tests import conftest
 
     kept = []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Union
 
 from ...errors import HandlerFailed, McpError, ProtocolViolation, UsageError
+from ...net.background_tasks import BackgroundTasks
 from ...net.clocks import steady_seconds
 from ...protocol.elicitation import (
     ACTIONS,
@@ -16,7 +17,7 @@ from ...protocol.elicitation import (
     with_defaults,
 )
 from ...protocol.schema_on_demand import compile_schema
-from ..events.callbacks import BackgroundTasks, OrderedCallback
+from ..events.callbacks import OrderedCallback
 from ..events.observer import Observer
 from .asking import ask
 

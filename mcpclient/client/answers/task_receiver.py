@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import McpError, PeerError
 from ...jsonrpc.messages import ErrorCode
+from ...net.background_tasks import BackgroundTasks
 from ...net.clocks import timestamp
 from ...protocol.tasks import AUGMENTABLE, MOST_INPUTS, related_task_of, with_related_task
-from ..events.callbacks import BackgroundTasks
 from ..events.observer import Observer
 from .handlers import Handlers, error_answer
 

@@ -6,55 +6,19 @@ import asyncio
 import inspect
 import math
 from collections import deque
-from collections.abc import Coroutine
 from typing import Any, Callable
 
 from ...framing.logs import logger_for
 from ...jsonrpc.weight import weight_of
+from ...net.background_tasks import BackgroundTasks
 
-__all__ = ["BackgroundTasks", "OrderedCallback"]
+__all__ = ["OrderedCallback"]
 
 _logger = logger_for("mcpclient.client")
 
 # How many calls wait, and how much memory their arguments take together, in bytes.
 _MOST_WAITING = 10_000
 _MOST_WEIGHT = 32 * 1024 * 1024
-
-
-class BackgroundTasks:
-    """Background tasks of one session; they end with it."""
-
-    def __init__(self) -> None:
-        self._tasks: set[asyncio.Task[Any]] = set()
-
-    def start(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run a coroutine in the background; an exception it lets escape is logged."""
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-        return task
-
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if isinstance(error, Exception):  # and no Ctrl-C, which ends the program
-            _logger.error("a background task failed", exc_info=error)
-
-    def cancel(self) -> None:
-        """Cancel every task but the one that is asking."""
-        try:
-            current = asyncio.current_task()
-        except RuntimeError:
-            current = None
-        for task in list(self._tasks):
-            if task is not current:
-                task.cancel()
-
-    async def wait(self, seconds: float) -> None:
-        """Wait until all tasks have ended, but no longer than ``seconds``."""
-        tasks = self._tasks - {asyncio.current_task()}
-        if tasks:
-            await asyncio.wait(tasks, timeout=seconds)
 
 
 class OrderedCallback:

@@ -9,8 +9,9 @@ from typing import Any, Callable
 
 from ...errors import McpError, SessionExpired, shown
 from ...framing.logs import logger_for
+from ...net.background_tasks import BackgroundTasks
 from ...protocol.types import LogMessage
-from .callbacks import BackgroundTasks, OrderedCallback
+from .callbacks import OrderedCallback
 from .observer import Observer
 
 __all__ = ["EventCallbacks", "Events"]

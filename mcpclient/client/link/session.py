@@ -24,6 +24,7 @@ from ...framing.logs import logger_for
 from ...jsonrpc.correlator import Correlator
 from ...jsonrpc.messages import ErrorCode, Message, RequestId
 from ...jsonrpc.results import peer_error, result_of
+from ...net.background_tasks import BackgroundTasks
 from ...net.futures import disregard
 from ...protocol.era import EraRules
 from ...protocol.outgoing import Cancel, Outgoing
@@ -32,7 +33,7 @@ from ...transports.recording import MessageLog
 from ..answers.handlers import Handlers
 from ..answers.inbound_requests import InboundRequests
 from ..answers.task_receiver import TaskReceiver
-from ..events.callbacks import BackgroundTasks, OrderedCallback
+from ..events.callbacks import OrderedCallback
 from .limits import Deadlines
 from .loop_end import LoopEnd
 

@@ -41,6 +41,7 @@ from ...auth.url_guard import without_query
 from ...errors import AuthError, AuthorizationRequired, McpError
 from ...framing.http1 import ResponseHead
 from ...framing.logs import logger_for
+from ...net.background_tasks import BackgroundTasks
 from ...net.clocks import seconds_since_epoch
 from ...net.guarded_fetch import GuardedFetcher
 from ...net.unbroken import await_at_home, run_unbroken
@@ -81,7 +82,7 @@ class FlowRunner:
         self._server_url = server_url
         self._provider = provider
         self._fetcher = fetcher
-        self._tasks: set[asyncio.Task[object]] = set()
+        self._tasks = BackgroundTasks(self._note_failure)
         self._waits = 0
         self._performers: Performers = {
             Ask: lambda effect: effect.function(),
@@ -146,10 +147,7 @@ class FlowRunner:
         return without_query(self._server_url)
 
     async def _exclusive(self, effect: Exclusive) -> object:
-        task = asyncio.get_running_loop().create_task(self._run_alone(effect))
-        self._tasks.add(task)
-        task.add_done_callback(self._forget)
-        return await asyncio.shield(task)
+        return await asyncio.shield(self._tasks.start(self._run_alone(effect)))
 
     async def _run_alone(self, effect: Exclusive) -> object:
         async with AsyncExitStack() as stack:
@@ -171,11 +169,9 @@ class FlowRunner:
         }
         return await run_unbroken(self._run(cast("Flow[object]", effect.flow), performers))
 
-    def _forget(self, task: asyncio.Task[object]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            # Nobody may be left to hear of it.
-            _logger.debug("authorization of %s: %s", self._shown, task.exception())
+    def _note_failure(self, error: Exception) -> None:
+        # Nobody may be left to hear of it.
+        _logger.debug("authorization of %s: %s", self._shown, error)
 
     async def _authorize(self, request: Authorize) -> Callback:
         remembered = await self.needs_auth.remembered([self._server_url])
@@ -229,14 +225,11 @@ class FlowRunner:
         Idempotent.
         """
         self.abort()
-        if self._tasks:
-            await asyncio.wait(list(self._tasks))
+        await self._tasks.wait()
 
     def abort(self) -> None:
         """Give up every login in progress, without waiting."""
-        for task in list(self._tasks):
-            if not task.get_loop().is_closed():
-                task.cancel()
+        self._tasks.cancel()
 
 
 class OAuthAuthorizer(FlowRunner):

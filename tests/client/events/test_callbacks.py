@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.events.callbacks import BackgroundTasks, OrderedCallback
+from mcpclient.client.events.callbacks import OrderedCallback
+from mcpclient.net.background_tasks import BackgroundTasks
 from mcpclient.protocol.types import LogMessage
 from tests.support.virtual_time import run
 
@@ -219,75 +220,3 @@ def test_a_callback_works_on_after_a_cancelled_call() -> None:
         assert heard == [2]
 
     run(main())
-
-
-def test_a_group_cancels_all_but_the_one_that_asks() -> None:
-    """F-LIFE-5: a callback may close its own client."""
-
-    async def main() -> None:
-        tasks = BackgroundTasks()
-        reached: list[str] = []
-
-        async def waits() -> None:
-            await asyncio.Event().wait()
-
-        async def closes() -> None:
-            tasks.cancel()
-            await tasks.wait(5)
-            reached.append("end")
-
-        other = tasks.start(waits())
-        await tasks.start(closes())
-        assert other.cancelled()
-        assert reached == ["end"]
-        await tasks.wait(0)
-
-    run(main())
-
-
-@pytest.mark.loses_an_exception
-def test_an_escaped_exception_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """F-API-20: no failure of a background task is lost, and none stops anything else."""
-
-    async def main() -> None:
-        async def fails() -> None:
-            raise ValueError("background trouble")
-
-        tasks = BackgroundTasks()
-        task = tasks.start(fails())
-        await asyncio.wait({task})
-        await asyncio.sleep(0)
-
-    with caplog.at_level(logging.ERROR, "mcpclient.client"):
-        run(main())
-    assert "background trouble" in caplog.text
-
-
-def test_waiting_is_bounded() -> None:
-    """F-LIFE-6: a task that will not end holds nobody up."""
-
-    async def main() -> None:
-        release = asyncio.Event()
-
-        async def stubborn() -> None:
-            while not release.is_set():
-                try:
-                    await release.wait()
-                except asyncio.CancelledError:
-                    continue
-
-        tasks = BackgroundTasks()
-        task = tasks.start(stubborn())
-        await asyncio.sleep(0)
-        tasks.cancel()
-        await tasks.wait(0.01)
-        assert not task.done()
-        release.set()
-        await task
-
-    run(main())
-
-
-def test_cancelling_outside_of_any_loop() -> None:
-    """F-LIFE-5: a client may be dropped when there is no loop any more."""
-    BackgroundTasks().cancel()

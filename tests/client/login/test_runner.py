@@ -682,7 +682,7 @@ def test_an_exclusive_flow_that_fails_for_nobody_is_only_logged(
             await asyncio.sleep(0)
             task.cancel()
             events["go_on"].set()
-            await asyncio.wait(set(made._tasks))
+            await made._tasks.wait()
 
     with caplog.at_level("DEBUG", "mcpclient.auth"):
         asyncio.run(main())
