@@ -22,14 +22,8 @@ from ..errors import (
     ProtocolViolation,
     SsrfError,
 )
-from ..framing.http1 import (
-    BodyChunk,
-    Fault,
-    ResponseEnd,
-    ResponseHead,
-    ResponseParser,
-    encode_request,
-)
+from ..framing.http1 import encode_request
+from ..framing.http1_response import GatheredResponse
 from ..framing.uri import Url, parse_url
 from ..recording.http_channel import HttpChannel
 from .dialing import Dialer, explain_failure, explain_loss
@@ -174,15 +168,15 @@ class _Exchange(asyncio.Protocol):
         self.channel: HttpChannel | None = None
         self._url = url
         self._max_body = max_body
-        self._parser = ResponseParser()
+        # One byte more than is wanted, by which whoever asked can tell that there is more.
+        self._answer = GatheredResponse(max_body + 1)
         self._transport: asyncio.WriteTransport | None = None
-        self._head: ResponseHead | None = None
-        self._body = bytearray()
 
     def send(self, method: str, message: bytes) -> None:
         """Send the request, unless the connection has ended already."""
-        if self._transport is not None and self._parser.reusable:
-            self._parser.start(method)
+        parser = self._answer.parser
+        if self._transport is not None and parser.reusable:
+            parser.start(method)
             self._transport.write(message)
         elif not self.response.done():
             self._fail(ConnectionLost(f"{self._url.shown} ended the connection at once"))
@@ -213,32 +207,24 @@ class _Exchange(asyncio.Protocol):
         self._fail(ConnectionLost(reason))
 
     def _take(self, data: bytes | None) -> None:
-        for event in self._parser.feed_eof() if data is None else self._parser.feed(data):
-            if isinstance(event, ResponseHead):
-                self._take_head(event)
-            elif isinstance(event, BodyChunk):
-                self._body += event.data
-                if len(self._body) > self._max_body:
-                    self._finish()  # whoever asked can tell by the length that there is more
-            elif isinstance(event, ResponseEnd):
-                self._finish()
-            elif isinstance(event, Fault):
-                self._fail(self._parser.fault or ConnectionLost(event.reason))
-
-    def _take_head(self, head: ResponseHead) -> None:
-        self._head = head
-        if head.headers.get("content-encoding", "identity").lower() != "identity":
+        answer = self._answer
+        head = answer.feed(data)
+        if head and head.headers.get("content-encoding", "identity").lower() != "identity":
             self._fail(ProtocolViolation("the server used an unsupported Content-Encoding"))
+        elif answer.is_complete or len(answer.body) > self._max_body:
+            self._finish()
+        elif answer.parser.fault is not None:
+            self._fail(answer.parser.fault)
 
     def _finish(self) -> None:
-        if self.response.done() or self._head is None:
+        head, body = self._answer.head, bytes(self._answer.body)
+        if self.response.done() or head is None:
             return
-        body = bytes(self._body[: self._max_body + 1])
         if self.channel is not None:
-            self.channel.head_received(self._head)
+            self.channel.head_received(head)
             self.channel.body_received(body)
             self.channel.end()
-        self.response.set_result(Response(self._head.status, self._head.headers.pairs(), body))
+        self.response.set_result(Response(head.status, head.headers.pairs(), body))
 
     def _fail(self, error: McpError) -> None:
         if not self.response.done():

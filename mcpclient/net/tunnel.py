@@ -8,7 +8,8 @@ import sys
 from typing import Callable, TypeVar
 
 from ..errors import ConnectFailed
-from ..framing.http1 import Fault, ResponseHead, ResponseParser, encode_request
+from ..framing.http1 import ResponseHead, encode_request
+from ..framing.http1_response import GatheredResponse
 from ..framing.uri import Url
 
 __all__ = ["Tunnel", "proxy_headers"]
@@ -29,7 +30,7 @@ class Tunnel(asyncio.Protocol):
     def __init__(self, proxy: Url, url: Url) -> None:
         self._proxy = proxy
         self._url = url
-        self._parser = ResponseParser()
+        self._answer = GatheredResponse()
         self._transport: asyncio.Transport | None = None
         self._established: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._lost: Exception | None = None
@@ -39,7 +40,7 @@ class Tunnel(asyncio.Protocol):
         assert self._transport is not None
         host = f"[{self._url.host}]" if ":" in self._url.host else self._url.host
         target = f"{host}:{self._url.port}"
-        self._parser.start("CONNECT")
+        self._answer.parser.start("CONNECT")
         headers = [("Host", target), *proxy_headers(self._proxy)]
         self._transport.write(encode_request("CONNECT", target, headers))
         await self._established
@@ -83,15 +84,16 @@ class Tunnel(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take the proxy's answer."""
-        for event in self._parser.feed(data):
-            if isinstance(event, ResponseHead):
-                self._take_answer(event)
-            elif isinstance(event, Fault):
-                self._fail(f"{self._shown}: {event.reason}")
+        head = self._answer.feed(data)
+        fault = self._answer.parser.fault
+        if head is not None:
+            self._take_answer(head)
+        elif fault is not None:
+            self._fail(f"{self._shown}: {fault.reason}")
 
     def _take_answer(self, head: ResponseHead) -> None:
         assert self._transport is not None
-        if 200 <= head.status < 300 and self._parser.trailing:
+        if 200 <= head.status < 300 and self._answer.parser.trailing:
             self._fail(f"{self._shown} sent bytes behind its answer to CONNECT")
         elif 200 <= head.status < 300:
             # What the server says now is for the protocol to come.

@@ -10,14 +10,8 @@ import asyncio
 from collections.abc import Iterable
 
 from ..errors import ConnectFailed, HttpError, McpError, ProtocolViolation
-from ..framing.http1 import (
-    BodyChunk,
-    Fault,
-    ResponseEnd,
-    ResponseHead,
-    ResponseParser,
-    encode_request,
-)
+from ..framing.http1 import ResponseHead, encode_request
+from ..framing.http1_response import GatheredResponse
 from ..framing.uri import Url
 from ..framing.websocket import WebSocketProtocol
 from ..framing.websocket_handshake import Rejected, WebSocketHandshake
@@ -66,7 +60,7 @@ class _Opening:
         self._receiver = receiver
         self._settings = settings
         self._handshake = WebSocketHandshake()
-        self._parser = ResponseParser()
+        self._answer = GatheredResponse(_BODY_LIMIT)
         self._stream: Stream | None = None
         recorder = dialer.recorder
         if recorder is not None and recorder.is_on:
@@ -74,7 +68,6 @@ class _Opening:
         else:
             self._channel = None
         self._refusal: ResponseHead | None = None
-        self._body = b""
         self._timer: asyncio.TimerHandle | None = None
         loop = asyncio.get_running_loop()
         self._opened: asyncio.Future[WebSocketConnection] = loop.create_future()
@@ -85,7 +78,7 @@ class _Opening:
         self._stream = stream
         if stream.ended:
             raise ConnectFailed(self._url.shown, "the connection was closed at once")
-        self._parser.start("GET")
+        self._answer.parser.start("GET")
         request = encode_request("GET", self._url.target, self._fields(headers))
         if self._channel is not None:
             self._channel.sent(request)
@@ -113,17 +106,13 @@ class _Opening:
 
     def data_received(self, data: bytes) -> None:
         """Take bytes of the answer."""
-        for event in self._parser.feed(data):
-            if isinstance(event, ResponseHead):
-                self._take_head(event)
-            elif isinstance(event, BodyChunk):
-                self._body = (self._body + event.data)[:_BODY_LIMIT]
-            elif isinstance(event, ResponseEnd):
-                self._refuse("complete")
-            elif isinstance(event, Fault):
-                self._fail(ProtocolViolation(f"{self._url.shown}: {event.reason}"))
-        if self._opened.done() and not self._opened.cancelled() and self._parser.trailing:
-            self._opened.result().data_received(self._parser.trailing)
+        head, fault = self._answer.feed(data), self._answer.parser.fault
+        if head is not None:
+            self._take_head(head)
+        if self._answer.is_complete:
+            self._refuse("complete")
+        elif fault is not None:
+            self._fail(ProtocolViolation(f"{self._url.shown}: {fault.reason}"))
 
     def _take_head(self, head: ResponseHead) -> None:
         self._dialer.cookies.store(self._url, head.headers)
@@ -150,6 +139,9 @@ class _Opening:
             )
             self._stream.receiver = connection
             self._opened.set_result(connection)
+            early = self._answer.parser.trailing
+            if early:
+                connection.data_received(early)
 
     def _refuse(self, how: str) -> None:
         """Fail with the refusal, if there is one; ``how`` its body ended, as a transcript says.
@@ -158,10 +150,11 @@ class _Opening:
         """
         head = self._refusal
         if head is not None:
+            body = bytes(self._answer.body)
             if self._channel is not None and not self._channel.ended:
-                self._channel.body_received(self._body)
+                self._channel.body_received(body)
                 self._channel.end(how)
-            self._fail(HttpError(head.status, head.headers, self._body, self._url.shown))
+            self._fail(HttpError(head.status, head.headers, body, self._url.shown))
 
     def writing_resumed(self) -> None:
         """A request is short; nothing waits for this."""

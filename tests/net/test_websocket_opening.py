@@ -124,6 +124,7 @@ ACCEPT = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: 
     ("text", "reason"),
     [
         (f"{ACCEPT}Sec-WebSocket-Accept: wrong\r\n\r\n", "Sec-WebSocket-Accept is 'wrong'"),
+        (f"{ACCEPT}Sec-WebSocket-Accept: wrong\r\n\r\nearly", "Sec-WebSocket-Accept is 'wrong'"),
         ("HTTP/1.1 101 Hm\r\nConnection: Upgrade\r\n\r\n", "does not name the upgrade"),
         ("SSH-2.0-OpenSSH\r\n\r\n", "does not answer in HTTP"),
     ],
