@@ -366,7 +366,7 @@ class AuthorizedRequest:
 
     @property
     def _is_for_server(self) -> bool:
-        return origin_of(self._url) == origin_of(self._owner.server_url)
+        return origin_of(self._url) == self._owner.policy.server_origin
 
     def _note(self, response: Response) -> None:
         # Any answer may carry the nonce for the next request (RFC 9449 section 8.2).

@@ -71,7 +71,10 @@ class Headers(Mapping[str, str]):
     def get(self, name: str, /, default: str | T) -> str | T: ...
     def get(self, name: str, /, default: str | T | None = None) -> str | T | None:
         """Return the value of a name, else ``default``; no exception is made for one absent."""
-        return self[name] if name.lower() in self._values else default
+        values = self._values.get(name.lower())
+        if values is None:
+            return default
+        return values[0] if len(values) == 1 else self[name]
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name.lower() in self._values

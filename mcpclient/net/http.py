@@ -241,7 +241,8 @@ class Exchange:
             self._dialing = self._client.tasks.start(self._dial())
         else:
             self._reused = True
-            self._run_on(connection)
+            self._connection = connection
+            connection.run(self, self._request.method, self._bytes)
 
     def _send_again(self, request: HttpRequest, *, fresh: bool = False) -> None:
         if request.renew is None:
@@ -271,11 +272,8 @@ class Exchange:
             self._fail(ConnectFailed(self._request.url.shown, reason, (error,)))
         else:
             self._dialing = None
-            self._run_on(connection)
-
-    def _run_on(self, connection: _Connection) -> None:
-        self._connection = connection
-        connection.run(self, self._request.method, self._bytes)
+            self._connection = connection
+            connection.run(self, self._request.method, self._bytes)
 
     def _fail(self, error: McpError) -> None:
         if not self._done:

@@ -79,21 +79,19 @@ class CallerHeaders:
 
     ``credentials`` are headers that identify the caller. They replace others of the same name,
     except those of a single call. Headers that the protocol itself sets are left out.
+
+    ``may_wait``: whether a provider has to be asked, which may take time.
     """
 
     def __init__(
         self, source: HeaderSource, url: Url, credentials: Mapping[str, str] | None = None
     ) -> None:
         self._provider = source if callable(source) else None
+        self.may_wait: bool = callable(source)
         self._credentials = _checked(credentials or {})
         own = {} if url.credentials is None else {"Authorization": url.credentials}
         fixed = merged([*own.items()], [] if callable(source) else _checked(source))
         self._fixed = merged(fixed, self._credentials)
-
-    @property
-    def may_wait(self) -> bool:
-        """Whether a provider has to be asked, which may take time."""
-        return self._provider is not None
 
     def fixed_for(self, outgoing: Outgoing | None) -> list[tuple[str, str]]:
         """Return the headers of a message, where no provider is involved."""

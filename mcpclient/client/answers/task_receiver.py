@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -62,18 +62,23 @@ class TaskReceiver(Observer):
         """How many requests that belong to this task have come."""
         return self._asked.get(hash(task_id), 0)
 
-    async def answer(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the result for a request from the server.
+    def answer(self, method: str, params: Mapping[str, Any]) -> Awaitable[Mapping[str, Any]]:
+        """Return what to await for the result for a request from the server.
 
         Raises `PeerError` for an unknown task or one too many, and what `Handlers.answer` does.
         """
         if self._augmentable and method in _REQUESTS:
-            return await _REQUESTS[method](self, params)
+            return _REQUESTS[method](self, params)
         if method in self._augmentable and isinstance(params.get("task"), Mapping):
             return self._create(method, params)
         related = related_task_of(params)
         if related is None:
-            return await self._handlers.answer(method, params)
+            return self._handlers.answer(method, params)
+        return self._answer_for(related, method, params)
+
+    async def _answer_for(
+        self, related: str, method: str, params: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
         if self._count_input(related) > MOST_INPUTS:
             raise PeerError(ErrorCode.INVALID_REQUEST, "this task has asked for too much input")
         self._answering[related] += 1
@@ -91,7 +96,7 @@ class TaskReceiver(Observer):
             del self._asked[next(iter(self._asked))]
         return count
 
-    def _create(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def _create(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         if len(self._tasks) >= _MOST_TASKS:
             raise PeerError(ErrorCode.INTERNAL_ERROR, f"there are {_MOST_TASKS} tasks already")
         plain = {name: value for name, value in params.items() if name != "task"}

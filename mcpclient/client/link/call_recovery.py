@@ -32,7 +32,7 @@ from ...protocol.mrtr import (
 from .call_time import CallTime
 from .connection import Connection
 from .response_cache import ClientCache
-from .session import RequestOptions, Session
+from .session import RequestOptions
 
 __all__ = ["CallRecovery"]
 
@@ -97,7 +97,8 @@ class CallRecovery:
             except McpError as error:
                 time = time or CallTime(self._connection, method, options, params, started)
                 result = await self._recover(error, generation, method, sent, options, time)
-            asked = self._asked(session, method, result)
+            assert session.era is not None, "there is a result, so there was an agreement"
+            asked = session.era.input_requests(method, result, takes_tasks=self._takes_tasks)
             if asked is None:
                 break
             rounds += 1
@@ -108,13 +109,6 @@ class CallRecovery:
         if cached is not None and not rounds:
             cached.keep(result)
         return result
-
-    def _asked(
-        self, session: Session, method: str, result: Mapping[str, Any]
-    ) -> Mapping[str, Any] | None:
-        """Return the requests for input that a result consists of, None when it is complete."""
-        assert session.era is not None, "there is a result, so there was an agreement"
-        return session.era.input_requests(method, result, takes_tasks=self._takes_tasks)
 
     async def _input(
         self, method: str, asked: Mapping[str, Any], rounds: int, time: CallTime
