@@ -16,6 +16,7 @@ from ..protocol.types import CallToolResult, Implementation, Tool
 from .answers.roots import RootsOption
 from .link.call_recovery import CallRecovery
 from .link.connection import Connection
+from .link.era_memory import EraMemory
 from .link.options import Options
 from .link.response_cache import ClientCache
 from .link.targets import Target, route_to
@@ -31,7 +32,8 @@ from .validation import OutputSchemas
 
 if TYPE_CHECKING:
     from ..new_typing import Unpack
-    from .link.options import ClientOptions
+    from .link.era_memory import EraMemory
+from .link.options import ClientOptions
 
 __all__ = ["Client", "call", "connect", "list_tools"]
 
@@ -69,8 +71,11 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
     such as ``env`` for a URL.
     """
 
+    # Of every client of this process: which era a server speaks, one of them finds out for all.
+    _eras = EraMemory()
+
     def __init__(self, target: Target, **given: Unpack[ClientOptions]) -> None:
-        options = Options.of(given, os.environ)
+        options = Options.of(given, os.environ, self._eras)
         self._connection = Connection(route_to(target, options), options)
         self._outputs = OutputSchemas(options.validate, options.schema_limits)
         self._connection.observers.append(self._outputs)

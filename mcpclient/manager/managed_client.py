@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Protocol
 
 from ..client.client import Client
 from ..client.events.observer import Observer
+from ..client.link.era_memory import EraMemory
 from ..client.link.requests import ProgressHandler
 from ..client.link.targets import Target
 from ..client.link.timeouts import Seconds
@@ -65,12 +66,18 @@ class Keeper(Protocol):
 
 
 class ManagedClient(Client):
-    """A `Client` whose tool calls wait for a connection that is being made."""
+    """A `Client` whose tool calls wait for a connection that is being made.
 
-    def __init__(self, target: Target, keeper: Keeper, options: ClientOptions) -> None:
+    ``eras``: the memory that it shares with the other clients of its manager.
+    """
+
+    def __init__(
+        self, target: Target, keeper: Keeper, options: ClientOptions, eras: EraMemory
+    ) -> None:
+        self._eras = eras
         super().__init__(target, **options)
         self._keeper = keeper
-        self._connection.observers.append(_Ear(self, keeper))
+        self._connection.observers.append(_ConnectionNews(self, keeper))
 
     def expect(self, version: str) -> None:
         """Take it that the server speaks as it did in an earlier run: that is tried first."""
@@ -140,7 +147,7 @@ async def _persistent(
         raise
 
 
-class _Ear(Observer):
+class _ConnectionNews(Observer):
     """Tells the keeper what happens on the connection."""
 
     def __init__(self, client: ManagedClient, keeper: Keeper) -> None:

@@ -146,7 +146,7 @@ class Server:
             if self._shared.pins is not None or self.config.include or self.config.exclude:
                 guard.append(Guard(self, self._offer, self.config.options.get("timeout", 30.0)))
             options = options_for(self.config, self._shared.options, guard)
-            self._client = ManagedClient(self.config.target, self, options)
+            self._client = ManagedClient(self.config.target, self, options, self._shared.eras)
             self._client.expect(self._expected_version)
         return self._client
 

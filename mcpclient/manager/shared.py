@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Callable
 
+from ..client.link.era_memory import EraMemory
 from ..config.server import ServerConfig
 from .backoff import Reconnect
 from .catalog import Catalog
@@ -22,7 +23,7 @@ class Shared:
     """What the servers of one manager have in common.
 
     ``reread``: returns the present configuration of a server by name, None when it cannot be read
-    again; ``switch_on`` asks for it as if it were enabled.
+    again; ``switch_on`` asks for it as if it were enabled. ``eras``: which era each server speaks.
     """
 
     options: Mapping[str, Any]
@@ -34,3 +35,4 @@ class Shared:
     pins: Pins | None = None
     memory: Memory | None = None
     auto_refresh: bool = True
+    eras: EraMemory = field(default_factory=EraMemory)

@@ -22,7 +22,7 @@ CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
 
 @pytest.fixture(autouse=True)
 def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcpclient.client.link.era_memory._shared", EraMemory())
+    monkeypatch.setattr("mcpclient.client.client.Client._eras", EraMemory())
 
 
 class Tuner(StreamableEndpoint):

@@ -27,7 +27,7 @@ from tests.support.virtual_time import run
 
 @pytest.fixture(autouse=True)
 def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcpclient.client.link.era_memory._shared", EraMemory())
+    monkeypatch.setattr("mcpclient.client.client.Client._eras", EraMemory())
 
 
 def raw(data: bytes, *, cut: bool = True) -> Handler:

@@ -28,7 +28,7 @@ LOOKS_FURTHER = (400, 404, 405)
 
 @pytest.fixture(autouse=True)
 def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcpclient.client.link.era_memory._shared", EraMemory())
+    monkeypatch.setattr("mcpclient.client.client.Client._eras", EraMemory())
 
 
 class Gate:

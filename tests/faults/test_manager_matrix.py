@@ -46,7 +46,7 @@ def _parameters() -> Iterator[Any]:
 @pytest.mark.usefixtures("no_temporary_files", "no_failures")
 def test_cell(cell: Cell, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-MANY-1, F-MANY-5: the fault stays with its server, and passes."""
-    monkeypatch.setattr("mcpclient.client.link.era_memory._shared", EraMemory())
+    monkeypatch.setattr("mcpclient.client.client.Client._eras", EraMemory())
     script = Script(cell.era, cell.step, cell.fault)
     unhandled: list[dict[str, Any]] = []
 

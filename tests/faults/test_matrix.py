@@ -57,7 +57,7 @@ def test_cell(cell: Cell, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """F-LIFE-6, F-LIFE-7, F-WIRE-3, F-WIRE-5, F-WIRE-7, F-HTTP-3, F-HTTP-4, F-HTTP-5, F-API-7,
     F-API-14, F-API-19: what the matrix says, in time, and nothing is left.
     """
-    monkeypatch.setattr("mcpclient.client.link.era_memory._shared", EraMemory())
+    monkeypatch.setattr("mcpclient.client.client.Client._eras", EraMemory())
     script = Script(cell.era, cell.step, cell.fault)
     unhandled: list[dict[str, Any]] = []
 

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from mcpclient.client.client import Client
 from mcpclient.client.events.around import Call, Proceed
+from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import ClientClosed, ConnectFailed, ConnectionLost, McpError, PeerError
 from mcpclient.manager.managed_client import ManagedClient
+from mcpclient.manager.manager import Manager
 from mcpclient.protocol.types import CallToolResult
 from tests.client.scripted_server import HANDSHAKE, turns
 from tests.manager.fleet import Member
@@ -67,7 +70,7 @@ class Failing(Member):
 
 def client_of(keeper: Keeper, member: Member, **options: Any) -> ManagedClient:
     options.setdefault("protocol_version", HANDSHAKE)
-    keeper.client = ManagedClient(member, keeper, options)  # type: ignore[arg-type]
+    keeper.client = ManagedClient(member, keeper, options, EraMemory())  # type: ignore[arg-type]
     found: ManagedClient = keeper.client
     return found
 
@@ -175,5 +178,21 @@ def test_a_call_that_its_keeper_cuts_off_learns_the_reason(loss: Any, raised: An
             member.failures, keeper.loss = (ClientClosed(),), loss
             with pytest.raises(raised):
                 await client.call_tool("x")
+
+    run(main())
+
+
+def test_the_clients_of_one_manager_share_what_is_known_of_eras() -> None:
+    """F-MANY-14, F-LIFE-3: and no other manager in the same program does."""
+
+    async def main() -> None:
+        def eras(manager: Manager, name: str) -> EraMemory:
+            return manager[name]._connection.options.eras
+
+        managers = (Manager({"a": Member("a"), "b": Member("b")}), Manager({"a": Member("a")}))
+        async with managers[0] as one, managers[1] as other:
+            assert eras(one, "a") is eras(one, "b")
+            assert eras(one, "a") is not eras(other, "a")
+            assert eras(one, "a") is not Client._eras
 
     run(main())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...protocol.versions import Era
 
-__all__ = ["EraMemory", "eras_of_this_process"]
+__all__ = ["EraMemory"]
 
 _MOST_SERVERS = 1000
 
@@ -18,9 +18,6 @@ class EraMemory:
     def __init__(self) -> None:
         self._eras: dict[str, Era] = {}
         self._doubted: set[str] = set()
-
-    def __len__(self) -> int:
-        return len(self._eras)
 
     def recall(self, key: str | None) -> Era | None:
         """Return the era of a server; None when it is not known, or in doubt."""
@@ -49,11 +46,3 @@ class EraMemory:
             self._doubted.remove(key)
         elif key is not None and key in self._eras:
             self._doubted.add(key)
-
-
-_shared = EraMemory()
-
-
-def eras_of_this_process() -> EraMemory:
-    """Return the memory of all clients that are not given another: who met a server tells all."""
-    return _shared

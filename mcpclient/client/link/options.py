@@ -24,7 +24,7 @@ from ..answers.sampling import SamplingOption
 from ..events.around import Around
 from ..events.fan_out import Events
 from ..events.hooks import Hooks
-from .era_memory import EraMemory, eras_of_this_process
+from .era_memory import EraMemory
 from .timeouts import DEFAULT, Seconds, Timeouts
 
 if TYPE_CHECKING:
@@ -226,8 +226,8 @@ class Authentication(Protocol):
 @dataclass(frozen=True)
 class Options:
     """Everything about a connection but its target, checked, and with defaults for what was not
-    given. What the fields mean is said at `ClientOptions`. ``eras``: what is known of servers;
-    several connections may share one memory.
+    given. What the fields mean is said at `ClientOptions`. ``eras``: what is known of servers, in
+    a memory that connections share.
     """
 
     timeouts: Timeouts
@@ -261,10 +261,12 @@ class Options:
     trusted: bool = False
     around: tuple[Around, ...] = ()
     hooks: Hooks = field(default_factory=Hooks)
-    eras: EraMemory = field(default_factory=eras_of_this_process, compare=False, repr=False)
+    eras: EraMemory = field(default_factory=EraMemory, compare=False, repr=False)
 
     @classmethod
-    def of(cls, given: ClientOptions, environ: Mapping[str, str]) -> Options:
+    def of(
+        cls, given: ClientOptions, environ: Mapping[str, str], eras: EraMemory | None = None
+    ) -> Options:
         """Return the options for what a caller gave. Raises `UsageError`."""
         check_names(given, ClientOptions.__annotations__)
         rest: dict[str, Any] = {**given}
@@ -291,6 +293,7 @@ class Options:
             stop_ladder=rest.pop("stop_ladder", None) or StopLadder(),
             hooks=rest.pop("hooks", None) or Hooks(),
             around=tuple(rest.pop("around", ())),
+            eras=EraMemory() if eras is None else eras,
             **rest,
         )
 

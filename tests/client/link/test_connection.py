@@ -43,7 +43,7 @@ QUICK = StopLadder(close_input=0.3, terminate=0.3)
 
 @pytest.fixture(autouse=True)
 def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcpclient.client.link.era_memory._shared", EraMemory())
+    monkeypatch.setattr("mcpclient.client.client.Client._eras", EraMemory())
 
 
 def client_of(server: McpServer, **options: Any) -> Client:
@@ -507,9 +507,9 @@ def test_a_connection_that_is_still_being_made_can_be_dropped() -> None:
 def test_an_era_that_was_met_in_an_earlier_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-MANY-14, F-LIFE-3: it is tried first; a revision that nobody knows says nothing."""
     eras = EraMemory()
-    monkeypatch.setattr("mcpclient.client.link.era_memory._shared", eras)
+    monkeypatch.setattr("mcpclient.client.client.Client._eras", eras)
     client = Client("http://127.0.0.1:9/mcp")
     client._connection.expect("1999-01-01")
-    assert len(eras) == 0
+    assert eras.recall(client._connection.route.key) is None
     client._connection.expect("2025-11-25")
     assert eras.recall(client._connection.route.key) is Era.HANDSHAKE

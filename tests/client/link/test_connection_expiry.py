@@ -23,7 +23,7 @@ ASK = {"method": "elicitation/create", "params": FORM}
 
 @pytest.fixture(autouse=True)
 def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcpclient.client.link.era_memory._shared", EraMemory())
+    monkeypatch.setattr("mcpclient.client.client.Client._eras", EraMemory())
 
 
 def methods(server: HttpServer) -> list[str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
+from mcpclient.client.client import Client
 from mcpclient.client.link import era_memory
-from mcpclient.client.link.era_memory import EraMemory, eras_of_this_process
+from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.client.link.options import Options
 from mcpclient.protocol.versions import Era
 
@@ -21,7 +20,6 @@ def test_each_server_has_its_own_era() -> None:
     memory.remember(None, Era.HANDSHAKE)
     assert (memory.recall("a"), memory.recall("b")) == (Era.STATELESS, Era.STATELESS)
     assert memory.recall("c") is None and memory.recall(None) is None
-    assert len(memory) == 2
 
 
 def test_what_fails_is_doubted_every_other_time() -> None:
@@ -47,11 +45,11 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in "abac":
         memory.remember(name, Era.HANDSHAKE)
     assert [memory.recall(name) is None for name in "abc"] == [False, True, False]
-    assert len(memory) == 2
 
 
-def test_clients_share_a_memory_unless_they_are_given_one() -> None:
+def test_clients_share_a_memory() -> None:
     """F-LIFE-3: one that met a server tells the others."""
-    one, other = Options.of({}, {}), Options.of({}, {})
-    assert one.eras is other.eras is eras_of_this_process()
-    assert replace(one, eras=EraMemory()).eras is not other.eras
+    one, other = (Client(f"http://{host}.example/mcp") for host in "ab")
+    one._connection.expect("2025-11-25")
+    assert other._connection.options.eras.recall(one._connection.route.key) is Era.HANDSHAKE
+    assert Options.of({}, {}).eras is not Options.of({}, {}).eras
