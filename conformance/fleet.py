@@ -204,7 +204,7 @@ async def survives(name: str, load: Load, listener: Listener | None) -> None:
     began = time.monotonic()
     if listener is None:
         transport: Any = manager[name]._connection.session.transport
-        os.kill(transport.process_id, signal.SIGKILL)
+        os.kill(transport._process.pid, signal.SIGKILL)
     else:
         await loop.run_in_executor(None, listener.kill)
         await asyncio.sleep(1)

@@ -65,4 +65,4 @@ class _Messages:
 def _frame(connection: WebSocketConnection, message: str | bytes) -> bytes:
     if isinstance(message, str):
         return connection.frame_text(message.encode())
-    return connection.frame_binary(message)
+    return connection._protocol.send_binary(message)

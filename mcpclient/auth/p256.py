@@ -17,11 +17,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Optional
 
-__all__ = ["ORDER", "generator_multiple", "is_on_curve", "sign_digest"]
+__all__ = ["ORDER", "generator_multiple", "sign_digest"]
 
-# Domain parameters (SEC 2, secp256r1); the curve is y^2 = x^3 - 3x + b.
+# Domain parameters (SEC 2, secp256r1) of y^2 = x^3 - 3x + b; multiplying needs no b.
 _P = 0xFFFFFFFF00000001000000000000000000000000FFFFFFFFFFFFFFFFFFFFFFFF
-_B = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
 _GX = 0x6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296
 _GY = 0x4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5
 ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
@@ -31,11 +30,6 @@ _SPACING = 64
 
 _Affine = tuple[int, int]
 _Jacobian = Optional[tuple[int, int, int]]  # None is the point at infinity
-
-
-def is_on_curve(x: int, y: int) -> bool:
-    """Whether (x, y) is a point of the curve."""
-    return 0 <= x < _P and 0 <= y < _P and (y * y - x * x * x + 3 * x - _B) % _P == 0
 
 
 def generator_multiple(scalar: int) -> _Affine:

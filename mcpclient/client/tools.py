@@ -107,8 +107,8 @@ class Tools(Tasks):
         to them and to the hooks unchanged.
 
         ``returns``: a dataclass, a TypedDict or another type, to which the data of the result is
-        converted; see `fill`. Then a failed tool raises `ToolError`, and data that does not fit
-        `ResultMismatch`, which names the field.
+        converted; ``mcpclient help models`` lists the types. Then a failed tool raises `ToolError`,
+        and data that does not fit `ResultMismatch`, which names the field.
         """
         arguments = checked_arguments(arguments)
         if around or self._around:

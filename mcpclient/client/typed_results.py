@@ -20,7 +20,7 @@ from typing import Any, Callable, TypeVar
 from ..errors import ResultMismatch, ToolError, UsageError
 from ..protocol.types import CallToolResult
 
-__all__ = ["fill", "typed_result"]
+__all__ = ["typed_result"]
 
 T = TypeVar("T")
 
@@ -48,10 +48,17 @@ class _Unfit(Exception):
 
 
 def typed_result(tool: str, result: CallToolResult, returns: type[T]) -> T:
-    """Return the data of a result as ``returns``; see `fill`.
+    """Return the data of a result as ``returns``.
+
+    ``returns``: a dataclass, a TypedDict, an Enum (by value), a class with ``model_validate``;
+    ``bool``, ``int``, ``float``, ``str``, ``datetime``, ``date`` and ``time`` (ISO 8601);
+    ``list``, ``set``, ``tuple`` and ``dict`` of these; ``Optional``, ``Union`` (the first that
+    fits), ``Literal``, ``Any``. Members that a dataclass has no field for are left out; a missing
+    one takes the field's default.
 
     Of a result in a wrapper, what is inside counts, or else the whole. Raises `ToolError` for the
-    result of a tool that failed, and `ResultMismatch`.
+    result of a tool that failed, `ResultMismatch` for data that does not fit, and `UsageError` for
+    a type that JSON cannot fill.
     """
     if result.is_error:
         raise ToolError(tool, result)
@@ -70,21 +77,6 @@ def typed_result(tool: str, result: CallToolResult, returns: type[T]) -> T:
 def _checked(value: object, returns: type[T]) -> T:
     filled: T = _fill(value, returns)
     return filled
-
-
-def fill(value: object, wanted: type[T]) -> T:
-    """Return a JSON value as ``wanted``; raises `ValueError`, which names the place, if it is none.
-
-    ``wanted``: a dataclass, a TypedDict, an Enum (by value), a class with ``model_validate``;
-    ``bool``, ``int``, ``float``, ``str``, ``datetime``, ``date`` and ``time`` (ISO 8601);
-    ``list``, ``set``, ``tuple`` and ``dict`` of these; ``Optional``, ``Union`` (the first that
-    fits), ``Literal``, ``Any``. Members that a dataclass has no field for are left out; a missing
-    one takes the field's default. Raises `UsageError` for a type that cannot be filled.
-    """
-    try:
-        return _checked(value, wanted)
-    except _Unfit as error:
-        raise ValueError(f"{error.place or 'the result'}: {error.problem}") from None
 
 
 def _fill(value: object, wanted: Any) -> Any:

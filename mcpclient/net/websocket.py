@@ -97,10 +97,6 @@ class WebSocketConnection:
         """Return a text message as the bytes to `write` next. Raises `ConnectionLost`."""
         return self._protocol.send_text(text)
 
-    def frame_binary(self, data: bytes) -> bytes:
-        """Return a binary message as the bytes to `write` next. Raises `ConnectionLost`."""
-        return self._protocol.send_binary(data)
-
     def write(self, frames: bytes) -> None:
         """Write frames. All that were made must be written, in the order they were made."""
         self._stream.write(frames)

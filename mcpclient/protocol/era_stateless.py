@@ -46,16 +46,11 @@ class StatelessEra:
     def __init__(self, version: str, identity: ClientIdentity) -> None:
         self.version = version
         self.header_parameters: HeaderParameters | None = HeaderParameters()
-        self._identity = identity
         self._meta: dict[str, Any] = {
             _PREFIX + "protocolVersion": version,
             _PREFIX + "clientInfo": identity.info,
             _PREFIX + "clientCapabilities": identity.capabilities,
         }
-
-    def at_version(self, version: str) -> StatelessEra:
-        """Return the same era at another revision."""
-        return StatelessEra(version, self._identity)
 
     def request(
         self, request_id: RequestId, method: str, params: Params | None, log_level: str | None

@@ -70,11 +70,6 @@ class StdioTransport(ConnectedTransport):
         """The last 64 KiB that the server wrote to stderr."""
         return self._process.stderr_tail if self._process is not None else ""
 
-    @property
-    def process_id(self) -> int | None:
-        """The server's process id, once it runs."""
-        return self._process.pid if self._process is not None else None
-
     async def _connect(self) -> ServerProcess:
         self._reader = LineReader(self.receiver, self._max_message_size, self.description)
         self._process = await spawn(

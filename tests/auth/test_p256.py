@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcpclient.auth import p256
-from mcpclient.auth.p256 import ORDER, generator_multiple, is_on_curve, sign_digest
+from mcpclient.auth.p256 import ORDER, generator_multiple, sign_digest
 
 # RFC 6979 appendix A.2.5.
 PRIVATE = 0xC9AFA9D845BA75166B5C215767B1D6934E50C3DB36E89B127B8A622B120F6721
@@ -44,6 +44,13 @@ def add_affine(
         slope = (y2 - y1) * pow(x2 - x1, -1, prime) % prime
     x3 = (slope * slope - x1 - x2) % prime
     return x3, (slope * (x1 - x3) - y1) % prime
+
+
+def is_on_curve(x: int, y: int) -> bool:
+    """Whether y² = x³ - 3x + b (SEC 2, secp256r1)."""
+    prime = 2**256 - 2**224 + 2**192 + 2**96 - 1
+    b = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
+    return 0 <= x < prime and 0 <= y < prime and (y * y - x * x * x + 3 * x - b) % prime == 0
 
 
 def verify(public: tuple[int, int], digest: bytes, r: int, s: int) -> bool:

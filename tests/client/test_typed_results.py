@@ -22,12 +22,21 @@ from typing import (
 import pytest
 from hypothesis import given
 
-from mcpclient.client.typed_results import fill, typed_result
+from mcpclient.client import typed_results
+from mcpclient.client.typed_results import typed_result
 from mcpclient.errors import ResultMismatch, ToolError, UsageError
 from mcpclient.protocol.types import CallToolResult
 from tests.support.strategies import hostile_json, json_values
 
 UTC = datetime.timezone.utc
+
+
+def fill(value: object, wanted: Any) -> Any:
+    """Fill one value, without a result around it; the error names the place."""
+    try:
+        return typed_results._checked(value, wanted)
+    except typed_results._Unfit as error:
+        raise ValueError(f"{error.place or 'the result'}: {error.problem}") from None
 
 
 class Color(enum.Enum):

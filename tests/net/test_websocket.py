@@ -81,7 +81,7 @@ def test_messages_go_both_ways() -> None:
         await hold(peer)
 
     async def client(connection: WebSocketConnection, messages: Messages) -> None:
-        connection.write(connection.frame_text(b"one") + connection.frame_binary(b"two"))
+        connection.write(connection.frame_text(b"one") + connection._protocol.send_binary(b"two"))
         await messages.until(lambda: messages.taken == ["drei é", b"four"])
         assert connection.ended is None
 
@@ -339,7 +339,7 @@ def test_a_server_that_does_not_read() -> None:
         async with websocket_server(script) as url:
             connection = await open_websocket(dialer_with(), parse_url(url), [], messages, QUIET)
             while not connection.paused:
-                connection.write(connection.frame_binary(b"x" * 4_000_000))
+                connection.write(connection._protocol.send_binary(b"x" * 4_000_000))
             may_read.set()
             await messages.until(lambda: messages.resumed > 0)
             assert not connection.paused
@@ -374,7 +374,7 @@ def test_of_the_pongs_that_wait_only_the_latest_is_written() -> None:
         async with websocket_server(script) as url:
             connection = await open_websocket(dialer_with(), parse_url(url), [], messages, QUIET)
             while not connection.paused:
-                connection.write(connection.frame_binary(b"x" * 4_000_000))
+                connection.write(connection._protocol.send_binary(b"x" * 4_000_000))
             may_ping.set()
             await messages.until(lambda: messages.taken == ["that was all"])
             may_read.set()

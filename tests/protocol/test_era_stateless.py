@@ -117,16 +117,6 @@ def test_a_subscription_stays_open() -> None:
     assert era().request(1, "subscriptions/listen", None, None).stays_open
 
 
-def test_another_revision() -> None:
-    """F-LIFE-2: the same client at the version that the server named."""
-    other = era().at_version("2027-01-01")
-    outgoing = other.request(1, "ping", None, None)
-    assert other.version == "2027-01-01"
-    assert outgoing.headers["MCP-Protocol-Version"] == "2027-01-01"
-    meta = outgoing.message["params"]["_meta"]
-    assert meta == {**META, PREFIX + "protocolVersion": "2027-01-01"}
-
-
 def test_what_is_no_request() -> None:
     """F-API-8: cancellation where there is no stream to close, and the refusal of a request."""
     cancelled = era().cancellation(3, "cancelled")

@@ -71,7 +71,7 @@ async def use_all(kept: Kept) -> None:
     asyncio.get_running_loop().slow_callback_duration = 1000
     made = clients(*sys.argv[2:])
     await asyncio.gather(*(use(client, str(index), kept) for index, client in enumerate(made)))
-    print(made[0]._connection.session.transport.process_id, flush=True)  # type: ignore[attr-defined]
+    print(made[0]._connection.session.transport._process.pid, flush=True)  # type: ignore[attr-defined]
 
 
 async def leave(kept: Kept) -> None:

@@ -369,7 +369,7 @@ import os, warnings
 from concurrent.futures import ThreadPoolExecutor
 warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
 def process_id(client):
-    return client.async_client._connection.session.transport.process_id
+    return client.async_client._connection.session.transport._process.pid
 client = sync.connect(SERVER, after_fork="reconnect")
 manager = sync.connect_all({"one": SERVER}, after_fork="reconnect")
 left = sync.connect(SERVER, after_fork="reconnect")
@@ -457,8 +457,8 @@ client.submit("call_tool", "never")
 waiting = client.submit("call_tool", "never")
 for wait in (lambda: client.call_tool("never"), waiting.result):
     threading.Thread(target=wait, daemon=True).start()
-print(client.async_client._connection.session.transport.process_id)
-print(manager["one"].async_client._connection.session.transport.process_id, flush=True)
+print(client.async_client._connection.session.transport._process.pid)
+print(manager["one"].async_client._connection.session.transport._process.pid, flush=True)
 began = time.monotonic()
 import atexit
 from mcpclient.sync import loop_thread

@@ -188,8 +188,8 @@ def test_a_server_that_is_killed_is_lost_at_once() -> None:
     async def work(transport: StdioTransport, inbox: Inbox) -> None:
         await post(transport, call(1, "echo", text="x"))
         await inbox.answer_to(1)
-        assert transport.process_id is not None
-        os.kill(transport.process_id, signal.SIGKILL)
+        assert transport._process is not None
+        os.kill(transport._process.pid, signal.SIGKILL)
         await inbox.until(lambda: inbox.lost)
         (error,) = inbox.lost
         assert isinstance(error, ProcessExited)
@@ -218,7 +218,7 @@ def test_a_command_that_does_not_exist_is_named() -> None:
         with pytest.raises(CommandNotFound, match="no-such-mcp-server"):
             await transport.open(Inbox())
         assert transport.description == "no-such-mcp-server"
-        assert transport.process_id is None
+        assert transport._process is None
         with pytest.raises(ConnectionLost):
             transport.send(call(1, "echo", text="x"))
         await transport.close()
@@ -291,8 +291,8 @@ def test_a_server_that_dies_while_messages_wait_is_lost_like_any_other() -> None
         for number in range(2, 6):
             await post(transport, call(number, "echo", text="x" * 200_000))
             await asyncio.sleep(0)
-        assert transport.process_id is not None
-        os.kill(transport.process_id, signal.SIGTERM)
+        assert transport._process is not None
+        os.kill(transport._process.pid, signal.SIGTERM)
         await inbox.until(lambda: inbox.lost)
 
     run_with(work)
