@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from ..errors import AuthError
+from ..shown import shown_url
 from .effects import Flow, StoredItem
 from .exchanges import get_document
 from .metadata import AuthorizationServer, ProtectedResource, parse_object
@@ -42,24 +43,27 @@ class Discovery:
 
 def protected_resource_urls(server_url: str) -> list[str]:
     """Where metadata about ``server_url`` may be, in the order to ask (RFC 9728 section 3.1)."""
-    parts = urlsplit(server_url)
-    root = f"{parts.scheme}://{parts.netloc}/.well-known/oauth-protected-resource"
-    path = parts.path.rstrip("/")
+    site, path = _site_and_path(server_url)
+    root = f"{site}/.well-known/oauth-protected-resource"
     return [root + path, root] if path else [root]
 
 
 def authorization_server_urls(issuer: str) -> list[str]:
     """Where metadata of ``issuer`` may be, in the order to ask (RFC 8414 sections 3.1 and 5)."""
-    parts = urlsplit(issuer)
-    root = f"{parts.scheme}://{parts.netloc}"
-    path = parts.path.rstrip("/")
+    site, path = _site_and_path(issuer)
     urls = [
-        f"{root}/.well-known/oauth-authorization-server{path}",
-        f"{root}/.well-known/openid-configuration{path}",
+        f"{site}/.well-known/oauth-authorization-server{path}",
+        f"{site}/.well-known/openid-configuration{path}",
     ]
     if path:
-        urls.append(f"{root}{path}/.well-known/openid-configuration")
+        urls.append(f"{site}{path}/.well-known/openid-configuration")
     return urls
+
+
+def _site_and_path(url: str) -> tuple[str, str]:
+    """Scheme and authority as they are written, and the path without a last slash."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
 
 
 def resource_covers(resource: str, server_url: str) -> bool:
@@ -124,9 +128,8 @@ def discover(
 
 
 def _configured_server(issuer: str | None, endpoints: Endpoints) -> AuthorizationServer:
-    parts = urlsplit(endpoints.token_endpoint)
     return AuthorizationServer(
-        issuer=issuer or f"{parts.scheme}://{parts.netloc}",
+        issuer=issuer or _site_and_path(endpoints.token_endpoint)[0],
         token_endpoint=endpoints.token_endpoint,
         authorization_endpoint=endpoints.authorization_endpoint,
         registration_endpoint=endpoints.registration_endpoint,
@@ -177,8 +180,8 @@ class _Finder:
             return ProtectedResource.parse(document)
         if foreign:
             raise AuthError(
-                f"the resource metadata is for {without_query(foreign[0])}, "
-                f"not for {without_query(self.server_url)}; if that is right, name it as resource="
+                f"the resource metadata is for {shown_url(foreign[0])}, "
+                f"not for {shown_url(self.server_url)}; if that is right, name it as resource="
             )
         if named_url is not None:
             raise AuthError(f"there is no resource metadata to be read: {self.unread[-1]}")
@@ -195,8 +198,7 @@ class _Finder:
 
     def legacy_server(self) -> Flow[AuthorizationServer]:
         # Revision 2025-03-26: the server's own origin is the authorization server.
-        parts = urlsplit(self.server_url)
-        origin = f"{parts.scheme}://{parts.netloc}"
+        origin, _ = _site_and_path(self.server_url)
         if self.trust.issuer is not None:
             server = yield from self._server(self.trust.issuer, {self.trust.issuer})
             if server is not None:
@@ -262,7 +264,7 @@ class _Finder:
         failure = None
         for url in urls:
             response = yield from get_document(url, issuer_url, self.policy, self.headers)
-            said = f"{without_query(url)} answered with HTTP {response.status}"
+            said = f"{shown_url(url)} answered with HTTP {response.status}"
             if response.status == 200:
                 # A web application may answer every path with a page; that is no metadata.
                 document = parse_object(response.body)

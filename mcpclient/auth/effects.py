@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar, Union, cast
 
 from ..errors import AuthError
-from .url_guard import UrlPolicy, without_query
+from ..shown import shown_url
+from .url_guard import UrlPolicy
 
 __all__ = [
     "Ask",
@@ -92,7 +93,7 @@ class Fetch:
     max_body: int
 
     def __repr__(self) -> str:
-        return f"Fetch({self.method} {without_query(self.url)})"
+        return f"Fetch({self.method} {shown_url(self.url)})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,7 +125,7 @@ class Authorize:
     redirect_uri: str
 
     def __repr__(self) -> str:
-        return f"Authorize({without_query(self.url)})"
+        return f"Authorize({shown_url(self.url)})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -155,7 +156,7 @@ class ShowDeviceCode:
     expires_in: float
 
     def __repr__(self) -> str:
-        return f"ShowDeviceCode({without_query(self.verification_uri)})"
+        return f"ShowDeviceCode({shown_url(self.verification_uri)})"
 
 
 @dataclass(frozen=True)
@@ -255,7 +256,7 @@ def fetch(request: Fetch) -> Flow[Response]:
     response = cast(Response, (yield request))
     if len(response.body) > request.max_body:
         raise AuthError(
-            f"{without_query(request.url)} answered with more than {request.max_body} bytes"
+            f"{shown_url(request.url)} answered with more than {request.max_body} bytes"
         )
     return response
 

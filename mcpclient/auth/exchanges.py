@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from ..errors import AuthError
+from ..shown import shown_url
 from .effects import Fetch, Flow, Response, fetch
-from .url_guard import UrlPolicy, assert_safe_url, resolve, without_query
+from .url_guard import UrlPolicy, assert_safe_url, resolve
 
 __all__ = ["get_document", "post"]
 
@@ -36,7 +37,7 @@ def get_document(
         if response.status not in _REDIRECTS or location is None:
             return response
         url = resolve(url, location)
-    raise AuthError(f"{without_query(url)}: too many redirects")
+    raise AuthError(f"{shown_url(url)}: too many redirects")
 
 
 def post(
@@ -58,5 +59,5 @@ def post(
     every_header = {"Accept": "application/json", "Content-Type": content_type, **headers}
     response = yield from fetch(Fetch("POST", url, every_header, content, policy, MAX_BODY))
     if response.status in _REDIRECTS:
-        raise AuthError(f"{without_query(url)} answered with a redirect, which is not followed")
+        raise AuthError(f"{shown_url(url)} answered with a redirect, which is not followed")
     return response

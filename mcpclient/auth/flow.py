@@ -19,6 +19,7 @@ from __future__ import annotations
 from enum import Enum
 
 from ..errors import AuthError, InsufficientScope, NetworkError, TokenRequestFailed
+from ..shown import shown_url
 from . import binding
 from .authorization_code import finish, forget_pending, take_pending
 from .challenge import AuthorizationChallenge, read_challenge
@@ -76,7 +77,7 @@ class Authorization:
         self._refusal: TokenRequestFailed | None = None
 
     def __repr__(self) -> str:
-        return f"Authorization({without_query(self.server_url)!r})"
+        return f"Authorization({shown_url(self.server_url)!r})"
 
     def request(self, method: str, url: str) -> AuthorizedRequest:
         """What one HTTP request needs: its headers, and what to do when it is refused."""
@@ -388,7 +389,7 @@ class AuthorizedRequest:
         self._recoveries += 1
         if self._recoveries > _MOST_RECOVERIES:
             raise AuthError(
-                f"{without_query(self._url)} refuses every token; it may want another resource="
+                f"{shown_url(self._url)} refuses every token; it may want another resource="
             )
         if self._has_new_nonce(response, challenge):
             return True
@@ -410,7 +411,7 @@ class AuthorizedRequest:
     def _answer_unauthorized(self, challenge: AuthorizationChallenge) -> Flow[None]:
         if self._is_new_grant:
             raise AuthError(
-                f"{without_query(self._url)} refuses a token that was just issued for it; it may "
+                f"{shown_url(self._url)} refuses a token that was just issued for it; it may "
                 "want another resource= or issuer="
             )
         outcome = yield from self._owner.replace_rejected(

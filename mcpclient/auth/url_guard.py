@@ -12,6 +12,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from ..errors import SsrfError
+from ..framing.uri import DEFAULT_PORTS
 from .special_addresses import forbidden_reason, parse_canonical_ipv4
 
 __all__ = [
@@ -27,8 +28,6 @@ __all__ = [
 
 # The hosts of redirect URIs that lead to the user's own machine (RFC 8252 section 7.3).
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
-
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 # Names that resolve to the machine itself or only inside its network (RFC 6761, 6762, 8375, 9476).
 _LOCAL_NAMES = {"localhost", "localdomain", "local", "internal", "intranet", "home.arpa", "lan"}
@@ -127,7 +126,9 @@ def resolve(base: str, reference: str) -> str:
 
 
 def without_query(url: str) -> str:
-    """``url`` as it may be shown: no credentials, no query, no fragment."""
+    """``url`` without credentials, query and fragment: an issuer, say, whose path tells tenants
+    apart. What may have a key in its path is shown by `shown.shown_url`.
+    """
     shown = re.split(r"[?#]", url, maxsplit=1)[0]
     scheme, separator, rest = shown.partition("://")
     authority, slash, path = rest.partition("/")
@@ -155,7 +156,7 @@ def _port(url: str, parts: SplitResult) -> int | None:
         port = parts.port
     except ValueError:
         raise SsrfError(url, "it names no valid port") from None
-    return _DEFAULT_PORTS.get(parts.scheme) if port is None else port
+    return DEFAULT_PORTS.get(parts.scheme) if port is None else port
 
 
 def _normal_host(url: str, parts: SplitResult) -> str:

@@ -13,9 +13,11 @@ from urllib.parse import quote, unquote, unquote_to_bytes, urljoin, urlsplit
 from ..errors import UsageError
 from ..shown import shown_path
 
-__all__ = ["Url", "parse_url", "resolve_url"]
+__all__ = ["DEFAULT_PORTS", "Url", "parse_url", "resolve_url"]
 
-_DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+"""The port that a URL means which names none, by scheme."""
+
 # Byte streams without a protocol of their own: one has no usual port, the other no port at all.
 _STREAM_PORTS = {"tcp": -1, "unix": 0}
 _SECURE = ("https", "wss")
@@ -91,7 +93,7 @@ def parse_url(text: str) -> Url:
     scheme = parts.scheme  # urlsplit has made it lower case
     if scheme == "unix" and not host and len(parts.path) > 1:
         return Url(scheme, "", _port_of(scheme), unquote(parts.path), None)
-    if scheme not in _DEFAULT_PORTS and scheme not in _STREAM_PORTS:
+    if scheme not in DEFAULT_PORTS and scheme not in _STREAM_PORTS:
         raise UsageError(f"not an http, https, ws, wss, tcp or unix URL: {_shown(text)!r}")
     if scheme == "unix":
         raise UsageError(f"not the URL of a socket, like unix:///path: {_shown(text)!r}")
@@ -103,7 +105,7 @@ def parse_url(text: str) -> Url:
 
 
 def _port_of(scheme: str) -> int:
-    return _DEFAULT_PORTS[scheme] if scheme in _DEFAULT_PORTS else _STREAM_PORTS[scheme]
+    return DEFAULT_PORTS[scheme] if scheme in DEFAULT_PORTS else _STREAM_PORTS[scheme]
 
 
 def resolve_url(base: Url, reference: str) -> Url:

@@ -12,7 +12,7 @@ import socket
 import ssl
 
 from ..auth.effects import Fetch, Response
-from ..auth.url_guard import UrlPolicy, check_address, origin_of, without_query
+from ..auth.url_guard import UrlPolicy, check_address, origin_of
 from ..errors import (
     AuthError,
     CallTimeout,
@@ -26,6 +26,7 @@ from ..framing.http1 import encode_request
 from ..framing.http1_response import GatheredResponse
 from ..framing.uri import Url, parse_url
 from ..recording.http_channel import HttpChannel
+from ..shown import shown_url
 from .dialing import Dialer, explain_failure, explain_loss
 from .network_options import NetworkOptions
 from .tls import TlsContexts
@@ -67,11 +68,11 @@ class GuardedFetcher:
         try:
             return await asyncio.wait_for(self._fetch(request), FETCH_TIMEOUT)
         except asyncio.TimeoutError:
-            shown = f"{request.method} {without_query(request.url)}"
+            shown = f"{request.method} {shown_url(request.url)}"
             raise CallTimeout(shown, FETCH_TIMEOUT, "total") from None
         except ProtocolViolation as error:
             # Not what an MCP server did, so it must not be taken for that.
-            raise AuthError(f"{without_query(request.url)}: {error}") from None
+            raise AuthError(f"{shown_url(request.url)}: {error}") from None
 
     async def _fetch(self, request: Fetch) -> Response:
         url = parse_url(request.url)

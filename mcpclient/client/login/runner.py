@@ -37,7 +37,6 @@ from ...auth.flow import Authorization, AuthorizedRequest
 from ...auth.grants import Grant
 from ...auth.provider import AuthProvider, CredentialStore
 from ...auth.static import StaticAuthorization, StaticRequest
-from ...auth.url_guard import without_query
 from ...errors import AuthError, AuthorizationRequired, McpError
 from ...framing.http1 import ResponseHead
 from ...framing.logs import logger_for
@@ -45,6 +44,7 @@ from ...net.background_tasks import BackgroundTasks
 from ...net.clocks import seconds_since_epoch
 from ...net.guarded_fetch import GuardedFetcher
 from ...net.unbroken import await_at_home, run_unbroken
+from ...shown import shown_url
 from ...transports.authorized import PausableClocks
 from .forgetting import forget_variables
 from .needs_auth import NeedsAuthMemory, memory_of
@@ -144,7 +144,7 @@ class FlowRunner:
 
     @property
     def _shown(self) -> str:
-        return without_query(self._server_url)
+        return shown_url(self._server_url)
 
     async def _exclusive(self, effect: Exclusive) -> object:
         return await asyncio.shield(self._tasks.start(self._run_alone(effect)))

@@ -13,11 +13,10 @@ from urllib.parse import urlsplit
 
 from ...auth.special_addresses import parse_canonical_ipv4
 from ...errors import UsageError
-from ...framing.uri import parse_url
+from ...framing.uri import DEFAULT_PORTS, parse_url
 
 __all__ = ["CanonicalUrl", "ascii_host", "canonical_host", "canonical_url", "decoded_path"]
 
-_DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _ENCODED_DOT = re.compile("%2e", re.IGNORECASE)
 _ENCODED_OCTET = re.compile("%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -43,7 +42,7 @@ class CanonicalUrl:
     @property
     def has_usual_port(self) -> bool:
         """Whether the port is that of the scheme, so that it need not be written."""
-        return self.port == _DEFAULT_PORTS.get(self.scheme)
+        return self.port == DEFAULT_PORTS.get(self.scheme)
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
