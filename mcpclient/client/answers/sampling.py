@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Callable, Union
 
 from ...errors import HandlerFailed, UsageError
-from ...protocol.chat import answer_from_chat, chat_messages, chat_options
 from ...protocol.sampling import SamplingRequest, check_request, result_of
 from .asking import ask
+from .chat import answer_from_chat, chat_messages, chat_options
 
 __all__ = ["Sampling", "SamplingAnswerer", "SamplingModel", "SamplingOption"]
 

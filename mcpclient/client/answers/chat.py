@@ -2,7 +2,8 @@
 
 A conversation becomes a list of messages with the roles ``system``, ``user``, ``assistant`` and
 ``tool``; an answer in that form becomes a sampling result. Source: the format of the OpenAI chat
-completions interface, as providers and local runtimes have adopted it.
+completions interface, as providers and local runtimes have adopted it. What OpenAI's own service
+takes of it, `adapters.openai_chat` knows.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from .sampling import SamplingMessage, SamplingRequest
-from .types import (
+from ...protocol.sampling import SamplingMessage, SamplingRequest
+from ...protocol.types import (
     AudioContent,
     Content,
     ImageContent,
