@@ -2,17 +2,18 @@
 
 asyncio's own pipe transports are not used, because they cannot be closed once their loop is closed:
 then they warn and fail in their finalizers, while pipes here may be closed even from a finalizer.
-`process_threads` has the same two classes for event loops that cannot watch pipes.
+`threads` has the same two classes for event loops that cannot watch pipes.
 """
 
 from __future__ import annotations
 
+import abc
 import asyncio
 import os
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import IO, Protocol
+from typing import IO
 
 __all__ = ["HIGH_WATER", "LOW_WATER", "READ_SIZE", "PipeReader", "PipeWriter", "Reader", "Writer"]
 
@@ -25,51 +26,8 @@ LOW_WATER = 16 * 1024
 _SWEEPS = 16
 
 
-class Reader(Protocol):
+class Reader(abc.ABC):
     """Pushes what it reads to ``received``, and calls ``ended`` once at the end of the stream."""
-
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        pipe: IO[bytes],
-        received: Callable[[bytes], None],
-        ended: Callable[[], None],
-    ) -> None: ...
-
-    def sweep(self) -> None:
-        """Push what is there already, without waiting for more."""
-
-    def close(self) -> None:
-        """Read no more, call nobody any more, and give the pipe back. Idempotent."""
-
-
-class Writer(Protocol):
-    """Writes without ever blocking; what the pipe does not take is kept in memory.
-
-    ``changed`` is told True when more than ``HIGH_WATER`` bytes are kept and False when they have
-    shrunk to ``LOW_WATER``; ``broken`` is called once when the other side takes no more.
-    """
-
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        pipe: IO[bytes],
-        changed: Callable[[bool], None],
-        broken: Callable[[], None],
-    ) -> None: ...
-
-    def write(self, data: bytes) -> None:
-        """Send ``data``; ignored once the pipe is broken, finished or closed."""
-
-    def finish(self) -> None:
-        """Close the pipe when everything written has been sent. Idempotent."""
-
-    def close(self) -> None:
-        """Drop what has not been sent and close the pipe. Idempotent."""
-
-
-class PipeReader:
-    """The `Reader` for loops that watch file descriptors."""
 
     def __init__(
         self,
@@ -82,8 +40,80 @@ class PipeReader:
         self._pipe = pipe
         self._received = received
         self._ended = ended
-        os.set_blocking(pipe.fileno(), False)
-        loop.add_reader(pipe.fileno(), self._read)
+        self._begin()
+
+    @abc.abstractmethod
+    def _begin(self) -> None:
+        """Begin to read."""
+
+    @abc.abstractmethod
+    def sweep(self) -> None:
+        """Push what is there already, without waiting for more."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Read no more, call nobody any more, and give the pipe back. Idempotent."""
+
+
+class Writer(abc.ABC):
+    """Writes without ever blocking; what the pipe does not take is kept in memory.
+
+    ``changed`` is told True when more than ``HIGH_WATER`` bytes are kept and False when they have
+    shrunk to ``LOW_WATER``; ``broken`` is called once when the other side takes no more.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        pipe: IO[bytes],
+        changed: Callable[[bool], None],
+        broken: Callable[[], None],
+    ) -> None:
+        self._loop = loop
+        self._pipe = pipe
+        self._changed = changed
+        self._broken = broken
+        self._size = 0
+        self._paused = self._finishing = False
+        self._begin()
+
+    @abc.abstractmethod
+    def _begin(self) -> None:
+        """Make ready to write."""
+
+    @abc.abstractmethod
+    def write(self, data: bytes) -> None:
+        """Send ``data``; ignored once the pipe is broken, finished or closed."""
+
+    @abc.abstractmethod
+    def finish(self) -> None:
+        """Close the pipe when everything written has been sent. Idempotent."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Drop what has not been sent and close the pipe. Idempotent."""
+
+    def _grow(self, size: int) -> None:
+        """Take note that so many more bytes are kept."""
+        self._size += size
+        if self._size > HIGH_WATER and not self._paused:
+            self._paused = True
+            self._changed(True)
+
+    def _shrink(self, size: int) -> None:
+        """Take note that so many bytes are kept no more."""
+        self._size -= size
+        if self._paused and self._size <= LOW_WATER:
+            self._paused = False
+            self._changed(False)
+
+
+class PipeReader(Reader):
+    """The `Reader` for loops that watch file descriptors."""
+
+    def _begin(self) -> None:
+        os.set_blocking(self._pipe.fileno(), False)
+        self._loop.add_reader(self._pipe.fileno(), self._read)
 
     def sweep(self) -> None:
         """Push what is there already, without waiting for more."""
@@ -113,24 +143,12 @@ class PipeReader:
         return bool(data)
 
 
-class PipeWriter:
+class PipeWriter(Writer):
     """The `Writer` for loops that watch file descriptors."""
 
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        pipe: IO[bytes],
-        changed: Callable[[bool], None],
-        broken: Callable[[], None],
-    ) -> None:
-        self._loop = loop
-        self._pipe = pipe
-        self._changed = changed
-        self._broken = broken
+    def _begin(self) -> None:
         self._kept: deque[memoryview] = deque()
-        self._size = 0
-        self._paused = self._finishing = False
-        os.set_blocking(pipe.fileno(), False)
+        os.set_blocking(self._pipe.fileno(), False)
 
     def write(self, data: bytes) -> None:
         """Send ``data``; ignored once the pipe is broken, finished or closed."""
@@ -143,10 +161,7 @@ class PipeWriter:
                 return
             self._loop.add_writer(self._pipe.fileno(), self._flush)
         self._kept.append(rest)
-        self._size += len(rest)
-        if self._size > HIGH_WATER and not self._paused:
-            self._paused = True
-            self._changed(True)
+        self._grow(len(rest))
 
     def finish(self) -> None:
         """Close the pipe when everything written has been sent. Idempotent."""
@@ -172,18 +187,17 @@ class PipeWriter:
             return 0
 
     def _flush(self) -> None:
+        total = 0
         while self._kept:
             sent = self._send(self._kept[0])
             if self._pipe.closed:
                 return
-            self._size -= sent
+            total += sent
             if sent < len(self._kept[0]):
                 self._kept[0] = self._kept[0][sent:]
                 break
             self._kept.popleft()
-        if self._paused and self._size <= LOW_WATER:
-            self._paused = False
-            self._changed(False)
+        self._shrink(total)
         if not self._kept:
             self._loop.remove_writer(self._pipe.fileno())
             if self._finishing:

@@ -14,9 +14,8 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import IO
 
-from .pipes import HIGH_WATER, LOW_WATER, READ_SIZE
+from .pipes import READ_SIZE, Reader, Writer
 
 __all__ = ["ThreadedReader", "ThreadedWriter"]
 
@@ -24,20 +23,10 @@ __all__ = ["ThreadedReader", "ThreadedWriter"]
 _AHEAD = 16
 
 
-class ThreadedReader:
+class ThreadedReader(Reader):
     """The `Reader` that blocks in a thread."""
 
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        pipe: IO[bytes],
-        received: Callable[[bytes], None],
-        ended: Callable[[], None],
-    ) -> None:
-        self._loop = loop
-        self._pipe = pipe
-        self._received = received
-        self._ended = ended
+    def _begin(self) -> None:
         self._chunks: deque[bytes] = deque()
         self._room = threading.Semaphore(_AHEAD)
         self._closed = False
@@ -73,34 +62,20 @@ class ThreadedReader:
                     return
 
 
-class ThreadedWriter:
+class ThreadedWriter(Writer):
     """The `Writer` that blocks in a thread."""
 
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        pipe: IO[bytes],
-        changed: Callable[[bool], None],
-        broken: Callable[[], None],
-    ) -> None:
-        self._loop = loop
-        self._pipe = pipe
-        self._changed = changed
-        self._broken = broken
+    def _begin(self) -> None:
         self._waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self._size = 0
-        self._paused = self._finishing = self._closed = False
+        self._closed = False
         _start(self._run, "mcpclient-write")
 
     def write(self, data: bytes) -> None:
         """Send ``data``; ignored once the pipe is broken, finished or closed."""
         if self._finishing or not data:
             return
-        self._size += len(data)
         self._waiting.put(data)
-        if self._size > HIGH_WATER and not self._paused:
-            self._paused = True
-            self._changed(True)
+        self._grow(len(data))
 
     def finish(self) -> None:
         """Close the pipe when everything written has been sent. Idempotent."""
@@ -130,10 +105,8 @@ class ThreadedWriter:
             data = data[os.write(self._pipe.fileno(), data[:READ_SIZE]) :]
 
     def _sent(self, size: int) -> None:
-        self._size -= size
-        if self._paused and self._size <= LOW_WATER and not self._closed:
-            self._paused = False
-            self._changed(False)
+        if not self._closed:
+            self._shrink(size)
 
     def _break(self) -> None:
         if not self._closed:
