@@ -1,4 +1,4 @@
-"""What a request has to carry, and what to do after a 401 or a 403: all decided without any I/O.
+"""The grant of one server: obtained, renewed, replaced and forgotten, all decided without any I/O.
 
 One `Authorization` serves one server for as long as a client lives. Each HTTP request to the server
 takes an `AuthorizedRequest` from it::
@@ -16,15 +16,14 @@ processes meet the same expiry, one of them refreshes the token and the others u
 
 from __future__ import annotations
 
-from enum import Enum
-
 from ..errors import AuthError, InsufficientScope, NetworkError, TokenRequestFailed
 from ..shown import shown_url
 from . import binding
 from .authorization_code import finish, forget_pending, take_pending
+from .authorized_request import AuthorizedRequest, Replacement
 from .challenge import AuthorizationChallenge, read_challenge
 from .discovery import Discovery, discover
-from .dpop import DpopProver, wants_nonce
+from .dpop import DpopProver
 from .effects import Callback, Flow, Response, exclusive, load, now, random_bytes, save, unbroken
 from .grants import Grant, GrantRequest, refresh, revoke, store_name
 from .obtaining import needs_dpop, obtain, resource_for, scopes_for
@@ -32,27 +31,15 @@ from .options import OAuth, OAuthOptions, WorkloadIdentity
 from .registration import forget_registration
 from .scopes import union
 from .signing import Es256Key
-from .url_guard import UrlPolicy, origin_of, without_query
+from .url_guard import UrlPolicy, without_query
 
-__all__ = ["Authorization", "AuthorizedRequest"]
-
-# How often one request may be sent again; each reason has a bound of its own below this one.
-_MOST_RECOVERIES = 5
-_MOST_NONCES = 2
-_MOST_STEP_UPS = 2
-
+__all__ = ["Authorization"]
 
 _KINDS = ("OAuth", "ClientCredentials", "EnterpriseManaged", "WorkloadIdentity")
 
 
 def _grant_key(kind: str, server_name: str) -> str:
     return f"grant {kind} {server_name}"
-
-
-class _Outcome(Enum):
-    ADOPTED = "another task or process had already got new tokens"
-    REFRESHED = "the refresh token brought new tokens"
-    OBTAINED = "there is a new grant"
 
 
 class Authorization:
@@ -148,7 +135,7 @@ class Authorization:
 
     def replace_rejected(
         self, sent: Grant | None, challenge: AuthorizationChallenge, *, may_refresh: bool
-    ) -> Flow[_Outcome]:
+    ) -> Flow[Replacement]:
         """After a 401 for a request that carried ``sent``: get other tokens."""
         return (yield from exclusive(self._key, self._replace(sent, challenge, may_refresh)))
 
@@ -181,12 +168,12 @@ class Authorization:
 
     def _replace(
         self, sent: Grant | None, challenge: AuthorizationChallenge, may_refresh: bool
-    ) -> Flow[_Outcome]:
+    ) -> Flow[Replacement]:
         stored = yield from self.stored_grant()
         time = yield from now()
         if stored is not None and _differs(stored, sent) and not stored.tokens.has_expired(time):
             self._adopt(stored)
-            return _Outcome.ADOPTED
+            return Replacement.ADOPTED
         # Never from memory: a 401 may mean that the server has moved to another authorization
         # server.
         discovery = yield from self._discover(challenge)
@@ -194,10 +181,10 @@ class Authorization:
         if stored is not None and stored.client.issuer == discovery.server.issuer:
             held = stored.requested_scopes
             if may_refresh and (yield from self._try_refresh(stored)) is not None:
-                return _Outcome.REFRESHED
+                return Replacement.REFRESHED
         yield from self._forget()
         yield from self._obtain_from(discovery, challenge, held)
-        return _Outcome.OBTAINED
+        return Replacement.OBTAINED
 
     def _step_up(self, sent: Grant | None, challenge: AuthorizationChallenge) -> Flow[None]:
         stored = yield from self.stored_grant()
@@ -329,104 +316,6 @@ class Authorization:
     def _forget(self) -> Flow[None]:
         yield from save(self._key, None)
         self._adopt(None)
-
-
-class AuthorizedRequest:
-    """The authorization of one HTTP request, through all its repetitions."""
-
-    def __init__(self, owner: Authorization, method: str, url: str) -> None:
-        self._owner = owner
-        self._method = method
-        self._url = url
-        self._sent: Grant | None = None
-        self._recoveries = 0
-        self._nonces = 0
-        self._step_ups = 0
-        self._may_refresh = True
-        self._is_new_grant = False
-
-    def headers(self, url: str | None = None) -> Flow[dict[str, str]]:
-        """The headers to send, for ``url`` where a redirect led. Ask anew before every sending.
-
-        Empty while there is no grant, and for any other origin than the server's. Raises what
-        `Authorization.log_in` raises when a grant has ended and cannot be refreshed.
-        """
-        if url is not None:
-            self._url = url
-        if not self._is_for_server:
-            return {}
-        grant = yield from self._owner.current_grant()
-        self._sent = grant
-        if grant is None:
-            return {}
-        token = grant.tokens.access_token
-        if grant.prover is None:
-            return {"Authorization": f"Bearer {token}"}
-        proof = yield from grant.prover.proof(self._method, self._url, token)
-        return {"Authorization": f"DPoP {token}", "DPoP": proof}
-
-    @property
-    def _is_for_server(self) -> bool:
-        return origin_of(self._url) == self._owner.policy.server_origin
-
-    def _note(self, response: Response) -> None:
-        # Any answer may carry the nonce for the next request (RFC 9449 section 8.2).
-        if self._sent is not None and self._sent.prover is not None:
-            self._sent.prover.note(response, self._url, for_resource=True)
-
-    def recover(self, response: Response) -> Flow[bool]:
-        """Whether to send the request again, after doing what that takes.
-
-        False for answers that are not about authorization, and for those of other origins. Raises
-        InsufficientScope when no scope would help, AuthError when new tokens are refused too, and
-        what `Authorization.log_in` raises.
-        """
-        challenge = read_challenge(response.header_values("www-authenticate"))
-        lacks_scope = response.status == 403 and challenge.error == "insufficient_scope"
-        if not self._is_for_server or not (response.status == 401 or lacks_scope):
-            self._note(response)
-            return False
-        self._recoveries += 1
-        if self._recoveries > _MOST_RECOVERIES:
-            raise AuthError(
-                f"{shown_url(self._url)} refuses every token; it may want another resource="
-            )
-        if self._has_new_nonce(response, challenge):
-            return True
-        if lacks_scope:
-            yield from self._answer_forbidden(challenge)
-        else:
-            yield from self._answer_unauthorized(challenge)
-        return True
-
-    def _has_new_nonce(self, response: Response, challenge: AuthorizationChallenge) -> bool:
-        prover = None if self._sent is None else self._sent.prover
-        if prover is None or not prover.note(response, self._url, for_resource=True):
-            return False
-        if not wants_nonce(response.status, challenge.error):
-            return False
-        self._nonces += 1
-        return self._nonces <= _MOST_NONCES
-
-    def _answer_unauthorized(self, challenge: AuthorizationChallenge) -> Flow[None]:
-        if self._is_new_grant:
-            raise AuthError(
-                f"{shown_url(self._url)} refuses a token that was just issued for it; it may "
-                "want another resource= or issuer="
-            )
-        outcome = yield from self._owner.replace_rejected(
-            self._sent, challenge, may_refresh=self._may_refresh
-        )
-        if outcome is _Outcome.REFRESHED:
-            self._may_refresh = False
-        self._is_new_grant = outcome is _Outcome.OBTAINED
-
-    def _answer_forbidden(self, challenge: AuthorizationChallenge) -> Flow[None]:
-        self._step_ups += 1
-        if self._step_ups > _MOST_STEP_UPS:
-            held = () if self._sent is None else self._sent.requested_scopes
-            raise InsufficientScope(challenge.scopes or (), held)
-        yield from self._owner.step_up(self._sent, challenge)
 
 
 def _differs(grant: Grant, sent: Grant | None) -> bool:

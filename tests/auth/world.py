@@ -11,6 +11,7 @@ from typing import TypeVar, cast
 from urllib.parse import parse_qsl, urlsplit
 
 from mcpclient.auth.authorization_code import code_challenge
+from mcpclient.auth.authorized_request import AuthorizedRequest
 from mcpclient.auth.effects import (
     Ask,
     Authorize,
@@ -29,7 +30,7 @@ from mcpclient.auth.effects import (
     Unbroken,
     Wait,
 )
-from mcpclient.auth.flow import Authorization, AuthorizedRequest
+from mcpclient.auth.flow import Authorization
 from mcpclient.auth.static import StaticRequest
 from mcpclient.errors import AuthorizationRequired
 

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, n
 from functools import partial
 from typing import Any, Callable, TypeVar, cast
 
+from ...auth.authorized_request import AuthorizedRequest
 from ...auth.effects import (
     Ask,
     Authorize,
@@ -33,7 +34,7 @@ from ...auth.effects import (
     Unbroken,
     Wait,
 )
-from ...auth.flow import Authorization, AuthorizedRequest
+from ...auth.flow import Authorization
 from ...auth.grants import Grant
 from ...auth.provider import AuthProvider, CredentialStore
 from ...auth.static import StaticAuthorization, StaticRequest
