@@ -10,7 +10,7 @@ from typing import Any, Callable, Union
 from ..client.client import Client
 from ..errors import UsageError
 from .screen import Screen
-from .target import Server
+from .server import Server
 
 __all__ = [
     "Answer",

@@ -15,7 +15,7 @@ from ..errors import ServerUnavailable, UsageError
 from ..framing.escaping import escape_line
 from ..net.login.terminal import Terminal
 from ..shown import shown_command, shown_url
-from .target import Server
+from .server import Server
 
 __all__ = ["configured", "load", "shown_target"]
 

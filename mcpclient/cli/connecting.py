@@ -17,8 +17,9 @@ from ..net.recorder import open_trace
 from ..protocol.elicitation import ElicitationRequest
 from ..protocol.sampling import SamplingRequest
 from .screen import Screen
+from .server import Server
 from .streams import is_terminal
-from .target import URL_SCHEMES, Server
+from .target import URL_SCHEMES
 
 __all__ = [
     "Asked",

@@ -11,7 +11,7 @@ from ..errors import UsageError
 from ..manager.namespaces import derive_name
 from ..net.clocks import seconds_since_epoch
 from .screen import Screen
-from .target import Server
+from .server import Server
 
 __all__ = ["DebugLines", "connect_loudly", "name_for"]
 

@@ -19,7 +19,8 @@ from .diagnosis import Check, check_of, cure_of, raw_report, report_of
 from .failures import PROTOCOL_ERROR, exit_code
 from .render import Style
 from .screen import Screen
-from .target import Server, only_server
+from .server import Server
+from .target import only_server
 
 __all__ = ["COMMAND"]
 

@@ -22,7 +22,8 @@ from .command import Answer, LocalCommand, LocalWork
 from .configured import load
 from .connecting import client_for, client_options
 from .screen import Screen
-from .target import Server, only_server
+from .server import Server
+from .target import only_server
 
 __all__ = ["COMMAND"]
 

@@ -12,7 +12,7 @@ from ..transports.replaying import Recording
 from .command import Answer, LocalRequest, OuterCommand, Request
 from .render import one_line, table
 from .screen import Screen
-from .target import Server
+from .server import Server
 
 __all__ = ["COMMAND"]
 

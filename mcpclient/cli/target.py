@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
 
-from ..client.link.targets import Target
 from ..errors import UsageError
+from .server import Server
 
 __all__ = [
     "URL_SCHEMES",
-    "Server",
     "add_options",
     "add_trace_option",
     "find_server",
@@ -29,14 +26,6 @@ _WHICH = (
     "which server? Give the name of a configured one, a URL or a script first, or the command "
     "that starts it at the end, after --"
 )
-
-
-@dataclass(frozen=True)
-class Server:
-    """What to connect to: a target, and the options that its configuration has for it, if any."""
-
-    target: Target
-    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def split_at_command(words: Sequence[str]) -> tuple[list[str], list[str] | None]:

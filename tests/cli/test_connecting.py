@@ -11,7 +11,8 @@ import pytest
 from mcpclient import Client, UsageError
 from mcpclient.cli.connecting import client_for
 from mcpclient.cli.screen import Screen
-from mcpclient.cli.target import Server, add_options
+from mcpclient.cli.server import Server
+from mcpclient.cli.target import add_options
 
 
 def screen() -> Screen:

@@ -18,7 +18,8 @@ from ..command import Answer, LocalCommand, LocalWork
 from ..configured import load
 from ..connecting import answers_of, asking_for, client_options
 from ..screen import Screen
-from ..target import Server, only_server
+from ..server import Server
+from ..target import only_server
 from .outcome import Outcome
 from .shell import DEFAULT, Shell
 
