@@ -325,7 +325,7 @@ def _authorization_url(endpoint: str, pending: Pending) -> str:
 
 
 def _code(pending: Pending, callback: Callback) -> str:
-    # The issuer comes first: what a stranger says is not even to be shown (RFC 9207 section 2.4).
+    # The issuer comes first: what another server says is not even shown (RFC 9207 section 2.4).
     if callback.iss is None:
         if pending.iss_expected:
             raise AuthError("the answer does not name its issuer, which this server always does")

@@ -90,7 +90,7 @@ def _not_there(name: str, config: Config) -> str:
     hint = did_you_mean(name, config.servers)
     if not hint:
         known = ", ".join(map(repr, config.servers))
-        hint = f"configured are {known}" if known else "none is configured"
-    said = f"which server? There is none of the name {name!r} in the configuration; {hint}"
+        hint = f"it names {known}" if known else "it names no server"
+    said = f"which server? The configuration has no server {name!r}; {hint}"
     ways = "Or give a URL or a script first, or the server's command at the end, after --"
     return "\n".join([said, ways, *broken])

@@ -119,7 +119,7 @@ class ProcessExited(ConnectionLost):
             text = f"the server was killed by signal {-self.exit_code}: {name}"
         else:
             text = f"the server exited with code {self.exit_code}: {name}"
-        return text + _heard(self.output, self.stderr)
+        return text + _with_output(self.output, self.stderr)
 
 
 class CallTimeout(NetworkError):
@@ -156,10 +156,10 @@ class CallTimeout(NetworkError):
             text = f"{self.method}{subject}{server}: no answer within {self.seconds:g} s"
             option = "timeout" if self.limit == "idle" else "max_timeout"
         reason = "" if waited is None else f", waiting for {waited}"
-        return f"{text} ({option}){reason}{_heard(self.output, self.stderr)}"
+        return f"{text} ({option}){reason}{_with_output(self.output, self.stderr)}"
 
 
-def _heard(output: str, stderr: str) -> str:
-    """What a server wrote that is no message, as the end of a text; servers must log to stderr."""
+def _with_output(output: str, stderr: str) -> str:
+    """The end of a text: what a server wrote that is no message, to stdout by mistake."""
     text = f"\nit wrote to stdout what is no message:\n{output.strip()}" if output.strip() else ""
     return f"{text}\nlast stderr output:\n{stderr.strip()}" if stderr.strip() else text

@@ -382,7 +382,7 @@ class _Connection(asyncio.BufferedProtocol):
         self._loss: Exception | None = None
 
     def is_usable(self) -> bool:
-        """Whether the connection is open and silent; whatever an idle peer says is a goodbye."""
+        """Whether the connection is open, and nothing has come: an idle server only ever closes."""
         if self._transport is None or self._transport.is_closing() or not self._parser.reusable:
             return False
         return self._poll is None or not self._poll.poll(0)

@@ -74,7 +74,7 @@ def _proxy_variables(environ: Mapping[str, str]) -> dict[str, str]:
         if name.lower().endswith("_proxy") and (name.islower() or name.lower() not in names):
             found[name.lower()] = value.strip()
     if "REQUEST_METHOD" in names and "http_proxy" not in names:
-        # In a CGI program HTTP_PROXY is the request header "Proxy", and so a stranger's.
+        # In a CGI program HTTP_PROXY is the request header "Proxy", which anybody may set.
         found.pop("http_proxy", None)
     return found
 

@@ -62,7 +62,7 @@ class _RecordedExchange(Exchange):
         if self._tap is None:
             self._sink = self._tap = _Tap(self._sink, channel)
         else:
-            how = f"it was sent again as {channel.name}: the connection had gone stale"
+            how = f"it was sent again as {channel.name}: the server had closed the connection"
             self._tap.channel.end(how if fresh else "complete")
             self._tap.channel = channel
         channel.sent(self._bytes)

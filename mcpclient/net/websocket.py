@@ -24,8 +24,8 @@ from .stream import Stream
 
 __all__ = ["WebSocketConnection", "WebSocketReceiver", "WebSocketSettings"]
 
-# How long the server may take to close the TCP connection once both have said goodbye, which is
-# its part (RFC 6455, section 7.1.1), and how long it may take to say goodbye at all.
+# How long the server may take to close the TCP connection once both have sent a close frame, which
+# is its part (RFC 6455, section 7.1.1), and how long its close frame may take.
 _SERVER_CLOSES_WITHIN = 1.0
 _CLOSES_WITHIN = 2.0
 

@@ -22,7 +22,7 @@ __all__ = ["InProcessTransport", "Serve", "ServerEnd", "serve_function"]
 
 # How many seconds a server may take to return after its messages have ended, and again when
 # cancelled.
-_FAREWELL = 1.0
+_RETURN_TIMEOUT = 1.0
 
 
 class ServerEnd:
@@ -120,9 +120,9 @@ class InProcessTransport(Transport):
         end, self._end = self._end, None
         if end is not None and self._task is not None:
             end.close()
-            await asyncio.wait({self._task}, timeout=_FAREWELL)
+            await asyncio.wait({self._task}, timeout=_RETURN_TIMEOUT)
             self._task.cancel()
-            await asyncio.wait({self._task}, timeout=_FAREWELL)
+            await asyncio.wait({self._task}, timeout=_RETURN_TIMEOUT)
 
     def abort(self) -> None:
         """Cancel the server."""

@@ -40,7 +40,7 @@ _POST_HEADERS = [
 ]
 _GET_HEADERS = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
 
-_FAREWELL_TIMEOUT = 2.0
+_DELETE_TIMEOUT = 2.0
 
 # How many times as long as the opening of the session that of the server's channel may take; and at
 # least and at most how many seconds.
@@ -323,12 +323,12 @@ class StreamableHttpTransport(Transport):
         headers = [*self._session_headers, ("Mcp-Session-Id", session_id)]
         with suppress(Exception):  # the provider is the caller's; a session ends without it, too
             headers += await self._headers.provided_for(None)
-        farewell = _Farewell()
+        deletion = _Deletion()
         request = HttpRequest("DELETE", self.url, headers)
-        # Nobody is to log in only to say goodbye.
-        exchange = start_request(self._http, request, farewell, self._authorizer, passive=True)
+        # Nobody is to log in only to end a session.
+        exchange = start_request(self._http, request, deletion, self._authorizer, passive=True)
         try:
-            await asyncio.wait({farewell.over}, timeout=_FAREWELL_TIMEOUT)
+            await asyncio.wait({deletion.over}, timeout=_DELETE_TIMEOUT)
         finally:
             exchange.abort()
 
@@ -349,7 +349,7 @@ def _as_utf_8(text: str) -> str:
     return text.encode().decode("latin-1")
 
 
-class _Farewell:
+class _Deletion:
     """The answer to DELETE, whatever it is: 2xx, 404 and 405 are all fine."""
 
     def __init__(self) -> None:

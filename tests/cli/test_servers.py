@@ -44,7 +44,7 @@ def test_a_name_that_is_not_configured(capsys: Capture) -> None:
     """F-SHOW-2: what was meant, and what else may stand there."""
     add_demo(capsys, "--scope", "user")
     _, errors = run(capsys, "tools", "demi", code=2)
-    assert "none of the name 'demi' in the configuration; did you mean 'demo'?" in errors
+    assert "The configuration has no server 'demi'; did you mean 'demo'?" in errors
     assert "after --" in errors
 
 

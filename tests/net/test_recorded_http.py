@@ -137,7 +137,7 @@ def test_a_connection_that_went_stale_is_noted() -> None:
         ("http-2", "sent", "/b", None, None),
         (
             *("http-2", "note", None, None),
-            "it was sent again as http-3: the connection had gone stale",
+            "it was sent again as http-3: the server had closed the connection",
         ),
         ("http-3", "sent", "/b", None, None),
         ("http-3", "received", 200, "hello", "complete"),

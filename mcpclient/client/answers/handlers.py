@@ -126,8 +126,7 @@ def _log(failure: HandlerFailed) -> None:
 def error_answer(error: McpError) -> tuple[int, str, Any]:
     """Return code, text and data of the error that a server is told when it gets no result.
 
-    Nothing that a handler raised or returned is among it: that may be secret, and the server is a
-    stranger.
+    Nothing that a handler raised or returned is among it: that may be secret.
     """
     if isinstance(error, PeerError):
         return error.code, error.message, error.data

@@ -102,7 +102,7 @@ class PosixGroup(ProcessGroup):
             os.killpg(self.process.pid, number)
         except (ProcessLookupError, PermissionError):
             # Nobody left, or only processes that are not ours to signal: zombies (macOS), or
-            # programs that changed their user. The id may be given to strangers from now on.
+            # programs that changed their user. The id may go to other programs from now on.
             self._gone = self.process.returncode is not None
 
 
