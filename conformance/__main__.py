@@ -13,12 +13,13 @@ import argparse
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from conformance import authorized, live, official, peers, readme, replay
 from conformance.peers.install import install_all
-from conformance.results import FAILED, NOT_RUN, PASSED, Row, exit_code
+from conformance.results import FAILED, LEFT_OUT, NOT_RUN, PASSED, Row, exit_code
 from conformance.summary import groups, table, what_went_wrong
 from conformance.websocket import autobahn, meetings
 
@@ -108,9 +109,12 @@ def report(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def total(rows: Sequence[Row]) -> str:
-    passed = sum(row.outcome == PASSED for row in rows)
+    """Return one line: what passed, and how much of it all was not run."""
+    outcomes = Counter(row.outcome for row in rows)
     checks, held = sum(row.checks for row in rows), sum(row.held for row in rows)
-    return f"{passed} of {len(rows)} meetings passed, {held} of {checks} checks held"
+    not_run = ", ".join(f"{outcomes[name]} {name}" for name in (NOT_RUN, LEFT_OUT))
+    passed = f"{outcomes[PASSED]} of {len(rows)} meetings passed, {held} of {checks} checks held"
+    return f"{passed}; {not_run}"
 
 
 if __name__ == "__main__":

@@ -1,110 +1,65 @@
 """What the driver of the official suite does in the scenarios about authorization.
 
-The user's part, a browser and a human who says yes, is played by `Following`: it asks for the page
-and reads where that would send the browser.
+They are evidence for F-AUTH-1 to F-AUTH-7: each scenario's checks are the suite's own.
 """
 
 from __future__ import annotations
 
-import asyncio
-import http.client
-from collections.abc import Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager, suppress
-from typing import Any, Callable
-from urllib.parse import urlsplit
+from contextlib import suppress
+from typing import Any
 
 import mcpclient
+from conformance.situation import REDIRECT_URI, Following, Scenario, Situation
 
-__all__ = ["AUTH_SCENARIOS", "Following"]
+__all__ = ["AUTH_SCENARIOS"]
 
-Scenario = Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, None]]
-
-REDIRECT_URI = "http://localhost:3000/callback"
 METADATA_URL = "https://conformance-test.local/client-metadata.json"
 
 
-class Following:
-    """An `AuthProvider` that follows the redirect of the authorization page itself."""
-
-    def __init__(self, store: mcpclient.CredentialStore | None = None) -> None:
-        self._store = store or mcpclient.MemoryStore()
-
-    async def load(self, key: str) -> Mapping[str, object] | None:
-        return await self._store.load(key)
-
-    async def save(self, key: str, record: Mapping[str, object] | None) -> None:
-        await self._store.save(key, record)
-
-    def lock(self, name: str) -> AbstractAsyncContextManager[object]:
-        return self._store.lock(name)
-
-    async def open_redirect(self, configured: str | None, registered: tuple[str, ...]) -> str:
-        return configured or REDIRECT_URI
-
-    async def authorize(self, request: mcpclient.Authorize) -> mcpclient.Callback | None:
-        loop = asyncio.get_running_loop()
-        return mcpclient.parse_callback(await loop.run_in_executor(None, redirect_of, request.url))
-
-    async def show_device_code(self, request: mcpclient.ShowDeviceCode) -> None:
-        raise mcpclient.AuthorizationRequired(request.verification_uri)
-
-
-def redirect_of(url: str) -> str:
-    """Where the page at ``url`` sends the browser."""
-    parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port)
-    try:
-        connection.request("GET", f"{parts.path}?{parts.query}")
-        location = connection.getresponse().getheader("Location")
-    finally:
-        connection.close()
-    assert location is not None, "the authorization page does not redirect"
-    return location
-
-
-async def _use(url: str, auth: mcpclient.OAuth | Any) -> None:
+async def _use(at: Situation, auth: mcpclient.OAuth | Any) -> None:
     """Do what needs authorization; where it is refused, that is the outcome to be checked."""
     # The suite's servers know no exit code but zero for some refusals they provoke.
     with suppress(mcpclient.AuthError, mcpclient.HttpError):
-        async with mcpclient.connect(url, auth=auth) as client:
+        async with at.connected(auth=auth) as client:
             for tool in await client.list_tools():
                 await client.call_tool(tool.name, {})
 
 
-def _user(**options: Any) -> mcpclient.OAuth:
-    return mcpclient.OAuth(local_development=True, provider=Following(), **options)
+def _user(at: Situation, **options: Any) -> mcpclient.OAuth:
+    return mcpclient.OAuth(local_development=True, provider=Following(at.browse), **options)
 
 
-async def log_in(url: str, context: Mapping[str, Any]) -> None:
+async def log_in(at: Situation) -> None:
     """Log in as a client that registers itself."""
-    await _use(url, _user())
+    await _use(at, _user(at))
 
 
-async def log_in_by_metadata(url: str, context: Mapping[str, Any]) -> None:
+async def log_in_by_metadata(at: Situation) -> None:
     """Log in as a client with a metadata document."""
-    await _use(url, _user(client_metadata_url=METADATA_URL))
+    await _use(at, _user(at, client_metadata_url=METADATA_URL))
 
 
-async def log_in_as_registered(url: str, context: Mapping[str, Any]) -> None:
+async def log_in_as_registered(at: Situation) -> None:
     """Log in as a client that the server knows."""
     await _use(
-        url,
+        at,
         _user(
-            client_id=context["client_id"],
-            client_secret=context["client_secret"],
+            at,
+            client_id=at.context["client_id"],
+            client_secret=at.context["client_secret"],
             trust_first_issuer=True,
             redirect_uri=REDIRECT_URI,
         ),
     )
 
 
-async def sign_in_with_key(url: str, context: Mapping[str, Any]) -> None:
+async def sign_in_with_key(at: Situation) -> None:
     """Client credentials, proven by a signature."""
-    key = mcpclient.Es256Key.from_pem(context["private_key_pem"])
+    key = mcpclient.Es256Key.from_pem(at.context["private_key_pem"])
     await _use(
-        url,
+        at,
         mcpclient.ClientCredentials(
-            client_id=context["client_id"],
+            client_id=at.context["client_id"],
             signer=key,
             trust_first_issuer=True,
             local_development=True,
@@ -113,13 +68,13 @@ async def sign_in_with_key(url: str, context: Mapping[str, Any]) -> None:
     )
 
 
-async def sign_in_with_secret(url: str, context: Mapping[str, Any]) -> None:
+async def sign_in_with_secret(at: Situation) -> None:
     """Client credentials, proven by a secret."""
     await _use(
-        url,
+        at,
         mcpclient.ClientCredentials(
-            client_id=context["client_id"],
-            client_secret=context["client_secret"],
+            client_id=at.context["client_id"],
+            client_secret=at.context["client_secret"],
             trust_first_issuer=True,
             local_development=True,
             store=mcpclient.MemoryStore(),
@@ -127,18 +82,18 @@ async def sign_in_with_secret(url: str, context: Mapping[str, Any]) -> None:
     )
 
 
-async def ask_the_enterprise(url: str, context: Mapping[str, Any]) -> None:
+async def ask_the_enterprise(at: Situation) -> None:
     """Enterprise-managed authorization, from an ID token."""
     await _use(
-        url,
+        at,
         mcpclient.EnterpriseManaged(
             identity_provider=mcpclient.IdentityProvider(
-                token_endpoint=context["idp_token_endpoint"],
-                client_id=context["idp_client_id"],
-                identity_assertion=context["idp_id_token"],
+                token_endpoint=at.context["idp_token_endpoint"],
+                client_id=at.context["idp_client_id"],
+                identity_assertion=at.context["idp_id_token"],
             ),
-            client_id=context["client_id"],
-            client_secret=context["client_secret"],
+            client_id=at.context["client_id"],
+            client_secret=at.context["client_secret"],
             trust_first_issuer=True,
             local_development=True,
             store=mcpclient.MemoryStore(),
@@ -146,13 +101,13 @@ async def ask_the_enterprise(url: str, context: Mapping[str, Any]) -> None:
     )
 
 
-async def show_workload(url: str, context: Mapping[str, Any]) -> None:
+async def show_workload(at: Situation) -> None:
     """Workload identity: the platform's JWT."""
     await _use(
-        url,
+        at,
         mcpclient.WorkloadIdentity(
-            assertion=context["valid_jwt"],
-            client_id=context["client_id"],
+            assertion=at.context["valid_jwt"],
+            client_id=at.context["client_id"],
             trust_first_issuer=True,
             local_development=True,
             store=mcpclient.MemoryStore(),

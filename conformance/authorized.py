@@ -24,8 +24,8 @@ from typing import Callable
 
 import mcpclient
 from conformance import peers
-from conformance.auth_scenarios import redirect_of
 from conformance.results import FAILED, LEFT_OUT, NOT_RUN, PASSED, STREAMABLE_HTTP, Row
+from conformance.situation import redirect_of
 from conformance.workspace import free_port, wait_until_it_listens
 from mcpclient.net.login.terminal import Terminal
 from mcpclient.protocol.versions import LATEST_HANDSHAKE, LATEST_STATELESS

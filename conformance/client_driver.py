@@ -2,7 +2,7 @@
 
 ``python -m conformance.client_driver URL``, with the scenario's name in the variable
 MCP_CONFORMANCE_SCENARIO and, for some, what it needs to know as JSON in MCP_CONFORMANCE_CONTEXT.
-It prints the revision that the server speaks, from MCP_CONFORMANCE_PROTOCOL_VERSION, for the suite.
+It prints the revision that it has spoken with the server, if it got that far.
 Each scenario is a coroutine that does what a user of the library would do, and exits promptly.
 """
 
@@ -12,60 +12,58 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Coroutine, Mapping
-from typing import Any, Callable
+from collections.abc import Mapping
+from typing import Any
 
 import mcpclient
 from conformance.auth_scenarios import AUTH_SCENARIOS
-
-Scenario = Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, None]]
-"""Takes the URL of the server and the context."""
+from conformance.situation import Scenario, Situation
 
 
-async def list_tools(url: str, context: Mapping[str, Any]) -> None:
-    async with mcpclient.connect(url) as client:
+async def list_tools(at: Situation) -> None:
+    async with at.connected() as client:
         await client.list_tools()
 
 
-async def add_numbers(url: str, context: Mapping[str, Any]) -> None:
-    async with mcpclient.connect(url) as client:
+async def add_numbers(at: Situation) -> None:
+    async with at.connected() as client:
         await client.list_tools()
         await client.call_tool("add_numbers", {"a": 5, "b": 3})
 
 
-async def call_every_tool(url: str, context: Mapping[str, Any]) -> None:
+async def call_every_tool(at: Situation) -> None:
     """Call whatever is offered, with arguments that fit its schema."""
-    async with mcpclient.connect(url) as client:
+    async with at.connected() as client:
         for tool in await client.list_tools():
             await client.call_tool(tool.name, sample_arguments(tool.input_schema))
 
 
-async def accept_defaults(url: str, context: Mapping[str, Any]) -> None:
+async def accept_defaults(at: Situation) -> None:
     """Let a tool ask, and accept the form with its defaults."""
-    async with mcpclient.connect(url, elicitation=mcpclient.accept_defaults) as client:
+    async with at.connected(elicitation=mcpclient.accept_defaults) as client:
         for tool in await client.list_tools():
             await client.call_tool(tool.name, {})
 
 
-async def declare_capabilities(url: str, context: Mapping[str, Any]) -> None:
+async def declare_capabilities(at: Situation) -> None:
     """Call with every capability that a handler can declare."""
-    async with mcpclient.connect(
-        url, elicitation=mcpclient.accept_defaults, sampling=refuse, roots=[]
+    async with at.connected(
+        elicitation=mcpclient.accept_defaults, sampling=refuse, roots=[]
     ) as client:
         for tool in await client.list_tools():
             await client.call_tool(tool.name, sample_arguments(tool.input_schema))
 
 
-async def answer_input_requests(url: str, context: Mapping[str, Any]) -> None:
+async def answer_input_requests(at: Situation) -> None:
     """Answer what results ask for; one call asks for nothing and carries nothing over."""
-    async with mcpclient.connect(url, elicitation=confirm) as client:
+    async with at.connected(elicitation=confirm) as client:
         for tool in await client.list_tools():
             await client.call_tool(tool.name, {})
 
 
-async def use_everything(url: str, context: Mapping[str, Any]) -> None:
+async def use_everything(at: Situation) -> None:
     """Call every tool, read every resource and get every prompt there is."""
-    async with mcpclient.connect(url) as client:
+    async with at.connected() as client:
         for tool in await client.list_tools():
             await client.call_tool(tool.name, sample_arguments(tool.input_schema))
         for resource in await client.list_resources():
@@ -74,31 +72,31 @@ async def use_everything(url: str, context: Mapping[str, Any]) -> None:
             await client.get_prompt(prompt.name)
 
 
-async def call_as_told(url: str, context: Mapping[str, Any]) -> None:
+async def call_as_told(at: Situation) -> None:
     """Make the calls of the context, with their arguments as they are."""
-    async with mcpclient.connect(url) as client:
+    async with at.connected() as client:
         await client.list_tools()
-        for call in context["toolCalls"]:
+        for call in at.context["toolCalls"]:
             await client.call_tool(call["name"], call["arguments"])
 
 
-async def echo_schema(url: str, context: Mapping[str, Any]) -> None:
+async def echo_schema(at: Situation) -> None:
     """Send back the input schema of a tool as it was received."""
-    async with mcpclient.connect(url) as client:
+    async with at.connected() as client:
         tools = {tool.name: tool for tool in await client.list_tools()}
         schema = tools["json_schema_2020_12_tool"].input_schema
         await client.call_tool("json_schema_echo", {"schema": schema})
 
 
-async def list_skills(url: str, context: Mapping[str, Any]) -> None:
+async def list_skills(at: Situation) -> None:
     """List the skills, and read none of them."""
-    async with mcpclient.connect(url) as client:
+    async with at.connected() as client:
         await client.list_skills()
 
 
-async def read_skills(url: str, context: Mapping[str, Any]) -> None:
+async def read_skills(at: Situation) -> None:
     """Load every skill with all of its files; one that is not what its entry says fails."""
-    async with mcpclient.connect(url) as client:
+    async with at.connected() as client:
         for skill in await client.list_skills():
             await client.read_skill(skill)
             for file in skill.files:
@@ -155,9 +153,12 @@ def main() -> None:
     name = os.environ["MCP_CONFORMANCE_SCENARIO"]
     if name not in SCENARIOS:
         sys.exit(f"there is no such scenario: {name}")
-    print(os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION", ""), flush=True)
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
-    asyncio.run(SCENARIOS[name](sys.argv[-1], context))
+    situation = Situation(sys.argv[-1], context)
+    try:
+        asyncio.run(SCENARIOS[name](situation))
+    finally:
+        print(situation.revision)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,8 @@ class Row:
     """How many of the checks that did not hold are only warnings."""
     skipped: int = 0
     """What was left out by the peer, and is no check."""
+    accepted: int = 0
+    """What this library does otherwise than the peer, and for a reason: `replay.differences`."""
 
     def __post_init__(self) -> None:
         if self.outcome == PASSED and not 0 < self.held == self.checks:

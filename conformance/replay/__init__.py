@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from conformance.results import (
@@ -25,12 +26,12 @@ from conformance.results import (
 from mcpclient.recording.transcript import Transcript, read_transcripts
 
 from .chunkings import CHUNKINGS, Chunking
-from .differences import Known
+from .differences import DIFFERENCES, Difference, Known
 from .meeting import PART_LIMIT, Meeting, Report
 from .recorded import revision_offered, size_of
 from .stdio_peer import can_hand_over
 
-__all__ = ["FOLDER", "replay", "run", "transcripts"]
+__all__ = ["FOLDER", "chunkings_of", "replay", "run", "transcripts"]
 
 FOLDER = Path(__file__).parents[1] / "transcripts"
 
@@ -53,31 +54,10 @@ def transcripts(names: Iterable[str] = ()) -> dict[str, Transcript]:
 
 
 def run(names: Iterable[str] = ()) -> Iterator[Row]:
-    """Replay the transcripts in every chunking, and yield a row for each.
-
-    When all are replayed, the list of known differences must be true as well.
-    """
-    wanted = tuple(names)
-    known = Known()
+    """Replay the transcripts, and yield a row for each: one session, however it is cut."""
     with _without_logs():
-        rows = asyncio.run(_replay_all(transcripts(wanted), known))
+        rows = asyncio.run(_replay_all(transcripts(names)))
     yield from rows
-    if not wanted:
-        yield _row_of_differences(known)
-
-
-def _row_of_differences(known: Known) -> Row:
-    """Say how often each known difference was met; one that never was is wrong."""
-    unmet = [name for name in known.names if not known.met[name]]
-    detail = ", ".join(f"{name} ({known.met[name]})" for name in known.names)
-    if unmet:
-        detail = f"never met: {', '.join(unmet)}"
-    total = len(known.names)
-    name = "the known differences are true"
-    if unmet and not can_hand_over():
-        return Row("replay", name, NOT_RUN, f"{detail}; what is met over stdio could not run")
-    outcome = FAILED if unmet else PASSED
-    return Row("replay", name, outcome, detail, checks=total, held=total - len(unmet))
 
 
 @contextlib.contextmanager
@@ -91,52 +71,57 @@ def _without_logs() -> Iterator[None]:
         logger.removeHandler(silence)
 
 
-async def _replay_all(chosen: dict[str, Transcript], known: Known) -> list[Row]:
+async def _replay_all(chosen: dict[str, Transcript]) -> list[Row]:
     turns = asyncio.Semaphore(_AT_ONCE)
 
-    async def one(name: str, transcript: Transcript, chunking: Chunking) -> Row:
+    async def one(name: str, transcript: Transcript) -> Row:
         async with turns:
-            return await _row(name, transcript, chunking, known)
+            return await _row(name, transcript)
 
-    return await asyncio.gather(
-        *(
-            one(name, transcript, chunking)
-            for name, transcript in chosen.items()
-            for chunking in CHUNKINGS
-            if chunking.fits(size_of(transcript))
-        )
-    )
+    return await asyncio.gather(*(one(*item) for item in chosen.items()))
 
 
-async def _row(name: str, transcript: Transcript, chunking: Chunking, known: Known) -> Row:
-    title = f"{name}, {chunking.name}"
+async def _row(name: str, transcript: Transcript) -> Row:
+    """Play one transcript in all chunkings. A check that is made in each of them counts once."""
     header = transcript.header
     transport = _TRANSPORTS[header["transport"]]
     revision = header["protocol_version"] or revision_offered(transcript) or ""
+    row = partial(Row, "replay", name, revision=revision, transport=transport)
     if transport == STDIO and not can_hand_over():
-        return Row("replay", title, NOT_RUN, "needs sockets that pass files", revision, transport)
-    try:
-        report = await replay(name, transcript, chunking, known)
-    except Exception as error:
-        detail = f"{type(error).__name__}: {error}"
-        return Row("replay", title, FAILED, detail, revision, transport, checks=1)
-    held = max(report.checks - len(report.findings), 0)
-    detail = "; ".join(report.findings[:5]) or f"{report.checks} checks"
-    if report.explained:
-        detail += f", {report.explained} known differences"
-    outcome = FAILED if report.findings or not report.checks else PASSED
-    return Row("replay", title, outcome, detail, revision, transport, report.checks, held)
+        return row(NOT_RUN, "needs sockets that pass files")
+    chunkings = chunkings_of(transcript)
+    reports = {}
+    for chunking in chunkings:
+        try:
+            reports[chunking.name] = await replay(name, transcript, chunking)
+        except Exception as error:
+            return row(FAILED, f"{chunking.name}: {type(error).__name__}: {error}", checks=1)
+    checks = min(report.checks for report in reports.values())
+    bad = {cut: report.findings for cut, report in reports.items() if report.findings}
+    if bad or not checks:
+        most = max(map(len, bad.values()), default=0)
+        detail = " | ".join(f"{cut}: {'; '.join(found[:5])}" for cut, found in bad.items())
+        return row(FAILED, detail, checks=max(checks, most, 1), held=max(checks - most, 0))
+    accepted = reports[chunkings[0].name].accepted
+    detail = ", ".join([f"{checks} checks in {len(reports)} chunkings", *map(repr, accepted)])
+    return row(PASSED, detail, checks=checks, held=checks, accepted=sum(accepted.values()))
+
+
+def chunkings_of(transcript: Transcript) -> list[Chunking]:
+    """Return the ways in which a transcript is cut, the recorded one first."""
+    size = size_of(transcript)
+    return [chunking for chunking in CHUNKINGS if chunking.fits(size)]
 
 
 async def replay(
     name: str,
     transcript: Transcript,
     chunking: Chunking,
-    known: Known,
     limit: float = PART_LIMIT,
+    differences: Iterable[Difference] = DIFFERENCES,
 ) -> Report:
     """Play one transcript in one way to this library.
 
     ``limit``: real seconds for each part of it, such as connecting or a step of the script.
     """
-    return await Meeting(transcript, name, chunking, known, limit).run()
+    return await Meeting(transcript, chunking, Known(name, differences), limit).run()

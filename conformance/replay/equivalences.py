@@ -8,15 +8,19 @@ for what the user got, ``told`` for what he was notified of.
 from __future__ import annotations
 
 import enum
+import re
 from dataclasses import dataclass
 
 __all__ = [
     "HEADERS",
+    "ORDER",
     "PLACES",
     "RECEIPT",
     "Equivalence",
+    "FreeOrder",
     "Treatment",
     "header_treatment",
+    "is_free_order",
     "place_treatment",
 ]
 
@@ -147,6 +151,33 @@ HEADERS = (
 )
 """Of heads of requests, by the name of the header. Order and case of names never matter."""
 
+
+@dataclass(frozen=True)
+class FreeOrder:
+    """Two things a client does whose order says nothing, as `comparing.described` names them."""
+
+    name: str
+    one: str
+    other: str
+    reason: str
+
+
+ORDER = (
+    FreeOrder(
+        "an answer and a request of one's own",
+        r"\banswer to ",
+        r"^(POST \S+ )?(?!notifications/)\w+/",
+        "JSON-RPC: each side may send requests while it has some to answer.",
+    ),
+    FreeOrder(
+        "the end of a response",
+        r"^the end of http-\d+$",
+        r"",
+        "HTTP: a closed connection says that no more is read from it, and nothing of any other.",
+    ),
+)
+"""What may come in another order than recorded."""
+
 RECEIPT = 202
 """The status that says only that a message was taken. What a client sends while it waits for one
 does not depend on it, so it may come earlier than recorded."""
@@ -163,3 +194,12 @@ def place_treatment(kinds: tuple[str, ...], path: tuple[str, ...]) -> Treatment 
     """Return how a value in a message of these kinds is compared; None: it must be equal."""
     found = (_TREATMENTS.get((kind, *path)) for kind in kinds)
     return next(filter(None, found), None)
+
+
+def is_free_order(one: str, other: str) -> bool:
+    """Whether it says nothing which of these two a client does first."""
+    return any(
+        re.search(free.one, first) and re.search(free.other, second)
+        for free in ORDER
+        for first, second in ((one, other), (other, one))
+    )

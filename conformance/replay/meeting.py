@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from .http_peer import HttpPeer
 from .names import Names
 from .player import Player
 from .recorded import elicitations_in, progress_in, revision_offered, without
+from .scenario_user import ScenarioUser
 from .stdio_peer import StdioPeer
 from .user import User
 from .websocket_peer import WebSocketPeer
@@ -31,10 +32,13 @@ _QUIET_INTERVALS = 10
 
 @dataclass
 class Report:
-    """What came of a meeting: the number of checks, and what was not as recorded."""
+    """What came of a meeting: the number of checks, and what was not as recorded.
+
+    ``accepted``: how often each known difference was met, by its name.
+    """
 
     checks: int
-    explained: int
+    accepted: Mapping[str, int]
     findings: list[str]
 
 
@@ -44,7 +48,6 @@ class Meeting:
     def __init__(
         self,
         transcript: Transcript,
-        name: str,
         chunking: Chunking,
         known: Known,
         limit: float,
@@ -52,12 +55,18 @@ class Meeting:
         self._header = transcript.header
         self._transcript = transcript
         self._limit = limit
-        self.player = Player(transcript, name, chunking, Names(), known)
+        self._known = known
+        self.player = Player(transcript, chunking, Names(), known)
         self._doing = ""
         self._may_ask = elicitations_in(transcript)
         self._progress = progress_in(transcript)
-        offers = revision_offered(transcript)
-        self._user = User(self._header["script"], offers, self._may_ask, self)
+        self._user = self._played_user()
+
+    def _played_user(self) -> User | ScenarioUser:
+        script = self._header["script"]
+        if [step["do"] for step in script["steps"]] == ["scenario"]:
+            return ScenarioUser(script["steps"][0], self)
+        return User(script, revision_offered(self._transcript), self._may_ask, self)
 
     async def run(self) -> Report:
         """Meet, and return the report."""
@@ -106,9 +115,11 @@ class Meeting:
         return task.result()
 
     async def _connects(self, target: Any) -> bool:
-        info, transport = self._header["client"]["info"], self._header["transport"]
+        info, transport = self._header["client"].get("info"), self._header["transport"]
         connecting = self._user.connect(target, transport, info)
         connected = await self._part("connecting", connecting)
+        if connected is None:
+            return True
         self._compare("connecting", self.player.told("connected"), "connected", connected)
         return "failed" not in connected and "error" not in connected
 
@@ -121,7 +132,10 @@ class Meeting:
             return None
         comparison = Comparison(self.player.names).url(note["visited"]["url"], url)
         self.player.compare("the visit", comparison)
-        return self.player.names.played(note["visited"]["location"])
+        return self.played(note["visited"]["location"])
+
+    def played(self, text: str) -> str:
+        return self.player.names.played(text)
 
     async def begins(self, number: int, do: str) -> None:
         self._doing = f"what comes before step {number} ({do})"
@@ -166,7 +180,7 @@ class Meeting:
         player.finish()
         if playing is not None and not playing.cancelled() and playing.exception() is not None:
             player.findings.append(f"the player failed: {playing.exception()!r}")
-        return Report(player.checks, player.explained, player.findings)
+        return Report(player.checks, self._known.met, player.findings)
 
 
 class _Stalled(Exception):

@@ -1,8 +1,9 @@
 """The server's side of a transcript, played to a client that does the other side.
 
 Order is causal: what the server said is played as soon as all that the reference client had done
-before has been done. What the client does may come in another order than recorded, as long as each
-message is one of the recorded ones; those that belong together by their key are compared.
+before has been done. What the client does has to be one of the recorded messages, those that belong
+together by their key are compared, and it has to come in the recorded order, but for what
+`equivalences.ORDER` leaves free.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from mcpclient.recording.transcript import Record, Transcript
 from .chunkings import Chunking
 from .comparing import Comparison, described, ids_in, key_of
 from .differences import Known
-from .equivalences import RECEIPT
+from .equivalences import RECEIPT, is_free_order
 from .names import Names
 
 __all__ = ["Channel", "Line", "Player"]
 
 
 _PAYLOADS = {"message", "text", "base64"}
+_LAST_EVENT_ID = "last-event-id"
 
 
 class Channel(Protocol):
@@ -69,12 +71,10 @@ class Player:
     """
 
     def __init__(
-        self, transcript: Transcript, name: str, chunking: Chunking, names: Names, known: Known
+        self, transcript: Transcript, chunking: Chunking, names: Names, known: Known
     ) -> None:
-        self.name = name
         self.names = names
         self.findings: list[str] = []
-        self.explained = 0
         self.checks = 0
         self.happened = 0
         self.lines = list(_lines(transcript))
@@ -84,15 +84,14 @@ class Player:
         self._changed = asyncio.Event()
         self._progress: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._ids: dict[Any, str] = {}
+        self._ended: dict[str, float] = {}
         for line in self.lines:
             if line.record["direction"] == "sent":
-                line.may_miss = known.find(name, self._missing(line)) is not None
+                line.may_miss = known.find(self._missing(line)) is not None
 
     def found(self, text: str) -> None:
         """Take note of something that is not as recorded, unless that is a known difference."""
-        if self._known.explains(self.name, text):
-            self.explained += 1
-        else:
+        if not self._known.explains(text):
             self.findings.append(text)
 
     def check(self, holds: bool, text: str) -> None:
@@ -135,6 +134,8 @@ class Player:
         unheard = self._unheard(line)
         if unheard is not None:
             self.found(f"too early: {described(line.record)} came before {unheard} was received")
+        self._check_order(line)
+        self._check_delay(record)
         self._ids.update((id, line.record["channel"]) for id in ids_in(record))
         self._do(line)
         return line
@@ -147,6 +148,31 @@ class Player:
             if not self._opening(one).may_miss:
                 return one
         return None
+
+    def _check_order(self, line: Line) -> None:
+        """Compare the order of the client's own messages with the recorded one."""
+        self.checks += 1
+        for one in self._open_lines():
+            if one.number >= line.number or one.may_miss or one.is_past:
+                continue
+            if not is_free_order(described(one.record), described(line.record)):
+                self.found(f"order: {described(line.record)} came before {described(one.record)}")
+
+    def _check_delay(self, record: Record) -> None:
+        """See that a client which resumes a stream has waited as long as the stream told it to."""
+        headers = record.get("http", {}).get("headers", [])
+        last_id = next((value for name, value in headers if name.lower() == _LAST_EVENT_ID), None)
+        for channel, ended in self._ended.items():
+            events = [one.get("event", {}) for one in self.received_on(channel)]
+            delays = [int(event["retry"]) for event in events if "retry" in event]
+            is_resumed = last_id is not None and last_id in [event.get("id") for event in events]
+            if delays and is_resumed:
+                waited = (asyncio.get_running_loop().time() - ended) * 1000
+                self.check(
+                    waited >= delays[-1],
+                    f"too soon: {described(record)} came {waited:.0f} ms after the stream had "
+                    f"ended, which said retry: {delays[-1]}",
+                )
 
     def _open_lines(self) -> Iterator[Line]:
         return (line for line in self.lines if line.record["direction"] == "sent" and not line.done)
@@ -245,6 +271,8 @@ class Player:
             await asyncio.sleep(0)
         for line in lines:
             channel.finish(line.record)
+            if "end" in line.record:
+                self._ended[name] = asyncio.get_running_loop().time()
             self._do(line)
 
     # Where it stands
@@ -278,7 +306,7 @@ class Player:
 
     def status_for_extra(self, request: Record) -> int:
         """Return the status that answers a request which was never recorded."""
-        known = self._known.find(self.name, f"never recorded: {described(request)}")
+        known = self._known.find(f"never recorded: {described(request)}")
         return known.answer if known is not None else 500
 
     def waits_for(self) -> str:
@@ -293,9 +321,11 @@ class Player:
         return "nothing is missing"
 
     def finish(self) -> None:
-        """Take note of what never happened."""
+        """Take note of what never happened, known differences included."""
         for line in self._open_lines():
             self.check(False, self._missing(line))
+        for difference in self._known.unmet():
+            self.findings.append(f"a known difference did not occur: {difference}")
 
     def _missing(self, line: Line) -> str:
         key = key_of(line.record)

@@ -44,6 +44,9 @@ class Watcher(Protocol):
     async def visit(self, url: str) -> str | None:
         """Return where a URL leads that the user is sent to; None: nowhere."""
 
+    def played(self, text: str) -> str:
+        """Return a text of the transcript with the names of this meeting in it."""
+
 
 class User:
     """Connects, does the steps one by one, and closes.

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
-from typing import Any, Callable
+from collections.abc import Mapping
+from typing import Any
 
 import mcpclient
-from conformance.auth_scenarios import Following
+from conformance.situation import Browser, Following
 
 __all__ = ["authentication"]
 
 REDIRECT = "http://127.0.0.1:50009/callback"
 
-Visit = Callable[[str], Awaitable["str | None"]]
-"""Takes the URL where the user is sent, and returns the one where that leads; None: nowhere."""
 
-
-def authentication(auth: Mapping[str, Any] | None, client_name: str, visit: Visit) -> Any:
+def authentication(auth: Mapping[str, Any] | None, client_name: str, visit: Browser) -> Any:
     """Return the ``auth=`` that a script wants."""
     if auth is None:
         return None
@@ -29,23 +26,9 @@ def authentication(auth: Mapping[str, Any] | None, client_name: str, visit: Visi
     if auth["grant"] == "client_credentials":
         return mcpclient.ClientCredentials(store=mcpclient.MemoryStore(), **options)
     return mcpclient.OAuth(
-        provider=_Visitor(visit),
+        provider=Following(visit),
         redirect_uri=REDIRECT,
         client_name=client_name,
         token_endpoint_auth_method="client_secret_post" if "client_secret" in auth else "none",
         **options,
     )
-
-
-class _Visitor(Following):
-    """An `AuthProvider` whose user goes where he was sent when it was recorded."""
-
-    def __init__(self, visit: Visit) -> None:
-        super().__init__()
-        self._visit = visit
-
-    async def authorize(self, request: mcpclient.Authorize) -> mcpclient.Callback | None:
-        location = await self._visit(request.url)
-        if location is None:
-            raise mcpclient.AuthorizationDenied("the user says no to what was never recorded")
-        return mcpclient.parse_callback(location)

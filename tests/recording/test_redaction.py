@@ -64,6 +64,17 @@ def test_urls_keep_what_oauth_says_and_lose_the_rest(url: str, shown: str) -> No
     assert Redactor().url(url) == shown
 
 
+def test_who_answers_a_login_and_why_not_is_no_secret() -> None:
+    """F-AUTH-12, F-SHOW-8: an issuer named in a callback (RFC 9207) can be read everywhere else."""
+    redactor = Redactor()
+    said = "iss=https%3A%2F%2Flogin.example.com%2Ftenant&error=access_denied"
+    assert redactor.url(f"http://127.0.0.1/callback?code=a-code&{said}") == (
+        f"http://127.0.0.1/callback?code=redacted-1&{said}"
+    )
+    issuer = "https://login.example.com/tenant"
+    assert redactor.message({"issuer": issuer}) == {"issuer": issuer}
+
+
 def test_the_same_secret_has_the_same_name_everywhere() -> None:
     """F-SHOW-8: so it can be seen where a token came from, and where it went."""
     redactor = Redactor()

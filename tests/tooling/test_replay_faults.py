@@ -12,7 +12,6 @@ import pytest
 
 from conformance import replay
 from conformance.replay.chunkings import CHUNKINGS
-from conformance.replay.differences import Known
 from mcpclient.auth import authorization_code
 from mcpclient.client.link.session import Session
 from mcpclient.framing import websocket as websocket_framing
@@ -33,7 +32,7 @@ Message = dict[str, Any]
 def assert_found(name: str, *texts: str) -> None:
     """Replay one transcript as recorded, and see that every text is part of what was found."""
     transcript = replay.transcripts([name])[name]
-    meeting = replay.replay(name, transcript, CHUNKINGS[0], Known(), STALLED)
+    meeting = replay.replay(name, transcript, CHUNKINGS[0], STALLED)
     found = asyncio.run(meeting).findings
     for text in texts:
         assert any(text in line for line in found), f"{text!r} is not in {found}"
@@ -128,6 +127,39 @@ def test_a_session_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(StreamableHttpTransport, "_end_session", nothing)
     assert_found("http/sdk1-terminated", "never sent: DELETE /mcp")
+
+
+def test_a_session_that_only_the_library_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the reference client leaves it behind, ours has to end it all the same."""
+
+    async def nothing(*_: object) -> None: ...
+
+    monkeypatch.setattr(StreamableHttpTransport, "_end_session", nothing)
+    assert_found(
+        "http/sdk1-cancel", "a known difference did not occur: the session is ended with DELETE"
+    )
+
+
+def test_a_stream_resumed_too_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(EventStream, "next_delay", lambda self, longest=0.0: 0.001)
+    assert_found("http/sdk1-resumable-resumed", "too soon: GET /mcp came ")
+
+
+def test_messages_in_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two calls that are made at once leave in the order in which they were made."""
+    send = Session.request
+    held: list[asyncio.Event] = []
+
+    async def second_first(self: Session, method: str, *args: Any, **options: Any) -> Any:
+        if method == "tools/call" and not held:
+            held.append(asyncio.Event())
+            await held[0].wait()
+        elif held:
+            asyncio.get_running_loop().call_later(0, held[0].set)
+        return await send(self, method, *args, **options)
+
+    monkeypatch.setattr(Session, "request", second_first)
+    assert_found("stdio/sdk1-together", "order: ")
 
 
 def test_a_challenge_that_does_not_fit_its_verifier(monkeypatch: pytest.MonkeyPatch) -> None:

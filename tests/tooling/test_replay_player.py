@@ -137,8 +137,8 @@ def session(pings: int) -> Transcript:
     initialized = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     records = [
         *asked(1, "initialize", result, **params),
-        *exchange(2, initialized, None, 202),
-        *exchange(3, None, None, 405),
+        *exchange(2, None, None, 405),
+        *exchange(3, initialized, None, 202),
         note(connected={**CONNECTED, "server": INFO}),
     ]
     for step in range(pings):
@@ -159,15 +159,15 @@ def session(pings: int) -> Transcript:
 
 
 def played(made: Transcript) -> Report:
-    meeting = replay.replay("http/by-hand", made, CHUNKINGS[0], Known([]), STALLED)
-    return asyncio.run(meeting)
+    return asyncio.run(replay.replay("http/by-hand", made, CHUNKINGS[0], STALLED, []))
 
 
 def test_a_session_made_by_hand_is_as_recorded() -> None:
     report = played(session(pings=2))
     assert report.findings == []
-    # Five requests, the bodies of four, what is known of the server, two outcomes, what was told.
-    assert report.checks == 5 + 4 + 1 + 2 + 1
+    # Five requests and their order, the bodies of four, what is known of the server, two outcomes,
+    # what was told.
+    assert report.checks == 5 + 5 + 4 + 1 + 2 + 1
 
 
 def test_a_stall_names_the_message_that_never_came() -> None:
@@ -207,15 +207,14 @@ def test_another_server_than_recorded_is_found() -> None:
 def test_what_comes_before_its_cause_is_found() -> None:
     async def too_early() -> list[str]:
         made = session(pings=0)
-        player = Player(made, "http/by-hand", CHUNKINGS[0], Names(), Known([]))
-        initialize, _, initialized, *_ = made.records
+        player = Player(made, CHUNKINGS[0], Names(), Known("http/by-hand", []))
+        initialize, _, stream, *_ = made.records
         player.took(initialize)
-        player.took(initialized)  # and the answer has not been played
+        player.took(stream)  # and the answer has not been played
         return player.findings
 
     assert asyncio.run(too_early()) == [
-        "too early: POST /mcp notifications/initialized came before "
-        "record 2 (status 200 answer to 1) was received"
+        "too early: GET /mcp came before record 2 (status 200 answer to 1) was received"
     ]
 
 
@@ -237,7 +236,7 @@ def test_chunkings_really_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     pieces = {}
     for chunking in CHUNKINGS:
         sizes.clear()
-        assert not asyncio.run(replay.replay(name, transcript, chunking, Known())).findings
+        assert not asyncio.run(replay.replay(name, transcript, chunking)).findings
         pieces[chunking.name] = list(sizes)
     assert set(pieces["byte by byte"]) == {1}
     assert len(pieces["in odd pieces"]) > len(pieces["as recorded"])

@@ -13,6 +13,7 @@ import contextlib
 import itertools
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 import h11
 
@@ -25,20 +26,26 @@ READ_SIZE = 65536
 class HttpTap:
     """Proxies for one or more servers, all of whose exchanges are numbered together.
 
-    ``ports``: the port of each server by the port of the tap that stands for it.
+    ``ports``: the port of each server by the port of the tap that stands for it. ``proxy_port``:
+    where the tap also listens as a proxy, for servers that nobody knows before, and whose addresses
+    may be signed.
     """
 
-    def __init__(self, ports: Mapping[int, int]) -> None:
+    def __init__(self, ports: Mapping[int, int], proxy_port: int | None = None) -> None:
         self.seen: list[Seen] = []
         self.numbers = itertools.count(1)
         self._ports = ports
+        self._proxy_port = proxy_port
         self._connections: set[asyncio.Task[None]] = set()
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         """Listen on all ports of the tap."""
         async with contextlib.AsyncExitStack() as stack:
-            for port, server_port in self._ports.items():
+            listening: dict[int, int | None] = {**self._ports}
+            if self._proxy_port is not None:
+                listening[self._proxy_port] = None
+            for port, server_port in listening.items():
                 handle = _Handler(self, server_port)
                 server = await asyncio.start_server(handle, "127.0.0.1", port)
                 stack.callback(server.close)
@@ -70,7 +77,7 @@ class HttpTap:
 @dataclass
 class _Handler:
     tap: HttpTap
-    server_port: int
+    server_port: int | None
 
     def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = _Connection(self.tap, self.server_port, reader, writer)
@@ -111,18 +118,20 @@ class _Connection:
     def __init__(
         self,
         tap: HttpTap,
-        server_port: int,
+        server_port: int | None,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
         self._tap = tap
         self._server_port = server_port
         self._client = _Peer(h11.SERVER, reader, writer)
+        self._server: _Peer
+        self._is_connected = False
 
     async def run(self) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self._server_port)
-        self._server = _Peer(h11.CLIENT, reader, writer)
         try:
+            if self._server_port is not None:
+                await self._reach("127.0.0.1", self._server_port)
             while await self._exchange():
                 self._client.state.start_next_cycle()
                 self._server.state.start_next_cycle()
@@ -132,7 +141,13 @@ class _Connection:
             pass  # the client went away between two requests, or when it had what it wanted
         finally:
             self._client.writer.close()
-            writer.close()
+            if self._is_connected:
+                self._server.writer.close()
+
+    async def _reach(self, host: str, port: int) -> None:
+        reader, writer = await asyncio.open_connection(host, port)
+        self._server = _Peer(h11.CLIENT, reader, writer)
+        self._is_connected = True
 
     async def _exchange(self) -> bool:
         """Pass one request and its response, and say whether another can follow."""
@@ -141,16 +156,20 @@ class _Connection:
             return False
         channel = f"http-{next(self._tap.numbers)}"
         body = await _body_of(self._client)
+        url = urlsplit(request.target.decode("ascii"))
+        if not self._is_connected:  # who takes the tap for a proxy says where to (RFC 9112, 3.2.2)
+            await self._reach(url.hostname or "", url.port or 80)
+        target = url._replace(scheme="", netloc="").geturl()
         head = {
             "method": request.method.decode("ascii"),
-            "target": request.target.decode("ascii"),
+            "target": target,
             "headers": _pairs(request),
         }
         self._note(SENT, channel, {"http": head}, body=body)
         await self._server.send(
             h11.Request(
                 method=request.method,
-                target=self._tap.to_server(request.target),
+                target=self._tap.to_server(target.encode()),
                 headers=[
                     (name, self._tap.to_server(value))
                     for name, value in request.headers.raw_items()

@@ -10,11 +10,14 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
 from queue import SimpleQueue
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from .faults import OTHERS, VISIBLE, Fault
-from .workshop import Workshop
+from .workshop import Sound, Workshop
 
 
 class Verdict(NamedTuple):
@@ -78,15 +81,14 @@ def _tried(faults: Sequence[Fault], only: str | None, at_once: int) -> Iterator[
             detail=unit or replay or "",
         )
 
-    with ThreadPoolExecutor(at_once) as threads:
-        copies = [Workshop.opened() for _ in range(at_once)]
-        try:
-            for copy in copies:
-                workshops.put(copy.__enter__())
+    with ExitStack() as stack:
+        sound = Sound(Path(stack.enter_context(TemporaryDirectory())))
+        for _ in range(at_once):
+            workshops.put(stack.enter_context(Workshop.opened(sound)))
+        with ThreadPoolExecutor(at_once) as threads:
             yield from threads.map(try_one, faults)
-        finally:
-            for copy in copies:
-                copy.__exit__(None, None, None)
+        if sound.red:
+            print("left out, as they fail without a fault, too:", *sound.red, sep="\n  ")
 
 
 if __name__ == "__main__":
