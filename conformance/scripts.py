@@ -48,8 +48,10 @@ A script's ``client`` says what the client declares and how its user answers:
 - ``capabilities``: as they stand on the wire. Notifications of progress, changes and logging are
   taken in any case.
 - ``sampling``, ``elicitation``: the answers, in order, the last for all that come after. An answer
-  is the result, or ``{"error": {"code", "message"}}``, or ``{"never": true}``: it never comes.
+  is the result, or ``{"error": {"code", "message"}}``, or ``{"never": true}``: it never comes, or
+  ``{"when_cancelled": result}``: it comes when the server has withdrawn its request.
 - ``roots``: the roots, to begin with.
+- ``connect_timeout``: how long connecting may take, in seconds.
 
 Its ``auth``, for a protected server, says how to log in:
 
@@ -111,6 +113,9 @@ STEPS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     )
 }
 """Of every kind of step: the members it must have, and those it may have."""
+
+CLIENT = frozenset({"capabilities", "sampling", "elicitation", "roots", "connect_timeout"})
+"""What is said of the client and its user."""
 
 FAILURES = frozenset({"timeout", "cancelled", "closed", "http", "unauthorized", "refused", "other"})
 """What a step can fail of, where the server did not answer with an error of JSON-RPC.
@@ -181,5 +186,5 @@ def problems(script: Script) -> Iterator[str]:
             yield f"{script.name}: step {number} ({do}) needs {name!r}"
         for name in members - required - optional:
             yield f"{script.name}: step {number} ({do}) does not know {name!r}"
-    for name in script.client.keys() - {"capabilities", "sampling", "elicitation", "roots"}:
+    for name in script.client.keys() - CLIENT:
         yield f"{script.name}: the client does not know {name!r}"

@@ -20,26 +20,33 @@ from conformance import peers
 # Real seconds for a server to listen.
 START_LIMIT = 60
 
+MOON_WORKSPACE = {
+    ".moon/workspace.yml": "projects: ['apps/*']\n",
+    "apps/web/moon.yml": "language: typescript\ntasks: {build: {command: echo built}}\n",
+}
+
 
 @contextlib.contextmanager
 def workspace() -> Iterator[tuple[Path, str]]:
-    """Make a folder with files and a git repository, and serve one page of HTML."""
+    """Make a folder with files, a git repository and a workspace of moon; serve a page of HTML."""
     with tempfile.TemporaryDirectory() as name, _page_server(Path(name, "files")) as page:
         folder = Path(name).resolve()
         (folder / "files").mkdir()
         (folder / "files" / "text.txt").write_text("Grüße\nzwei Zeilen\n", "utf-8")
         (folder / "files" / "index.html").write_text("<h1>A page</h1><p>of text</p>", "utf-8")
-        _make_repository(folder / "repository")
+        _make_repository(folder / "repository", {"file.txt": "one\n"})
+        _make_repository(folder / "workspace", MOON_WORKSPACE)
         yield folder, page
 
 
-def _make_repository(folder: Path) -> None:
+def _make_repository(folder: Path, files: Mapping[str, str]) -> None:
     """Make a repository with one commit, if git is there; its server does not run without."""
     git = shutil.which("git")
     if git is None:
         return
-    folder.mkdir()
-    (folder / "file.txt").write_text("one\n", "utf-8")
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
     author = ["-c", "user.name=A. Author", "-c", "user.email=author@example.com"]
     for arguments in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "First"]):
         subprocess.run([git, *author, *arguments], cwd=folder, check=True, capture_output=True)

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from conformance.capture import official
 from conformance.capture.collection import SCRIPTS
 from conformance.capture.sessions import Session
 from conformance.scripts import Script
@@ -59,10 +60,10 @@ def capture(path: str, script: Script, transport: str) -> bool:
 
 
 def remove_others() -> None:
-    """Remove transcripts that no script makes any more."""
+    """Remove transcripts that no script makes any more; others make the official ones."""
     made = {TRANSCRIPTS / path for path, _, _ in transcripts()}
     for file in TRANSCRIPTS.rglob("*.jsonl"):
-        if file not in made:
+        if file not in made and file.parent != official.TRANSCRIPTS:
             file.unlink()
 
 

@@ -4,7 +4,7 @@
 import { createRequire } from "node:module";
 
 import { signIn } from "./signing_in.mjs";
-import { closed, run, task, watchedFetch } from "./steps.mjs";
+import { closed, connectOptions, run, task, watchedFetch } from "./steps.mjs";
 
 const require = createRequire(process.argv[2]);
 const part = (path) => require(`@modelcontextprotocol/sdk/${path}`);
@@ -83,7 +83,7 @@ async function openHttp() {
     const url = new URL(target.url);
     const transport = new StreamableHTTPClientTransport(url, { fetch: watched, authProvider });
     await closed(client); // after an attempt that was refused
-    return { transport, connecting: client.connect(watchVersion(transport)) };
+    return { transport, connecting: client.connect(watchVersion(transport), connectOptions) };
   };
   const transport = await signIn(sdk, script.auth, connect);
   await isOpen; // so that the order of the requests is always the same
@@ -95,19 +95,19 @@ const openers = {
   async sse() {
     const { SSEClientTransport } = part("client/sse.js");
     const transport = watchVersion(new SSEClientTransport(new URL(target.url)));
-    await client.connect(transport);
+    await client.connect(transport, connectOptions);
     return transport;
   },
   async ws() {
     const { WebSocketClientTransport } = part("client/websocket.js");
     const transport = watchVersion(new WebSocketClientTransport(new URL(target.url)));
-    await client.connect(transport);
+    await client.connect(transport, connectOptions);
     return transport;
   },
   async stdio() {
     const { StdioClientTransport } = part("client/stdio.js");
     const transport = watchVersion(new StdioClientTransport({ ...target.process, stderr: "ignore" }));
-    await client.connect(transport);
+    await client.connect(transport, connectOptions);
     return transport;
   },
 };

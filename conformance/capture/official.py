@@ -1,4 +1,4 @@
-"""``python -m conformance.capture.official``: record the scenarios of the official suite.
+"""``python -m conformance.capture.official [NAME ...]``: record scenarios of the official suite.
 
 The suite judges this library's own client, so there is no other client to compare with: a session
 is written down only where every check of the suite has passed, and how many did stands in its
@@ -13,10 +13,10 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from pathlib import Path
 
 from conformance import official, peers
+from conformance.client_driver import SCENARIOS
 from conformance.results import PASSED
 from mcpclient.recording.transcript import write_line
 
@@ -24,6 +24,7 @@ TRANSCRIPTS = Path(__file__).parents[1] / "transcripts" / "official"
 
 LEFT_OUT = {
     "auth/client-credentials-jwt": "the key that it signs with is a secret",
+    "auth/offline-access-scope": "the scope 'mcp:basic offline_access' is hidden, as credentials",
     "auth/dpop": "its proofs are made anew each time, and signed",
     "auth/dpop-nonce": "its proofs are made anew each time, and signed",
 }
@@ -32,42 +33,49 @@ LEFT_OUT = {
 PROGRAM = shlex.join([sys.executable, "-m", "conformance.capture.official_client"])
 
 
-def main() -> int:
-    """Run the whole suite once; return an exit code."""
+def main(names: list[str]) -> int:
+    """Record the scenarios whose names have one of the names in them; return an exit code."""
+    chosen = [
+        scenario
+        for scenario in sorted(SCENARIOS.keys() - LEFT_OUT)
+        if not names or any(name in scenario for name in names)
+    ]
+    passed = [record(scenario) for scenario in chosen]
+    return int(not all(passed))
+
+
+def record(scenario: str) -> bool:
+    """Record one scenario, say so, and return whether it has passed."""
     program = peers.node_module("@modelcontextprotocol/conformance/dist/index.js")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         subprocess.run(
             [
                 *(peers.node() or "node", str(program), "client", "--command", PROGRAM),
-                *("--suite", "all", "-o", str(folder)),
+                *("--scenario", scenario, "-o", str(folder)),
             ],
             cwd=peers.TOP,
             env={**os.environ, "MCP_CONFORMANCE_RECORDED": str(folder)},
             stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             check=False,
         )
-        kept = [keep(checks, folder) for checks in sorted(folder.rglob("checks.json"))]
-        return int(not kept or not all(kept))
+        for checks in folder.rglob("checks.json"):
+            return keep(scenario, checks, folder)
+    print(f"{scenario}: the suite ran nothing")
+    return False
 
 
-def keep(checks: Path, folder: Path) -> bool:
-    """Keep the transcript of a scenario that has passed, say so, and return whether it has."""
+def keep(scenario: str, checks: Path, folder: Path) -> bool:
+    """Keep the transcript of a scenario that has passed."""
     row = official.judge("all", checks, folder)
-    scenario = row.name.partition(" ")[0]
-    recorded = folder / file_name(scenario)
-    if scenario in LEFT_OUT:
-        print(f"{scenario}: left out, as {LEFT_OUT[scenario]}")
-    elif row.outcome != PASSED or not recorded.exists():
-        print(f"{scenario}: {row.outcome}: {row.detail}")
+    print(f"{scenario}: {row.outcome}, {row.detail}", flush=True)
+    if row.outcome != PASSED:
         return False
-    else:
-        header, *records = recorded.read_text("utf-8").splitlines(keepends=True)
-        counts = Counter(check["status"] for check in json.loads(checks.read_text("utf-8")))
-        header = write_line({**json.loads(header), "passed": counts["SUCCESS"]})
-        TRANSCRIPTS.mkdir(parents=True, exist_ok=True)
-        (TRANSCRIPTS / recorded.name).write_text("".join([header, *records]), "utf-8")
-        print(f"{scenario}: {len(records)} records, {row.detail}")
+    header, *records = (folder / file_name(scenario)).read_text("utf-8").splitlines(keepends=True)
+    header = write_line({**json.loads(header), "passed": row.checks})
+    TRANSCRIPTS.mkdir(parents=True, exist_ok=True)
+    (TRANSCRIPTS / file_name(scenario)).write_text("".join([header, *records]), "utf-8")
     return True
 
 
@@ -77,4 +85,4 @@ def file_name(scenario: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -53,7 +53,7 @@ class Recording:
             self._note(step=0, do="scenario", begins=True)
             try:
                 await SCENARIOS[self._scenario](situation)
-                outcome: dict[str, Any] = {"result": {}}
+                outcome: dict[str, Any] = {"result": {"revision": situation.revision}}
             except mcpclient.McpError as error:
                 outcome = failure_of(error)
             self._note(step=0, outcome=outcome)

@@ -27,6 +27,9 @@ PORT, PAGE_PORT, AUTH_PORT = 50000, 50001, 50002
 
 _TRACEBACK = re.compile(rb"\s|Traceback |The above exception |During handling of ")
 
+# Stands for "accept" while secrets are replaced: what a user entered is none in a script.
+_ACCEPTED = "accept as in the script"
+
 # What a note says that may hold a secret.
 NOTES = frozenset({"connected", "outcome", "notification"})
 
@@ -90,12 +93,23 @@ class Cleaner:
         return self._places.hide(value.encode()).decode() if isinstance(value, str) else value
 
     def _redacted(self, facts: Record) -> Record:
+        facts = _with_action(facts, "accept", _ACCEPTED)
         on_the_wire = self._redactor.record(facts)
         notes = {name: self._redactor.message(facts[name]) for name in facts if name in NOTES}
         if "visited" in facts:
             visited = facts["visited"].items()
             notes["visited"] = {name: self._redactor.url(address) for name, address in visited}
-        return {**on_the_wire, **notes}
+        return dict(_with_action({**on_the_wire, **notes}, _ACCEPTED, "accept"))
+
+
+def _with_action(value: Any, old: str, new: str) -> Any:
+    """Change the action of every answer to an elicitation."""
+    if isinstance(value, Mapping):
+        return {
+            name: new if (name, member) == ("action", old) else _with_action(member, old, new)
+            for name, member in value.items()
+        }
+    return [_with_action(item, old, new) for item in value] if isinstance(value, list) else value
 
 
 def _without_tracebacks(seen: Iterable[Seen]) -> Iterator[Seen]:

@@ -20,7 +20,15 @@ from conformance.capture.taps import NOTE, Seen, with_port
 from conformance.capture.taps.http import HttpTap
 from conformance.capture.taps.stdio import read_seen
 from conformance.capture.taps.websocket import WebSocketTap
-from conformance.capture.targets import PROJECT, Target, node_package, sdk_folder, target_of
+from conformance.capture.targets import (
+    OTHERS,
+    PORT_ARGUMENT,
+    PROJECT,
+    Target,
+    node_package,
+    sdk_folder,
+    target_of,
+)
 from conformance.scripts import CLIENT2, SDK1, Script
 from conformance.workspace import free_port
 from mcpclient.recording.transcript import TRANSCRIPT_VERSION, write_line
@@ -114,8 +122,11 @@ class Session:
     @contextlib.asynccontextmanager
     async def _server(self, variables: dict[str, str], port: int) -> AsyncIterator[None]:
         """Run a server that listens."""
+        command = [
+            str(port) if part == PORT_ARGUMENT else self._here(part) for part in self.target.command
+        ]
         process = await asyncio.create_subprocess_exec(
-            *map(self._here, self.target.command),
+            *command,
             cwd=peers.TOP,
             env={**os.environ, **self._environment(), **variables},
             stdin=asyncio.subprocess.DEVNULL,
@@ -196,6 +207,8 @@ class Session:
     def _command(self) -> list[str]:
         """Return the command of the server as it reads on any machine."""
         program, *arguments = self.target.command
+        if self.target.name in OTHERS:
+            return [Path(program).name, *map(self._portable, arguments)]
         name = "node" if Path(program).name.startswith("node") else "python"
         return [name, *map(self._portable, arguments)]
 

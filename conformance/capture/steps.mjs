@@ -9,6 +9,11 @@ import { readFileSync } from "node:fs";
 /** What to run and against which target, from standard input. */
 export const task = JSON.parse(readFileSync(0, "utf-8"));
 
+const { connect_timeout: seconds } = task.script.client;
+
+/** How long connecting may take, for the SDK. */
+export const connectOptions = seconds === undefined ? undefined : { timeout: seconds * 1000 };
+
 export function note(facts) {
   process.stdout.write(JSON.stringify({ ns: String(process.hrtime.bigint()), ...facts }) + "\n");
 }
@@ -45,9 +50,13 @@ class Answers {
     this.#answers = answers;
   }
 
-  next(ErrorClass) {
+  next(ErrorClass, signal) {
     const answer = this.#answers[Math.min(this.#given++, this.#answers.length - 1)];
     if (answer.never) return new Promise(() => {});
+    if (answer.when_cancelled)
+      return new Promise((resolve) =>
+        signal.addEventListener("abort", () => resolve(answer.when_cancelled)),
+      );
     if (answer.error) throw new ErrorClass(answer.error.code, answer.error.message);
     return structuredClone(answer);
   }
@@ -73,13 +82,13 @@ export class Session {
   #answerInOrder(method, list) {
     if (list === undefined) return;
     const answers = new Answers(list);
-    this.#answer(method, () => answers.next(this.sdk.ErrorClass));
+    this.#answer(method, ({ signal }) => answers.next(this.sdk.ErrorClass, signal));
   }
 
   #answer(method, handler) {
-    this.sdk.setRequestHandler(method, async () => {
+    this.sdk.setRequestHandler(method, async (request, extra) => {
       this.#onRequest();
-      return handler();
+      return handler(extra.mcpReq ?? extra);
     });
   }
 

@@ -29,6 +29,7 @@ REFERENCE_SERVERS = {
     "mcp1": {"stdio": "mcp1-stdio", "http": "mcp1-http", "sse": "mcp1-sse"},
     "mcp1-stateless": {"http": "mcp1-http-stateless"},
     "mcp1-json": {"http": "mcp1-http-json"},
+    "mcp1-moved": {"http": "mcp1-http"},
     "mcp2": {"stdio": "mcp2-stdio", "http": "mcp2-http", "sse": "mcp2-sse"},
     "mcp2-stateless": {"http": "mcp2-http-stateless"},
     "mcp2-json": {"http": "mcp2-http-json"},
@@ -42,12 +43,34 @@ PACKAGES = {"mcp1": "mcp", "mcp2": "mcp", "fastmcp": "fastmcp", "time18": "mcp",
 
 PATHS = {"stdio": "", "http": "/mcp", "sse": "/sse", "ws": "/"}
 
+# Where a server is asked that has moved to the usual path.
+OLD_PATHS = {"mcp1-moved": "/mcp/"}
+
+# Stands for the port that a server shall listen on, where no variable says it.
+PORT_ARGUMENT = "PORT"
+
+# Programs of other makers: the package of Node that carries them, and the command by transport.
+OTHERS = {
+    "azure": ("@azure/mcp-linux-x64", {"stdio": "dist/azmcp server start --mode single"}),
+    "moon": ("@moonrepo/core-linux-x64-gnu", {"stdio": "moon mcp"}),
+    "toolbox": (
+        "@toolbox-sdk/server-linux-x64",
+        {
+            "stdio": "bin/toolbox --prebuilt sqlite --stdio",
+            "http": f"bin/toolbox --prebuilt sqlite --address 127.0.0.1 --port {PORT_ARGUMENT}",
+        },
+    ),
+}
+
 # Arguments and variables of servers that want some; PROJECT stands for the folder they work on.
 PROJECT = "/project"
 ARGUMENTS = {"filesystem": (f"{PROJECT}/files",), "fetch": ("--allow-private-ips",)}
 VARIABLES = {
     "memory": {"MEMORY_FILE_PATH": f"{PROJECT}/memory.jsonl"},
     "fastmcp-authorized": {"TOKEN_SECONDS": "3600"},
+    "azure": {"AZURE_MCP_COLLECT_TELEMETRY": "false", "HOME": PROJECT},
+    "moon": {"MOON_WORKSPACE_ROOT": f"{PROJECT}/workspace", "HOME": PROJECT, "CI": "true"},
+    "toolbox": {"SQLITE_DATABASE": f"{PROJECT}/data.db"},
 }
 
 # A package of Node that our servers take their WebSocket from.
@@ -68,7 +91,7 @@ class Target:
     @property
     def path(self) -> str:
         """The path of its endpoint."""
-        return PATHS[self.transport]
+        return OLD_PATHS.get(self.name, PATHS[self.transport])
 
 
 class NotInstalledError(Exception):
@@ -83,6 +106,12 @@ def target_of(server: str, transport: str) -> Target:
     if name is not None:
         environment = peers.SERVERS[name].environment
         command = peers.command(name)
+    elif server in OTHERS:
+        environment = "node-others"
+        folder, commands = OTHERS[server]
+        program, *rest = commands[transport].split()
+        file = peers.node_module(f"{folder}/{program}", environment)
+        command = [str(file), *rest] if peers.is_installed(environment) else None
     elif (server, transport) == ("mcp1", "ws"):
         environment = "mcp1"
         python = peers.python(environment)
@@ -119,6 +148,8 @@ def sdk_folder() -> Path:
 def _package(server: str, environment: str) -> str:
     if environment == "node-servers":
         return node_package(f"@modelcontextprotocol/server-{server}", environment)
+    if environment == "node-others":
+        return node_package(OTHERS[server][0], environment)
     if environment == "node-sdks":
         name = "server" if server.startswith("sdk2") else "sdk"
         return node_package(f"@modelcontextprotocol/{name}", environment)

@@ -49,7 +49,8 @@ DIFFERENCES = (
         "the session is ended with DELETE",
         sessions="http/*",
         but_not="*-2026-07-28 *-stateless-tour */sdk1-terminated */sdk1-json-tour "
-        "*/authorized-no-login",
+        "*/authorized-no-login */authorized-forged-code */sdk1-silent-hello "
+        "*/toolbox-queries",
         texts=(r"^never recorded: DELETE ",),
         reference="leaves the session behind, unless its user calls terminateSession",
         ours="ends the session whenever it closes",
@@ -60,7 +61,8 @@ DIFFERENCES = (
     Difference(
         "the server's own stream is opened before anything else",
         sessions="http/*",
-        but_not="*-2026-07-28 */authorized-no-login */sdk1-2031-01-01-refused",
+        but_not="*-2026-07-28 */authorized-no-login */authorized-forged-code "
+        "*/sdk1-2031-01-01-refused */sdk1-silent-hello",
         texts=(r"^order: GET /\S+ came before POST /\S+ notifications/initialized$",),
         reference="sends notifications/initialized, and opens the stream meanwhile",
         ours="opens the stream, waits for its head, and sends notifications/initialized then",
@@ -274,6 +276,53 @@ DIFFERENCES = (
         ours="refuses to send what the form does not allow",
         why="Elicitation, Form Mode Security: clients SHOULD validate all responses against the "
         "schema.",
+    ),
+    Difference(
+        "a state of somebody else",
+        sessions="http/authorized-forged-code",
+        texts=(
+            r"^connecting: failed is unauthorized, recorded was nothing$",
+            r"^connecting: protocol_version is nothing, recorded was ",
+            r"^connecting: server is nothing, recorded was ",
+            r"^connecting: capabilities is nothing, recorded was ",
+            r"^connecting: instructions is nothing, recorded was ",
+            r"^never sent: POST /token$",
+            r"^never sent again: POST /mcp initialize$",
+            r"^never sent: POST /mcp notifications/initialized$",
+            r"^never sent: GET /mcp$",
+            r"^never sent: POST /mcp tools/call$",
+            r"^never sent: the end of http-\d+$",
+        ),
+        reference="leaves it to its user to compare the state, who does not here",
+        ours="compares it, and sends no code that comes with another one",
+        why="Authorization, Open Redirection: clients SHOULD verify state parameters in the "
+        "authorization code flow, and discard results that do not include the original.",
+    ),
+    Difference(
+        "events that come again after a resumption",
+        sessions="http/sdk1-repeating-resumed",
+        texts=(r"^notifications: how many is 4, recorded was 5$",),
+        reference="delivers what it has delivered before",
+        ours="delivers an event once",
+        why="Streamable HTTP, Resumability and Redelivery: the server replays what was sent after "
+        "the last event id; what it sends again has been delivered.",
+    ),
+    Difference(
+        "initialize is not cancelled",
+        sessions="stdio/sdk1-silent-hello",
+        texts=(r"^never sent: notifications/cancelled$",),
+        reference="cancels whatever takes too long",
+        ours="closes",
+        why="Cancellation, Behavior Requirements: the initialize request MUST NOT be cancelled by "
+        "clients.",
+    ),
+    Difference(
+        "an endpoint of another origin",
+        sessions="sse/sdk1-elsewhere-hello",
+        texts=(r"^connecting: failed is refused, recorded was other$",),
+        reference="raises a plain Error",
+        ours="raises a ProtocolViolation",
+        why="An interface of its own: neither sends anything there.",
     ),
     Difference(
         "an unknown revision",

@@ -15,7 +15,7 @@ __all__ = [
     "HEADERS",
     "ORDER",
     "PLACES",
-    "RECEIPT",
+    "RECEIPTS",
     "Equivalence",
     "FreeOrder",
     "Treatment",
@@ -178,9 +178,9 @@ ORDER = (
 )
 """What may come in another order than recorded."""
 
-RECEIPT = 202
-"""The status that says only that a message was taken. What a client sends while it waits for one
-does not depend on it, so it may come earlier than recorded."""
+RECEIPTS = frozenset({202, 307, 308})
+"""The statuses that say only that a message was taken, or where. What else a client sends while it
+waits for one does not depend on it, so it may come earlier than recorded."""
 
 _TREATMENTS = {where: rule.treatment for rule in (*PLACES, *HEADERS) for where in rule.where}
 

@@ -78,6 +78,8 @@ class Meeting:
             if await self._connects(target):
                 await self._part("the script", self._user.run())
                 self._doing = ""
+            else:
+                self.player.give_up()
             await self._part("what comes before closing", self.player.finished_script())
             await self._part("closing", self._user.close())
             self.player.told("closed")

@@ -20,10 +20,29 @@ __all__ = ["Names", "is_same_scalar"]
 _SECRET = re.compile(r"redacted-[0-9]+")
 _ORIGIN = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:|%3A)([0-9]+)")
 
+_ESCAPE = re.compile(r"\\(u[0-9a-f]{4}|.)")
+_SPECIAL_IN_HTML = re.compile(r"[&'+<>`]")
+
+
+def _as_dotnet_does(message: Any) -> str:
+    """Return JSON in ASCII, with the characters escaped that mean something in HTML."""
+
+    def escaped(match: re.Match[str]) -> str:
+        if match[1] == '"':
+            return "\\u0022"
+        return f"\\u{match[1][1:].upper()}" if len(match[1]) > 1 else match[0]
+
+    text = _ESCAPE.sub(escaped, json.dumps(message, separators=(",", ":")))
+    return _SPECIAL_IN_HTML.sub(lambda match: f"\\u{ord(match[0]):04X}", text)
+
+
 # How servers write JSON, besides the compact form that a transcript has for usual.
-_STYLES = [
-    json.JSONEncoder(ensure_ascii=is_ascii, separators=separators).encode
-    for is_ascii, separators in itertools.product((True, False), ((",", ":"), (", ", ": ")))
+_STYLES: list[Callable[[Any], str]] = [
+    *(
+        json.JSONEncoder(ensure_ascii=is_ascii, separators=separators).encode
+        for is_ascii, separators in itertools.product((True, False), ((",", ":"), (", ", ": ")))
+    ),
+    _as_dotnet_does,
 ]
 
 _META = "_meta"
@@ -115,9 +134,10 @@ class Names:
             message = json.loads(text)
         except ValueError:
             return text
-        written = (style for style in _STYLES if style(message) == text)
+        said = text.rstrip()
+        written = (style for style in _STYLES if style(message) == said)
         style = next(written, None)
-        return text if style is None else style(self.played_message(message))
+        return text if style is None else style(self.played_message(message)) + text[len(said) :]
 
     def played_message(self, message: Any) -> Any:
         """Return a message of the server's with the client's ids in it."""

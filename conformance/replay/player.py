@@ -18,7 +18,7 @@ from mcpclient.recording.transcript import Record, Transcript
 from .chunkings import Chunking
 from .comparing import Comparison, described, ids_in, key_of
 from .differences import Known
-from .equivalences import RECEIPT, is_free_order
+from .equivalences import RECEIPTS, is_free_order
 from .names import Names
 
 __all__ = ["Channel", "Line", "Player"]
@@ -85,6 +85,7 @@ class Player:
         self._progress: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._ids: dict[Any, str] = {}
         self._ended: dict[str, float] = {}
+        self._is_given_up = False
         for line in self.lines:
             if line.record["direction"] == "sent":
                 line.may_miss = known.find(self._missing(line)) is not None
@@ -184,9 +185,9 @@ class Player:
                 self.found(f"id {id!r} was used before: {described(record)}")
 
     def _was_refused(self, channel: str) -> bool:
-        """Whether HTTP refused a request, so that it may be sent again as it is."""
+        """Whether HTTP refused or redirected a request, so that it is sent again as it is."""
         heads = (record.get("http", {}) for record in self.received_on(channel))
-        return any(head.get("status", 0) >= 400 for head in heads)
+        return any(head.get("status", 0) >= 300 for head in heads)
 
     def told(self, member: str, **facts: Any) -> Record | None:
         """Take note that the user has come to a point of the script; return its recorded note."""
@@ -246,7 +247,7 @@ class Player:
     def _skip_unless_awaited(self, line: Line) -> None:
         """Leave out the response to a request that this client need not send, and did not."""
         opening = self._opening(line)
-        went_on = any(
+        went_on = self._is_given_up or any(
             one.done and not one.is_server for one in self.lines if one.number > opening.number
         )
         if opening.may_miss and went_on:
@@ -280,6 +281,13 @@ class Player:
     async def reached(self, note: Record) -> None:
         """Wait until everything that was recorded before a note has happened."""
         await self._all_done_before(next(line for line in self.lines if line.record is note))
+
+    def give_up(self) -> None:
+        """Take note that the user does no step of the script, since the client did not connect."""
+        self._is_given_up = True
+        for line in self.lines:
+            line.done = line.done or _is_note(line.record, "step")
+        self._changed.set()
 
     async def finished_script(self) -> None:
         """Wait until everything has happened up to where the recorded client began to close."""
@@ -337,8 +345,8 @@ class Player:
 
 
 def _is_receipt(record: Record) -> bool:
-    """Whether it says of a message that it was taken, and no more."""
-    return bool(record.get("http", {}).get("status") == RECEIPT)
+    """Whether it says of a message that it was taken, or where, and no more."""
+    return record.get("http", {}).get("status") in RECEIPTS
 
 
 def _is_unconditional(record: Record) -> bool:

@@ -34,9 +34,9 @@ class ScenarioUser:
         await self._watcher.begins(0, "scenario")
         context = json.loads(self._watcher.played(json.dumps(self._step["context"])))
         situation = Situation(self._url, context, self._watcher.visit)
-        outcome: Outcome = {"result": {}}
         try:
             await SCENARIOS[self._step["name"]](situation)
+            outcome: Outcome = {"result": {"revision": situation.revision}}
         except mcpclient.McpError as error:
             outcome = failure_of(error)
         self._watcher.ends(0, outcome)

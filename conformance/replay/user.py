@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Callable, Protocol
 
 import mcpclient
@@ -151,6 +152,8 @@ class User:
             options["tasks"] = True
         if "extensions" in capabilities:
             options["extensions"] = capabilities["extensions"]
+        if "connect_timeout" in self._settings:
+            options["connect_timeout"] = self._settings["connect_timeout"]
         return options
 
     def _limited(self, answer: Handler) -> Handler:
@@ -168,6 +171,10 @@ class User:
             found = left.pop(0) if len(left) > 1 else left[0]
             if found.get("never"):
                 await asyncio.sleep(NEVER)
+            if "when_cancelled" in found:
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(NEVER)
+                return found["when_cancelled"]
             if "error" in found:
                 raise mcpclient.PeerError(found["error"]["code"], found["error"]["message"])
             return found

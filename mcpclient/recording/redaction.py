@@ -39,6 +39,7 @@ _PUBLIC_FIELDS = frozenset(
         "error_uri",
         "grant_type",
         "iss",
+        "prompt",
         "redirect_uri",
         "requested_token_type",
         "resource",

@@ -84,6 +84,15 @@ def test_the_client_s_ids_are_put_into_messages_in_any_words_of_json() -> None:
         assert len(played) == len(text.encode()) + 1
 
 
+def test_the_client_s_ids_are_put_into_json_as_dotnet_writes_it_and_before_what_follows() -> None:
+    names = Names()
+    names.bind_id(3, 12)
+    said = '{"result":{"text":"\\u0022\\u00FC\\u0022 \\u0026 a\\\\\\nb"},"id":3,"jsonrpc":"2.0"}'
+    for text in (said, json.dumps(json.loads(said)) + "\n"):
+        played = names.played_bytes({"text": text}, lambda record: str(record["text"]).encode())
+        assert played == text.replace('"id":3', '"id":12').replace('"id": 3', '"id": 12').encode()
+
+
 # Playing: sessions of pings, made by hand
 
 

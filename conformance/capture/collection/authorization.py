@@ -22,6 +22,8 @@ SCRIPTS = (
     Script("no-login", "authorized", (), ("http",)),
     Script("refresh", "authorized-expiring", (HELLO, HELLO, HELLO), ("http",), auth=CODE),
     Script("login", "authorized-revoked", (HELLO, HELLO, HELLO), ("http",), auth=CODE),
+    Script("refresh", "authorized-keeping", (HELLO,) * 8, ("http",), auth=CODE),
+    Script("code", "authorized-forged", (HELLO,), ("http",), auth=CODE),
     Script("step-up", "authorized-scopes", (HELLO, call("fail"), HELLO), ("http",), auth=CODE),
     Script("widen", "authorized-scopes", (call("fail"),), ("http",), driver=CLIENT2, auth=CODE),
     Script("code", "mcp2-authorized", (HELLO,), ("http",), auth=CODE),

@@ -208,6 +208,15 @@ REQUESTS = (
         client={"capabilities": EVERYTHING_DECLARED, "elicitation": [{"never": True}]},
     ),
     Script(
+        "withdrawn-late",
+        "sdk1",
+        steps=(call("withdraw"), call("echo", text="still there")),
+        client={
+            "capabilities": EVERYTHING_DECLARED,
+            "elicitation": [{"when_cancelled": {"action": "cancel"}}],
+        },
+    ),
+    Script(
         "cancel-while-asked",
         "sdk1",
         steps=(
@@ -346,6 +355,23 @@ HTTP = (
     ),
 )
 
+OF_SERVERS_THAT_MISBEHAVE = (
+    Script(
+        "resumed",
+        "sdk1-repeating",
+        transports=("http",),
+        steps=(
+            call("change"),
+            wait("resources/list_changed", 1),
+            call("close_other_stream"),
+            wait("resources/list_changed", 2),
+            call("echo", text="still there"),
+        ),
+    ),
+    Script("hello", "sdk1-silent", steps=(), client={"connect_timeout": 0.3}),
+    Script("hello", "sdk1-elsewhere", transports=("sse",), steps=()),
+)
+
 REVISIONS = tuple(
     Script(
         "tour",
@@ -376,6 +402,7 @@ SCRIPTS = (
     *CHANGES,
     *TASKS,
     *HTTP,
+    *OF_SERVERS_THAT_MISBEHAVE,
     *REVISIONS,
     UNKNOWN_REVISION,
 )

@@ -246,6 +246,7 @@ SDK_TOUR = (
 SDKS = (
     Script("tour", "mcp1", transports=("stdio", "http", "sse"), steps=SDK_TOUR),
     Script("tour", "mcp1-stateless", transports=("http",), steps=SDK_TOUR),
+    Script("tour", "mcp1-moved", transports=("http",), steps=SDK_TOUR[:8]),
     Script("tour", "mcp1-json", transports=("http",), steps=SDK_TOUR),
     Script("tour", "mcp2", transports=("stdio", "http"), steps=SDK_TOUR),
     Script("tour", "fastmcp", transports=("http",), steps=SDK_TOUR),
@@ -257,4 +258,47 @@ SDKS = (
     ),
 )
 
-SCRIPTS = (*EVERYTHING, *SMALL_ONES, *SDKS)
+# Rust, Go and C#: none of them shares code with the SDKs above.
+OTHERS = (
+    Script(
+        "projects",
+        "moon",
+        transports=("stdio",),
+        steps=(
+            {"do": "ping"},
+            {"do": "list_tools"},
+            call("get_projects"),
+            call("get_project", id="web"),
+            call("get_project", id="nowhere"),
+            call("no_such_tool"),
+            {"do": "list_prompts"},
+        ),
+    ),
+    Script(
+        "queries",
+        "toolbox",
+        steps=(
+            {"do": "ping"},
+            {"do": "list_tools"},
+            call("execute_sql", sql="select 1 as one, 'Grüße' as text"),
+            call("execute_sql", sql="select"),
+            call("execute_sql"),
+            call("no_such_tool"),
+            {"do": "list_prompts"},
+        ),
+    ),
+    Script(
+        "learn",
+        "azure",
+        transports=("stdio",),
+        steps=(
+            {"do": "ping"},
+            {"do": "list_tools"},
+            call("azure", intent="list what there is", tool="subscription", learn=True),
+            call("azure"),
+            call("no_such_tool"),
+        ),
+    ),
+)
+
+SCRIPTS = (*EVERYTHING, *SMALL_ONES, *SDKS, *OTHERS)

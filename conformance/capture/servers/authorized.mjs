@@ -4,6 +4,8 @@
 // It listens on PORT. A user says yes to everything. Variants:
 //   expiring  a token is good for four requests only, one that was refreshed for good
 //   revoked   the same, and the refresh token is not taken either
+//   keeping   every token is good for four requests only, and a refresh token is given once
+//   forged    the answer to a login has the state of another
 //   scopes    calling the tool `fail` wants the scope `more`, which is not asked for at first
 
 import { createRequire } from "node:module";
@@ -51,7 +53,8 @@ class Provider {
     this.#codes.set(code, params);
     const target = new URL(params.redirectUri);
     target.searchParams.set("code", code);
-    if (params.state !== undefined) target.searchParams.set("state", params.state);
+    const state = variant === "forged" ? "a-state-of-somebody-else" : params.state;
+    if (params.state !== undefined) target.searchParams.set("state", state);
     response.redirect(target.href);
   }
 
@@ -62,12 +65,15 @@ class Provider {
   async exchangeAuthorizationCode(client, code) {
     const { scopes } = this.#codes.get(code);
     this.#codes.delete(code);
-    return this.issue(client, scopes, variant === "expiring" || variant === "revoked" ? 4 : Infinity);
+    const isShort = ["expiring", "revoked", "keeping"].includes(variant);
+    return this.issue(client, scopes, isShort ? 4 : Infinity);
   }
 
   async exchangeRefreshToken(client, token, scopes) {
     if (variant === "revoked") throw new InvalidGrantError("the refresh token is revoked");
-    return this.issue(client, scopes ?? ["tools"], Infinity);
+    if (variant !== "keeping") return this.issue(client, scopes ?? ["tools"], Infinity);
+    const { refresh_token, ...tokens } = this.issue(client, scopes ?? ["tools"], 4);
+    return tokens;
   }
 
   issue(client, scopes, uses) {

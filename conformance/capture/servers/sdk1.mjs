@@ -3,7 +3,10 @@
 //
 // Those that listen do so on PORT. Variants:
 //   json        answers of HTTP are JSON, not event streams
-//   resumable   events of HTTP have ids and can be had again; a lost stream is to be retried soon
+//   resumable   events of HTTP have ids and can be had again; a lost stream is to be retried, not soon
+//   repeating   the same, and what a client has had last is sent once more
+//   silent      does not answer `initialize`
+//   elsewhere   legacy SSE whose endpoint is on the port AUTH_PORT, where nobody is
 //   stateless   HTTP without a session, and without GET and DELETE
 //   <revision>  answers `initialize` with this protocol version
 
@@ -35,8 +38,9 @@ class EventStore {
   async replayEventsAfter(lastId, { send }) {
     const number = Number(lastId.replace("event-", ""));
     const { streamId } = this.#events[number - 1];
+    const first = variant === "repeating" ? number - 1 : number;
     for (const [index, event] of this.#events.entries())
-      if (index >= number && event.streamId === streamId)
+      if (index >= first && event.streamId === streamId)
         await send(`event-${index + 1}`, event.message);
     return streamId;
   }
@@ -58,10 +62,11 @@ function refuse(response, status, code, message) {
 async function newHttpTransport(transports) {
   const { StreamableHTTPServerTransport } = part("server/streamableHttp.js");
   const isStateless = variant === "stateless";
+  const isResumable = variant === "resumable" || variant === "repeating";
   const transport = new StreamableHTTPServerTransport({
     sessionIdGenerator: isStateless ? undefined : newSessionId,
     enableJsonResponse: variant === "json",
-    ...(variant === "resumable" && { eventStore: new EventStore(), retryInterval: 50 }),
+    ...(isResumable && { eventStore: new EventStore(), retryInterval: 200 }),
     onsessioninitialized: (id) => transports.set(id, transport),
     onsessionclosed: (id) => transports.delete(id),
   });
@@ -76,6 +81,7 @@ async function serveHttp() {
     if (variant === "stateless" && request.method !== "POST")
       return refuse(response, 405, -32000, "Method not allowed");
     const body = await bodyOf(request);
+    if (variant === "silent") return body.id === undefined && response.writeHead(202).end();
     const id = request.headers["mcp-session-id"];
     const transport = id === undefined ? await newHttpTransport(transports) : transports.get(id);
     if (!transport) return refuse(response, 404, -32001, "Session not found");
@@ -89,6 +95,11 @@ async function serveSse() {
   const transports = new Map();
   const server = createServer(async (request, response) => {
     const url = new URL(request.url, "http://localhost");
+    if (request.method === "GET" && variant === "elsewhere") {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const endpoint = `http://127.0.0.1:${process.env.AUTH_PORT}/messages`;
+      return response.write(`event: endpoint\ndata: ${endpoint}\n\n`);
+    }
     if (request.method === "GET") {
       const transport = new SSEServerTransport("/messages", response);
       transports.set(transport.sessionId, transport);
@@ -126,7 +137,8 @@ function serveWebSocket() {
 
 async function serveStdio() {
   const { StdioServerTransport } = part("server/stdio.js");
-  await newServer({}).connect(new StdioServerTransport());
+  if (variant === "silent") process.stdin.resume();
+  else await newServer({}).connect(new StdioServerTransport());
   process.stdin.on("close", () => process.exit(0));
 }
 
