@@ -7,9 +7,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import suppress
 from random import Random
 
+import psutil
 import pytest
 
 from tests.net.process_helpers import is_alive, wait_until
@@ -35,13 +36,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
 def members(group: int) -> list[int]:
     """The living processes of a group."""
     found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
-        except OSError:
-            continue
-        if int(fields[2]) == group and fields[0] not in (b"Z", b"X"):
-            found.append(int(entry.name))
+    for pid in psutil.pids():
+        with suppress(ProcessLookupError, PermissionError):
+            if os.getpgid(pid) == group and is_alive(pid):
+                found.append(pid)
     return found
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+import psutil
 
 from mcpclient.errors import ProcessExited
 
@@ -74,14 +75,9 @@ def tree(*options: str) -> list[str]:
 def is_alive(pid: int) -> bool:
     """Whether the process runs; a zombie does not."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    except psutil.NoSuchProcess:
         return False
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
-        return not Path("/proc/self/stat").exists()
-    return stat.rpartition(b")")[2].split()[0] not in (b"Z", b"X")
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
-import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from pathlib import Path
 from statistics import median
+
+import psutil
+
+from tests.support.leaks import children, open_descriptors
 
 from .watch import Violations
 
@@ -39,20 +40,9 @@ class Holdings:
 
     @classmethod
     def now(cls) -> Holdings:
-        """Count. Descriptors and children are known on Linux only."""
-        folder = Path("/proc/self/fd")
-        descriptors = len(os.listdir(folder)) if folder.exists() else 0
-        return cls(descriptors, _children(), threading.active_count(), len(asyncio.all_tasks()))
-
-
-def _children() -> int:
-    count = 0
-    for path in Path("/proc/self/task").glob("*/children"):
-        try:
-            count += len(path.read_text().split())
-        except OSError:  # the thread has just ended
-            continue
-    return count
+        """Count."""
+        tasks = len(asyncio.all_tasks())
+        return cls(open_descriptors(), len(children()), threading.active_count(), tasks)
 
 
 async def check_released(before: Holdings, violations: Violations, what: str) -> None:
@@ -82,25 +72,13 @@ class Sample:
     def take(cls) -> Sample:
         """Measure after a garbage collection."""
         objects = objects_held()
-        return cls(_rss(), objects, Holdings.now().descriptors)
+        return cls(psutil.Process().memory_info().rss, objects, open_descriptors())
 
 
 def objects_held() -> int:
     """How many objects the garbage collector knows, once it has run."""
     gc.collect()
     return len(gc.get_objects())
-
-
-def _rss() -> int:
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except OSError:
-        if sys.platform == "win32":
-            return 0
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def check_flat(samples: Sequence[Sample], violations: Violations) -> None:

@@ -7,11 +7,12 @@ Exits with 1 if there are any. A server is a process whose command line names a 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 TOP = Path(__file__).parent.parent.parent
 SERVER_FOLDERS = tuple(f"{TOP / folder}{os.sep}" for folder in ("tests", "conformance", ".peers"))
@@ -38,25 +39,10 @@ class Process:
 
 def processes() -> Iterator[Process]:
     """Yield every process that may be seen."""
-    if Path("/proc/self/cmdline").exists():
-        yield from _processes_of_linux()
-        return
-    listing = subprocess.run(
-        ["ps", "-axo", "pid=,command="], capture_output=True, text=True, check=True
-    )
-    for line in listing.stdout.splitlines():
-        pid, *command = line.split()
-        yield Process(int(pid), command, None)
-
-
-def _processes_of_linux() -> Iterator[Process]:
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (entry / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
-            folder = Path(os.readlink(entry / "cwd"))
-        except OSError:  # it has just ended, or is another user's
-            continue
-        yield Process(int(entry.name), command, folder)
+    for process in psutil.process_iter(["cmdline", "cwd"]):
+        command, folder = process.info["cmdline"], process.info["cwd"]
+        # A process of another user tells neither; one that has just ended tells no command.
+        yield Process(process.pid, command or [], Path(folder) if folder else None)
 
 
 def main() -> int:
