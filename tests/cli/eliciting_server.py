@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.support.mcp_server import (
+    Json,
+    OpenedServer,
+    Send,
+    send_result,
+    serve_stdio,
+    text_result,
+)
 
 FORM = {
     "message": "Which table?",
@@ -37,36 +48,25 @@ ASKED = {
 }
 
 
-def send(message: dict[str, Any]) -> None:
-    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+class ElicitingServer(OpenedServer):
+    """Its tools ask the client, and answer with what came back."""
 
+    def __init__(self) -> None:
+        super().__init__(capabilities={"tools": {}})
+        tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ASKED]
+        self.answers["tools/list"] = {"tools": tools}
 
-def main() -> None:
-    calls: dict[str, Any] = {}
-    for line in sys.stdin:
-        message = json.loads(line)
-        method, identifier = message.get("method"), message.get("id")
-        if method == "initialize":
-            result = {
-                "protocolVersion": "2025-11-25",
-                "capabilities": {"tools": {}},
-                "serverInfo": {"name": "asking", "version": "1"},
-            }
-            send({"id": identifier, "result": result})
-        elif method == "tools/list":
-            tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ASKED]
-            send({"id": identifier, "result": {"tools": tools}})
-        elif method == "tools/call":
-            asked, params = ASKED[message["params"]["name"]]
-            calls["asked"] = identifier
-            send({"id": "asked", "method": asked, "params": params})
-        elif method is None and identifier in calls:
-            answer = json.dumps(message.get("result", message.get("error")))
-            content = [{"type": "text", "text": f"heard {answer}"}]
-            send({"id": calls.pop(identifier), "result": {"content": content}})
-        elif identifier is not None:
-            send({"id": identifier, "error": {"code": -32601, "message": "no"}})
+    def take_other(self, message: Json, params: Json, send: Send) -> None:
+        if message["method"] != "tools/call":
+            super().take_other(message, params, send)
+        asked, params = ASKED[params["name"]]
+        self._call = message, send
+        send({"id": "asked", "method": asked, "params": params})
+
+    def take_answer(self, message: Json) -> None:
+        answer = json.dumps(message.get("result", message.get("error")))
+        send_result(*self._call, text_result(f"heard {answer}"))
 
 
 if __name__ == "__main__":
-    main()
+    serve_stdio(ElicitingServer())

@@ -24,21 +24,11 @@ Capture = pytest.CaptureFixture[str]
 DEMO = str(TOP / "conformance" / "servers" / "demo_server.py")
 
 # A server over stdio in the handshake era, with one part replaced.
-STDIO = """
-import json, sys
-VERSION, TOOLS = %r, %r
-def send(message): print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
-for line in sys.stdin:
-    m = json.loads(line)
-    if "id" not in m: continue
-    if m["method"] == "initialize":
-        info = {"name": "t", "version": "1"}
-        send({"id": m["id"], "result": {"protocolVersion": VERSION, "serverInfo": info,
-                                        "capabilities": {"tools": {}}}})
-    elif m["method"] == "tools/list":
-        send({"id": m["id"], "result": {"tools": TOOLS}})
-    else:
-        send({"id": m["id"], "error": {"code": -32601, "message": "no"}})
+STDIO = f"""
+import sys; sys.path.insert(0, {str(TOP)!r})
+from tests.support.mcp_server import OpenedServer, serve_stdio
+serve_stdio(OpenedServer("handshake", %r, capabilities={{"tools": {{}}}},
+                         answers={{"tools/list": {{"tools": %r}}}}))
 """
 FINE = {"name": "t", "inputSchema": {"type": "object"}}
 

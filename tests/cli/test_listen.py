@@ -14,25 +14,20 @@ from tests.support.subprocesses import TOP
 
 Capture = pytest.CaptureFixture[str]
 
-TALKING = """
-import json, sys
-def send(message): print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
-for line in sys.stdin:
-    m = json.loads(line)
-    if "id" not in m: continue
-    method = m["method"]
-    if method == "initialize":
-        capabilities = {"logging": {}, "tools": {"listChanged": True}}
-        result = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": capabilities,
-                  "serverInfo": {"name": "t", "version": "1"}}
-        send({"id": m["id"], "result": result})
-    elif method == "logging/setLevel":
-        send({"id": m["id"], "result": {}})
-        send({"method": "notifications/message", "params": {"level": "info", "data": m["params"]}})
-        send({"method": "notifications/tools/list_changed"})
+TALKING = f"""
+import sys; sys.path.insert(0, {str(TOP)!r})
+from tests.support.mcp_server import OpenedServer, send_result, serve_stdio
+
+class Talking(OpenedServer):
+    def take_other(self, message, params, send):
+        if message["method"] != "logging/setLevel":
+            super().take_other(message, params, send)
+        send_result(message, send, {{}})
+        send({{"method": "notifications/message", "params": {{"level": "info", "data": params}}}})
+        send({{"method": "notifications/tools/list_changed"}})
         %s
-    else:
-        send({"id": m["id"], "error": {"code": -32601, "message": "no"}})
+
+serve_stdio(Talking(capabilities={{"logging": {{}}, "tools": {{"listChanged": True}}}}))
 """
 
 

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Any, Union
+from collections.abc import Mapping
+from typing import Any
 
 from mcpclient import Client
 from mcpclient.errors import PeerError
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.inprocess import InProcessTransport, Serve, ServerEnd
+from tests.support.mcp_server import STATELESS, Answer, Json, OpenedServer, Send, send_result
 
-Json = dict[str, Any]
-Answer = Union[Json, Callable[[Any], Any]]
+__all__ = ["HANDSHAKE", "STATELESS", "Answer", "Json", "ScriptedServer", "turns"]
 
-STATELESS = "2026-07-28"
 HANDSHAKE = "2025-11-25"
 
 
-class ScriptedServer:
-    """Answers requests as ``answers`` says: by method, with a result or a function of the params.
+class ScriptedServer(OpenedServer):
+    """Answers requests as ``answers`` says, of which a function may be a coroutine function.
 
-    A function may be a coroutine function, may raise `PeerError`, and when it returns None there is
-    no answer; `reply` gives one later. ``received`` holds the messages of all connections, and
+    It may raise `PeerError`, and when it returns None there is no answer; `reply` gives one later.
+    ``version`` is the one it speaks. ``received`` holds the messages of all connections, and
     ``headers`` what the caller wanted sent along with each method.
     """
+
+    name = "scripted"
 
     def __init__(
         self,
@@ -34,20 +35,19 @@ class ScriptedServer:
         version: str = STATELESS,
         capabilities: Json | None = None,
     ) -> None:
-        self.answers = dict(answers or {})
-        self.version = version
-        self.capabilities = capabilities or {}
-        self.received: list[Json] = []
+        era = "stateless" if version == STATELESS else "handshake"
+        super().__init__(era, version, capabilities=capabilities, answers=answers)
         self.headers: dict[str, Json] = {}
         self.connections = 0
         self.client_answers: dict[object, asyncio.Future[Json]] = {}
         self._end: ServerEnd | None = None
         self._gone: asyncio.Future[None] | None = None
+        self._working: set[asyncio.Future[Any]] = set()
 
     def client(self, **options: Any) -> Client:
         """Return a client of this server, not yet connected."""
         options.setdefault("protocol_version", self.version)
-        return Client(_NotingTransport(self._serve, self.headers), **options)
+        return Client(_NotingTransport(self.serve, self.headers), **options)
 
     # What the test looks at and does
 
@@ -84,58 +84,44 @@ class ScriptedServer:
         assert self._end is not None
         self._end.send({"jsonrpc": "2.0", **message})
 
-    async def _serve(self, end: ServerEnd) -> None:
+    async def serve(self, end: ServerEnd) -> None:
+        """Serve one connection, as the function of an `InProcessTransport`."""
         self.connections += 1
         self._end = end
-        self._gone = asyncio.get_running_loop().create_future()
-        working: set[asyncio.Future[None]] = set()
+        gone = self._gone = asyncio.get_running_loop().create_future()
+        working: set[asyncio.Future[Any]] = set()
         reading = asyncio.ensure_future(self._read(end, working))
         try:
-            await asyncio.wait({reading, self._gone}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({reading, gone}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             working.add(reading)
             for task in working:
                 task.cancel()
             await asyncio.wait(working)
 
-    async def _read(self, end: ServerEnd, working: set[asyncio.Future[None]]) -> None:
+    async def _read(self, end: ServerEnd, working: set[asyncio.Future[Any]]) -> None:
         async for message in end:
-            self.received.append(message)
-            if "method" in message and "id" in message:
-                working.add(asyncio.ensure_future(self._answer(end, message)))
-            elif "id" in message and message["id"] in self.client_answers:
-                self.client_answers.pop(message["id"]).set_result(message)
+            self._working = working  # of this connection
+            self.receive(message, end.send)
 
-    async def _answer(self, end: ServerEnd, message: Json) -> None:
-        reply: Json = {"jsonrpc": "2.0", "id": message["id"]}
+    def take_answer(self, message: Json) -> None:
+        if message["id"] in self.client_answers:
+            self.client_answers.pop(message["id"]).set_result(message)
+
+    def give(self, answer: Answer, message: Json, send: Send) -> None:
+        self._working.add(asyncio.ensure_future(self._give(answer, message, send)))
+
+    async def _give(self, answer: Answer, message: Json, send: Send) -> None:
         try:
-            result = await self._result(message["method"], message.get("params", {}))
+            result = answer(message.get("params", {})) if callable(answer) else answer
+            if inspect.isawaitable(result):
+                result = await result
         except PeerError as error:
-            reply["error"] = {"code": error.code, "message": error.message, "data": error.data}
+            refusal = {"code": error.code, "message": error.message, "data": error.data}
+            send({"jsonrpc": "2.0", "id": message["id"], "error": refusal})
         else:
-            if result is None:
-                return
-            reply["result"] = result
-        end.send(reply)
-
-    async def _result(self, method: str, params: Json) -> Json | None:
-        answer = self.answers.get(method)
-        if callable(answer):
-            result = answer(params)
-            found: Json | None = await result if inspect.isawaitable(result) else result
-            return found
-        if answer is not None:
-            return answer
-        if method == "initialize":
-            info = {"name": "scripted", "version": "1"}
-            return {
-                "protocolVersion": self.version,
-                "serverInfo": info,
-                "capabilities": self.capabilities,
-            }
-        if method == "server/discover":
-            return {"supportedVersions": [STATELESS], "capabilities": self.capabilities}
-        raise PeerError(-32601, f"Method not found: {method}")
+            if result is not None:
+                send_result(message, send, result)
 
 
 class _NotingTransport(InProcessTransport):

@@ -29,7 +29,7 @@ from mcpclient.transports.base import Transport
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import StreamableEndpoint
-from tests.support.mcp_server import McpServer
+from tests.support.mcp_server import Json, McpServer, Send
 from tests.support.virtual_time import run
 
 STDIO = [
@@ -125,7 +125,7 @@ def test_extensions_are_those_the_server_declared() -> None:
     server = McpServer()
     capabilities = {"extensions": {"vendor/x": {"a": 1}}}
     result = {"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": {}}
-    server.answers["initialize"] = {"result": result}
+    server.answers["initialize"] = result
 
     async def work(client: Client) -> None:
         assert client.extensions == {"vendor/x": {"a": 1}}
@@ -207,7 +207,7 @@ def test_all_pages_are_listed_and_a_repeated_cursor_is_an_error() -> None:
         assert await echo(client) == "x"
 
     server = McpServer()
-    server.answers["tools/list"] = {"result": {"tools": [], "nextCursor": "again"}}
+    server.answers["tools/list"] = {"tools": [], "nextCursor": "again"}
     with_client(endless, server)
     assert len(server.messages("tools/list")) == 2
 
@@ -319,10 +319,15 @@ def test_a_callback_may_call_the_same_client() -> None:
 
 def test_unknown_things_are_kept() -> None:
     """F-WIRE-8: unknown things are kept."""
-    server = McpServer()
+
+    class Odd(McpServer):
+        def receive(self, message: Json, send: Send) -> None:
+            super().receive(message, lambda answer: send({**answer, "vendor": True}))
+
+    server = Odd()
     content = [{"type": "vendor/hologram", "data": [1]}, {"type": "text", "text": "x", "y": 2}]
     result = {"content": content, "vendorField": {"z": 3}, "_meta": {"k": 1}}
-    server.answers["tools/call"] = {"result": result, "vendor": True}
+    server.answers["tools/call"] = result
 
     async def work(client: Client) -> None:
         answer = await client.call_tool("x")
@@ -336,7 +341,7 @@ def test_unknown_things_are_kept() -> None:
 def test_any_request_and_any_notification_can_be_sent() -> None:
     """F-WIRE-8"""
     server = McpServer()
-    server.answers["vendor/ask"] = {"result": {"ok": 1}}
+    server.answers["vendor/ask"] = {"ok": 1}
 
     async def work(client: Client) -> None:
         meta = {"traceparent": "00-1"}

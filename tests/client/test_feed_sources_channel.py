@@ -172,8 +172,8 @@ def test_a_server_without_a_channel_tells_with_its_answers() -> None:
 def test_a_held_subscription_outlives_the_channel() -> None:
     """F-API-4, F-API-14: nobody waits for its events, and the next session hears of it, too."""
     tuner = Tuner("cut", 405, "open")
-    tuner.server.answers["resources/subscribe"] = {"result": {}}
-    tuner.server.answers["resources/unsubscribe"] = {"result": {}}
+    tuner.server.answers["resources/subscribe"] = {}
+    tuner.server.answers["resources/unsubscribe"] = {}
 
     async def work(client: Client) -> None:
         await client.subscribe_resource("file:///a")

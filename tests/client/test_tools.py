@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -93,11 +92,10 @@ def test_tools_with_invalid_header_annotations_are_left_out(
         async with mcpclient.connect(transport, protocol_version="2026-07-28") as client:
             return [tool.name for tool in await client.list_tools()]
 
-    serve = mcpclient.serve_function(server)
     with caplog.at_level(logging.WARNING):
-        assert run(listed(HeaderTransport(serve))) == ["echo"]
+        assert run(listed(HeaderTransport(server.serve))) == ["echo"]
     assert "left out tool 'bad'" in caplog.text
-    assert run(listed(mcpclient.InProcessTransport(serve))) == ["echo", "bad"]
+    assert run(listed(mcpclient.InProcessTransport(server.serve))) == ["echo", "bad"]
 
 
 def test_calls_are_reported_to_the_hooks() -> None:
@@ -187,22 +185,14 @@ def test_arguments_that_are_no_object_are_not_sent(version: str, arguments: Any)
 def test_a_timeout_names_the_tool_and_the_server() -> None:
     """F-API-20"""
 
-    async def never(method: str, params: Any) -> Any:
-        if method == "tools/call":
-            await asyncio.Event().wait()
-        return {"protocolVersion": "2025-11-25"}
+    async def work(client: mcpclient.Client) -> None:
+        for limit in ("timeout", "max_timeout"):
+            limits: Any = {limit: 3}
+            with pytest.raises(mcpclient.CallTimeout) as caught:
+                await client.call_tool("slow", {"password": "s3cret"}, **limits)
+            assert caught.value.subject == "slow"
+            assert str(caught.value) == (
+                f"tools/call 'slow' of in-process serve: no answer within 3 s ({limit})"
+            )
 
-    async def main() -> None:
-        transport = mcpclient.InProcessTransport(mcpclient.serve_function(never))
-        options: Any = {"protocol_version": "2025-11-25"}
-        async with mcpclient.connect(transport, **options) as client:
-            for limit in ("timeout", "max_timeout"):
-                limits: Any = {limit: 3}
-                with pytest.raises(mcpclient.CallTimeout) as caught:
-                    await client.call_tool("slow", {"password": "s3cret"}, **limits)
-                assert caught.value.subject == "slow"
-                assert str(caught.value) == (
-                    f"tools/call 'slow' of {transport.description}: no answer within 3 s ({limit})"
-                )
-
-    run(main())
+    use(Server(tools_call=lambda params: None), work)

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
+from mcpclient.errors import PeerError
+from mcpclient.transports.inprocess import InProcessTransport
+from tests.client.scripted_server import HANDSHAKE, Json, ScriptedServer
+from tests.support.mcp_server import text_result
 
 __all__ = ["ATTACKS", "HOSTILE", "Showcase"]
-
-Json = dict[str, Any]
 
 # What would act if it were anything but text.
 ATTACKS = (
@@ -148,74 +149,34 @@ _FORM = {
 }
 
 
-class Showcase:
+class Showcase(ScriptedServer):
     """The server. ``tools`` replaces its tools; ``hostile``: every string of its is an attack."""
 
     def __init__(self, *, tools: list[Any] | None = None, hostile: bool = False) -> None:
-        self.tools = TOOLS + MALFORMED if tools is None else tools
-        self.hostile = hostile
-        self.received: list[Json] = []
-        self._end: ServerEnd | None = None
-        self._asked: dict[Any, asyncio.Future[Json]] = {}
-        self._working: set[asyncio.Task[None]] = set()
-
-    @property
-    def transport(self) -> InProcessTransport:
-        """A new connection to it."""
-        return InProcessTransport(self._serve)
-
-    def notify(self, method: str, **params: Any) -> None:
-        """Send a notification."""
-        assert self._end is not None
-        self._end.send({"jsonrpc": "2.0", "method": method, "params": params})
-
-    async def _serve(self, end: ServerEnd) -> None:
-        self._end = end
-        async for message in end:
-            self.received.append(message)
-            if "method" not in message:
-                self._asked.pop(message["id"]).set_result(message.get("result", message))
-            elif "id" in message:
-                task = asyncio.get_running_loop().create_task(self._answer(end, message))
-                self._working.add(task)
-                task.add_done_callback(self._working.discard)
-        for task in list(self._working):
-            task.cancel()
-
-    async def _answer(self, end: ServerEnd, message: Json) -> None:
-        method, params = message["method"], message.get("params", {})
-        answer: Json = {"jsonrpc": "2.0", "id": message["id"]}
-        work = _METHODS.get(method)
-        if work is None:
-            answer["error"] = {"code": -32601, "message": f"Method not found: {method}"}
-        else:
-            result = await work(self, params)
-            answer.update(result if "error" in result else {"result": result})
-        end.send(answer)
-
-    async def _ask(self, method: str, params: Json) -> Json:
-        assert self._end is not None
-        request_id = f"s{len(self.received)}"
-        answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
-        self._asked[request_id] = answer
-        message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
-        self._end.send(message)
-        return await answer
-
-    async def _initialize(self, params: Json) -> Json:
-        name = HOSTILE if self.hostile else "showcase"
-        return {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {
+        super().__init__(
+            {method: getattr(self, name) for method, name in _METHODS.items()},
+            version=HANDSHAKE,
+            capabilities={
                 "tools": {"listChanged": True},
                 "resources": {"subscribe": True},
                 "prompts": {},
                 "completions": {},
                 "logging": {},
             },
-            "serverInfo": {"name": name, "version": "1.0"},
-            "instructions": HOSTILE if self.hostile else "Search first, then read.",
-        }
+        )
+        self.tools = TOOLS + MALFORMED if tools is None else tools
+        self.hostile = hostile
+        self.name = HOSTILE if hostile else "showcase"
+        self.instructions = HOSTILE if hostile else "Search first, then read."
+
+    @property
+    def transport(self) -> InProcessTransport:
+        """A new connection to it."""
+        return InProcessTransport(self.serve)
+
+    async def _answer_of_the_client(self, method: str, params: Json) -> str:
+        answer = await self.ask(f"s{len(self.received)}", method, **params)
+        return str(answer.get("result", answer))
 
     async def _list_tools(self, params: Json) -> Json:
         if self.hostile:
@@ -267,7 +228,7 @@ class Showcase:
         ]
         return {"prompts": [{"name": "review", "description": "A review", "arguments": arguments}]}
 
-    async def _read(self, params: Json) -> Json:
+    async def _read_resource(self, params: Json) -> Json:
         uri = params["uri"]
         if uri.endswith(".png"):
             return {"contents": [{"uri": uri, "mimeType": "image/png", "blob": _IMAGE}]}
@@ -292,8 +253,10 @@ class Showcase:
             content.append({"type": "resource_link", "uri": ATTACKS[2], "name": ATTACKS[0]})
             content.append({"type": "image", "data": "PHN2Zy8+", "mimeType": "image/svg+xml"})
             return {"content": content, "structuredContent": {attack: attack for attack in ATTACKS}}
-        work = _TOOLS.get(params["name"])
-        result: Json = _text(str(arguments)) if work is None else await work(self, params)
+        name = _TOOLS.get(params["name"])
+        if name is None:
+            return text_result(str(arguments))
+        result: Json = await getattr(self, name)(params)
         return result
 
     async def _slow(self, params: Json) -> Json:
@@ -320,14 +283,14 @@ class Showcase:
         }
 
     async def _fail(self, params: Json) -> Json:
-        return {**_text("it did not work"), "isError": True}
+        return {**text_result("it did not work"), "isError": True}
 
     async def _refuse(self, params: Json) -> Json:
-        return {"error": {"code": -32602, "message": "no such thing", "data": {"id": 7}}}
+        raise PeerError(-32602, "no such thing", {"id": 7})
 
     async def _ask_user(self, params: Json) -> Json:
         asked = {"message": "Who are you?", "requestedSchema": _FORM}
-        return _text(str(await self._ask("elicitation/create", asked)))
+        return text_result(await self._answer_of_the_client("elicitation/create", asked))
 
     async def _visit(self, params: Json) -> Json:
         asked = {
@@ -336,48 +299,43 @@ class Showcase:
             "url": "https://pay.example.com/checkout?id=7",
             "elicitationId": "v1",
         }
-        return _text(str(await self._ask("elicitation/create", asked)))
+        return text_result(await self._answer_of_the_client("elicitation/create", asked))
 
     async def _ask_model(self, params: Json) -> Json:
         message = {"role": "user", "content": {"type": "text", "text": "What is 6 times 7?"}}
         asked = {"messages": [message], "maxTokens": 100, "systemPrompt": "Answer shortly."}
-        return _text(str(await self._ask("sampling/createMessage", asked)))
+        return text_result(await self._answer_of_the_client("sampling/createMessage", asked))
 
     async def _list_roots(self, params: Json) -> Json:
-        return _text(str(await self._ask("roots/list", {})))
+        return text_result(await self._answer_of_the_client("roots/list", {}))
 
     async def _large(self, params: Json) -> Json:
-        return _text("0123456789" * 100_000)
+        return text_result("0123456789" * 100_000)
 
 
-def _text(text: str) -> Json:
-    return {"content": [{"type": "text", "text": text}]}
-
-
-_METHODS: Mapping[str, Any] = {
-    "initialize": Showcase._initialize,
-    "tools/list": Showcase._list_tools,
-    "tools/call": Showcase._call,
-    "resources/list": Showcase._list_resources,
-    "resources/templates/list": Showcase._list_templates,
-    "resources/read": Showcase._read,
-    "resources/subscribe": Showcase._nothing,
-    "resources/unsubscribe": Showcase._nothing,
-    "prompts/list": Showcase._list_prompts,
-    "prompts/get": Showcase._prompt,
-    "completion/complete": Showcase._complete,
-    "logging/setLevel": Showcase._nothing,
-    "ping": Showcase._nothing,
+_METHODS: Mapping[str, str] = {
+    "tools/list": "_list_tools",
+    "tools/call": "_call",
+    "resources/list": "_list_resources",
+    "resources/templates/list": "_list_templates",
+    "resources/read": "_read_resource",
+    "resources/subscribe": "_nothing",
+    "resources/unsubscribe": "_nothing",
+    "prompts/list": "_list_prompts",
+    "prompts/get": "_prompt",
+    "completion/complete": "_complete",
+    "logging/setLevel": "_nothing",
+    "ping": "_nothing",
 }
 
-_TOOLS: Mapping[str, Any] = {
-    "slow": Showcase._slow,
-    "picture": Showcase._picture,
-    "fail": Showcase._fail,
-    "refuse": Showcase._refuse,
-    "ask_user": Showcase._ask_user,
-    "visit": Showcase._visit,
-    "ask_model": Showcase._ask_model,
-    "list_roots": Showcase._list_roots,
-    "large": Showcase._large,
+_TOOLS: Mapping[str, str] = {
+    "slow": "_slow",
+    "picture": "_picture",
+    "fail": "_fail",
+    "refuse": "_refuse",
+    "ask_user": "_ask_user",
+    "visit": "_visit",
+    "ask_model": "_ask_model",
+    "list_roots": "_list_roots",
+    "large": "_large",
 }

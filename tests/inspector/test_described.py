@@ -39,7 +39,7 @@ def test_a_connected_client() -> None:
         showcase = Showcase()
         async with Client(showcase.transport, protocol_version="2025-11-25", roots=[]) as client:
             told = described_client(client)
-        assert told["server"] == {"name": "showcase", "version": "1.0"}
+        assert told["server"] == {"name": "showcase", "version": "1"}
         assert (told["era"], told["answers"]) == ("handshake", ["roots"])
         assert told["instructions"] == "Search first, then read."
 

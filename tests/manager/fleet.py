@@ -7,14 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcpclient import Manager
-from mcpclient.errors import ConnectFailed, PeerError
+from mcpclient.errors import ConnectFailed
 from mcpclient.transports.base import Receiver
 from mcpclient.transports.inprocess import InProcessTransport
 from tests.client.scripted_server import HANDSHAKE, Answer, Json, ScriptedServer
-
-
-def _unknown(params: object) -> Json:
-    raise PeerError(-32601, "Method not found")
 
 
 def tool(name: str, **fields: Any) -> Json:
@@ -46,13 +42,12 @@ class Member(InProcessTransport):
             {
                 "tools/list": lambda params: {"tools": self.offered},
                 "tools/call": self._call,
-                **({"server/discover": _unknown} if version == HANDSHAKE else {}),
                 **(answers or {}),
             },
             version=version,
             capabilities={"tools": {}} if capabilities is None else capabilities,
         )
-        super().__init__(self.script._serve)
+        super().__init__(self.script.serve)
 
     def _call(self, params: Json) -> Json:
         self.calls.append(params["name"])

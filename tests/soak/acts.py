@@ -13,11 +13,10 @@ import time
 from collections.abc import Awaitable, Mapping
 from typing import Any, Callable, Protocol
 
-__all__ = ["ACTS", "Exchange", "McpServer"]
+from tests.support.mcp_server import Json, OpenedServer
 
-Json = dict[str, Any]
+__all__ = ["ACTS", "Exchange", "Json", "SoakServer"]
 
-STATELESS = "2026-07-28"
 _META = "io.modelcontextprotocol/"
 _FORM = {"message": "How many?", "requestedSchema": {"type": "object", "properties": {}}}
 
@@ -47,14 +46,25 @@ class Exchange(Protocol):
         """Break the connection, and give the answer to who resumes it, where that exists."""
 
 
-class McpServer:
-    """Speaks both eras. One object serves all connections of a server process."""
+class SoakServer:
+    """Speaks both eras. One object serves all connections of a server process.
+
+    Each request is a task, which the client may cancel.
+    """
 
     def __init__(self, ledger: str) -> None:
         self.sessions: set[str] = set()
         self._ledger = os.open(ledger, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self._asked: dict[Any, asyncio.Future[None]] = {}
         self._serial = 0
+        self._opened = OpenedServer(
+            "both",
+            capabilities={"tools": {"listChanged": True}, "logging": {}},
+            answers={
+                "tools/list": {"tools": [{"name": "soak", "inputSchema": {"type": "object"}}]},
+                "ping": {},
+            },
+        )
 
     async def receive(self, message: Json, exchange: Exchange) -> None:
         """Take one message; an answer goes to ``exchange``."""
@@ -74,7 +84,7 @@ class McpServer:
         elif method == "subscriptions/listen":
             await self._listen(message, exchange)
         else:
-            exchange.answer(_plain_answer(method, message, is_stateless))
+            self._opened.take_request(message, exchange.answer)
 
     async def _listen(self, message: Json, exchange: Exchange) -> None:
         about = {_META + "subscriptionId": message["id"]}
@@ -100,29 +110,11 @@ class McpServer:
             self._asked.pop(self._serial, None)
 
 
-def _plain_answer(method: str, message: Json, is_stateless: bool) -> Json:
-    capabilities = {"tools": {"listChanged": True}, "logging": {}}
-    info = {"name": "soak", "version": "1"}
-    if method == "initialize":
-        version = message["params"]["protocolVersion"]
-        result: Json = {"protocolVersion": version, "serverInfo": info}
-        return _result(message, {**result, "capabilities": capabilities})
-    if method == "server/discover" and is_stateless:
-        meta = {_META + "serverInfo": info}
-        result = {"supportedVersions": [STATELESS], "capabilities": capabilities, "_meta": meta}
-        return _result(message, {"resultType": "complete", "ttlMs": 0, **result})
-    if method == "tools/list":
-        return _result(message, {"tools": [{"name": "soak", "inputSchema": {"type": "object"}}]})
-    if method == "ping":
-        return _result(message, {})
-    return _error(message, -32601, "Method not found")
-
-
 class _Call:
     """One call of the tool."""
 
     def __init__(
-        self, server: McpServer, message: Json, exchange: Exchange, is_stateless: bool
+        self, server: SoakServer, message: Json, exchange: Exchange, is_stateless: bool
     ) -> None:
         self.server = server
         self.message = message

@@ -25,7 +25,7 @@ from typing import Any, Callable
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
-from tests.soak.acts import Json, McpServer
+from tests.soak.acts import Json, SoakServer
 
 _WEBSOCKET_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _LIMIT = 1 << 24
@@ -66,7 +66,7 @@ class Shared:
 class Conversation:
     """The requests of one lasting connection, each a task that the client may cancel."""
 
-    def __init__(self, server: McpServer, exchange: Shared) -> None:
+    def __init__(self, server: SoakServer, exchange: Shared) -> None:
         self._server = server
         self._exchange = exchange
         self._tasks: dict[Any, asyncio.Task[None]] = {}
@@ -177,7 +177,7 @@ class Responses:
 class Site:
     """What the connections of this process share."""
 
-    def __init__(self, server: McpServer) -> None:
+    def __init__(self, server: SoakServer) -> None:
         self.server = server
         self.serial = 0
         self.channel: Responses | None = None
@@ -323,7 +323,7 @@ async def until_gone(work: Awaitable[Any], reader: asyncio.StreamReader) -> byte
 
 
 async def serve_websocket(
-    server: McpServer,
+    server: SoakServer,
     headers: dict[bytes, bytes],
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
@@ -379,7 +379,7 @@ def write_out(data: bytes) -> None:
         data = data[os.write(1, data) :]
 
 
-async def serve_stdio(server: McpServer) -> None:
+async def serve_stdio(server: SoakServer) -> None:
     reader = asyncio.StreamReader(_LIMIT)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -387,7 +387,7 @@ async def serve_stdio(server: McpServer) -> None:
     await serve_lines(reader, conversation.take)
 
 
-async def serve_port(server: McpServer, port: int) -> None:
+async def serve_port(server: SoakServer, port: int) -> None:
     site = Site(server)
     asyncio.get_running_loop().add_reader(0, lambda: os._exit(0))
     await asyncio.start_server(site.connected, "127.0.0.1", port, limit=_LIMIT)
@@ -395,7 +395,7 @@ async def serve_port(server: McpServer, port: int) -> None:
 
 
 def main(ledger: str, port: str = "") -> None:
-    server = McpServer(ledger)
+    server = SoakServer(ledger)
     asyncio.run(serve_port(server, int(port)) if port else serve_stdio(server))
 
 

@@ -1,48 +1,83 @@
-"""What a test's MCP server says, whatever carries it: one reactive object without I/O.
+"""What a test's MCP server says, whatever carries it: reactive objects without I/O.
 
-`McpServer.receive` takes one message and a ``send`` for whatever belongs to it, which may be called
-at once, later, or never. It speaks the handshake era, the stateless era, or both. It imports
-nothing of the library, so that a server process starts quickly.
+`OpenedServer` is what all of them are built on: it can be opened in either era, answers what its
+table says, and refuses the rest. `McpServer` adds a handful of tools. Both take one message by
+`receive`, with a ``send`` for whatever belongs to it, which may be called at once, later, or never.
+They import nothing of the library, so that a server process starts quickly.
 """
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Mapping
-from typing import Any, Callable
+from typing import Any, Callable, Union
 
-__all__ = ["STATELESS", "Json", "McpServer", "Send"]
+__all__ = [
+    "STATELESS",
+    "Answer",
+    "Json",
+    "McpServer",
+    "OpenedServer",
+    "Refusal",
+    "Send",
+    "refusing",
+    "send_result",
+    "serve_stdio",
+    "text_result",
+]
 
 Json = dict[str, Any]
 Send = Callable[[Json], None]
+Answer = Union[Json, Callable[[Any], Any]]
 
 STATELESS = "2026-07-28"
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 
 
-class McpServer:
-    """A server with a handful of tools for testing.
+class Refusal(Exception):
+    """A request is answered with a JSON-RPC error."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(code, message)
+        self.error = {"code": code, "message": message, "data": data}
+
+
+def refusing(code: int, message: str) -> Answer:
+    """Return what refuses a request, for the table of a server."""
+
+    def refuse(params: Json) -> Json:
+        raise Refusal(code, message)
+
+    return refuse
+
+
+class OpenedServer:
+    """A server that can be opened, and answers whatever is in its table.
 
     ``era``: ``"handshake"``, ``"stateless"`` or ``"both"``. ``version``: what ``initialize``
-    answers (default: what the client offers). ``received``: every message that came.
-
-    Tools: ``echo`` says its ``text`` again; ``fail`` reports a failure; ``never`` never answers;
-    ``hold`` answers when ``release`` is called or ``of`` calls are held, the latest first;
-    ``notify`` sends the notifications in its ``messages`` first; ``progress`` reports ``steps``;
-    ``ask`` sends the client the request ``method`` and answers with what came back.
+    answers (default: what the client offers). ``answers``: by method, a result or a function of the
+    params; it returns a result, or None for no answer, or raises `Refusal`. ``received``: every
+    message that came.
     """
 
+    name = "test-server"
+    instructions: str | None = None
+
     def __init__(
-        self, era: str = "handshake", version: str | None = None, pages: int | None = None
+        self,
+        era: str = "handshake",
+        version: str | None = None,
+        *,
+        capabilities: Json | None = None,
+        answers: Mapping[str, Answer] | None = None,
     ) -> None:
         self.era = era
         self.version = version
-        self.pages = pages
+        self.capabilities = capabilities or {}
+        self.answers = dict(answers or {})
         self.received: list[Json] = []
-        self.answers: dict[str, Json] = {}
-        self._held: list[tuple[Json, Send]] = []
-        self._asked: dict[Any, tuple[Json, Send]] = {}
-        self._next_id = 1000
 
     def received_methods(self) -> list[str]:
         """The methods of all requests and notifications that came."""
@@ -56,77 +91,121 @@ class McpServer:
         """Take one message of the client's."""
         self.received.append(message)
         if "method" not in message:
-            self._take_answer(message)
+            self.take_answer(message)
         elif "id" in message:
-            self._take_request(message, send)
+            self.take_request(message, send)
 
-    def _take_answer(self, message: Json) -> None:
+    def take_answer(self, message: Json) -> None:
+        """Take what the client answers to a request of this server."""
+
+    def take_request(self, message: Json, send: Send) -> None:
+        """Answer by the table, or as the era wants it."""
+        answer = self.answers.get(message["method"])
+        try:
+            if answer is not None:
+                self.give(answer, message, send)
+            else:
+                self._take_by_era(message, send)
+        except Refusal as refusal:
+            send({"jsonrpc": "2.0", "id": message["id"], "error": refusal.error})
+
+    def give(self, answer: Answer, message: Json, send: Send) -> None:
+        """Send what the table has for a request."""
+        result = answer(message.get("params") or {}) if callable(answer) else answer
+        if result is not None:
+            send_result(message, send, result)
+
+    def _take_by_era(self, message: Json, send: Send) -> None:
+        method, params = message["method"], message.get("params") or {}
+        version = (params.get("_meta") or {}).get(_VERSION_KEY)
+        if version is None and self.era == "stateless":
+            raise Refusal(-32022, "Unsupported protocol version", {"supported": [STATELESS]})
+        if version is None and method == "initialize":
+            send_result(message, send, self._initialized(params))
+        elif version is not None and self.era == "handshake":
+            raise Refusal(-32601, "Method not found")
+        elif version not in (None, STATELESS):
+            raise Refusal(-32022, "Unsupported", {"supported": [STATELESS]})
+        elif version is not None and method == "server/discover":
+            send_result(message, send, self._discovered())
+        else:
+            self.take_other(message, params, send)
+
+    def _initialized(self, params: Json) -> Json:
+        result = {
+            "protocolVersion": self.version or params["protocolVersion"],
+            "serverInfo": {"name": self.name, "version": "1"},
+            "capabilities": self.capabilities,
+        }
+        return (
+            result if self.instructions is None else {**result, "instructions": self.instructions}
+        )
+
+    def _discovered(self) -> Json:
+        return {
+            "resultType": "complete",
+            "supportedVersions": [STATELESS],
+            "capabilities": self.capabilities,
+            "_meta": {"io.modelcontextprotocol/serverInfo": {"name": self.name}},
+        }
+
+    def take_other(self, message: Json, params: Json, send: Send) -> None:
+        """Answer a request that is neither in the table nor an opening: by a refusal."""
+        raise Refusal(-32601, f"Method not found: {message['method']}")
+
+
+class McpServer(OpenedServer):
+    """A server with a handful of tools for testing.
+
+    ``pages``: how many pages its list of tools has.
+
+    Tools: ``echo`` says its ``text`` again; ``fail`` reports a failure; ``never`` never answers;
+    ``hold`` answers when ``release`` is called or ``of`` calls are held, the latest first;
+    ``notify`` sends the notifications in its ``messages`` first; ``progress`` reports ``steps``;
+    ``ask`` sends the client the request ``method`` and answers with what came back.
+    """
+
+    instructions = "Be gentle."
+
+    def __init__(
+        self, era: str = "handshake", version: str | None = None, pages: int | None = None
+    ) -> None:
+        super().__init__(era, version, capabilities={"tools": {}, "logging": {}})
+        self.pages = pages
+        self._held: list[tuple[Json, Send]] = []
+        self._asked: dict[Any, tuple[Json, Send]] = {}
+        self._next_id = 1000
+
+    def take_answer(self, message: Json) -> None:
         asked = self._asked.pop(message["id"], None)
         if asked is not None:
             _text(*asked, str(message.get("result", message.get("error"))))
 
-    def _take_request(self, message: Json, send: Send) -> None:
-        method = message["method"]
-        params = message.get("params") or {}
-        meta = params.get("_meta") or {}
-        if method in self.answers:
-            send({"jsonrpc": "2.0", "id": message["id"], **self.answers[method]})
-        elif _VERSION_KEY in meta:
-            self._take_stateless(message, params, meta[_VERSION_KEY], send)
-        elif self.era == "stateless":
-            data = {"supported": [STATELESS]}
-            _error(message, send, -32022, "Unsupported protocol version", data)
-        elif method == "initialize":
-            result: Json = {
-                "protocolVersion": self.version or params["protocolVersion"],
-                "serverInfo": {"name": "test-server", "version": "1"},
-                "capabilities": {"tools": {}, "logging": {}},
-                "instructions": "Be gentle.",
-            }
-            _result(message, send, result)
-        else:
-            self._take_common(message, params, send)
-
-    def _take_stateless(self, message: Json, params: Json, version: str, send: Send) -> None:
-        if self.era == "handshake":
-            _error(message, send, -32601, "Method not found")
-        elif version != STATELESS:
-            _error(message, send, -32022, "Unsupported", {"supported": [STATELESS]})
-        elif message["method"] == "server/discover":
-            result = {
-                "supportedVersions": [STATELESS],
-                "capabilities": {"tools": {}},
-                "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "test-server"}},
-            }
-            _result(message, send, {"resultType": "complete", **result})
-        else:
-            self._take_common(message, params, send)
-
-    def _take_common(self, message: Json, params: Json, send: Send) -> None:
+    def take_other(self, message: Json, params: Json, send: Send) -> None:
         method = message["method"]
         if method in ("ping", "logging/setLevel"):
-            _result(message, send, {})
+            send_result(message, send, {})
         elif method == "tools/list":
             self._list_tools(message, params, send)
         elif method == "tools/call":
             self._call(message, params["name"], params.get("arguments") or {}, send)
         else:
-            _error(message, send, -32601, f"Method not found: {method}")
+            super().take_other(message, params, send)
 
     def _list_tools(self, message: Json, params: Json, send: Send) -> None:
         tools = [{"name": "echo", "inputSchema": {"type": "object"}}]
         page = int(params.get("cursor", "1"))
         if self.pages is None or page == self.pages:
-            _result(message, send, {"tools": tools})
+            send_result(message, send, {"tools": tools})
         else:
-            _result(message, send, {"tools": tools, "nextCursor": str(page + 1)})
+            send_result(message, send, {"tools": tools, "nextCursor": str(page + 1)})
 
     def _call(self, message: Json, name: str, arguments: Json, send: Send) -> None:
         if name == "echo":
             _text(message, send, arguments["text"])
         elif name == "fail":
             content = [{"type": "text", "text": "it failed"}]
-            _result(message, send, {"content": content, "isError": True})
+            send_result(message, send, {"content": content, "isError": True})
         elif name == "hold":
             self._held.append((message, send))
             if len(self._held) == arguments.get("of"):
@@ -143,7 +222,7 @@ class McpServer:
         elif name == "ask":
             self._ask(message, arguments, send)
         elif name != "never":
-            _error(message, send, -32602, f"Unknown tool: {name}")
+            raise Refusal(-32602, f"Unknown tool: {name}")
 
     def _release(self) -> None:
         while self._held:
@@ -166,14 +245,25 @@ class McpServer:
         send(request)
 
 
-def _result(message: Json, send: Send, result: Mapping[str, Any]) -> None:
+def send_result(message: Json, send: Send, result: Mapping[str, Any]) -> None:
+    """Answer a request with a result."""
     send({"jsonrpc": "2.0", "id": message["id"], "result": dict(result)})
 
 
+def text_result(text: str) -> Json:
+    """The result of a tool whose answer is a text."""
+    return {"content": [{"type": "text", "text": text}]}
+
+
 def _text(message: Json, send: Send, text: str) -> None:
-    _result(message, send, {"content": [{"type": "text", "text": text}]})
+    send_result(message, send, text_result(text))
 
 
-def _error(message: Json, send: Send, code: int, text: str, data: Any = None) -> None:
-    error = {"code": code, "message": text, "data": data}
-    send({"jsonrpc": "2.0", "id": message["id"], "error": error})
+def serve_stdio(server: OpenedServer) -> None:
+    """Serve standard input and output, one message per line, until the input ends."""
+
+    def send(message: Json) -> None:
+        print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+    for line in sys.stdin:
+        server.receive(json.loads(line), send)

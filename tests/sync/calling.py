@@ -24,9 +24,9 @@ class ToolServer(ScriptedServer):
             "tools": [{"name": name, "inputSchema": {"type": "object"}} for name in self.tools]
         }
 
-    async def _serve(self, end: ServerEnd) -> None:
+    async def serve(self, end: ServerEnd) -> None:
         try:
-            await super()._serve(end)
+            await super().serve(end)
         finally:
             self.ended.set()
 
@@ -37,7 +37,7 @@ class ToolServer(ScriptedServer):
         return {"content": [{"type": "text", "text": str(text)}]}
 
     def transport(self) -> InProcessTransport:
-        return InProcessTransport(self._serve)
+        return InProcessTransport(self.serve)
 
     def connected(self, **options: Any) -> sync.Client:
         """Return a client that is connected."""

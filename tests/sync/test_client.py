@@ -79,7 +79,7 @@ def test_a_future_that_is_cancelled_at_once_is_never_begun() -> None:
 def test_listening_is_an_iterator() -> None:
     """F-API-14, F-API-18: with, for, and an end from another thread."""
     server = ListeningServer()
-    transport = mcpclient.InProcessTransport(server._serve)
+    transport = mcpclient.InProcessTransport(server.serve)
     with (
         sync.connect(transport, protocol_version=server.version) as client,
         client.listen(tools=True) as subscription,

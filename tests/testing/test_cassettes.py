@@ -14,29 +14,27 @@ import mcpclient
 from mcpclient import NotRecorded, UsageError, testing
 from mcpclient.sync.loop_thread import end_loop_thread
 from mcpclient.testing import Cassette, Mode, cassette
-from mcpclient.transports.inprocess import InProcessTransport, serve_function
+from mcpclient.transports.inprocess import InProcessTransport
+from tests.client.scripted_server import HANDSHAKE, Json, ScriptedServer
+from tests.support.mcp_server import text_result
 from tests.support.subprocesses import TOP
 
 SECRET = "Bearer very-secret-token-0123456789"
 
 
-class Server:
+class Server(ScriptedServer):
     """Counts its calls; the text of an answer says how many there were."""
 
     def __init__(self) -> None:
+        super().__init__({"tools/call": self._call}, version=HANDSHAKE, capabilities={"tools": {}})
         self.calls = 0
 
     def target(self) -> InProcessTransport:
-        return InProcessTransport(serve_function(self.answer))
+        return InProcessTransport(self.serve)
 
-    def answer(self, method: str, params: Any) -> Any:
-        if method == "initialize":
-            about = {"capabilities": {"tools": {}}, "serverInfo": {"name": "counter"}}
-            return {"protocolVersion": "2025-11-25", **about}
-        if method == "tools/call":
-            self.calls += 1
-            return {"content": [{"type": "text", "text": f"{params['name']} {self.calls}"}]}
-        return {}
+    def _call(self, params: Json) -> Json:
+        self.calls += 1
+        return text_result(f"{params['name']} {self.calls}")
 
 
 @pytest.fixture

@@ -207,7 +207,7 @@ def test_the_same_request_again_gets_the_next_answer(taped: Taped) -> None:
         texts = []
         for text in answers:
             result = {"content": [{"type": "text", "text": text}]}
-            server.answers["tools/call"] = {"result": result}
+            server.answers["tools/call"] = result
             texts.append(await echo(client))
         return texts
 

@@ -6,11 +6,19 @@ what it is told, and answers with a colour that a terminal would act upon.
 
 from __future__ import annotations
 
-import json
 import sys
-from typing import Any
+from pathlib import Path
 
-Json = dict[str, Any]
+sys.path.insert(0, str(Path(__file__).parents[3]))
+
+from tests.support.mcp_server import (
+    Json,
+    OpenedServer,
+    Send,
+    send_result,
+    serve_stdio,
+    text_result,
+)
 
 
 def schema(**properties: Json) -> Json:
@@ -35,54 +43,40 @@ ASKED = {
 }
 
 
-def send(**message: Any) -> None:
-    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
-
-
-def text(words: str) -> Json:
-    return {"content": [{"type": "text", "text": words}]}
-
-
-def say(level: str, words: str) -> None:
+def say(send: Send, level: str, words: str) -> None:
     data = {"level": level, "logger": "news", "data": words}
-    send(method="notifications/message", params=data)
+    send({"method": "notifications/message", "params": data})
 
 
-def call(number: int, name: str, arguments: Json) -> None:
-    if name == "name":
-        send(id=f"ask-{number}", method="elicitation/create", params=ASKED)
-    elif name == "pay":
-        send(id=number, result=text(f"paid {arguments['amount']}"))
-    elif name == "sleep":
-        say("warning", "asleep")
-    elif name == "news":
-        say("debug", arguments["text"])
-        send(id=number, result=text(f"\x1b[31m{arguments['colour']}"))
+class AskingServer(OpenedServer):
+    name = "asking"
 
+    def __init__(self) -> None:
+        answers = {"tools/list": {"tools": TOOLS}, "logging/setLevel": {}}
+        super().__init__(capabilities={"tools": {}, "logging": {}}, answers=answers)
+        self._asking: dict[str, tuple[Json, Send]] = {}
 
-def main() -> None:
-    for line in sys.stdin:
-        message = json.loads(line)
-        number, method = message.get("id"), message.get("method")
-        if method == "initialize":
-            told: Json = {"tools": {}, "logging": {}}
-            version = message["params"]["protocolVersion"]
-            info = {"name": "asking", "version": "1"}
-            result = {"protocolVersion": version, "capabilities": told, "serverInfo": info}
-            send(id=number, result=result)
-        elif method == "tools/list":
-            send(id=number, result={"tools": TOOLS})
-        elif method == "tools/call":
-            call(number, message["params"]["name"], message["params"]["arguments"])
-        elif method == "logging/setLevel":
-            send(id=number, result={})
-        elif method is None and isinstance(number, str):
-            answer = message["result"]
-            said = answer.get("content", {}).get("name") or answer["action"]
-            send(id=int(number.rpartition("-")[2]), result=text(f"hello {said}"))
-        elif number is not None:
-            send(id=number, error={"code": -32601, "message": f"no {method}"})
+    def take_other(self, message: Json, params: Json, send: Send) -> None:
+        if message["method"] != "tools/call":
+            super().take_other(message, params, send)
+        name, arguments = params["name"], params["arguments"]
+        if name == "name":
+            key = f"ask-{message['id']}"
+            self._asking[key] = message, send
+            send({"id": key, "method": "elicitation/create", "params": ASKED})
+        elif name == "pay":
+            send_result(message, send, text_result(f"paid {arguments['amount']}"))
+        elif name == "sleep":
+            say(send, "warning", "asleep")
+        elif name == "news":
+            say(send, "debug", arguments["text"])
+            send_result(message, send, text_result(f"\x1b[31m{arguments['colour']}"))
+
+    def take_answer(self, message: Json) -> None:
+        answer = message["result"]
+        said = answer.get("content", {}).get("name") or answer["action"]
+        send_result(*self._asking.pop(message["id"]), text_result(f"hello {said}"))
 
 
 if __name__ == "__main__":
-    main()
+    serve_stdio(AskingServer())

@@ -9,27 +9,20 @@ import pytest
 
 import mcpclient
 from mcpclient.client.events.hooks import Hooks
-from mcpclient.transports.inprocess import InProcessTransport, serve_function
+from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.support.virtual_time import run
 
 
-def answer(method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-    if method == "initialize":
-        return {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "serverInfo": {"name": "hooked", "version": "7"},
-        }
-    if params.get("name") == "missing":
+def call(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    if params["name"] == "missing":
         raise mcpclient.PeerError(-32602, "no such tool")
-    return {"content": [], "isError": params.get("name") == "failing"}
+    return {"content": [], "isError": params["name"] == "failing"}
 
 
 def session_with(hooks: Hooks, *tools: str) -> None:
     async def session() -> None:
-        async with mcpclient.connect(
-            InProcessTransport(serve_function(answer)), hooks=hooks, protocol_version="2025-11-25"
-        ) as client:
+        server = ScriptedServer({"tools/call": call}, version=HANDSHAKE)
+        async with server.client(hooks=hooks) as client:
             for tool in tools:
                 await client.call_tool(tool, trace={"span": tool})
 
@@ -47,8 +40,8 @@ def test_connecting_and_calling_are_reported() -> None:
     assert told[0] == {
         "server": server,
         "transport": "in-process",
-        "server_name": "hooked",
-        "server_version": "7",
+        "server_name": "scripted",
+        "server_version": "1",
         "tool_count": 0,
     }
     latencies = [facts.pop("latency_ms") for facts in told[1:]]
@@ -98,29 +91,22 @@ def test_a_hook_that_fails_is_logged_and_harms_nothing(caplog: pytest.LogCapture
 @pytest.mark.parametrize("broken", [False, True])
 def test_the_tools_are_counted_for_who_wants_to_know(version: str, broken: bool) -> None:
     """F-SHOW-7: of all pages; None where the server does not tell. Else nothing is listed."""
-    asked: list[str] = []
     counts: list[int | None] = []
 
-    def serve(method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        asked.append(method)
-        if method != "tools/list":
-            return {
-                "protocolVersion": version,
-                "supportedVersions": [version],
-                "capabilities": {"tools": {}},
-            }
+    def listed(params: Mapping[str, Any]) -> Mapping[str, Any]:
         if broken:
             raise mcpclient.PeerError(-32603, "no")
         if "cursor" in params:
             return {"tools": [{"name": "c"}]}
         return {"tools": [{"name": "a"}, {"name": "b"}], "nextCursor": "2"}
 
+    server = ScriptedServer({"tools/list": listed}, version=version, capabilities={"tools": {}})
+
     async def session(hooks: Hooks) -> None:
-        transport = InProcessTransport(serve_function(serve))
-        async with mcpclient.connect(transport, hooks=hooks, protocol_version=version):
+        async with server.client(hooks=hooks):
             pass
 
     run(session(Hooks(on_error=lambda **facts: None)))
-    assert "tools/list" not in asked
+    assert "tools/list" not in server.received_methods()
     run(session(Hooks(on_connect=lambda tool_count, **facts: counts.append(tool_count))))
     assert counts == [None if broken else 3]

@@ -29,7 +29,7 @@ from mcpclient.protocol.versions import Era
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.support.http_server import Answer, Handler, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
-from tests.support.mcp_server import McpServer
+from tests.support.mcp_server import McpServer, refusing
 from tests.support.virtual_time import run
 
 STDIO = [
@@ -163,7 +163,7 @@ def test_connecting_at_once_from_many_tasks_is_one_connection() -> None:
 def test_a_client_can_connect_again_after_a_failure_and_after_closing() -> None:
     """F-LIFE-5"""
     server = McpServer()
-    server.answers["initialize"] = {"error": {"code": -32603, "message": "not today"}}
+    server.answers["initialize"] = refusing(-32603, "not today")
 
     async def main() -> None:
         client = client_of(server)
@@ -398,7 +398,7 @@ def test_pings_keep_a_session_alive_and_notice_its_end() -> None:
         async with client_of(server, keep_alive=10, on_close=closed.append) as client:
             await asyncio.sleep(35)
             assert len(server.messages("ping")) == 3
-            server.answers["ping"] = {"error": {"code": -32601, "message": "what?"}}
+            server.answers["ping"] = refusing(-32601, "what?")
             await asyncio.sleep(20)
             assert client.is_connected
             server.receive = lambda message, send: None  # type: ignore[method-assign]

@@ -11,7 +11,7 @@ from mcpclient.client.client import Client
 from mcpclient.errors import CallTimeout, PeerError
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.client.link.test_connection import now
-from tests.support.mcp_server import Json, McpServer
+from tests.support.mcp_server import McpServer, refusing
 from tests.support.virtual_time import run
 
 START = 8.0
@@ -85,8 +85,7 @@ def test_a_slow_start_ends_in_the_right_era(era: str, start: float) -> None:
 def test_a_slow_server_whose_first_message_settles_its_era() -> None:
     """F-LIFE-3: one that refuses initialize as a request without metadata."""
     server = SlowServer("both")
-    refusal = {"error": {"code": -32602, "message": "request _meta is missing"}}
-    server.server.answers["initialize"] = refusal
+    server.server.answers["initialize"] = refusing(-32602, "request _meta is missing")
     run(connected(server, "2026-07-28", START))
 
 
@@ -94,7 +93,7 @@ def test_a_slow_server_whose_first_message_settles_its_era() -> None:
 def test_a_slow_server_that_refuses_the_probe(code: int) -> None:
     """F-LIFE-3: whatever the code; its answer to initialize is waited for."""
     server = SlowServer("handshake", delays={"initialize": 3})
-    server.server.answers["server/discover"] = {"error": {"code": code, "message": "no"}}
+    server.server.answers["server/discover"] = refusing(code, "no")
     run(connected(server, "2025-11-25", START + 3))
     assert server.opening == HANDSHAKE
 
@@ -143,7 +142,7 @@ def test_a_server_that_never_answers_takes_the_connect_timeout() -> None:
 def test_a_slow_server_that_can_not_serve_says_why() -> None:
     """F-LIFE-3: the refusal of initialize is the last word of one that refused the probe."""
     server = SlowServer("handshake")
-    server.server.answers["initialize"] = {"error": {"code": -32603, "message": "no key"}}
+    server.server.answers["initialize"] = refusing(-32603, "no key")
 
     async def main() -> None:
         with pytest.raises(PeerError, match="no key"):
@@ -164,6 +163,5 @@ def test_nobody_waits_for_a_withdrawn_initialize() -> None:
             assert (await client.call_tool("echo", {"text": "x"})).text == "x"
 
     run(main())
-    sent: list[Json] = server.server.received
-    assert [each for each in sent if each.get("method") == "notifications/cancelled"] == []
+    assert server.server.messages("notifications/cancelled") == []
     assert not errors

@@ -11,7 +11,7 @@ import pytest
 
 import mcpclient
 from mcpclient.client.link import requests
-from mcpclient.transports.inprocess import InProcessTransport, ServerEnd, serve_function
+from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.client.inside import Server, use
 from tests.client.scripted_server import ScriptedServer
 from tests.support.virtual_time import run
@@ -21,20 +21,14 @@ RESULT = {"answer": 42}
 
 def test_any_request_and_notification_can_be_sent() -> None:
     """F-WIRE-8: results come as the server sent them."""
-    noted: list[Any] = []
-
-    def server(method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        if method == "vendor/note":
-            noted.append(params)
-        return Server(vendor_ask=RESULT)(method, params) if method != "vendor/note" else None
+    server = Server(vendor_ask=RESULT)
 
     async def session() -> None:
-        transport = InProcessTransport(serve_function(server))
-        async with mcpclient.connect(transport, protocol_version="2025-11-25") as client:
+        async with server.client() as client:
             assert await client.request("vendor/ask", {"a": 1}, fresh=True) == RESULT
             await client.notify("vendor/note", {"b": 2})
             await client.request("vendor/ask", meta={"c": 3})
-            assert noted == [{"b": 2}]
+            assert server.sent("vendor/note") == [{"b": 2}]
 
     run(session())
 
@@ -175,8 +169,7 @@ def test_another_event_loop_may_ask() -> None:
         thread.join()
 
     async def session() -> None:
-        transport = InProcessTransport(serve_function(Server(vendor_ask=RESULT)))
-        async with mcpclient.connect(transport, protocol_version="2025-11-25") as client:
+        async with Server(vendor_ask=RESULT).client() as client:
             await work(client)
 
     asyncio.run(session())
@@ -187,8 +180,9 @@ def test_a_loop_that_has_ended_is_named() -> None:
     """F-LIFE-5: instead of waiting for ever."""
 
     async def connect() -> mcpclient.Client:
-        transport = InProcessTransport(serve_function(Server()))
-        return await mcpclient.connect(transport, protocol_version="2025-11-25")
+        client = Server().client()
+        await client.connect()
+        return client
 
     home = asyncio.new_event_loop()
     client = home.run_until_complete(connect())

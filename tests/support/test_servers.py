@@ -1,0 +1,103 @@
+"""The servers that tests connect to: one general server, and a reason for each that stands apart.
+
+A test's MCP server is an `OpenedServer` of ``tests/support/mcp_server.py``, or is built on one: it
+inherits from it (`McpServer`, which has tools; `ScriptedServer`, whose answers are coroutine
+functions; `ToolServer`, whose tools are), or holds one and brings its messages over a transport.
+Every other class that is called a server, a peer or an endpoint has a row here.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.support.subprocesses import TOP
+
+APART = {
+    # MCP
+    "conformance/servers/demo_server.py:DemoServer": (
+        "shows how little a server needs, in one file that runs by itself and is read by users"
+    ),
+    "tests/faults/faulty_peers/peer.py:Peer": (
+        "carries a script of faults, which has the McpServer, over one of the transports"
+    ),
+    # The protocols below it: none of these says anything of MCP's own.
+    "tests/support/http_server.py:HttpServer": "HTTP only: what it answers are handlers",
+    "tests/tooling/test_capture.py:HttpServer": "answers every request with the same bytes",
+    "tests/net/websocket_peer.py:Peer": "WebSocket frames only, right and wrong ones",
+    "tests/framing/test_websocket_peer.py:Peers": "two state machines of WebSocket, without I/O",
+    "tests/framing/test_websocket_deflate.py:Server": "a compressor, straight on zlib",
+    "tests/framing/test_framing_properties.py:Server": "writes the bytes of frames",
+    "tests/transports/test_line_messages.py:Peer": "takes lines, as long as it is willing",
+    "tests/transports/test_server_stream.py:Server": "gives one event stream after another",
+    "tests/client/link/test_paging.py:Server": "gives one page after another, and opens nothing",
+    "tests/client/link/test_application_routes.py:Server": "looks like one of the Python SDK",
+    "tests/auth/world.py:AuthorizationServerFake": "OAuth, as pure functions of requests",
+    "tests/auth/world.py:ResourceServerFake": "OAuth, as pure functions of requests",
+    # What plays, records, measures or manages servers
+    "conformance/capture/taps/http.py:_Peer": "one side of a connection that is recorded",
+    "conformance/replay/http_peer.py:HttpPeer": "plays what was recorded, and knows no MCP",
+    "conformance/replay/stdio_peer.py:StdioPeer": "plays what was recorded, and knows no MCP",
+    "conformance/peers/__init__.py:Server": "says how a server of others is started",
+    "tests/bench/processes.py:HttpServer": "the process of the server that is measured against",
+    "tests/soak/managed_lane.py:ManagedServer": "a server of a manager, in the form of a client",
+}
+
+# Code that answers an opening by itself. Tests that give a single result need no row.
+OPENINGS_APART = {
+    "conformance/servers/demo_server.py": "see above",
+    "conformance/websocket/servers/websockets_server.py": (
+        "runs in an environment that has the websockets package and nothing of this project"
+    ),
+    "tests/bench/servers.py": "answers with prepared bytes, so that it takes next to no time",
+    "tests/fuzz/targets/conversation.py": "gives a fuzzer results to spoil",
+}
+
+GENERAL = {"OpenedServer", "McpServer", "DemoServer"}
+A_SERVER = re.compile(r"(Server|Peers?|Endpoint)(Fake|InProcess)?$")
+
+
+def modules() -> Iterator[tuple[str, str]]:
+    for folder in ("tests", "conformance"):
+        for path in sorted((TOP / folder).rglob("*.py")):
+            name = path.relative_to(TOP).as_posix()
+            if "/.peers/" not in name:
+                yield name, path.read_text("utf-8")
+
+
+def servers_apart(name: str, source: str) -> Iterator[str]:
+    """The servers of a module that neither are nor hold a general one."""
+    if "class " not in source:
+        return
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ClassDef) and A_SERVER.search(node.name):
+            bases = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+            named = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+            is_built = any(map(A_SERVER.search, bases)) or named & GENERAL
+            if not is_built and node.name not in GENERAL - {"DemoServer"}:
+                yield f"{name}:{node.name}"
+
+
+def test_every_server_is_built_on_the_general_one_or_has_a_reason() -> None:
+    found = {each for name, source in modules() for each in servers_apart(name, source)}
+    assert found == set(APART)
+
+
+def test_every_opening_is_the_general_one_or_has_a_reason() -> None:
+    found = {
+        name
+        for name, source in modules()
+        if "serverInfo" in source
+        and not Path(name).name.startswith("test_")
+        and re.search(r"""["']serverInfo["'\\]+:""", source)
+    }
+    assert found == {*OPENINGS_APART, "tests/support/mcp_server.py"}
+
+
+def test_a_server_of_its_own_is_seen() -> None:
+    source = "class OddServer: ...\nclass Fine(OddServer): ...\nclass Another: ..."
+    assert list(servers_apart("a.py", source)) == ["a.py:OddServer"]
+    assert not list(servers_apart("a.py", "class MyServer:\n    inner = McpServer()"))
+    assert not list(servers_apart("a.py", "class MyServer(ScriptedServer): ..."))
