@@ -9,15 +9,13 @@ from __future__ import annotations
 import gc
 import logging
 import os
-import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from importlib.util import find_spec
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.leaks import Resources, left_behind
+from tests.support.needs import NEEDS
 
 # How fast a machine is decides no test, and in CI chance does not either.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -26,46 +24,6 @@ settings.register_profile(
 )
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "default")
 
-
-@dataclass(frozen=True)
-class Need:
-    """Something a test may ask for by a marker, and that a machine may lack."""
-
-    marker: str
-    reason: str
-    is_met: Callable[[], bool]
-    expected_in_ci: bool
-    """Whether CI (the variable CI=true) has it for certain, so that lacking it there is a failure
-    and not a skip. CI is a bare machine with Python: it has what the project installs for its
-    tests, and nothing else."""
-
-
-NEEDS = (
-    Need(
-        "needs_posix",
-        "needs POSIX signals and process groups",
-        lambda: os.name == "posix",
-        expected_in_ci=False,  # a fact of the platform
-    ),
-    Need(
-        "needs_windows",
-        "needs Windows",
-        lambda: os.name == "nt",
-        expected_in_ci=False,  # a fact of the platform
-    ),
-    Need(
-        "needs_node",
-        "needs Node.js: `node` is not on PATH",
-        lambda: shutil.which("node") is not None,
-        expected_in_ci=False,
-    ),
-    Need(
-        "needs_websockets",
-        "needs the websockets package of tests/requirements.txt",
-        lambda: find_spec("websockets") is not None,
-        expected_in_ci=True,
-    ),
-)
 
 # What the library says of a task of its own that nobody awaits, and that ought not to fail.
 LOST_IN_THE_LIBRARY = {
@@ -92,6 +50,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{need.marker}: {need.reason}")
     lost = "loses_an_exception: makes a task of the library fail, which it can only log"
     config.addinivalue_line("markers", lost)
+    slow = "slow: takes seconds; `make check` runs it, `make test` does not"
+    config.addinivalue_line("markers", slow)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

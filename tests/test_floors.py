@@ -13,11 +13,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from mcpclient import errors
-from tests.tooling.imports import Import, all_imports, read_sources, standard_library
+from tests.tooling.imports import Import, all_imports, parsed, read_sources, standard_library
 
 PACKAGE = Path(__file__).parent.parent / "mcpclient"
 
@@ -267,13 +268,14 @@ RULES: list[Callable[[list[Import]], Iterator[str]]] = [
 ]
 
 
-Sources = Mapping[str, ast.Module]
+Nodes = list[tuple[str, ast.AST]]
+"""Every node of the syntax trees of a package, each with its module."""
 
 
-def exception_violations(sources: Sources) -> Iterator[str]:
+def exception_violations(nodes: Nodes) -> Iterator[str]:
     builtin = {name for name, value in vars(builtins).items() if _is_exception(value)}
     known = builtin | set(errors.__all__) | {name.rpartition(".")[2] for name in SIGNALS}
-    for module, node in _nodes(sources):
+    for module, node in nodes:
         if isinstance(node, ast.ClassDef) and known & {*map(_last_name, node.bases)}:
             if _folder(module) != "errors" and f"{module}.{node.name}" not in SIGNALS:
                 yield f"{module}:{node.lineno}: {node.name} is not in the tree of errors/"
@@ -283,26 +285,24 @@ def exception_violations(sources: Sources) -> Iterator[str]:
                 yield f"{module}:{node.lineno}: what is not there is abstract, or a UsageError"
 
 
-def clock_violations(sources: Sources) -> Iterator[str]:
-    for module, node in _nodes(sources):
+def clock_violations(nodes: Nodes) -> Iterator[str]:
+    for module, node in nodes:
         if not isinstance(node, ast.Attribute) or node.attr not in ("now", "today", "utcnow"):
             continue
         if _last_name(node.value) in ("date", "datetime") and _folder(module) != "net":
             yield f"{module}:{node.lineno}: reads the clock; net/clocks.py does that"
 
 
-def method_violations(sources: Sources) -> Iterator[str]:
-    for module, node in _nodes(sources):
+def method_violations(nodes: Nodes) -> Iterator[str]:
+    for module, node in nodes:
         if not isinstance(node, ast.Constant) or _folder(module) not in KNOW_NO_METHODS:
             continue
         if isinstance(node.value, str) and METHOD.fullmatch(node.value):
             yield f"{module}:{node.lineno}: decides by the method {node.value}"
 
 
-def _nodes(sources: Sources) -> Iterator[tuple[str, ast.AST]]:
-    for module, tree in sources.items():
-        for node in ast.walk(tree):
-            yield module, node
+def nodes_of(trees: Mapping[str, ast.Module]) -> Nodes:
+    return [(module, node) for module, tree in trees.items() for node in ast.walk(tree)]
 
 
 def _last_name(node: ast.expr) -> str:
@@ -313,47 +313,52 @@ def _is_exception(value: object) -> bool:
     return isinstance(value, type) and issubclass(value, BaseException)
 
 
-SOURCE_RULES: list[Callable[[Sources], Iterator[str]]] = [
+SOURCE_RULES: list[Callable[[Nodes], Iterator[str]]] = [
     exception_violations,
     clock_violations,
     method_violations,
 ]
 
 
-@functools.cache  # it takes longer than all rules
-def imports_of_the_package() -> list[Import]:
-    return all_imports(read_sources(PACKAGE))
+class Findings(NamedTuple):
+    """What is found in a package: the violations by the name of the rule, and its classes."""
+
+    violations: dict[str, list[str]]
+    classes: set[str]
+
+
+def findings(trees: Mapping[str, ast.Module]) -> Findings:
+    imports, nodes = all_imports(trees), nodes_of(trees)
+    violations = {rule.__name__: list(rule(imports)) for rule in RULES}
+    violations.update({rule.__name__: list(rule(nodes)) for rule in SOURCE_RULES})
+    classes = {f"{module}.{node.name}" for module, node in nodes if isinstance(node, ast.ClassDef)}
+    return Findings(violations, classes)
+
+
+@functools.cache  # reading the package takes longer than all rules; its trees are not kept
+def findings_in_the_package() -> Findings:
+    return findings(parsed(read_sources(PACKAGE)))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_package_keeps_the_rule(rule: Callable[[list[Import]], Iterator[str]]) -> None:
     """F-PACK-1: the standard library only, and every module on its floor."""
-    assert not list(rule(imports_of_the_package()))
+    assert not findings_in_the_package().violations[rule.__name__]
 
 
 @pytest.mark.parametrize("rule", SOURCE_RULES, ids=lambda rule: rule.__name__)
-def test_the_source_keeps_the_rule(rule: Callable[[Sources], Iterator[str]]) -> None:
+def test_the_source_keeps_the_rule(rule: Callable[[Nodes], Iterator[str]]) -> None:
     """F-WIRE-2, F-SHOW-8: one tree of errors, one place for clocks, no methods in transports."""
-    assert not list(rule(parsed(read_sources(PACKAGE))))
+    assert not findings_in_the_package().violations[rule.__name__]
 
 
 def test_every_exception_apart_from_the_tree_is_there() -> None:
     """F-WIRE-2: the table names none that has gone."""
-    trees = parsed(read_sources(PACKAGE))
-    defined = {
-        f"{module}.{node.name}" for module, node in _nodes(trees) if isinstance(node, ast.ClassDef)
-    }
-    assert SIGNALS.keys() <= defined
-
-
-def parsed(sources: Mapping[str, str]) -> Sources:
-    return {module: ast.parse(source, module) for module, source in sources.items()}
+    assert SIGNALS.keys() <= findings_in_the_package().classes
 
 
 def violations(sources: Mapping[str, str]) -> list[str]:
-    imports, trees = all_imports(sources), parsed(sources)
-    found = [text for rule in RULES for text in rule(imports)]
-    return found + [text for rule in SOURCE_RULES for text in rule(trees)]
+    return [text for texts in findings(parsed(sources)).violations.values() for text in texts]
 
 
 # Modules that the snippets below may import.

@@ -25,6 +25,7 @@ from tests.adapters.model_apis import APIS, Api, Script
 from tests.adapters.outcomes import OUTCOMES
 from tests.adapters.shapes import SHAPES, tool
 from tests.support.http_server import HttpServer
+from tests.support.requirements import required
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -35,24 +36,24 @@ Clients = dict[str, Callable[[str], Any]]
 
 
 def anthropic_client(url: str) -> Any:
-    sdk = pytest.importorskip("anthropic")
+    sdk = required("anthropic")
     return sdk.AsyncAnthropic(api_key="k", base_url=url, max_retries=0)
 
 
 def openai_client(url: str) -> Any:
-    sdk = pytest.importorskip("openai")
+    sdk = required("openai")
     return sdk.AsyncOpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0)
 
 
 def google_client(url: str) -> Any:
-    sdk = pytest.importorskip("google.genai")
+    sdk = required("google.genai")
     return sdk.Client(api_key="k", http_options={"base_url": url})
 
 
 def bedrock_client(url: str) -> Any:
-    session = pytest.importorskip("botocore.session").get_session()
+    session = required("botocore.session").get_session()
     session.set_credentials("a", "k")
-    config = pytest.importorskip("botocore.config").Config(retries={"max_attempts": 1})
+    config = required("botocore.config").Config(retries={"max_attempts": 1})
     return session.create_client(
         "bedrock-runtime", region_name="us-east-1", endpoint_url=url, config=config
     )

@@ -16,6 +16,7 @@ from mcpclient.adapters.providers import PROVIDERS
 from mcpclient.protocol.sampling import SamplingRequest
 from tests.adapters.outcomes import PROMPT, pairs
 from tests.adapters.shapes import SHAPES, tool
+from tests.support.requirements import required
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -24,7 +25,7 @@ Validate = Callable[[list[Any], list[Any]], None]
 
 
 def adapter_of(kind: object) -> Any:
-    return pytest.importorskip("pydantic").TypeAdapter(kind)
+    return required("pydantic").TypeAdapter(kind)
 
 
 def whole(adapter: Any, values: Iterable[object]) -> None:
@@ -47,7 +48,7 @@ def validator(provider: str) -> Validate:
 
 
 def _anthropic() -> Validate:
-    types = pytest.importorskip("anthropic.types")
+    types = required("anthropic.types")
     tools, messages = adapter_of(types.ToolUnionParam), adapter_of(types.MessageParam)
 
     def validate(definitions: list[Any], conversation: list[Any]) -> None:
@@ -58,7 +59,7 @@ def _anthropic() -> Validate:
 
 
 def _openai_chat() -> Validate:
-    types = pytest.importorskip("openai.types.chat")
+    types = required("openai.types.chat")
     tools = adapter_of(types.ChatCompletionFunctionToolParam)
     messages = adapter_of(types.ChatCompletionMessageParam)
 
@@ -70,7 +71,7 @@ def _openai_chat() -> Validate:
 
 
 def _openai_responses() -> Validate:
-    types = pytest.importorskip("openai.types.responses")
+    types = required("openai.types.responses")
     tools, items = adapter_of(types.ToolParam), adapter_of(types.ResponseInputItemParam)
 
     def validate(definitions: list[Any], conversation: list[Any]) -> None:
@@ -81,7 +82,7 @@ def _openai_responses() -> Validate:
 
 
 def _google() -> Validate:
-    types = pytest.importorskip("google.genai.types")
+    types = required("google.genai.types")
 
     def validate(definitions: list[Any], conversation: list[Any]) -> None:
         for definition in definitions:
@@ -93,8 +94,8 @@ def _google() -> Validate:
 
 
 def _bedrock() -> Validate:
-    session = pytest.importorskip("botocore.session").get_session()
-    checks = pytest.importorskip("botocore.validate").ParamValidator()
+    session = required("botocore.session").get_session()
+    checks = required("botocore.validate").ParamValidator()
     model = session.get_service_model("bedrock-runtime")
     shape = model.operation_model("Converse").input_shape
 

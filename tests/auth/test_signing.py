@@ -9,6 +9,7 @@ import pytest
 from mcpclient.auth.p256 import ORDER
 from mcpclient.auth.signing import Es256Key, base64url, sign_jwt
 from mcpclient.errors import UsageError
+from tests.support.requirements import required
 
 from .test_p256 import PRIVATE, PUBLIC, verify
 from .world import decode_jwt
@@ -123,9 +124,9 @@ def test_no_key_shows_itself() -> None:
 
 def test_another_library_accepts_the_signatures() -> None:
     """F-AUTH-6: where the `cryptography` package is at hand, it is the judge."""
-    hashes = pytest.importorskip("cryptography.hazmat.primitives.hashes")
-    ec = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ec")
-    utils = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.utils")
+    hashes = required("cryptography.hazmat.primitives.hashes")
+    ec = required("cryptography.hazmat.primitives.asymmetric.ec")
+    utils = required("cryptography.hazmat.primitives.asymmetric.utils")
     key = Es256Key(PRIVATE)
     public = ec.EllipticCurvePublicNumbers(*PUBLIC, ec.SECP256R1()).public_key()
     for number in range(20):

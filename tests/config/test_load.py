@@ -20,6 +20,7 @@ from mcpclient.config.server import ServerConfig
 from mcpclient.config.variables import InputSpec
 from mcpclient.errors import UsageError
 from mcpclient.net.folders import config_folder
+from tests.support.requirements import required
 
 Write = Callable[[str, Any], Path]
 
@@ -506,7 +507,7 @@ def test_the_same_configuration_in_every_shape_gives_the_same_servers(
 ) -> None:
     """F-MANY-7: every shape people have."""
     if name.endswith(".toml"):
-        pytest.importorskip("tomllib")
+        required("tomllib")
     environ = {"A": "value", "K": "value", "BEARER": "Bearer value"}
     config = load_config(write(name, content), env=environ, inputs={"k": "value"})
     assert config.problems == []

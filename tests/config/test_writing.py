@@ -18,6 +18,7 @@ from mcpclient.config.writing import (
     remove_server_from,
 )
 from mcpclient.errors import UsageError
+from tests.support.requirements import required
 
 STDIO = {"command": "npx", "args": ["-y", "a"], "env": {"A": "b"}}
 REMOTE = {"url": "https://x/mcp", "headers": {"A": "b"}}
@@ -52,7 +53,7 @@ def test_what_is_added_is_loaded_and_removed(name: str, tmp_path: Path) -> None:
 
 
 def test_toml() -> None:
-    pytest.importorskip("tomllib")
+    required("tomllib")
     text = "model = 'x' # mine\n"
     added = add_server_to(text, "/p/.codex/config.toml", "one", REMOTE)
     assert added == (

@@ -7,8 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcpclient.formats.toml_edit import add_table, remove_table
+from tests.support.requirements import required
 
-tomllib = pytest.importorskip("tomllib")
+tomllib = required("tomllib")
 
 TEXT = '''# head
 model = "x"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable
@@ -14,33 +12,13 @@ from playwright.async_api import Page, async_playwright
 
 from conformance.peers import node_module
 from tests.inspector.scenes import Scene
+from tests.support.needs import chromium
 
-__all__ = [
-    "AXE",
-    "CHROMIUM",
-    "SWITCHES",
-    "Chromium",
-    "needs_axe",
-    "needs_browser",
-    "read",
-    "shown",
-    "thorough",
-]
-
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
-CHROMIUM = next((path for name in _NAMES if (path := shutil.which(name))), None)
-
-needs_browser = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium on PATH: the page was not tried in a browser"
-)
+__all__ = ["AXE", "SWITCHES", "Chromium", "needs_axe", "read", "shown"]
 
 AXE = node_module("axe-core/axe.min.js", "node-axe")
 needs_axe = pytest.mark.skipif(
     not AXE.exists(), reason="no axe-core: python -m conformance.peers install node-axe"
-)
-
-thorough = pytest.mark.skipif(
-    "INSPECTOR_TESTS" not in os.environ, reason="INSPECTOR_TESTS=all runs this as well"
 )
 
 SWITCHES = [
@@ -64,7 +42,7 @@ class Chromium:
     async def _start(self) -> None:
         self._playwright = await async_playwright().start()
         self._browser = await self._playwright.chromium.launch(
-            executable_path=CHROMIUM, args=SWITCHES
+            executable_path=chromium(), args=SWITCHES
         )
 
     def close(self) -> None:

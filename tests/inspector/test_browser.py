@@ -20,7 +20,7 @@ from mcpclient.cli.arguments import Typed, parse_arguments, typed_value
 from mcpclient.inspector.inspector import Inspector, inspect
 from mcpclient.inspector.sources import ClientSource
 from mcpclient.recording.transcript import read_transcripts
-from tests.inspector.browser import AXE, Chromium, needs_axe, needs_browser, read, shown, thorough
+from tests.inspector.browser import AXE, Chromium, needs_axe, read, shown
 from tests.inspector.loaded_server import odd_tools
 from tests.inspector.scenes import Scene
 from tests.inspector.showcase import ATTACKS, Showcase
@@ -29,7 +29,7 @@ from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
 from tests.support.protected import Protected
 
-pytestmark = needs_browser
+pytestmark = [pytest.mark.needs_browser, pytest.mark.slow]
 
 TOP = Path(__file__).parents[2]
 FORMS = ["Python", "command line", "curl"]
@@ -453,8 +453,8 @@ def test_nothing_is_wider_than_the_screen(chromium: Chromium, width: int) -> Non
     [
         (1280, "light"),
         (400, "dark"),
-        pytest.param(1280, "dark", marks=thorough),
-        pytest.param(400, "light", marks=thorough),
+        (1280, "dark"),
+        (400, "light"),
     ],
 )
 def test_it_is_accessible(chromium: Chromium, width: int, scheme: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-TOP = Path(__file__).parent.parent.parent
+from tests.support import requirements
+from tests.support.subprocesses import TOP
 
 TESTS = """
     import asyncio, socket, threading
@@ -55,8 +57,8 @@ TESTS = """
     def test_means_to_lose_one_and_does_not():
         pass
 
-    @pytest.mark.needs_node
-    def test_without_node():
+    @pytest.mark.needs_browser
+    def test_without_browser():
         raise AssertionError("not reached")
 
     @pytest.mark.needs_websockets
@@ -130,8 +132,35 @@ def test_ci_must_not_skip_what_it_is_expected_to_have(report: str) -> None:
 
 
 def test_ci_may_skip_what_a_bare_machine_lacks(report: str) -> None:
-    assert "needs Node.js: `node` is not on PATH" in report
-    assert "test_without_node" not in [line.split("::")[-1] for line in report.splitlines()]
+    assert "needs Chromium: none is on PATH" in report
+    assert "test_without_browser" not in [line.split("::")[-1] for line in report.splitlines()]
+
+
+def test_what_can_be_installed_is_imported_by_the_function_that_knows_ci() -> None:
+    """Only parts of Python itself, which a build may lack, are skipped for by other means."""
+    parts = {'importorskip("readline")', "importorskip(module)", "importorskip("}
+    found = {
+        match
+        for path in (TOP / "tests").rglob("*.py")
+        if path != Path(__file__)
+        for match in re.findall(r"importorskip\(.*?(?:\)|$)", path.read_text("utf-8"), re.M)
+    }
+    assert found == parts
+
+
+def test_a_module_that_is_missing_is_an_error_in_ci_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    monkeypatch.setitem(requirements.SINCE, "anthropic", (3, 9))
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(ModuleNotFoundError):
+        requirements.required("anthropic")
+    monkeypatch.delenv("CI")
+    with pytest.raises(pytest.skip.Exception):
+        requirements.required("anthropic")
+    monkeypatch.setitem(requirements.SINCE, "anthropic", (9, 9))
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.skip.Exception, match=r"anthropic needs Python 9\.9"):
+        requirements.required("anthropic")
 
 
 def test_elsewhere_a_need_that_is_not_met_is_a_skip(tmp_path: Path) -> None:

@@ -36,13 +36,14 @@ def read_sources(package: Path) -> dict[str, str]:
     }
 
 
-def all_imports(sources: Mapping[str, str]) -> list[Import]:
-    """Return every import of a package given as source texts by dotted name."""
-    return [
-        found
-        for module, source in sources.items()
-        for found in _Reader(module, sources).read(ast.parse(source, module))
-    ]
+def parsed(sources: Mapping[str, str]) -> dict[str, ast.Module]:
+    """Return the syntax trees of source texts."""
+    return {module: ast.parse(source, module) for module, source in sources.items()}
+
+
+def all_imports(trees: Mapping[str, ast.Module]) -> list[Import]:
+    """Return every import of a package given as syntax trees by dotted name."""
+    return [found for module, tree in trees.items() for found in _Reader(module, trees).read(tree)]
 
 
 def standard_library() -> frozenset[str]:
@@ -95,7 +96,7 @@ class _Reader:
                     yield from self.read(ast.Module([statement], []), in_function, True)
                 for statement in child.orelse:
                     yield from self.read(ast.Module([statement], []), in_function, for_types)
-            else:
+            elif not isinstance(child, ast.expr):  # which holds no statement
                 function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))
                 yield from self.read(child, in_function or function, for_types)
 

@@ -1,0 +1,58 @@
+"""What tests may ask for by a marker, and what becomes of them on a machine that lacks it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+__all__ = ["NEEDS", "Need", "chromium"]
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something a test may ask for by a marker, and that a machine may lack."""
+
+    marker: str
+    reason: str
+    is_met: Callable[[], bool]
+    expected_in_ci: bool
+    """Whether CI (the variable CI=true) has it for certain, so that lacking it there is a failure
+    and not a skip. CI is a bare machine with Python: it has what the project installs for its
+    tests, and nothing else."""
+
+
+def chromium() -> str | None:
+    """Return the path of a Chromium, if there is one."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+NEEDS = (
+    Need(
+        "needs_posix",
+        "needs POSIX signals and process groups",
+        lambda: os.name == "posix",
+        expected_in_ci=False,  # a fact of the platform
+    ),
+    Need(
+        "needs_windows",
+        "needs Windows",
+        lambda: os.name == "nt",
+        expected_in_ci=False,  # a fact of the platform
+    ),
+    Need(
+        "needs_browser",
+        "needs Chromium: none is on PATH",
+        lambda: chromium() is not None,
+        expected_in_ci=False,  # no package of Python has it
+    ),
+    Need(
+        "needs_websockets",
+        "needs the websockets package of tests/requirements.txt",
+        lambda: find_spec("websockets") is not None,
+        expected_in_ci=True,
+    ),
+)
