@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -16,6 +17,10 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.leaks import Resources, left_behind
 from tests.support.needs import NEEDS
+
+# The tests start hundreds of processes, of which each would otherwise compile the library anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # How fast a machine is decides no test, and in CI chance does not either.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
