@@ -17,8 +17,8 @@ help: ## list the targets
 demo: ## run a real session with an embedded server (needs nothing but Python)
 	$(PYTHON) -m conformance.demo
 
-test: $(stamp) ## run the tests
-	$(python) -m pytest -n auto
+test: $(stamp) ## run the tests, but for the few slow ones that check runs as well
+	$(python) -m pytest -n auto -m "not slow"
 
 check: $(stamp) ## lint, types, floors, tests, and the coverage gates
 	$(VENV)/bin/ruff check

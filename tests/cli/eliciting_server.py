@@ -59,9 +59,9 @@ class ElicitingServer(OpenedServer):
     def take_other(self, message: Json, params: Json, send: Send) -> None:
         if message["method"] != "tools/call":
             super().take_other(message, params, send)
-        asked, params = ASKED[params["name"]]
+        asked, asked_params = ASKED[params["name"]]
         self._call = message, send
-        send({"id": "asked", "method": asked, "params": params})
+        send({"id": "asked", "method": asked, "params": asked_params})
 
     def take_answer(self, message: Json) -> None:
         answer = json.dumps(message.get("result", message.get("error")))

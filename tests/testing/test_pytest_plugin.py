@@ -10,6 +10,9 @@ from tests.support.subprocesses import TOP
 
 pytest_plugins = ["pytester"]
 
+# Loaded once, and not anew for each pytest within.
+PRELOADED = (mcpclient.sync, mcpclient.testing)
+
 TESTS = """
 import asyncio, sys
 import pytest
