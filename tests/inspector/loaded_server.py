@@ -11,7 +11,19 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.support.mcp_server import (
+    Json,
+    OpenedServer,
+    Send,
+    send_result,
+    serve_stdio,
+    text_result,
+)
 
 ATTACK = "<img src=x onerror=\"window.hacked='yes'\"><script>window.hacked='yes'</script>"
 
@@ -45,31 +57,26 @@ def tools(count: int, *, odd: bool) -> list[Any]:
     ]
 
 
-def send(message: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+class LoadedServer(OpenedServer):
+    name = "loaded"
+
+    def __init__(self, offered: list[Any]) -> None:
+        answers: dict[str, Any] = {"tools/list": {"tools": offered}, "logging/setLevel": {}}
+        super().__init__(capabilities={"tools": {}, "logging": {}}, answers=answers)
+
+    def take_other(self, message: Json, params: Json, send: Send) -> None:
+        if message["method"] != "tools/call":
+            super().take_other(message, params, send)
+        arguments = params.get("arguments", {})
+        if params["name"] == "flood":
+            flood(int(arguments["count"]), send)
+        send_result(message, send, text_result(json.dumps(arguments)))
 
 
-def flood(count: int) -> None:
+def flood(count: int, send: Send) -> None:
     for number in range(count):
         params = {"level": "info", "data": f"notification {number} of {count}"}
         send({"method": "notifications/message", "params": params})
-
-
-def answer(method: str, params: dict[str, Any], offered: list[Any]) -> dict[str, Any]:
-    if method == "initialize":
-        return {
-            "protocolVersion": params["protocolVersion"],
-            "capabilities": {"tools": {}, "logging": {}},
-            "serverInfo": {"name": "loaded", "version": "1.0"},
-        }
-    if method == "tools/list":
-        return {"tools": offered}
-    if method == "tools/call":
-        arguments = params.get("arguments", {})
-        if params["name"] == "flood":
-            flood(int(arguments["count"]))
-        return {"content": [{"type": "text", "text": json.dumps(arguments)}]}
-    return {}
 
 
 def main() -> None:
@@ -77,17 +84,7 @@ def main() -> None:
     parser.add_argument("--tools", type=int, default=0)
     parser.add_argument("--odd", action="store_true")
     options = parser.parse_args()
-    offered = tools(options.tools, odd=options.odd)
-    for line in sys.stdin:
-        message = json.loads(line)
-        if "id" in message and "method" in message:
-            if message["method"] == "server/discover":
-                error = {"code": -32601, "message": "Method not found"}
-                send({"id": message["id"], "error": error})
-            else:
-                result = answer(message["method"], message.get("params") or {}, offered)
-                send({"id": message["id"], "result": result})
-        sys.stdout.flush()
+    serve_stdio(LoadedServer(tools(options.tools, odd=options.odd)))
 
 
 if __name__ == "__main__":
