@@ -392,10 +392,10 @@ def test_an_odd_question_is_answered_as_json(chromium: Chromium) -> None:
     """F-SHOW-10"""
 
     class Asking(Showcase):
-        async def _ask(self, method: str, params: Any) -> Any:
+        async def ask(self, request_id: object, method: str, **params: Any) -> Any:
             asked = {"type": "string", "title": {"toString": 1}, "description": [1]}
             schema = {"type": "object", "properties": {"a": asked}}
-            return await super()._ask(method, {**params, "requestedSchema": schema})
+            return await super().ask(request_id, method, **{**params, "requestedSchema": schema})
 
     async def work(page: Page, scene: Scene) -> None:
         await choose(page, "ask_user")
