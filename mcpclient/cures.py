@@ -31,10 +31,32 @@ _INSTALLERS = {
 }
 
 
+# What only a shell knows.
+_OF_SHELLS = {"cd", "export", "set", "source", ".", "alias", "exec", "eval", "nohup", "&&"}
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+
+_BY_KIND_OF_FILE = {
+    "is a directory": "Name the program in that folder, or the script and what runs it.",
+    "is not executable": "Name the program that runs it first, or make it executable: chmod +x",
+    "names no interpreter": "Name the program that runs it first.",
+    "the interpreter or loader": "Install what its first line names, or name another one first.",
+}
+
+
 def _no_command(error: Any) -> str:
     name = error.command[0]
+    for part, cure in _BY_KIND_OF_FILE.items():
+        if part in error.reason:
+            return cure
     if name in _INSTALLERS:
         return _INSTALLERS[name]
+    if name in _OF_SHELLS or _ASSIGNMENT.match(name):
+        return (
+            "There is no shell that reads this: give the program itself, its folder as cwd=, and "
+            "variables as env="
+        )
+    if name.startswith(("~", "$", "%")):
+        return "Write the path out: here ~ and variables stand for nothing."
     mistyped = _MISTYPED_URL.fullmatch(name)
     if _NPM_SCOPE.fullmatch(name):
         return f"{name} looks like a package of npm: run it with npx -y {name}"
@@ -66,6 +88,10 @@ def _not_connected(error: Any) -> str:
 _BY_REASON = {
     "proxy": "Check proxy=, HTTP_PROXY, HTTPS_PROXY and NO_PROXY.",
     "not an MCP endpoint": "Check that the URL is that of an MCP endpoint (often /mcp or /sse).",
+    "has expired": "Have the server get a new certificate; verify=False accepts any.",
+    "not valid yet": "Check the clock of this machine; verify=False accepts any certificate.",
+    "is not one for": "Connect by a name that the certificate is for; verify=False accepts any.",
+    "client certificate": "Give a certificate that the server accepts as client_cert=.",
     "certificate": "If you trust the server, give the PEM file of its authority as ca_file=.",
     "does not speak TLS": "Write http:// instead of https:// (ws:// instead of wss://).",
     "cannot be resolved": "Check the name of the host in the URL.",
@@ -80,6 +106,8 @@ def _exited(error: Any) -> str:
             "Run the command in a terminal: a server over stdio has to run until its stdin is "
             "closed; it may need other arguments."
         )
+    if error.exit_code == -9:
+        return "Something ended it by force, perhaps for want of memory: see the system's log."
     for pattern, cure in _BY_LAST_WORDS:
         found = pattern.search(error.stderr)
         if found is not None:
@@ -100,7 +128,14 @@ _BY_LAST_WORDS = [
             r"Cannot find module '([^'\n]*)'",
             "Check the path, or run npm install: {0} is not there.",
         ),
-        (r"\bE404\b|404 Not Found", "Check the name of the package: there is none of that name."),
+        (
+            r"could not determine executable",
+            "Check the name of the package: it has no program that npx could run.",
+        ),
+        (
+            r"\bE404\b|404 Not Found|not found in the package registry|No matching distribution",
+            "Check the name of the package: there is none of that name.",
+        ),
         (rf"KeyError: '{_VARIABLE}'", "Give the variable that the server needs: env= with {0}"),
         (
             rf"(?i:missing|requires?d?|must|need|not set|please|provide|set)[^\n]*?{_VARIABLE}",
@@ -118,6 +153,8 @@ _BY_LAST_WORDS = [
 
 
 def _timeout(error: Any) -> str:
+    if error.stray_ids:
+        return "Report it to the author of the server: an answer has the id of its request."
     if error.output:
         return "Servers must log to stderr: to stdout go messages, and nothing else."
     if error.limit == "connect":
@@ -164,6 +201,8 @@ _BY_STATUS: Mapping[int, str] = {
 _PEER = {
     -32601: "Ask the server what it offers: client.capabilities and client.list_tools().",
     -32602: "Compare the arguments with the input schema of the tool.",
+    -32603: "The server has failed: look at its log, or try again later.",
+    -32700: "Report it to the author of the server; a trace= shows what was said.",
     -32002: "Ask the server which resources it has: client.list_resources().",
 }
 

@@ -129,7 +129,7 @@ EXAMPLES: list[tuple[McpError, str]] = [
     (HttpError(418, {}, b""), "HTTP 418"),
     (
         HttpError(401, HEADERS, b" body\n", "https://h/"),
-        "HTTP 401 from https://h/ (authorization is needed: give auth=); "
+        "HTTP 401 from https://h/ (authorization is needed); "
         "the server asks for: Bearer; the server asks for: https://as/: body",
     ),
     (

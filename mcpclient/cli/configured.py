@@ -84,8 +84,13 @@ def _whole_target(server: ServerConfig) -> str:
 
 
 def _not_there(name: str, config: Config) -> str:
-    broken = [str(each) for each in config.problems if each.server == name or not each.server]
-    if any(each.server == name for each in config.problems):
+    broken = [
+        str(each).replace(": error: ", ": ", 1)
+        for each in config.problems
+        if each.server == name or not each.server
+    ]
+    is_known = any(each.server == name for each in config.problems)
+    if is_known or (broken and not config.servers):
         return "\n".join(broken)
     hint = did_you_mean(name, config.servers)
     if not hint:

@@ -162,7 +162,8 @@ def check_trace(path: str | None) -> None:
         try:
             open_trace(path).close()
         except (OSError, ValueError) as error:
-            raise UsageError(f"cannot write the trace {path!r}: {error}") from None
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise UsageError(f"cannot write the trace {path!r}: {reason}") from None
 
 
 def _check(server: Server, options: argparse.Namespace) -> None:

@@ -57,6 +57,7 @@ _OPTION = re.compile(
     r"\b(ca_file|proxy|env|cwd|trace|max_timeout|connect_timeout|timeout|headers|auth)=(?=[\s,.:]|$)"
 )
 _SPELLED = {"connect_timeout": "timeout", "headers": "header", "auth": "bearer"}
+_OTHERWISE = ((", or let retry_busy=True do that", ""), ("verify=False", "--insecure"))
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,8 @@ def _special_cures(error: McpError) -> Iterator[str]:
     if isinstance(error, AuthorizationRequired):
         yield f"Log in with: {_LOGIN}"
     if isinstance(error, HttpError) and error.status == 401:
+        if "invalid_token" in "".join(error.authenticate):
+            yield f"The token was refused: log in with: {_LOGIN}, or give another: {_TOKEN}"
         yield f"Log in with: {_LOGIN}, or give a token: {_TOKEN}"
     if isinstance(error, HttpError) and error.status == 403:
         yield f"Log in with another account, or give a token that may do this: {_TOKEN}"
@@ -155,11 +158,11 @@ def _special_cures(error: McpError) -> Iterator[str]:
         yield f"Update one of the two: the server speaks only {', '.join(map(str, supported))}"
     if isinstance(error, PeerError) and error.code == ErrorCode.METHOD_NOT_FOUND:
         yield "See what the server offers with: mcpclient info"
-    if isinstance(error, CommandNotFound) and ("…" in error.command[0] or " " in error.command[0]):
+    if isinstance(error, CommandNotFound) and "one item for each word" in error.cure:
         yield "Write the words of the command apart, without quotes around all of them."
     if isinstance(error, ConnectFailed) and "not an MCP endpoint" in error.reason:
         yield from (cure_of(each) for each in error.attempts[:1] if isinstance(each, HttpError))
-    if isinstance(error, CallTimeout) and not error.output and error.limit != "connect":
+    if isinstance(error, CallTimeout) and error.limit != "connect" and not error.stray_ids:
         yield "Raise --timeout or --max-timeout if the server needs longer."
 
 
@@ -175,6 +178,8 @@ def _as_options(cure: str) -> str:
         name = _SPELLED.get(found[1], found[1])
         return "--" + name.replace("_", "-")
 
+    for option, other in _OTHERWISE:
+        cure = cure.replace(option, other)
     return _OPTION.sub(spelled, cure)
 
 

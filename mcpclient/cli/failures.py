@@ -70,7 +70,9 @@ def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
     if isinstance(error, AuthError) and isinstance(error.__cause__, HttpError):
         text += f"\nAuthorization was needed because of: {error.__cause__}"
     cure = cure_of(error)
-    return text if not cure or cure in text else f"{text}\n{cure}"
+    text = text.replace(f"\n{error.cure}", "")  # which speaks of Python
+    is_said = cure.rstrip(".").lower() in text.lower()
+    return text if is_said else f"{text}\n{cure}"
 
 
 def error_as_json(error: BaseException) -> dict[str, Any]:

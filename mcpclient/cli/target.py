@@ -22,6 +22,7 @@ __all__ = [
 
 URL_SCHEMES = ("http://", "https://", "ws://", "wss://", "tcp://", "unix://")
 _SCRIPTS = (".py", ".js", ".mjs", ".cjs")
+_TRANSPORTS = ("stdio", "http", "sse", "ws", "socket")
 _WHICH = (
     "which server? Give the name of a configured one, a URL or a script first, or the command "
     "that starts it at the end, after --"
@@ -65,6 +66,9 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> tuple[Se
         return Server(""), words
     if not words:
         raise UsageError(_WHICH)
+    if "://" in first:
+        schemes = ", ".join(URL_SCHEMES)
+        raise UsageError(f"which server? Its URL begins with {schemes}, and not as {first!r} does")
     # Files are read, and people asked, only where a name has to be looked up.
     server: Server = import_module(".configured", __package__).configured(first, options.config)
     return server, words[1:]
@@ -120,7 +124,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--cwd", metavar="FOLDER", help="where the server process starts")
     add("--protocol-version", metavar="REVISION", help="default: the newest both sides speak")
-    add("--transport", metavar="NAME", help="http or sse; default: what the server speaks")
+    add("--transport", choices=_TRANSPORTS, help="default: what the server speaks")
     add(
         *("--elicit",),
         choices=("ask", "accept", "decline"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..shown import shown_command, shown_words
-from .root import McpError
+from .root import McpError, shown
 
 __all__ = [
     "CallTimeout",
@@ -129,7 +129,8 @@ class CallTimeout(NetworkError):
     nothing was heard for that long, ``"total"`` when the whole call took that long, ``"connect"``
     when there was no connection after that long; ``method`` is then what it was waiting for.
     ``waiting_for``: what it waited for at the end, where that was not the server, otherwise None.
-    ``target``: the server, and ``subject``: the tool, prompt or URI that the call was for. Without
+    ``target``: the server, and ``subject``: the tool, prompt or URI that the call was for.
+    ``stray_ids``: those of the server's first answers to what was never asked. Without
     a connection, ``output`` has the last lines on a server's stdout that were no messages, and
     ``stderr`` the last of what it wrote there.
     """
@@ -143,6 +144,7 @@ class CallTimeout(NetworkError):
         self.limit = limit
         self.waiting_for = waiting_for
         self.target = self.subject = self.output = self.stderr = ""
+        self.stray_ids: tuple[object, ...] = ()
 
     def __str__(self) -> str:
         if self.limit == "connect":
@@ -156,6 +158,9 @@ class CallTimeout(NetworkError):
             text = f"{self.method}{subject}{server}: no answer within {self.seconds:g} s"
             option = "timeout" if self.limit == "idle" else "max_timeout"
         reason = "" if waited is None else f", waiting for {waited}"
+        if self.stray_ids:
+            ids = ", ".join(map(shown, self.stray_ids))
+            reason += f"; it answered what was never asked, with the id {ids}"
         return f"{text} ({option}){reason}{_with_output(self.output, self.stderr)}"
 
 

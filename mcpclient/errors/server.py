@@ -244,7 +244,7 @@ _HINTS = {
     303: _REDIRECT,
     307: _REDIRECT,
     308: _REDIRECT,
-    401: "authorization is needed: give auth=",
+    401: "authorization is needed",
     403: "forbidden with these credentials",
     404: "no such endpoint or session",
     405: "the endpoint does not take this method",

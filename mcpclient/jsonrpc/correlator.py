@@ -18,6 +18,9 @@ __all__ = ["Correlator", "Pending", "ProgressCallback", "Waiter"]
 
 _NEVER = math.inf
 
+# How many ids of answers to nothing are kept for the text of an error.
+_MOST_STRAY_IDS = 3
+
 ProgressCallback = Callable[[Mapping[str, Any]], None]
 """Takes the params of one progress notification."""
 
@@ -101,6 +104,9 @@ class Correlator:
 
     def __init__(self) -> None:
         self._ids = itertools.count(1)
+        self._last_id = 0
+        self.stray_ids: tuple[object, ...] = ()
+        """Ids of the first answers that no request ever had: why one may get no answer."""
         self._pending: dict[int, Pending] = {}
         self.paused_at: float | None = None
         """Since when the deadlines stand still; None: they run."""
@@ -126,7 +132,7 @@ class Correlator:
     ) -> Pending:
         """Register a request under a new id and return it; the id is also its progress token."""
         now = self._standing_still_at(now)
-        request_id = next(self._ids)
+        request_id = self._last_id = next(self._ids)
         pending = Pending(request_id, method, waiter, idle, total, now, on_progress)
         self._pending[request_id] = pending
         return pending
@@ -145,9 +151,16 @@ class Correlator:
         """Hand a response to its waiter. False: nobody waits for it."""
         pending = self.find(message.get("id"))
         if pending is None or pending.waiter.done():
+            self._note_stray(message.get("id"))
             return False
         pending.waiter.set_result(message)
         return True
+
+    def _note_stray(self, request_id: object) -> None:
+        known = plain_id(request_id)
+        is_late = type(known) is int and 0 < known <= self._last_id
+        if request_id is not None and not is_late and len(self.stray_ids) < _MOST_STRAY_IDS:
+            self.stray_ids += (request_id,)
 
     def fail(self, request_id: object, error: McpError) -> bool:
         """Fail one request. False: nobody waits for it."""
@@ -189,6 +202,8 @@ class Correlator:
         expired = []
         for pending in self:
             error = pending.timeout_at(now, waiting_for)
+            if error is not None:
+                error.stray_ids = self.stray_ids
             if error is not None and pending.fail(error):
                 expired.append(pending)
         return expired

@@ -369,9 +369,8 @@ def _is_plain(error: Exception) -> bool:
 
 
 def _no_endpoint(target: str, first: HttpError, second: McpError) -> ConnectFailed:
-    reason = f"it is not an MCP endpoint: Streamable HTTP gave {first}; HTTP+SSE gave {second}"
-    if first.status == 404:
-        reason += "; is the path of the URL right? It often ends in /mcp or /sse"
+    gave = f"Streamable HTTP gave {first}; HTTP+SSE gave {second}"
+    reason = f"it is not an MCP endpoint: {first if str(first) == str(second) else gave}"
     return ConnectFailed(target, reason, (first, second))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..errors import ConnectionLost, MessageTooLarge
 from ..framing.escaping import escape_line
@@ -33,13 +33,20 @@ class LineReader:
     """Cuts incoming bytes into lines and delivers the messages they hold.
 
     A line that is not a message, such as a banner printed to stdout, costs one warning. ``peer`` is
-    the name of the server in warnings.
+    the name of the server in warnings; there is none of ``known_lines``.
     """
 
-    def __init__(self, receiver: Receiver, max_message_size: int, peer: str) -> None:
+    def __init__(
+        self,
+        receiver: Receiver,
+        max_message_size: int,
+        peer: str,
+        known_lines: Sequence[str] = (),
+    ) -> None:
         self._receiver = receiver
         self._limit = max_message_size
         self._peer = peer
+        self._known_lines = known_lines
         self._framer = LineFramer(max_message_size)
         self.skipped: deque[str] = deque(maxlen=_MOST_SKIPPED)
         """The last lines that were no messages."""
@@ -70,7 +77,8 @@ class LineReader:
         elif line.strip():
             shown = _shown(line)
             self.skipped.append(shown)
-            _logger.warning("%s: skipped a line that is no message: %r", self._peer, shown)
+            if shown not in self._known_lines:
+                _logger.warning("%s: skipped a line that is no message: %r", self._peer, shown)
 
 
 def _shown(line: bytes) -> str:

@@ -28,7 +28,8 @@ class StdioTransport(ConnectedTransport):
     """Starts ``command`` and talks to it over its standard streams.
 
     ``env``, ``inherit_env``, ``cwd``, ``stderr`` and ``ladder`` are those of
-    `net.process.server_process.spawn`.
+    `net.process.server_process.spawn`. ``known_lines``: those on stdout that are no messages, and
+    of which there has been a warning.
     """
 
     name = "stdio"
@@ -43,6 +44,7 @@ class StdioTransport(ConnectedTransport):
         stderr: StderrTarget = "inherit",
         ladder: StopLadder | None = None,
         max_message_size: int = DEFAULT_LINE_LIMIT,
+        known_lines: Sequence[str] = (),
     ) -> None:
         super().__init__()
         self.command: list[str] = list(command)
@@ -52,6 +54,7 @@ class StdioTransport(ConnectedTransport):
         self._stderr = stderr
         self._ladder = ladder or StopLadder()
         self._max_message_size = max_message_size
+        self._known_lines = known_lines
         self._process: ServerProcess | None = None
         self._reader: LineReader | None = None
 
@@ -71,7 +74,9 @@ class StdioTransport(ConnectedTransport):
         return self._process.stderr_tail if self._process is not None else ""
 
     async def _connect(self) -> ServerProcess:
-        self._reader = LineReader(self.receiver, self._max_message_size, self.description)
+        self._reader = LineReader(
+            self.receiver, self._max_message_size, self.description, self._known_lines
+        )
         self._process = await spawn(
             self.command,
             self,

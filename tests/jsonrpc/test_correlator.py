@@ -281,3 +281,19 @@ def test_an_id_in_another_form_is_another_id(request_id: str) -> None:
     pending, _ = opened(correlator)
     assert correlator.find(request_id) is None
     assert correlator.find("2") is correlator.find(2) is pending
+
+
+def test_answers_to_nothing_are_told_by_a_timeout() -> None:
+    """F-WIRE-2: they may be why a request has no answer; late ones are not."""
+    correlator = Correlator()
+    late = correlator.open("ping", Waiter(), 0.0)
+    correlator.close(late)
+    waiter = Waiter()
+    correlator.open("tools/list", waiter, 0.0, idle=5.0)
+    for request_id in (late.id, str(late.id), None, "x", 99, 0, "y"):
+        assert not correlator.settle({"jsonrpc": "2.0", "id": request_id, "result": {}})
+    correlator.expire(5.0)
+    error = waiter.outcome
+    assert isinstance(error, CallTimeout) and error.stray_ids == ("x", 99, 0)
+    assert str(error).endswith("never asked, with the id 'x', 99, 0")
+    assert "an answer has the id of its request" in error.cure

@@ -176,7 +176,7 @@ class Connection:
                 if isinstance(error, ConnectionLost):
                     self.options.eras.failed(self.route.key)
                 if isinstance(error, McpError):
-                    explain(error, self.name, session.transport)
+                    explain(error, self.name, session.transport, session.stray_ids)
                 await session.close(self.options.timeouts.close)
                 await self._give_up_logins()
                 raise

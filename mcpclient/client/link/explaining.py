@@ -11,16 +11,21 @@ _SHOWN_STDERR = 2000
 _SIGNS_OF_TLS = ("was lost", "without answering", "does not answer in HTTP")
 
 
-def explain(error: McpError, server: str, transport: Transport) -> None:
+def explain(
+    error: McpError, server: str, transport: Transport, stray_ids: tuple[object, ...] = ()
+) -> None:
     """Add to an error of connecting which server it was, and what that wrote besides messages."""
     if isinstance(error, CallTimeout) and error.limit == "connect":
         error.target = server
+        error.stray_ids = stray_ids
         error.output = "\n".join(transport.skipped)
         error.stderr = transport.stderr_tail[-_SHOWN_STDERR:]
     elif isinstance(error, (ConnectionLost, ProtocolViolation)) and _is_no_http(error, transport):
         url = transport.description.replace("://", "s://", 1)
         error.reason += f"; if the server speaks TLS on this port, write {url}"
         error.advise(f"If the server speaks TLS on this port, write {url}")
+    elif isinstance(error, ConnectionLost) and error.reason.startswith("No response received"):
+        error.advise("Check that the URL is that of an MCP endpoint; many end in /mcp or /sse.")
 
 
 def _is_no_http(error: ConnectionLost | ProtocolViolation, transport: Transport) -> bool:

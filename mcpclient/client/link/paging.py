@@ -24,8 +24,9 @@ async def all_pages(
 
     ``fetch`` takes the params of one request and returns its result. A cursor is opaque, and the
     list ends only where there is none ("Pagination", all revisions). Items that are not objects are
-    left out. Raises `ProtocolViolation` for a cursor that comes again, after `MAX_PAGES` pages, and
-    when they take more than `MAX_WEIGHT` bytes; one page alone is limited as a message is.
+    left out. Raises `ProtocolViolation` for what is no list, for a cursor that comes again, after
+    `MAX_PAGES` pages, and when they take more than `MAX_WEIGHT` bytes; one page alone is limited as
+    a message is.
     """
     items: list[dict[str, Any]] = []
     params: dict[str, Any] = {}
@@ -34,8 +35,9 @@ async def all_pages(
     for _ in range(MAX_PAGES):
         result = await fetch(params)
         page = result.get(key)
-        if isinstance(page, list):
-            items += [item for item in page if isinstance(item, dict)]
+        if page and not isinstance(page, list):  # an empty object is how Lua writes an empty list
+            raise ProtocolViolation(f"the {key} of the server are no list but {shown(page)}")
+        items += [item for item in page or () if isinstance(item, dict)]
         cursor = result.get("nextCursor")
         if cursor is None:
             return items

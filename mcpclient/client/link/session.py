@@ -248,6 +248,11 @@ class Session:
         except McpError as error:
             self._on_error(error)
 
+    @property
+    def stray_ids(self) -> tuple[object, ...]:
+        """Ids of the first answers to what was never asked."""
+        return self._correlator.stray_ids
+
     def lift_limits(self, request_id: RequestId) -> None:
         """Let a request that has been accepted stay open for as long as the server likes."""
         self._correlator.lift_limits(request_id)

@@ -131,23 +131,29 @@ def _to_command(command: list[str], options: Options) -> Route:
 
 
 class _Launches:
-    """Makes the transports of a server process, whose stderr a second start does not show again."""
+    """Makes the transports of a server process.
+
+    What it writes besides messages is not shown again when it is started a second time.
+    """
 
     def __init__(self, command: list[str], options: Options) -> None:
         self._command = command
         self._options = options
         self._stderr = FirstStart("discard")
+        self._first: Transport | None = None
 
     def first(self) -> Transport:
         """Return a transport that starts the server."""
         self._stderr = FirstStart(self._options.stderr)
-        return self._transport(self._stderr)
+        self._first = self._transport(self._stderr)
+        return self._first
 
     def again(self) -> Transport:
         """Return one that starts it because it has ended at the first start."""
-        return self._transport(SecondStart(self._stderr))
+        known = self._first.skipped if self._first is not None else ()
+        return self._transport(SecondStart(self._stderr), known)
 
-    def _transport(self, stderr: StderrTarget) -> Transport:
+    def _transport(self, stderr: StderrTarget, known: Sequence[str] = ()) -> Transport:
         options = self._options
         recorder = options.network.recorder
         if recorder is not None:
@@ -161,6 +167,7 @@ class _Launches:
             stderr=stderr,
             ladder=options.stop_ladder,
             max_message_size=options.max_message_size,
+            known_lines=known,
         )
 
 

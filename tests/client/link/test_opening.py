@@ -172,7 +172,7 @@ def test_when_nothing_works_both_attempts_are_shown(status: int) -> None:
             assert isinstance(first, HttpError) and first.status == status
             assert isinstance(second, HttpError) and second.status == 410
             assert str(status) in str(caught.value) and "410" in str(caught.value)
-            assert ("is the path of the URL right?" in str(caught.value)) is (status == 404)
+            assert "is not an MCP endpoint: Streamable HTTP gave" in str(caught.value)
 
     run(main())
 

@@ -50,14 +50,21 @@ def test_all_pages_in_order(cursors: list[Any]) -> None:
 
 
 def test_empty_pages_do_not_end_the_list() -> None:
-    """F-API-9: only the cursor tells; what is no list or no object is left out."""
+    """F-API-9: only the cursor tells; what is no object is left out."""
     server = Server(
         page(nextCursor="1"),
         {"nextCursor": "2"},
-        {"tools": "none", "nextCursor": "3"},
+        {"tools": {}, "nextCursor": "3"},
         {"tools": [None, {"name": "a"}, "b"]},
     )
     assert server.list_all() == [{"name": "a"}]
+
+
+@pytest.mark.parametrize("tools", ["none", {"echo": {"name": "echo"}}, 7])
+def test_what_is_no_list_is_an_error(tools: Any) -> None:
+    """F-API-9: a server that offers something is not taken for one that offers nothing."""
+    with pytest.raises(ProtocolViolation, match="the tools of the server are no list but"):
+        Server({"tools": tools}).list_all()
 
 
 @pytest.mark.parametrize("cursors", [["x"], ["x", "y", "x"], [""], [7]])

@@ -1,0 +1,488 @@
+"""What is wrong with a set-up is said by every command: the exit code, the cause, and a cure.
+
+Each row is a set-up that somebody might have, the command that meets it, and parts of what it says.
+An empty cure: the cause says what to do.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from mcpclient.cli.main import main
+from tests.cli.test_doctor import DEMO, FINE, STDIO, answering, free_port, offering, python
+from tests.net.certificates import Authority
+
+pytestmark = pytest.mark.usefixtures("nothing_configured")
+Capture = pytest.CaptureFixture[str]
+
+
+class Row(NamedTuple):
+    """``words``: the server and options; ``command``: what is asked of it."""
+
+    words: list[str]
+    code: int
+    cause: str
+    cure: str = ""
+    command: str = "tools"
+
+
+def check(row: Row, capsys: Capture) -> None:
+    """Run a command, and compare what it says."""
+    head, *arguments = row.command.split()
+    before, *behind = row.words
+    words = [*arguments, *row.words] if before.startswith("-") else [before, *arguments, *behind]
+    assert main([head, *words]) == row.code
+    _, errors = capsys.readouterr()
+    assert row.cause in errors
+    assert row.cure in errors
+    assert (
+        sum(line.startswith("error: ") for line in errors.splitlines()) <= 1
+        and errors.count("Traceback") <= 1
+    )
+    lines = errors.splitlines()
+    assert len(lines) == len(set(lines)), "something is said twice"
+
+
+def ending(text: str, code: int = 1) -> list[str]:
+    """A server that writes this to stderr, and ends."""
+    return python(f"import sys; sys.stderr.write({text!r}); sys.exit({code})")
+
+
+# A command that cannot be started
+
+NO_COMMANDS = {
+    "none of that name": Row(["--", "no-such-command"], 3, "no such command", "Install it"),
+    "a wrong path": Row(["--", "./no/such"], 3, "no such command", "Check the path"),
+    "a folder": Row(["--", "/"], 3, "is a directory", "Name the program in that folder"),
+    "all in one word": Row(["--", "npx -y x"], 3, "cannot start", "Write the words of the command"),
+    "a change of folder": Row(["--", "cd", "x", "&&", "y"], 3, "'cd'", "There is no shell"),
+    "a variable in front": Row(["--", "A=1", "node", "x.js"], 3, "'A=…'", "variables as --env"),
+    "a variable": Row(["--", "$HOME/bin/x"], 3, "'$HOME/bin/x'", "Write the path out"),
+    "a tilde": Row(["--", "~/bin/x"], 3, "'~/bin/x'", "Write the path out"),
+    "a package of npm": Row(["--", "@x/server"], 3, "@x/server", "npx -y @x/server"),
+    "a URL": Row(["--", "http://h/mcp"], 3, "cannot start", "For a URL, write http://h/mcp"),
+    "a URL without its scheme": Row(["localhost:3/mcp"], 3, "cannot", "write http://localhost:3"),
+    "a script as a target": Row(["gone.py"], 3, "no such file", "the path of the script"),
+    "a folder that is not there": Row(["--cwd", "/no", *python("")], 2, "does not", "as --cwd"),
+    "a folder that is a file": Row(["--cwd", DEMO, *python("")], 2, "is not a folder", "as --cwd"),
+}
+
+
+@pytest.mark.parametrize("name", NO_COMMANDS)
+def test_a_command_that_cannot_be_started(name: str, capsys: Capture) -> None:
+    """F-SHOW-2"""
+    check(NO_COMMANDS[name], capsys)
+
+
+@pytest.mark.parametrize("name", ["npx", "uvx", "node", "docker"])
+def test_a_program_that_is_not_installed(
+    name: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SHOW-2: and where it comes from."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    check(Row(["--", name, "x"], 3, "PATH searched: /nowhere", "nstall"), capsys)
+
+
+@pytest.mark.needs_posix
+@pytest.mark.parametrize(
+    ("content", "mode", "cause", "cure"),
+    [
+        ("echo hi\n", 0o644, "is not executable", "chmod +x"),
+        ("no program\n", 0o755, "names no interpreter", "Name the program that runs it"),
+        ("#!/no/such/interpreter\n", 0o755, "does not exist", "Install what its first line names"),
+    ],
+)
+def test_a_file_that_is_no_program(
+    content: str, mode: int, cause: str, cure: str, tmp_path: Path, capsys: Capture
+) -> None:
+    """F-SHOW-2"""
+    file = tmp_path / "server"
+    file.write_text(content)
+    file.chmod(mode)
+    check(Row(["--", str(file)], 3, cause, cure), capsys)
+
+
+# A server process that ends
+
+ENDS = {
+    "a missing script": Row(["--", sys.executable, "x.py"], 3, "can't open file", "Check the path"),
+    "a missing script of Node": Row(ending("Error: Cannot find module '/x.js'"), 3, "/x.js", "npm"),
+    "a missing module": Row(python("import no_such"), 3, "no_such", "Install what has the module"),
+    "a module of -m": Row(
+        ["--", sys.executable, "-m", "no_such"], 3, "no_such", "Install what has"
+    ),
+    "a missing variable": Row(python("import os; os.environ['A_KEY']"), 3, "A_KEY", "--env with"),
+    "a variable that is asked for": Row(
+        ending("Please set the OPENAI_API_KEY environment variable"), 3, "set the", "--env with OP"
+    ),
+    "a variable that is not set": Row(
+        ending("Error: GITHUB_TOKEN is not set"), 3, "not set", "--env with GITHUB_TOKEN"
+    ),
+    "a package npm does not have": Row(ending("npm error code E404"), 3, "E404", "name of the"),
+    "a package without a program": Row(
+        ending("npm error could not determine executable to run"), 3, "code 1", "has no program"
+    ),
+    "a package PyPI does not have": Row(
+        ending("Because x was not found in the package registry …"), 3, "code 1", "name of the pack"
+    ),
+    "a port that is taken": Row(ending("listen EADDRINUSE :::80"), 3, "EADDR", "the same port"),
+    "a file it may not open": Row(ending("EACCES: /x"), 3, "EACCES", "Give this user the right"),
+    "a program that is wrong": Row(python("def"), 3, "SyntaxError", "Correct the server's program"),
+    "a crash": Row(python("1/0"), 3, "ZeroDivisionError", "Run the command in a terminal"),
+    "an end without a word": Row(python("pass"), 3, "exited with code 0", "until its stdin is"),
+    "help in place of a server": Row(
+        python("print('usage: server --stdio'); raise SystemExit(2)"),
+        3,
+        "usage: server",
+        "terminal",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_server_that_ends(name: str, capsys: Capture) -> None:
+    """F-SHOW-2"""
+    check(ENDS[name], capsys)
+
+
+@pytest.mark.needs_posix
+def test_a_server_that_is_killed(capsys: Capture) -> None:
+    """F-SHOW-2"""
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    check(Row(python(code), 3, "killed by signal 9", "by force"), capsys)
+
+
+# A server process that speaks, but not as it should
+
+AGREED = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "t", "version": "1"},
+}
+
+
+def saying(code: str, initialized: Any = AGREED) -> list[str]:
+    """A server of the handshake era that does this with every other request ``m``."""
+    return python(
+        "import json, os, sys, time\n"
+        "def send(m): print(json.dumps({'jsonrpc': '2.0', **m}), flush=True)\n"
+        "for line in sys.stdin:\n"
+        "    m = json.loads(line)\n"
+        "    if 'id' not in m: continue\n"
+        f"    if m['method'] == 'initialize': send({{'id': m['id'], 'result': {initialized!r}}})\n"
+        "    elif m['method'] == 'server/discover':\n"
+        "        send({'id': m['id'], 'error': {'code': -32601, 'message': 'no'}})\n"
+        f"    elif m['method'] == 'tools/list' and {code.startswith('call:')}:\n"
+        f"        send({{'id': m['id'], 'result': {{'tools': [{FINE!r}]}}}})\n"
+        f"    else: {code.replace('call:', '')}\n"
+    )
+
+
+def refusing(code: int, message: str, data: Any = None) -> list[str]:
+    """A server that answers everything with this error."""
+    return python(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    m = json.loads(line)\n"
+        f"    error = {{'code': {code}, 'message': {message!r}, 'data': {data!r}}}\n"
+        "    print(json.dumps({'jsonrpc': '2.0', 'id': m.get('id'), 'error': error}), flush=True)"
+    )
+
+
+BANNER = "import time; print('listening on 3000', flush=True); time.sleep(60)"
+STRAY = '{"jsonrpc": "2.0", "id": 99, "result": {}}'
+SHORT = ["--timeout", "0.5"]
+OTHERS = {"supported": ["2031-01-01"]}
+REPORT = "Report it to the author"
+ODD_SERVERS = {
+    "only a banner": Row([*SHORT, *python(BANNER)], 3, "listening on 3000", "must log to stderr"),
+    "silence": Row(
+        [*SHORT, *python("import time; time.sleep(60)")], 3, "not connected within", "--timeout"
+    ),
+    "an id of its own": Row(
+        [*SHORT, *saying("send({'id': 'x', 'result': {}})")], 124, "with the id 'x'", REPORT
+    ),
+    "an id of its own at once": Row(
+        [*SHORT, *python(f"print('{STRAY}', flush=True); import time; time.sleep(60)")],
+        3,
+        "with the id 99",
+        REPORT,
+    ),
+    "no answer": Row([*SHORT, *saying("call:pass")], 124, "no answer within", "Raise", "call t"),
+    "a crash in a call": Row(
+        saying("call:raise ValueError('boom')"), 3, "boom", "Run the command", "call t"
+    ),
+    "a crash after connecting": Row(saying("os._exit(7)"), 3, "code 7", "Run the command"),
+    "half a message": Row(
+        saying("print('{\"id\": %s, oops' % m['id'], flush=True)"), 5, "not JSON", REPORT
+    ),
+    "no object": Row(saying("send({'id': m['id'], 'result': []})"), 5, "without a result", REPORT),
+    "a revision that is none": Row(offering([FINE], "1.0"), 3, "'1.0'", REPORT),
+    "a revision without initialize": Row(offering([FINE], "2031-01-01"), 3, "2031-01-01", REPORT),
+    "no revision": Row(saying("pass", {}), 3, "without a protocolVersion", REPORT),
+    "other revisions": Row(refusing(-32022, "no", OTHERS), 3, "-32022", "speaks only 2031-01-01"),
+    "a database that is down": Row(refusing(-32603, "no database"), 3, "no database", "its log"),
+    "tools that are no list": Row(offering({"t": FINE}), 5, "are no list but", REPORT),
+    "tools that it does not have": Row(
+        saying("send({'id': m['id'], 'error': {'code': -32601, 'message': 'none'}})"),
+        5,
+        "-32601",
+        "mcpclient info",
+    ),
+    "another tool": Row(offering([FINE]), 2, "there is no tool 'tt'", "did you mean", "call tt"),
+    "a banner and then a server": Row(
+        python(f"import runpy; print('hello'); runpy.run_path({DEMO!r}, run_name='__main__')"),
+        0,
+        "skipped a line that is no message: 'hello'",
+    ),
+    "log lines of JSON": Row(
+        python("print('{\"level\": 30}', flush=True)\n" + STDIO % ("2025-11-25", [FINE])),
+        0,
+        'not a JSON-RPC message: {"level": 30}',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD_SERVERS)
+def test_a_server_that_does_not_speak_as_it_should(name: str, capsys: Capture) -> None:
+    """F-SHOW-2"""
+    check(ODD_SERVERS[name], capsys)
+
+
+QUERY = {"properties": {"q": {"type": "string"}, "n": {"type": "integer"}}, "required": ["q"]}
+SEARCH = offering([{"name": "search", "inputSchema": {"type": "object", **QUERY}}])
+UNCHECKED = "usage: search q=string [n=integer]"
+USAGE = {
+    "a missing argument": Row(SEARCH, 2, "missing: q", UNCHECKED, "call search"),
+    "a wrong argument": Row(SEARCH, 2, "there is no argument 'nn'", UNCHECKED, "call search nn=1"),
+    "a wrong type": Row(SEARCH, 2, "of type integer", UNCHECKED, "call search q=a n=b"),
+    "an unknown command": Row(["x"], 2, "no command 'toolz'", "did you mean 'tools'?", "toolz"),
+    "an unknown option": Row(["--jsn", *SEARCH], 2, "--jsn", "usage: mcpclient tools"),
+    "no server": Row(["echo"], 2, "which server?", "a URL or a script first", "call"),
+    "a name nobody has": Row(["nobody"], 2, "'nobody'", "after --"),
+    "another scheme": Row(["ftp://h/x"], 2, "'ftp://h/x'", "begins with http://"),
+    "no host": Row(["http:///mcp"], 2, "without a host"),
+    "a port that is none": Row(["http://h:99999/mcp"], 2, "bad host, port"),
+    "a header for a process": Row(["--header", "A: b", *SEARCH], 2, "--header needs an HTTP"),
+    "a header without a value": Row(["--header", "A", "http://h/"], 2, "takes NAME:VALUE"),
+    "a variable without a value": Row(["--env", "A", *SEARCH], 2, "takes NAME=VALUE"),
+    "a timeout that is no number": Row(["--timeout", "x", *SEARCH], 2, "--timeout"),
+    "a timeout below zero": Row(["--timeout=-5", *SEARCH], 2, "not negative"),
+    "authorities that are not there": Row(["--ca-file", "/no.pem", "https://h/"], 2, "/no.pem"),
+    "authorities that are none": Row(["--ca-file", DEMO, "https://h/"], 2, "no certificates"),
+    "a revision there is not": Row(["--protocol-version", "1999", *SEARCH], 2, "known are"),
+    "a transport there is not": Row(["--transport", "pigeon", *SEARCH], 2, "choose from"),
+    "a trace that cannot be": Row(["--trace", "/no/such/x", *SEARCH], 2, "No such file"),
+}
+
+
+@pytest.mark.parametrize("name", USAGE)
+def test_what_is_asked_wrongly(name: str, capsys: Capture) -> None:
+    """F-SHOW-2: before anything is started or sent."""
+    check(USAGE[name], capsys)
+
+
+CONFIGURATIONS = {
+    "no file": (None, "x", "there is no file"),
+    "broken JSON": ('{"mcpServers": {"x": {"command": "y",,}}}', "x", ":1: it is not JSON"),
+    "an empty file": ("", "x", "it is not JSON"),
+    "a list": ("[1]", "x", "servers stand under mcpServers"),
+    "a field that is misspelled": ('{"mcpServers": {"x": {"comand": "y"}}}', "x", "'command'?"),
+    "a name that is misspelled": (
+        '{"mcpServers": {"git": {"command": "y"}}}',
+        "gitt",
+        "mean 'git'?",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_what_is_wrong_with_a_configuration(name: str, tmp_path: Path, capsys: Capture) -> None:
+    """F-SHOW-2, F-MANY-7"""
+    content, server, cause = CONFIGURATIONS[name]
+    file = tmp_path / "servers.json"
+    if content is not None:
+        file.write_text(content)
+    check(Row(["--config", str(file), server], 2, cause), capsys)
+
+
+# A server over HTTP
+
+HTML, JSON, TEXT = ({"Content-Type": kind} for kind in ("text/html", "application/json", "text/x"))
+STREAM = {"Content-Type": "text/event-stream"}
+BEARER = {"WWW-Authenticate": "Bearer"}
+REFUSED = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
+LOGIN = {"Location": "https://sso.example/login?x=1"}
+MOVED = {"Location": "https://h.example/mcp"}
+METADATA = {"WWW-Authenticate": 'Bearer resource_metadata="{url}/.well-known/none"'}
+PATH = "/mcp or /sse"
+ANSWERS: dict[str, tuple[tuple[int, dict[str, str], str], int, str, str]] = {
+    "no such path": ((404, {}, ""), 3, "is not an MCP endpoint: HTTP 404 from", PATH),
+    "another method": ((405, {}, ""), 3, "does not take this method", PATH),
+    "not acceptable": ((406, {}, ""), 3, "HTTP 406", PATH),
+    "no token": ((401, BEARER, ""), 4, "HTTP 401", "--bearer TOKEN"),
+    "no token, and no challenge": ((401, {}, ""), 4, "HTTP 401", "--bearer TOKEN"),
+    "metadata that cannot be read": ((401, METADATA, ""), 4, "answered with HTTP 401", ""),
+    "forbidden": ((403, {}, "not yours"), 4, "not yours", "--bearer TOKEN"),
+    "too many requests": ((429, {"Retry-After": "17"}, ""), 3, "HTTP 429", "Wait 17 seconds and"),
+    "a failure": ((500, {}, "oops"), 3, "oops", "look at its log"),
+    "a gateway": ((502, HTML, "<h1>Bad gateway"), 3, "Bad gateway", "look at its log"),
+    "maintenance": ((503, {"Retry-After": "5"}, ""), 3, "HTTP 503", "Wait 5 seconds and"),
+    "a login for browsers": ((302, LOGIN, ""), 3, "HTTP 302", "a login at https://sso.example"),
+    "another place": ((307, MOVED, ""), 3, "HTTP 307", "https://h.example/mcp"),
+    "a page": ((200, HTML, "<html>Hello"), 3, "<html>Hello", "log in first"),
+    "other JSON": ((200, JSON, '{"a": 1}'), 3, 'not a JSON-RPC message: {"a": 1}', PATH),
+    "broken JSON": ((200, JSON, '{"jsonrpc'), 3, "not JSON", REPORT),
+    "plain text": ((200, TEXT, "hello"), 3, "It begins: hello", PATH),
+    "nothing": ((200, JSON, ""), 3, "No response received", PATH),
+    "no content": ((204, {}, ""), 3, "No response received", PATH),
+    "a stream without events": ((200, STREAM, ""), 3, "No response received", PATH),
+    "TLS expected": ((400, HTML, "sent to HTTPS port"), 3, "HTTPS port", "write https://"),
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(tmp_path / "credentials.json"))
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_what_is_wrong_with_an_answer(name: str, capsys: Capture) -> None:
+    """F-SHOW-2"""
+    (status, head, body), code, cause, cure = ANSWERS[name]
+    head = {**head}
+    with answering((status, head, body)) as place:
+        headers = {name: text.replace("{url}", f"http://{place}") for name, text in head.items()}
+        head.update(headers)
+        check(Row([f"http://{place}/mcp"], code, cause, cure), capsys)
+
+
+def test_a_token_that_is_refused(capsys: Capture) -> None:
+    """F-SHOW-2"""
+    with answering((401, REFUSED, "")) as place:
+        words = [f"http://{place}/mcp", "--bearer", "x"]
+        check(Row(words, 4, "invalid_token", "The token was refused"), capsys)
+
+
+@pytest.mark.parametrize(
+    ("kind", "cause", "cure"),
+    [
+        ("self-signed", "is self-signed", "--ca-file"),
+        ("unknown", "not trusted here", "--ca-file"),
+        ("expired", "has expired", "get a new certificate; --insecure"),
+        ("another name", "is not one for 127.0.0.1", "Connect by a name"),
+    ],
+)
+def test_certificates(kind: str, cause: str, cure: str, tmp_path: Path, capsys: Capture) -> None:
+    """F-SHOW-2"""
+    authority = Authority(tmp_path)
+    contexts: dict[str, Callable[[], ssl.SSLContext]] = {
+        "self-signed": authority.self_signed_context,
+        "unknown": authority.server_context,
+        "expired": lambda: authority.server_context(days=-1),
+        "another name": lambda: authority.server_context("elsewhere.test"),
+    }
+    trusted = [] if kind in ("self-signed", "unknown") else ["--ca-file", authority.file]
+    with answering((404, {}, ""), contexts[kind]()) as place:
+        check(Row([f"https://{place}/mcp", *trusted], 3, cause, cure), capsys)
+
+
+def test_one_scheme_for_the_other(tmp_path: Path, capsys: Capture) -> None:
+    """F-SHOW-2"""
+    with answering((200, {}, "")) as place:
+        check(Row([f"https://{place}/mcp"], 3, "does not speak TLS", "Write http://"), capsys)
+        check(Row([f"ws://{place}/mcp"], 3, "HTTP 200", PATH), capsys)
+    with answering((404, {}, ""), Authority(tmp_path).server_context()) as place:
+        check(Row([f"http://{place}/mcp"], 3, "was lost", f"write https://{place}/mcp"), capsys)
+
+
+# The way there
+
+
+@contextmanager
+def behaving(behave: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A port where each connection is treated like this. Yields host and port."""
+    ended = threading.Event()
+
+    def treat(connection: socket.socket) -> None:
+        with suppress(OSError), connection:
+            behave(connection)
+            if behave is _nothing:
+                ended.wait(20)
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=treat, args=(listener.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, daemon=True).start()
+        try:
+            yield f"127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            ended.set()
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+
+
+def _nothing(connection: socket.socket) -> None:
+    """Read and write nothing, and stay."""
+
+
+def _sending(data: bytes) -> Callable[[socket.socket], None]:
+    def send(connection: socket.socket) -> None:
+        connection.recv(65536)
+        connection.sendall(data)
+
+    return send
+
+
+def test_nobody_is_there(capsys: Capture) -> None:
+    """F-SHOW-2"""
+    closed = f"127.0.0.1:{free_port()}"
+    for scheme in ("http", "ws"):
+        check(Row([f"{scheme}://{closed}/"], 3, "nothing listens", "Start the server"), capsys)
+    url = "http://nobody.invalid/mcp"
+    check(Row([url], 3, "cannot be resolved", "Check the name of the host"), capsys)
+
+
+def test_somebody_else_is_there(capsys: Capture) -> None:
+    """F-SHOW-2"""
+    with behaving(_nothing) as place:
+        silent = Row([*SHORT, f"http://{place}/"], 3, "not connected within", "--timeout")
+        check(silent, capsys)
+        check(silent._replace(words=[*SHORT, f"https://{place}/"]), capsys)
+    with behaving(_sending(b"SSH-2.0-OpenSSH_9\r\n")) as place:
+        check(Row([f"http://{place}/mcp"], 3, "SSH-2.0-OpenSSH_9", "TLS on this port"), capsys)
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"
+    with behaving(_sending(head)) as place:
+        check(Row([f"http://{place}/mcp"], 3, "98 bytes of its body are missing"), capsys)
+
+
+@pytest.mark.parametrize(
+    ("status", "cause", "cure"),
+    [
+        (b"407 Who", "asks for credentials (407)", "http://user:password@host:port"),
+        (b"403 No", "refused to connect to a.invalid port 443: 403 No", "Check --proxy"),
+    ],
+)
+def test_a_proxy_that_refuses(status: bytes, cause: str, cure: str, capsys: Capture) -> None:
+    """F-SHOW-2"""
+    with behaving(_sending(b"HTTP/1.1 %b\r\nContent-Length: 0\r\n\r\n" % status)) as place:
+        words = ["https://a.invalid/mcp", "--proxy", f"http://{place}"]
+        check(Row(words, 3, cause, cure), capsys)
+
+
+def test_a_proxy_that_is_not_there(capsys: Capture) -> None:
+    """F-SHOW-2"""
+    words = ["https://a.invalid/mcp", "--proxy", f"http://127.0.0.1:{free_port()}"]
+    check(Row(words, 3, "its proxy cannot be reached", "Check --proxy"), capsys)
