@@ -16,7 +16,10 @@ from conformance import peers
 
 TOP = Path(__file__).parent.parent.parent
 SERVER = TOP / "conformance" / "servers" / "demo_server.py"
-HOSTED = ("notebook", "uvicorn_endpoints", "threaded_views", "gunicorn_preload", "prefork_pool")
+HOSTED = (
+    *("notebook", "uvicorn_endpoints", "threaded_views"),
+    *("gunicorn_preload", "celery_workers", "prefork_pool"),
+)
 PROGRAMS = (
     *(("hosts", program) for program in HOSTED),
     *((environment, "in_memory") for environment in ("hosts", "mcp1", "mcp2", "fastmcp")),

@@ -10,12 +10,14 @@ from conformance.hosts.asking import check_echo, free_port, get, wait_for
 from mcpclient import UsageError, sync
 
 SERVER = [sys.executable, os.environ.get("HOSTED_SERVER", "")]
-INHERITED = sync.connect(SERVER) if "HOSTED_SERVER" in os.environ else None
+IS_WORKER = "HOSTED_SERVER" in os.environ
+INHERITED = sync.connect(SERVER) if IS_WORKER else None
+RECONNECTING = sync.connect(SERVER, after_fork="reconnect") if IS_WORKER else None
 OWN: list[sync.Client] = []
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-    """Answer with the client made before the fork, or with one made in the worker."""
+    """Answer with a client made before the fork, or with one made in the worker."""
     word = environ["QUERY_STRING"].partition("=")[2]
     if environ["PATH_INFO"] == "/inherited":
         assert INHERITED is not None
@@ -23,6 +25,9 @@ def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
             text = INHERITED.call_tool("echo", {"message": word}).text
         except UsageError as error:
             text = str(error)
+    elif environ["PATH_INFO"] == "/reconnecting":
+        assert RECONNECTING is not None
+        text = RECONNECTING.call_tool("echo", {"message": word}).text
     else:
         if not OWN:
             OWN.append(sync.connect(SERVER))
@@ -43,6 +48,7 @@ def main() -> None:
     try:
         wait_for(port)
         assert "make another in this process" in get(port, "/inherited?word=x")
+        check_echo(port, "/reconnecting")
         check_echo(port, "/own")
     finally:
         gunicorn.terminate()

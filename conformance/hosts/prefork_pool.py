@@ -1,4 +1,4 @@
-"""In the workers of a pool that forks, as those of Celery: each has a client of its own."""
+"""In the workers of a pool that forks: each has a client of its own."""
 
 import multiprocessing
 import sys
