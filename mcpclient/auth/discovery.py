@@ -264,20 +264,21 @@ class _Finder:
         failure = None
         for url in urls:
             response = yield from get_document(url, issuer_url, self.policy, self.headers)
-            said = f"{shown_url(url)} answered with HTTP {response.status}"
+            found = ""
             if response.status == 200:
                 # A web application may answer every path with a page; that is no metadata.
                 document = parse_object(response.body)
                 if document is not None and is_usable(url, document):
                     return document
-                said += (
+                found = (
                     ", and other metadata"
                     if document is not None
                     else ", and what is no JSON object"
                 )
-            elif response.status >= 500 or response.status == 429:
-                failure = AuthError(said)
-            self.unread.append(said)
+            unread = f"{shown_url(url)} answered with HTTP {response.status}{found}"
+            self.unread.append(unread)
+            if response.status >= 500 or response.status == 429:
+                failure = AuthError(unread)
         # A server in trouble must not look like one without metadata.
         if failure is not None:
             raise failure
