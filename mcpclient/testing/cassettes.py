@@ -93,9 +93,11 @@ class Cassette:
             return replay, others
 
         def make_client() -> Client:
-            same = {"protocol_version": made[0].protocol_version}
-            told = {name: value for name, value in recorded.items() if name not in _TOLD_ONCE}
-            return Client(target, **{**told, **same})
+            told: dict[str, Any] = {
+                name: value for name, value in recorded.items() if name not in _TOLD_ONCE
+            }
+            told["protocol_version"] = made[0].protocol_version
+            return Client(target, **told)
 
         return Completing(replay, make_client), others
 
