@@ -75,7 +75,7 @@ def _read_sec1(der: bytes) -> int:
         if point not in _public_forms(private):
             raise ValueError("the public key of another private key")
     if fields.next_tag() is not None:
-        raise ValueError("something behind the key")
+        raise ValueError("data after the key")
     return private
 
 

@@ -96,7 +96,7 @@ class ListenRequest(FeedSource):
         if stream is None:
             return
         if stream.ended_by(method, params):
-            error = ConnectionLost("the server has taken the subscription down")
+            error = ConnectionLost("the server has ended the subscription")
             session.request_failed(stream.request_id, error)
             return
         was_acknowledged = stream.acknowledged is not None

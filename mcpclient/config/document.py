@@ -113,7 +113,7 @@ def _read_yaml(text: str) -> Any:
         place = _YAML_PLACE.match(str(error))
         line = int(place.group(1)) + skipped if place else 1
         reason = _YAML_PLACE.sub("", str(error))
-        raise DocumentError(f"its YAML is not read: {reason}", line) from None
+        raise DocumentError(f"unsupported YAML: {reason}", line) from None
 
 
 _READERS: dict[str, Callable[[str], Any]] = {

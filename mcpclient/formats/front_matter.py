@@ -167,7 +167,7 @@ class _Blocks:
             return None
         key = content[: end.start()].rstrip()
         if not key or key[0] in _NOT_READ or key.startswith("? "):
-            raise self._error(f"{content[:20]!r} is not read here")
+            raise self._error(f"{content[:20]!r} is not supported")
         return key, content[end.end() :].strip()
 
     def _value(self, text: str, indent: int) -> Any:
@@ -178,7 +178,7 @@ class _Blocks:
         if text[0] in "\"'[{":
             return self._flow(text, indent)
         if text[0] in _NOT_READ or text.startswith(("? ", ": ", "- ")):
-            raise self._error(f"{text[:20]!r} is not read here")
+            raise self._error(f"{text[:20]!r} is not supported")
         return self._plain(text, indent)
 
     def _inside(self, indent: int, closing: str = "") -> list[str]:

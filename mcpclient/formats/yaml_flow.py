@@ -112,7 +112,7 @@ class FlowReader:
     def _plain(self) -> str:
         match = re.compile(_PLAIN).match(self.text, self.position)
         if match is None or match.group()[0] in _NOT_READ:
-            raise FrontMatterError(f"{self.text[self.position :][:20]!r} is not read here")
+            raise FrontMatterError(f"{self.text[self.position :][:20]!r} is not supported")
         self.position = match.end()
         return folded([line.strip(" \t") for line in match.group().strip().split("\n")])
 

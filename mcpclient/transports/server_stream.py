@@ -75,7 +75,9 @@ class ServerStream:
                 return error
             delay = self._stream.next_delay(_QUICK if doubtful else math.inf)
             if delay is None:
-                return error or ConnectionLost("the event stream kept ending without bringing news")
+                return error or ConnectionLost(
+                    "the event stream ended again and again without an event"
+                )
             await asyncio.sleep(delay)
 
     async def resume(self) -> McpError | None:

@@ -231,7 +231,7 @@ ODD_SERVERS = {
     "no revision": Row(saying("pass", {}), 3, "without a protocolVersion", REPORT),
     "other revisions": Row(refusing(-32022, "no", OTHERS), 3, "-32022", "speaks only 2031-01-01"),
     "a database that is down": Row(refusing(-32603, "no database"), 3, "no database", "its log"),
-    "tools that are no list": Row(offering({"t": FINE}), 5, "are no list but", REPORT),
+    "tools that are no list": Row(offering({"t": FINE}), 5, "are not a list", REPORT),
     "tools that it does not have": Row(
         saying("send({'id': m['id'], 'error': {'code': -32601, 'message': 'none'}})"),
         5,

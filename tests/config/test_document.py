@@ -46,7 +46,7 @@ BROKEN = [
     ("x.json", b'{\n"a": }', 2, "it is not JSON: '}' stands where a value should"),
     ("x.json", b'{\n"a": "\xff"}', 2, "it is not text in UTF-8"),
     ("x.json", b"\xff\xfe{\0}\0", 1, "it is not text in UTF-8"),
-    ("x.yaml", b"---\na: 1\n\tb: c\n", 3, "its YAML is not read: "),
+    ("x.yaml", b"---\na: 1\n\tb: c\n", 3, "unsupported YAML: "),
 ]
 
 

@@ -36,7 +36,7 @@ async def all_pages(
         result = await fetch(params)
         page = result.get(key)
         if page and not isinstance(page, list):  # an empty object is how Lua writes an empty list
-            raise ProtocolViolation(f"the {key} of the server are no list but {shown(page)}")
+            raise ProtocolViolation(f"the {key} of the server are not a list: {shown(page)}")
         items += [item for item in page or () if isinstance(item, dict)]
         cursor = result.get("nextCursor")
         if cursor is None:

@@ -429,7 +429,7 @@ class Session:
     def abort(self) -> None:
         """Free everything without waiting, from a finalizer or when the loop is gone."""
         self._loop_end.forget()
-        self._ended = self._ended or ConnectionLost("the client was dropped")
+        self._ended = self._ended or ConnectionLost("the client was freed without being closed")
         self.transport.abort()
 
 

@@ -323,7 +323,7 @@ class _Request:
 
 
 def _refuse(effect: object) -> object:
-    raise AuthError("there are no valid credentials at hand")
+    raise AuthError("there are no valid credentials")
 
 
 def settled(flow: Flow[T]) -> T:

@@ -209,7 +209,7 @@ class _Parser:
         end = self.text.find(">", self.position)
         name = self.text[self.position + 1 : max(end, 0)].replace("$", "_")
         if not self._skip("<") or not name.isidentifier():
-            raise self.error("'(?' opens nothing that ECMA-262 knows")
+            raise self.error("'(?' begins no group of ECMA-262")
         self.position = end + 1
 
     def _class(self) -> CharacterSet:

@@ -86,7 +86,7 @@ class Site(NamedTuple):
         """The value as a number of things. Raises `SchemaError` otherwise, as all below do."""
         number = self.number()
         if number < 0 or number != math.floor(number):
-            raise self.error("is not a whole number of things")
+            raise self.error("is not a whole number, 0 or more")
         return int(number)
 
     def number(self) -> float:

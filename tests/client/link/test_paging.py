@@ -63,7 +63,7 @@ def test_empty_pages_do_not_end_the_list() -> None:
 @pytest.mark.parametrize("tools", ["none", {"echo": {"name": "echo"}}, 7])
 def test_what_is_no_list_is_an_error(tools: Any) -> None:
     """F-API-9: a server that offers something is not taken for one that offers nothing."""
-    with pytest.raises(ProtocolViolation, match="the tools of the server are no list but"):
+    with pytest.raises(ProtocolViolation, match="the tools of the server are not a list"):
         Server({"tools": tools}).list_all()
 
 
