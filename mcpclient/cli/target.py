@@ -86,7 +86,7 @@ def _names_itself(word: str) -> bool:
     """Whether a word is a URL, or the path of a script or a program."""
     if "://" in word:
         return word.lower().startswith(URL_SCHEMES)
-    is_path = word.lower().endswith(_SCRIPTS) or os.sep in word
+    is_path = word.lower().endswith(_SCRIPTS) or os.path.dirname(word) != ""
     return is_path and "=" not in word and not word.startswith(("{", "@"))
 
 

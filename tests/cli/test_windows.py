@@ -1,4 +1,4 @@
-"""The command line where only Windows has it: its Ctrl-C, its code pages, a stdout it never got."""
+"""The command line where only Windows has it: Ctrl-C, code pages, and no stdout at all."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from tests.support.subprocesses import TOP
 pytestmark = pytest.mark.needs_windows
 
 CREATE_NO_WINDOW = 0x08000000
-DEMO = str(TOP / "conformance" / "servers" / "demo_server.py")
-SERVER = ["--", sys.executable, DEMO]
+SERVER = ["--", sys.executable, str(TOP / "conformance" / "servers" / "demo_server.py")]
+# It writes to stderr what it is asked.
+REPORTING = ["--", sys.executable, str(TOP / "tests" / "cli" / "reporting_server.py")]
 
 # Ctrl-C reaches whatever shares a console; the program that presses it must not hear it itself.
 PRESS_CTRL_C = """
@@ -43,16 +44,14 @@ def start(*words: str, **environment: str) -> subprocess.Popen[bytes]:
 
 def test_ctrl_c_in_a_console_cancels_the_call() -> None:
     """F-SHOW-2, F-SHOW-3: exit code 130, and nothing but a word."""
-    with start("call", "count", "to=1000", "seconds=600", *SERVER) as process:
+    with start("call", "count", "to=1", "seconds=600", *REPORTING) as process:
         assert process.stderr is not None
-        seen = b""
-        while b"counted" not in seen:
-            seen += process.stderr.read(1) or pytest.fail(f"it ended: {seen!r}")
+        assert any(b"tools/call" in line for line in process.stderr)
         subprocess.run([sys.executable, "-c", PRESS_CTRL_C, str(process.pid)], check=True)
         output, errors = process.communicate(timeout=60)
     assert process.returncode == 130, (output, errors)
     assert output == b""
-    assert errors.rstrip().endswith(b"cancelled")
+    assert errors.replace(b"\r", b"").startswith(b"cancelled\n")
     assert b"Traceback" not in errors
 
 
@@ -72,17 +71,6 @@ def test_what_a_code_page_lacks_is_written_out(as_json: bool) -> None:
     encoding = answer.stdout.decode().strip()
     expected = "é☃ 世界".encode(encoding, "backslashreplace")
     assert output.rstrip() == expected
-
-
-@pytest.mark.parametrize("words", [["--version"], ["ping", *SERVER]], ids=["version", "ping"])
-def test_a_stdout_that_is_closed_is_one_line_of_error(words: list[str]) -> None:
-    """F-SHOW-2, F-SHOW-3"""
-    program = "import os, sys; os.close(1); from mcpclient.cli.main import main; sys.exit(main({}))"
-    run = subprocess.run(
-        [sys.executable, "-c", program.format(words)], cwd=TOP, capture_output=True, check=False
-    )
-    assert run.returncode == 2, run.stderr
-    assert len(run.stderr.splitlines()) == 1, run.stderr
 
 
 def test_a_program_without_a_window_has_no_stdout_at_all() -> None:
