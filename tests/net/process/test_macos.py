@@ -50,12 +50,12 @@ def _macos(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "killpg", signal_as_macos_does(os.killpg))
 
 
-@pytest.fixture(params=[selectors.SelectSelector, selectors.PollSelector])
+@pytest.fixture(params=["SelectSelector", "PollSelector"])
 def run(request: pytest.FixtureRequest) -> Callable[[Coroutine[Any, Any, None]], None]:
     """Run a coroutine in a loop with a selector that is not Linux' own."""
 
     def run_in_such_a_loop(work: Coroutine[Any, Any, None]) -> None:
-        loop = asyncio.SelectorEventLoop(request.param())
+        loop = asyncio.SelectorEventLoop(getattr(selectors, request.param)())
         try:
             loop.run_until_complete(work)
             loop.run_until_complete(loop.shutdown_asyncgens())

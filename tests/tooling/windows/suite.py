@@ -89,6 +89,7 @@ def run_files(machine: Machine, names: Sequence[str]) -> dict[str, Counts]:
     report = log.with_suffix(".xml")
     report.unlink(missing_ok=True)
     pytest = ["-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={windows_path(report)}"]
+    pytest.append("--continue-on-collection-errors")
     begun = time.monotonic()
     outcome = machine.run([*pytest, *names, *limits], _START_LIMIT + _FILE_LIMIT * len(names))
     seconds = time.monotonic() - begun
