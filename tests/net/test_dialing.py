@@ -141,7 +141,7 @@ def test_other_errors_of_the_system_are_passed_on(monkeypatch: pytest.MonkeyPatc
     async def unreachable(*arguments: object, **options: object) -> None:
         raise OSError(113, "No route to host")
 
-    monkeypatch.setattr(asyncio.SelectorEventLoop, "getaddrinfo", unreachable)
+    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", unreachable)
     assert "No route to host" in failure(dialer_with(), "http://server.test/mcp")
 
 
