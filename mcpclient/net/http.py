@@ -373,7 +373,7 @@ class _Connection(asyncio.BufferedProtocol):
         self._buffer = read_buffer()
         self._transport: asyncio.Transport | None = None
         self._exchange: Exchange | None = None
-        self._poll: select.poll | None = None
+        self._heard: Callable[[], object] | None = None
         # What has been received and not been passed on yet: a body that takes several turns of the
         # loop to decode, and what came after it. Meanwhile nothing more is read.
         self._decoding: Iterator[None] | None = None
@@ -385,7 +385,7 @@ class _Connection(asyncio.BufferedProtocol):
         """Whether the connection is open, and nothing has come: an idle server only ever closes."""
         if self._transport is None or self._transport.is_closing() or not self._parser.reusable:
             return False
-        return self._poll is None or not self._poll.poll(0)
+        return self._heard is None or not self._heard()
 
     def run(self, exchange: Exchange, method: str, request: bytes) -> None:
         """Write a request; its response goes to ``exchange``."""
@@ -413,9 +413,8 @@ class _Connection(asyncio.BufferedProtocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         socket = transport.get_extra_info("socket")
-        if socket is not None and hasattr(select, "poll"):
-            self._poll = select.poll()
-            self._poll.register(socket.fileno(), select.POLLIN)
+        if socket is not None:
+            self._heard = _hearing(socket.fileno())
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._buffer
@@ -501,3 +500,12 @@ class _Connection(asyncio.BufferedProtocol):
             reason = explain_loss(self._loss, self.url)
             text = f"the connection to {self.url.shown} was lost: {reason}"
             self._fail(ConnectionLost(text))
+
+
+def _hearing(descriptor: int) -> Callable[[], object]:
+    """Return what tells whether a socket has something to read, or has ended."""
+    if not hasattr(select, "poll"):  # Windows, where `select` has no limit that matters
+        return lambda: select.select([descriptor], [], [], 0)[0]
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return lambda: poll.poll(0)

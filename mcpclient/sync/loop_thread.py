@@ -53,13 +53,16 @@ class Closable(Protocol):
 class LoopThread:
     """A daemon thread that runs an event loop until `stop`.
 
-    Raises `UsageError` where threads cannot be started: in a subinterpreter that forbids it, and at
-    the end of the program.
+    Raises `UsageError` where that cannot be: in a subinterpreter that allows no threads, or on
+    Windows no event loops, and at the end of the program.
     """
 
     def __init__(self) -> None:
         self.workers: Workers = Workers()
-        self.loop: asyncio.AbstractEventLoop = asyncio.new_event_loop()
+        try:
+            self.loop: asyncio.AbstractEventLoop = asyncio.new_event_loop()
+        except ValueError as error:  # signals wake a loop of Windows, in the main interpreter alone
+            raise _refusal(error) from error
         self._to_close: WeakSet[Closable] = WeakSet()
         self._arrived: deque[_Running] = deque()
         self._is_woken = False
@@ -72,10 +75,7 @@ class LoopThread:
             thread.start()
         except RuntimeError as error:
             self.loop.close()
-            raise UsageError(
-                "a blocking client needs a daemon thread, which this interpreter does not allow "
-                f"({error}); use it in the main interpreter, or use the asynchronous client"
-            ) from error
+            raise _refusal(error) from error
         self._thread = thread
         self._ident = thread.ident
 
@@ -349,6 +349,13 @@ def _end_at_exit() -> None:
     if _current is not None:
         _current.is_silenced = True
     end_loop_thread()
+
+
+def _refusal(error: Exception) -> UsageError:
+    return UsageError(
+        "a blocking client needs a daemon thread with an event loop, which this interpreter does "
+        f"not allow ({error}); use it in the main interpreter, or use the asynchronous client"
+    )
 
 
 def _at_the_end() -> ClientClosed:

@@ -314,6 +314,17 @@ def test_where_threads_are_forbidden_it_says_so(monkeypatch: pytest.MonkeyPatch)
         LoopThread()
 
 
+def test_where_event_loops_are_forbidden_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-18: as in a subinterpreter on Windows."""
+
+    def refuse() -> asyncio.AbstractEventLoop:
+        raise ValueError("set_wakeup_fd only works in main thread of the main interpreter")
+
+    monkeypatch.setattr(asyncio, "new_event_loop", refuse)
+    with pytest.raises(UsageError, match=r"daemon thread.*set_wakeup_fd.*asynchronous client"):
+        LoopThread()
+
+
 # Programs of their own
 
 

@@ -20,7 +20,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable
 
-PACKAGE = Path(__file__).parents[2] / "mcpclient"
+import mcpclient
+
+PACKAGE = Path(mcpclient.__file__).parent
 
 _HOOK = "__work__"
 _TEXTS = (str, bytes, bytearray)
