@@ -12,6 +12,7 @@ RENAMED = {
     "from mcpclient import Client": "from host.vendored import Client",
     "from mcpclient.net import files": "from host.vendored.net import files",
     "import mcpclient\n": "import host.vendored as mcpclient\n",
+    "import mcpclient.sync\n": "import host.vendored as mcpclient; import host.vendored.sync\n",
     '"import asyncio; import mcpclient"': '"import asyncio; import host.vendored as mcpclient"',
     '[sys.executable, "-m", "mcpclient"]': '[sys.executable, "-m", "host.vendored"]',
     'setattr("mcpclient.net.files.LIMIT", 1)': 'setattr("host.vendored.net.files.LIMIT", 1)',

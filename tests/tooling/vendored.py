@@ -32,6 +32,7 @@ LEFT_OUT = (
 _NAMING = (
     (re.compile(r"\bfrom mcpclient\b(?=[.\w]* import\b)"), f"from {NAME}"),
     (re.compile(r"\bimport mcpclient\b(?!\.)"), f"import {NAME} as mcpclient"),
+    (re.compile(r"\bimport mcpclient(?=\.\w)"), f"import {NAME} as mcpclient; import {NAME}"),
     (re.compile(r"(?<=-m\", \")mcpclient\b(?=\")"), NAME),
     (re.compile(r"(?<=\")mcpclient(?=(?:\.\w+){2,}\")"), NAME),
 )
