@@ -76,6 +76,7 @@ def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(ScreenTerminal, "say", say)
     for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SSH_CONNECTION", "from elsewhere")  # where a display needs no variable
     return shown
 
 
