@@ -12,6 +12,7 @@ Everything public is a name in this package; each is imported when it is first u
 
 The floors of the house, from the ground up. A module imports only from lower floors:
 
+- ``on_demand``   modules that are imported when something in them is first used
 - ``new_typing``  names for annotations that the oldest Python lacks
 - ``shown``       what messages show of commands and URLs
 - ``cures``       what to do about each kind of error
@@ -82,8 +83,8 @@ if TYPE_CHECKING:
     from .client.events.around import refusal as refusal
     from .client.events.hooks import Hooks as Hooks
     from .client.link.applications import AsgiApp as AsgiApp
-    from .client.link.options import CallOptions as CallOptions
-    from .client.link.options import ClientOptions as ClientOptions
+    from .client.link.client_options import CallOptions as CallOptions
+    from .client.link.client_options import ClientOptions as ClientOptions
     from .client.listen import Subscription as Subscription
     from .config.approvals import Approvals as Approvals
     from .config.config import Config as Config
@@ -229,7 +230,7 @@ _EXPORTS = {
     "BearerToken": ".client.authentication",
     "BrowserLogin": ".net.login.logins",
     "Call": ".client.events.around",
-    "CallOptions": ".client.link.options",
+    "CallOptions": ".client.link.client_options",
     "CallTimeout": ".errors",
     "CallToolResult": ".protocol.types",
     "Callback": ".auth.effects",
@@ -237,7 +238,7 @@ _EXPORTS = {
     "Client": ".client.client",
     "ClientClosed": ".errors",
     "ClientCredentials": ".client.authentication",
-    "ClientOptions": ".client.link.options",
+    "ClientOptions": ".client.link.client_options",
     "CommandNotFound": ".errors",
     "CommandRule": ".config.policy.rules",
     "Completion": ".protocol.types",

@@ -121,9 +121,9 @@ def a_message(counter: WorkCounter, size: int) -> Work:
 
 
 def the_id_of_a_message(counter: WorkCounter, size: int) -> Work:
-    codec = counter.module("jsonrpc.codec")
+    module = counter.module("jsonrpc.response_id")
     text = b'{"result":{' + b'"a":"id",' * size + b'"b":1},"id":7}'
-    return lambda: codec.find_response_id(text)
+    return lambda: module.find_response_id(text)
 
 
 def a_nested_message(counter: WorkCounter, size: int) -> Work:

@@ -25,6 +25,7 @@ PACKAGE = Path(__file__).parent.parent / "mcpclient"
 # A module imports only from lower floors, or from its own folder.
 FLOORS = {
     "new_typing": -1,  # names for annotations
+    "on_demand": -2,  # modules that are imported when first used
     "cures": -1,  # what to do about each kind of error
     "shown": -1,  # what messages show of commands and URLs
     "errors": 0,
@@ -146,6 +147,7 @@ TYPES_FROM_ABOVE = {
 ONLY_BY_NAME = {"importlib": "only the lazy root imports by name"}
 MAY_IMPORT_BY_NAME = {
     "",
+    "on_demand",  # what is imported for types as well, and so is held to these rules
     "inspector.page",  # importlib.resources: the sources of the page, also out of a zip archive
     "cli.guide",  # importlib.resources: its chapters, also out of a zip archive
     "cli.main",  # cli.running: --version and --help go without all of the rest
@@ -154,10 +156,7 @@ MAY_IMPORT_BY_NAME = {
     "cli.connecting",  # cli.login: for URLs only; cli.asking: when a server asks something
     "cli.target",  # cli.configured: for names of configured servers only
     "transports.server_object",  # the package that a server object is from
-    "client.link.targets",  # client.url_routes: half of the library, for clients of servers afar
     "telemetry",  # OpenTelemetry's API, where it is installed
-    "client.tools",  # client.typed_results: for calls that ask for a type
-    "client.toolboxes",  # adapters: for those who talk to a model
     "sync",  # its names: a script of one server needs neither the manager nor the adapters
     "sync.client",  # sync.toolbox: for those who talk to a model
     "sync.manager",  # the same

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, Callable, Protocol
 
 import mcpclient
-from mcpclient.client.link.options import TransportName
+from mcpclient.client.link.client_options import TransportName
 
 from .visits import authentication
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import McpError, UsageError
 from ..net.clocks import steady_seconds
+from ..on_demand import OnDemand
 from ..protocol.schema_on_demand import compile_schema
 from ..protocol.types import Tool
 from .arguments import Typed, typed_value
 from .signature import properties_of, required_of, signature
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = OnDemand("difflib", None)
 
 __all__ = ["checked_arguments", "tool_named", "unchecked_arguments"]
 
@@ -25,7 +30,7 @@ def tool_named(name: str, tools: Sequence[Tool]) -> Tool:
             return tool
     names = [tool.name for tool in tools]
     near = next((each for each in names if each.lower() == name.lower()), None)
-    meant = [near] if near else get_close_matches(name, names, n=1)
+    meant = [near] if near else difflib.get_close_matches(name, names, n=1)
     raise UsageError(f"there is no tool {name!r}; {_meant(meant, names)}").advise(
         "List them with: mcpclient tools"
     )
@@ -65,7 +70,7 @@ def _check_names(given: Iterable[str], properties: Mapping[str, Any], schema: An
     for name in given:
         if name in properties or not isinstance(schema, Mapping):
             continue
-        meant = get_close_matches(name, properties, n=1)
+        meant = difflib.get_close_matches(name, properties, n=1)
         if meant or schema.get("additionalProperties") is False:
             raise UsageError(f"there is no argument {name!r}; {_meant(meant, properties)}")
     missing = [name for name in required_of(schema) if name not in given]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Callable, Union
+from typing import Any, Callable, NamedTuple, Union
 
 from ..client.client import Client
 from ..errors import UsageError
@@ -25,8 +24,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """What a command found out.
 
     ``raw``: the wire objects, for ``--json``. ``text``: the same for people, safe for a terminal.
@@ -52,8 +50,7 @@ def _no_options(parser: argparse.ArgumentParser) -> None:
     pass
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """A command that talks to a server.
 
     ``required`` names the words it needs, ``more`` those that may follow, if any. ``details`` are
@@ -83,8 +80,7 @@ LocalWork = Callable[[Screen], Awaitable[Answer]]
 """What a command does that is not connected for it."""
 
 
-@dataclass(frozen=True)
-class LocalCommand:
+class LocalCommand(NamedTuple):
     """A command that needs no connection, or that connects by itself.
 
     ``usage`` shows its words, ``add_options`` adds its options. ``prepare`` checks both before
@@ -102,8 +98,7 @@ class LocalCommand:
     details: str = ""
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """What to do with which server: checked, and not started yet."""
 
     server: Server
@@ -111,16 +106,14 @@ class Request:
     options: argparse.Namespace
 
 
-@dataclass(frozen=True)
-class LocalRequest:
+class LocalRequest(NamedTuple):
     """What to do for a command that is not connected for it: checked, and not started yet."""
 
     work: LocalWork
     options: argparse.Namespace
 
 
-@dataclass(frozen=True)
-class OuterCommand:
+class OuterCommand(NamedTuple):
     """A command that runs another one, with a file: ``NAME FILE [--] COMMAND …``.
 
     ``prepare`` takes its own options, among them ``file``, and what the inner command would do

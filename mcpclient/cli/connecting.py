@@ -7,19 +7,21 @@ import sys
 from collections.abc import Awaitable, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any, Callable, Protocol
+from typing import TYPE_CHECKING, Any, Callable, Protocol
 
 from ..client.answers.elicitation import Elicitation
 from ..client.client import Client
-from ..client.link.options import Authentication
 from ..errors import UsageError
 from ..net.recorder import open_trace
-from ..protocol.elicitation import ElicitationRequest
-from ..protocol.sampling import SamplingRequest
 from .screen import Screen
 from .server import Server
 from .streams import is_terminal
 from .target import URL_SCHEMES
+
+if TYPE_CHECKING:
+    from ..client.link.client_options import Authentication
+    from ..protocol.elicitation import ElicitationRequest
+    from ..protocol.sampling import SamplingRequest
 
 __all__ = [
     "Asked",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import (
     AuthError,
@@ -17,7 +17,12 @@ from ..errors import (
     UsageError,
     shown,
 )
-from .diagnosis import cure_of
+from ..on_demand import OnDemand
+
+if TYPE_CHECKING:
+    from . import diagnosis
+else:
+    diagnosis = OnDemand(".diagnosis", __package__)
 
 __all__ = [
     "CANCELLED",
@@ -69,7 +74,7 @@ def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
         text = text.partition("\n")[0]
     if isinstance(error, AuthError) and isinstance(error.__cause__, HttpError):
         text += f"\nAuthorization was needed because of: {error.__cause__}"
-    cure = cure_of(error)
+    cure = diagnosis.cure_of(error)
     text = text.replace(f"\n{error.cure}", "")  # which speaks of Python
     is_said = cure.rstrip(".").lower() in text.lower()
     return text if is_said else f"{text}\n{cure}"

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from difflib import get_close_matches
 from textwrap import wrap
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from ..errors import UsageError
+from ..on_demand import OnDemand
 from .command import AnyCommand, Command, LocalCommand, LocalRequest, OuterCommand, Request
 from .commands import COMMANDS, command_named
 from .target import add_options, find_server, split_after_file, split_at_command
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = OnDemand("difflib", None)
 
 __all__ = ["options_of", "own_words", "parser_of", "understand"]
 
@@ -83,7 +88,7 @@ def _command_of(words: Sequence[str]) -> AnyCommand:
         return command_named(name)
     if name.startswith("-") or not name:
         raise UsageError("the command comes first, as in: mcpclient tools --json SERVER")
-    near = get_close_matches(name, COMMANDS, n=1)
+    near = difflib.get_close_matches(name, COMMANDS, n=1)
     hint = f"did you mean {near[0]!r}?" if near else "mcpclient --help lists them"
     raise UsageError(f"there is no command {name!r}; {hint}")
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import ProtocolViolation
 from ..framing.escaping import escape
@@ -40,8 +39,7 @@ _WIDEST_BETWEEN = 40
 _NARROWEST_LAST = 16
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(NamedTuple):
     """What the output can show.
 
     ``columns``: its width; None where lines may have any length. ``pictures``: how it takes images,

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..client.link.targets import Target
 
 __all__ = ["Server"]
 
 
-@dataclass(frozen=True)
-class Server:
+_NOTHING: Mapping[str, Any] = {}
+
+
+class Server(NamedTuple):
     """What to connect to: a target, and the options that its configuration has for it, if any."""
 
     target: Target
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = _NOTHING

@@ -10,10 +10,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from ..errors import ConnectionLost, UsageError
-from ..net.recorder import TraceTarget
 from ..protocol.extensions import extensions_of
 from ..protocol.types import CallToolResult, Implementation, Tool
-from .answers.roots import RootsOption
 from .link.call_recovery import CallRecovery
 from .link.connection import Connection
 from .link.era_memory import EraMemory
@@ -31,9 +29,10 @@ from .tools import Tools
 from .validation import OutputSchemas
 
 if TYPE_CHECKING:
+    from ..net.recorder import TraceTarget
     from ..new_typing import Unpack
-    from .link.era_memory import EraMemory
-from .link.options import ClientOptions
+    from .answers.roots import RootsOption
+    from .link.client_options import ClientOptions
 
 __all__ = ["Client", "call", "connect", "list_tools"]
 

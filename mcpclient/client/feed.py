@@ -49,6 +49,11 @@ class Feed(Observer):
 
     # For the handle
 
+    @property
+    def refused(self) -> ListenFilter:
+        """What is wanted, and has not been agreed to."""
+        return self.wanted.without(self.acknowledged or ListenFilter())
+
     async def open(self) -> None:
         """Start, and wait until the server has agreed."""
         self._start()

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from ..errors import UsageError
-from ..protocol.listen import ListenEvent, ListenFilter
-from .feed import Feed
+from ..on_demand import OnDemand
 from .link.requests import Requests
+
+if TYPE_CHECKING:
+    from ..protocol import listen as listening
+    from . import feed as feeds
+else:
+    listening = OnDemand("..protocol.listen", __package__)
+    feeds = OnDemand(".feed", __package__)
 
 __all__ = ["Listening", "Subscription"]
 
@@ -35,19 +42,19 @@ class Subscription:
     one subject it gets only the latest.
     """
 
-    def __init__(self, client: Requests, feed: Feed) -> None:
+    def __init__(self, client: Requests, feed: feeds.Feed) -> None:
         self._client = client
         self._feed = feed
 
     @property
-    def acknowledged(self) -> ListenFilter | None:
+    def acknowledged(self) -> listening.ListenFilter | None:
         """What the server has agreed to tell; None before it has."""
         return self._feed.acknowledged
 
     @property
-    def refused(self) -> ListenFilter:
+    def refused(self) -> listening.ListenFilter:
         """What was asked for and not agreed to; there will be no events of it."""
-        return self._feed.wanted.without(self._feed.acknowledged or ListenFilter())
+        return self._feed.refused
 
     async def open(self) -> Subscription:
         """Wait until the server has agreed. Idempotent.
@@ -80,7 +87,7 @@ class Subscription:
     def __aiter__(self) -> Subscription:
         return self
 
-    async def __anext__(self) -> ListenEvent:
+    async def __anext__(self) -> listening.ListenEvent:
         event = await self._client._at_home(self._feed.next)
         if event is None:
             raise StopAsyncIteration
@@ -113,10 +120,10 @@ class Listening(Requests):
         """
         if isinstance(uris, str) or isinstance(tasks, str):
             raise UsageError("uris and tasks are lists of strings")
-        wanted = ListenFilter(tools, prompts, resources, tuple(uris), tuple(tasks))
+        wanted = listening.ListenFilter(tools, prompts, resources, tuple(uris), tuple(tasks))
         if not wanted:
             raise UsageError("listen() needs something to listen for")
-        return Subscription(self, Feed(self._connection, self._caller, wanted))
+        return Subscription(self, feeds.Feed(self._connection, self._caller, wanted))
 
     async def subscribe_resource(self, uri: str) -> None:
         """Have updates of a resource reach ``on_notification``, until `unsubscribe_resource`.

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from ..formats.uri_template import TemplateValue
 from ..protocol.types import ReadResourceResult, Resource, ResourceTemplate
 from .link.requests import Requests, checked_arguments
 from .link.timeouts import DEFAULT, Seconds
+
+if TYPE_CHECKING:
+    from ..formats.uri_template import TemplateValue
 
 __all__ = ["Resources"]
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ProtocolViolation, SkillVerificationError, UsageError
+from ..on_demand import OnDemand
 from ..protocol.extensions import SKILLS, extensions_of
-from ..protocol.skills import LoadedSkill, Skill, check_listed, load_skill, verify_file
 from ..protocol.types import ReadResourceResult, Resource
 from .link.requests import Requests
 from .link.timeouts import DEFAULT, Seconds
+
+if TYPE_CHECKING:
+    from ..protocol import skills
+else:
+    skills = OnDemand("..protocol.skills", __package__)
 
 __all__ = ["Skills"]
 
@@ -25,7 +30,7 @@ class Skills(Requests):
 
     async def list_skills(
         self, *, timeout: Seconds = DEFAULT, meta: Mapping[str, Any] | None = None
-    ) -> list[Skill]:
+    ) -> list[skills.Skill]:
         """Return the skills of all pages. A server may have more than it lists: see `get_skill`.
 
         Raises `UsageError` when the server does not offer skills, as every method here does, and
@@ -33,26 +38,26 @@ class Skills(Requests):
         """
         self._need_skills()
         items = await self._list("skills/list", "skills", timeout, meta=meta)
-        return [Skill(item) for item in items]
+        return [skills.Skill(item) for item in items]
 
     async def get_skill(
         self, uri: str, *, timeout: Seconds = DEFAULT, meta: Mapping[str, Any] | None = None
-    ) -> Skill:
+    ) -> skills.Skill:
         """Return the entry of the skill with this URI (of its ``SKILL.md``), listed or not."""
         self._need_skills()
         result = await self.request("skills/get", {"uri": uri}, timeout=timeout, meta=meta)
         entry = result.get("skill")
         if not isinstance(entry, dict) or entry.get("uri") != uri:
             raise ProtocolViolation(f"the server answered skills/get without the entry of {uri}")
-        return Skill(entry)
+        return skills.Skill(entry)
 
     async def read_skill(
         self,
-        skill: Skill | str,
+        skill: skills.Skill | str,
         *,
         timeout: Seconds = DEFAULT,
         meta: Mapping[str, Any] | None = None,
-    ) -> LoadedSkill:
+    ) -> skills.LoadedSkill:
         """Load a skill, given its entry or its URI: read ``SKILL.md`` and verify it.
 
         Raises `SkillVerificationError` when the entry is invalid, or when size, digest or front
@@ -63,11 +68,11 @@ class Skills(Requests):
         self._need_skills()
         skill.check_entry()
         contents = await self._read_file(skill.uri, timeout, meta)
-        return load_skill(skill, contents.data)
+        return skills.load_skill(skill, contents.data)
 
     async def read_skill_file(
         self,
-        skill: Skill | LoadedSkill,
+        skill: skills.Skill | skills.LoadedSkill,
         path: str,
         *,
         timeout: Seconds = DEFAULT,
@@ -79,12 +84,12 @@ class Skills(Requests):
         entry does not list is not even read, since a new file is a change of the skill.
         """
         self._need_skills()
-        entry = skill.skill if isinstance(skill, LoadedSkill) else skill
+        entry = skill.skill if isinstance(skill, skills.LoadedSkill) else skill
         entry.check_entry()
         uri = entry.resolve(path)
-        check_listed(entry, uri)
+        skills.check_listed(entry, uri)
         contents = await self._read_file(uri, timeout, meta)
-        verify_file(entry, uri, contents.data)
+        skills.verify_file(entry, uri, contents.data)
         return contents
 
     async def read_directory(

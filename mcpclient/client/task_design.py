@@ -33,8 +33,8 @@ class TaskDesign(ABC):
         """Raise `UsageError` when a tool, listed or not, cannot be called as a task."""
 
     @abstractmethod
-    def is_needed_for(self, tool: Tool) -> bool:
-        """Whether a tool can be called as a task only, and tasks can be made."""
+    def may_ask(self) -> bool:
+        """Whether a call can ask to become a task, as tools may require."""
 
     @abstractmethod
     def made_of(self, params: Mapping[str, Any], result: Mapping[str, Any]) -> Task | None:

@@ -10,7 +10,6 @@ import asyncio
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Callable
 
 from ..errors import (
@@ -213,7 +212,7 @@ class TaskWait(ABC):
         """Limit a request to what is left of the whole wait, with time for a last look."""
         if self._remaining == math.inf or self._is_answering:
             return self._limits
-        return replace(self._limits, max_timeout=max(self._remaining, _LAST_LOOK))
+        return self._limits._replace(max_timeout=max(self._remaining, _LAST_LOOK))
 
     def _check_time(self) -> None:
         check_inputs(self._connection.receiver.inputs_of(self._id))

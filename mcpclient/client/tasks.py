@@ -9,18 +9,13 @@ import asyncio
 import itertools
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import CallTimeout, McpError, UsageError
 from ..net.background_tasks import BackgroundTasks
-from ..protocol.tasks import (
-    Task,
-    answered_task,
-    described_task,
-)
+from ..on_demand import OnDemand
+from ..protocol.tasks import Task, answered_task, described_task, task_support_of
 from ..protocol.types import CallToolResult, Progress, Tool
-from .events.around import Around, Call
 from .events.callbacks import OrderedCallback
 from .events.observer import Observer
 from .link.call_time import CallTime
@@ -28,12 +23,17 @@ from .link.connection import Connection
 from .link.requests import ProgressHandler, checked_arguments, with_meta
 from .link.session import RequestOptions
 from .link.timeouts import DEFAULT, Default, Seconds
-from .task_design import TaskDesign
-from .task_wait import TaskInputs, TaskWait
-from .tasks_core import CoreTasks
-from .tasks_extension import ExtensionTasks
 from .tool_calls import ToolCalls
 from .validation import OutputSchemas
+
+if TYPE_CHECKING:
+    from . import task_wait, tasks_core, tasks_extension
+    from .events.around import Around, Call
+    from .task_design import TaskDesign
+else:
+    task_wait = OnDemand(".task_wait", __package__)
+    tasks_core = OnDemand(".tasks_core", __package__)
+    tasks_extension = OnDemand(".tasks_extension", __package__)
 
 __all__ = ["TaskNews", "Tasks"]
 
@@ -146,7 +146,7 @@ class Tasks(ToolCalls):
         found: Mapping[str, Any] | None = known.result
         if found is None:
             limits = self._connection.options.timeouts.for_call("tasks/get", timeout, max_timeout)
-            limits = replace(limits, headers=headers or {})
+            limits = limits._replace(headers=headers or {})
             by_default = isinstance(max_timeout, Default)
             found = await self._at_home(self._wait_for, known, on_status, limits, by_default)
         result = CallToolResult(found)
@@ -174,8 +174,9 @@ class Tasks(ToolCalls):
     @property
     def _task_design(self) -> TaskDesign:
         era = self._connection.era
-        is_extension = era is not None and era.tasks_are_an_extension
-        return (ExtensionTasks if is_extension else CoreTasks)(self._connection)
+        if era is not None and era.tasks_are_an_extension:
+            return tasks_extension.ExtensionTasks(self._connection)
+        return tasks_core.CoreTasks(self._connection)
 
     async def _wait_for(
         self,
@@ -199,7 +200,8 @@ class Tasks(ToolCalls):
     def _has_to_be_a_task(self, name: str) -> bool:
         """Whether a tool can be called as a task only, and tasks can be made."""
         tool = self._known_tools.get(name)
-        return tool is not None and self._task_design.is_needed_for(tool)
+        is_required = tool is not None and task_support_of(tool.raw) == "required"
+        return is_required and self._task_design.may_ask()
 
     async def _without_task(
         self, params: Mapping[str, Any], limits: RequestOptions
@@ -214,7 +216,7 @@ class Tasks(ToolCalls):
         if task is None:
             return result
         try:
-            rest = time.rest_of(replace(limits, on_progress=None))
+            rest = time.rest_of(limits._replace(on_progress=None))
             return dict(await self._wait_for(task, None, rest, False))
         except (CallTimeout, asyncio.CancelledError) as reason:
             self._give_up(task, limits)
@@ -235,8 +237,8 @@ class TaskNews(Observer):
     def __init__(self, connection: Connection) -> None:
         self._callbacks = BackgroundTasks()
         self._progress: dict[str, OrderedCallback] = {}
-        self._inputs: dict[str, TaskInputs] = {}
-        self._waits: dict[str, list[TaskWait]] = {}
+        self._inputs: dict[str, task_wait.TaskInputs] = {}
+        self._waits: dict[str, list[task_wait.TaskWait]] = {}
         connection.observers.append(self)
 
     def relay_progress(self, handler: ProgressHandler) -> str:
@@ -247,15 +249,15 @@ class TaskNews(Observer):
         _forget_oldest(self._progress)
         return token
 
-    def inputs_of(self, task_id: str) -> TaskInputs:
+    def inputs_of(self, task_id: str) -> task_wait.TaskInputs:
         """Return what has been answered for a task, one object for all who wait for it."""
-        inputs = self._inputs.pop(task_id, None) or TaskInputs()
+        inputs = self._inputs.pop(task_id, None) or task_wait.TaskInputs()
         self._inputs[task_id] = inputs
         _forget_oldest(self._inputs)
         return inputs
 
     @contextmanager
-    def telling(self, task_id: str, wait: TaskWait) -> Iterator[None]:
+    def telling(self, task_id: str, wait: task_wait.TaskWait) -> Iterator[None]:
         """Pass news of a task to ``wait`` while the block runs."""
         waits = self._waits.setdefault(task_id, [])
         waits.append(wait)

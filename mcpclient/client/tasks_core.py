@@ -56,9 +56,9 @@ class CoreTasks(TaskDesign):
         if tool is not None and task_support_of(tool.raw) == "forbidden":
             raise UsageError(f"tool {name!r} cannot be called as a task")
 
-    def is_needed_for(self, tool: Tool) -> bool:
-        """Whether the tool requires it, and the server makes tasks of tool calls."""
-        return task_support_of(tool.raw) == "required" and self._declares(*_MAKING)
+    def may_ask(self) -> bool:
+        """Whether the server makes tasks of tool calls."""
+        return self._declares(*_MAKING)
 
     def made_of(self, params: Mapping[str, Any], result: Mapping[str, Any]) -> Task | None:
         """Return the task of a call that asked for one."""

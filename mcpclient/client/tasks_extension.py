@@ -71,7 +71,7 @@ class ExtensionTasks(TaskDesign):
             raise UsageError("tasks need a client connected with tasks=True")
         self._require("extensions", EXTENSION)
 
-    def is_needed_for(self, tool: Tool) -> bool:
+    def may_ask(self) -> bool:
         """Answer no: the server makes a task of a call as it likes."""
         return False
 

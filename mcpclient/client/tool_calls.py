@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..on_demand import OnDemand
 from ..protocol.types import CallToolResult, Tool
-from .events.around import Around, Call, Proceed, surrounded
 from .link.requests import Requests
+
+if TYPE_CHECKING:
+    from .events import around
+else:
+    around = OnDemand(".events.around", __package__)
 
 __all__ = ["ToolCalls"]
 
@@ -23,8 +28,8 @@ class ToolCalls(Requests):
 
     async def _call_through(
         self,
-        hooks: Sequence[Around],
-        make: Proceed,
+        hooks: Sequence[around.Around],
+        make: around.Proceed,
         name: str,
         arguments: Mapping[str, Any] | None,
         meta: Mapping[str, Any] | None,
@@ -34,7 +39,7 @@ class ToolCalls(Requests):
         """Make a call with ``hooks`` around it, the first of them outermost."""
         connection = self._connection
         agreement = connection.agreement
-        call = Call(
+        call = around.Call(
             server=connection.name,
             name=name,
             full_name=self._full_name(name),
@@ -47,4 +52,4 @@ class ToolCalls(Requests):
             transport=connection.session.transport.name if connection.is_open else None,
             trace=trace,
         )
-        return await surrounded(hooks, make)(call)
+        return await around.surrounded(hooks, make)(call)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ..on_demand import OnDemand
+
 if TYPE_CHECKING:
+    from ..adapters import toolbox as toolboxes
     from ..adapters.providers import Provider
-    from ..adapters.toolbox import Toolbox, ToolboxOptions
     from ..new_typing import Unpack
+else:
+    toolboxes = OnDemand("..adapters.toolbox", __package__)
 
 __all__ = ["Toolboxes"]
 
@@ -16,12 +19,13 @@ __all__ = ["Toolboxes"]
 class Toolboxes:
     """What has tools that a model can be given."""
 
-    def toolbox(self, provider: str | Provider, **options: Unpack[ToolboxOptions]) -> Toolbox:
+    def toolbox(
+        self, provider: str | Provider, **options: Unpack[toolboxes.ToolboxOptions]
+    ) -> toolboxes.Toolbox:
         """Return the tools for one model API, and what answers the model's calls. See `Toolbox`.
 
         ``provider``: ``"anthropic"``, ``"openai_chat"``, ``"openai_responses"``, ``"google"`` or
         ``"bedrock"``. Await the toolbox once, so that it has the tools. Raises `UsageError`.
         """
-        adapters: Any = import_module("..adapters.toolbox", __package__)
-        made: Toolbox = adapters.Toolbox(self, provider, **options)
-        return made
+        source: Any = self  # a client or a manager, which have more than this class
+        return toolboxes.Toolbox(source, provider, **options)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import copy
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from ..cures import cure_for
+from ..on_demand import OnDemand
+
+if TYPE_CHECKING:
+    from .. import cures
+else:
+    cures = OnDemand("..cures", __package__)
 
 __all__ = ["SHOWN_BODY", "McpError", "NotChecked", "shown"]
 
@@ -33,7 +38,7 @@ class McpError(Exception):
     @property
     def cure(self) -> str:
         """What to do about it, in one sentence."""
-        cure: str = self.__dict__.get("_cure") or cure_for(self)
+        cure: str = self.__dict__.get("_cure") or cures.cure_for(self)
         return cure
 
     def advise(self: AnyMcpError, cure: str) -> AnyMcpError:

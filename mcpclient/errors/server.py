@@ -232,11 +232,11 @@ class HttpError(ServerError):
             text += f"; {self.advice}"
         body = self.body[:SHOWN_BODY].decode("utf-8", "replace").strip()
         if "html" in self.headers.get("content-type", "").lower():  # a page, made for a browser
-            body = " ".join(_MARKUP.sub(" ", body).split())
+            body = " ".join(re.sub(_MARKUP, " ", body).split())
         return f"{text}: {body}" if body else text
 
 
-_MARKUP = re.compile(r"(?is)<(style|script)\b.*?(?:</\1>|\Z)|<[^>]*(?:>|\Z)")
+_MARKUP = r"(?is)<(style|script)\b.*?(?:</\1>|\Z)|<[^>]*(?:>|\Z)"
 _REDIRECT = "a redirect that is not followed: to another origin, in a loop, or changing the method"
 _HINTS = {
     301: _REDIRECT,

@@ -15,7 +15,7 @@ from ..errors import ClientClosed, ConnectionLost, McpError, SessionExpired
 from .failures import did_not_run
 
 if TYPE_CHECKING:
-    from ..client.link.options import ClientOptions
+    from ..client.link.client_options import ClientOptions
 
 __all__ = ["Keeper", "ManagedClient"]
 
@@ -70,6 +70,8 @@ class ManagedClient(Client):
 
     ``eras``: the memory that it shares with the other clients of its manager.
     """
+
+    _shares_batches = False  # each call waits for its connection, and may be repeated
 
     def __init__(
         self, target: Target, keeper: Keeper, options: ClientOptions, eras: EraMemory

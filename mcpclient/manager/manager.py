@@ -11,7 +11,7 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar, Union, overload
 
 from ..client.client import Client
-from ..client.link.options import ClientOptions, check_names
+from ..client.link.options import OPTION_NAMES, check_names
 from ..client.link.targets import Target
 from ..client.link.timeouts import DEFAULT, Default, Seconds
 from ..client.toolboxes import Toolboxes
@@ -22,6 +22,7 @@ from ..config.problem import Problem
 from ..config.server import ServerConfig
 from ..errors import McpError, ServersFailed, UsageError
 from ..framing.logs import logger_for
+from ..net.futures import side_by_side
 from ..protocol.tool_search import search_tools
 from ..protocol.types import CallToolResult
 from .backoff import Reconnect
@@ -40,7 +41,8 @@ from .status import Status
 from .tools import ManagedTool, ToolList
 
 if TYPE_CHECKING:
-    from ..client.link.options import CallOptions
+    from ..client.link.client_options import CallOptions, ClientOptions
+    from ..client.tools import ToolOutcome
     from ..new_typing import Unpack
 
 __all__ = ["Manager", "Servers", "connect_all"]
@@ -106,7 +108,7 @@ class Manager(Toolboxes, Content):
         on_event: Callable[[ManagerEvent], Any] | None = None,
         **client_options: Unpack[ClientOptions],
     ) -> None:
-        check_names(client_options, ClientOptions.__annotations__)
+        check_names(client_options, OPTION_NAMES)
         if isinstance(wait, str) and wait not in ("all", "none"):
             raise UsageError(f'wait is "all", "none" or a number of seconds, not {wait!r}')
         if isinstance(required, str):
@@ -351,6 +353,16 @@ class Manager(Toolboxes, Content):
             if not server.is_connected and self._names.begins_as(server.name, name):
                 limit = server.client.idle_limit
                 await server.ready(limit if isinstance(timeout, Default) else timeout)
+
+    async def call_tools(
+        self,
+        calls: Iterable[tuple[str, Mapping[str, Any] | None]],
+        **options: Unpack[CallOptions],
+    ) -> list[ToolOutcome]:
+        """Call several tools, of any servers, at the same time; see `Client.call_tools`."""
+        return await side_by_side(
+            self.call_tool(name, arguments, **options) for name, arguments in calls
+        )
 
     # Other servers
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ..client.events.around import Around
@@ -13,7 +12,7 @@ from ..config.server import ServerConfig
 from ..transports.base import Transport
 
 if TYPE_CHECKING:
-    from ..client.link.options import ClientOptions
+    from ..client.link.client_options import ClientOptions
 
 __all__ = ["options_for", "runs_here"]
 
@@ -55,5 +54,5 @@ def options_for(
         options["around"] = around
     hooks = options.get("hooks")
     if isinstance(hooks, Hooks):  # the manager tells of a connection itself, with the tools' number
-        options["hooks"] = replace(hooks, on_connect=None)
+        options["hooks"] = hooks._replace(on_connect=None)
     return cast("ClientOptions", options)

@@ -41,7 +41,7 @@ class Dialer:
         Raises `ConnectFailed`, and `UsageError` for options that cannot be used. Safe to cancel:
         a half-open connection is closed.
         """
-        proxy = self._options.proxies.proxy_for(url)
+        proxy = self._options.proxy_for(url)
         if proxy is None:
             return await self._reach(url, protocol, url)
         if url.scheme == "http":  # the proxy forwards such requests, see `request_target`
@@ -63,7 +63,7 @@ class Dialer:
         A proxy that forwards requests has to be told the whole URL (RFC 9112, section 3.2.2), and
         expects its credentials in every request.
         """
-        proxy = self._options.proxies.proxy_for(url) if url.scheme == "http" else None
+        proxy = self._options.proxy_for(url) if url.scheme == "http" else None
         if proxy is None:
             return url.target, []
         return str(url), proxy_headers(proxy)

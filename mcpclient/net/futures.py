@@ -1,11 +1,16 @@
-"""Futures whose outcome may come after everybody has stopped waiting for it."""
+"""Futures whose outcome may come after everybody has stopped waiting for it, and many at once."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Collection, Coroutine, Iterable
+from typing import Any, TypeVar
 
-__all__ = ["disregard"]
+from ..errors import McpError
+
+__all__ = ["cancel_all", "disregard", "side_by_side"]
+
+T = TypeVar("T")
 
 
 def disregard(future: asyncio.Future[Any]) -> None:
@@ -16,3 +21,34 @@ def disregard(future: asyncio.Future[Any]) -> None:
     """
     if future.done() and not future.cancelled():
         future.exception()
+
+
+async def cancel_all(tasks: Collection[asyncio.Task[Any]]) -> None:
+    """Cancel those that still run, wait until they have ended, and look at every outcome."""
+    running = [task for task in tasks if not task.done()]
+    for task in running:
+        task.cancel()
+    if running:
+        await asyncio.wait(running)
+    for task in tasks:
+        disregard(task)
+
+
+async def side_by_side(works: Iterable[Coroutine[Any, Any, T]]) -> list[T | McpError]:
+    """Run coroutines at the same time and return, in their order, what they come to.
+
+    An `McpError` is an outcome like any other. Any other exception cancels the rest and is raised;
+    when this is cancelled, all are.
+    """
+    tasks = [asyncio.ensure_future(_outcome_of(work)) for work in works]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        await cancel_all(tasks)
+
+
+async def _outcome_of(work: Coroutine[Any, Any, T]) -> T | McpError:
+    try:
+        return await work
+    except McpError as error:
+        return error

@@ -91,7 +91,7 @@ class GuardedFetcher:
         message = encode_request(request.method, target, headers, request.body)
         exchange.channel = self._begin_record(message)
         try:
-            if self._options.proxies.proxy_for(url) or (is_own and self._options.unix_socket):
+            if self._options.proxy_for(url) or (is_own and self._options.unix_socket):
                 await dialer.dial(url, lambda: exchange)
             else:
                 await self._dial_checked(url, request.policy, exchange, is_own=is_own)

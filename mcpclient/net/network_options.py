@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Union
+from typing import TYPE_CHECKING, NamedTuple, Union
 
 from ..errors import UsageError
-from .proxies import ProxyChoice, ProxyRules
+from ..on_demand import OnDemand
 from .recorder import Recorder
+
+if TYPE_CHECKING:
+    from ..framing.uri import Url
+    from . import proxies as proxying
+else:
+    proxying = OnDemand(".proxies", __package__)
 
 __all__ = ["ClientCertificate", "NetworkOptions"]
 
@@ -20,8 +25,7 @@ ClientCertificate = Union[Path, "tuple[Path, Path]", "tuple[Path, Path, str]"]
 """A PEM file with certificate and key, or the two files, or these and the key's password."""
 
 
-@dataclass(frozen=True)
-class NetworkOptions:
+class NetworkOptions(NamedTuple):
     """How one client reaches its server.
 
     - ``ca_file``: a PEM file of the authorities to trust, instead of those of the system or of
@@ -30,19 +34,29 @@ class NetworkOptions:
     - ``ssl_context``: used for TLS as it is, instead of what the other options would make.
     - ``verify``: False accepts any certificate.
     - ``unix_socket``: connect to this socket instead of the URL's host and port.
-    - ``proxies``: which proxy each URL is reached through.
+    - ``proxies``: which proxy each URL is reached through; None: there is no proxy.
     - ``recorder``: writes down what is sent and received, while it is on.
     - ``trusts_system``: trust the authorities of the system besides those of ``ca_file``.
     """
 
     ca_file: Path | None = None
-    client_cert: ClientCertificate | None = field(default=None, repr=False)
+    client_cert: ClientCertificate | None = None
     ssl_context: ssl.SSLContext | None = None
     verify: bool = True
     unix_socket: Path | None = None
-    proxies: ProxyRules = field(default_factory=ProxyRules, repr=False)
+    proxies: proxying.ProxyRules | None = None
     recorder: Recorder | None = None
     trusts_system: bool = False
+
+    def __repr__(self) -> str:  # it holds secrets
+        return object.__repr__(self)
+
+    def proxy_for(self, url: Url) -> Url | None:
+        """Return the proxy for a URL, None for a direct connection.
+
+        Raises `UsageError` when the environment names one that cannot be used.
+        """
+        return self.proxies.proxy_for(url) if self.proxies is not None else None
 
     def for_others(self, ssl_context: ssl.SSLContext | None) -> NetworkOptions:
         """Return what of this holds for servers that the client's server names.
@@ -66,7 +80,7 @@ class NetworkOptions:
         client_cert: ClientCertificate | None = None,
         ssl_context: ssl.SSLContext | None = None,
         verify: bool = True,
-        proxy: ProxyChoice = None,
+        proxy: proxying.ProxyChoice = None,
         unix_socket: Path | None = None,
         recorder: Recorder | None = None,
         environ: Mapping[str, str],
@@ -93,6 +107,15 @@ class NetworkOptions:
             ssl_context=ssl_context,
             verify=verify,
             unix_socket=unix_socket,
-            proxies=ProxyRules.of(False if unix_socket is not None else proxy, environ),
+            proxies=None if unix_socket is not None else _proxies_of(proxy, environ),
             recorder=recorder,
         )
+
+
+def _proxies_of(
+    proxy: proxying.ProxyChoice, environ: Mapping[str, str]
+) -> proxying.ProxyRules | None:
+    is_named = any(name.lower().endswith("_proxy") for name in environ)
+    if proxy is False or (proxy is None and not is_named):
+        return None
+    return proxying.ProxyRules.of(proxy, environ)

@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Any, Callable, TextIO, Union
 
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import Message
-from .private_files import make_private
+from ..on_demand import OnDemand
 
 if TYPE_CHECKING:
     from ..recording.http_channel import HttpChannel
     from ..recording.writing import TranscriptWriter
+    from . import private_files
+else:
+    private_files = OnDemand(".private_files", __package__)
 
 __all__ = ["Recorder", "TraceTarget", "open_trace"]
 
@@ -176,5 +179,5 @@ def _open_privately(path: str, flags: int) -> int:
     may_be_public = not status.st_size if os.name == "nt" else status.st_mode & 0o077
     if stat.S_ISREG(status.st_mode) and may_be_public:
         with suppress(OSError):  # it belongs to somebody else, who decides
-            make_private(path)
+            private_files.make_private(path)
     return descriptor

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ProtocolViolation
-from ..framing.browser_url import browser_host, is_read_alike
+from ..on_demand import OnDemand
 from .wire_object import Field, WireObject
+
+if TYPE_CHECKING:
+    from ..framing import browser_url
+else:
+    browser_url = OnDemand("..framing.browser_url", __package__)
 
 __all__ = [
     "ACTIONS",
@@ -76,7 +81,7 @@ class ElicitationRequest(WireObject):
 
         Empty in form mode, and for a URL that no handler is ever given.
         """
-        return browser_host(self.url or "")
+        return browser_url.browser_host(self.url or "")
 
     @property
     def url_warnings(self) -> list[str]:
@@ -84,7 +89,7 @@ class ElicitationRequest(WireObject):
         if self.url is None:
             return []
         url, host = self.url, self.host
-        if not is_read_alike(url):
+        if not browser_url.is_read_alike(url):
             return ["browsers and other programs do not read this URL in the same way"]
         warnings = []
         if not url.lower().startswith("https:") and host not in _LOOPBACK:
@@ -101,7 +106,7 @@ def check_request(request: ElicitationRequest, modes: Mapping[str, object]) -> N
     if request.mode not in modes:
         raise ProtocolViolation(f"elicitation mode {request.mode!r} was not declared")
     if request.mode == "url":
-        if request.url is None or not is_read_alike(request.url):
+        if request.url is None or not browser_url.is_read_alike(request.url):
             raise ProtocolViolation(
                 "elicitation/create came without an http or https URL that all programs read alike"
             )

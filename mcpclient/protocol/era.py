@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..jsonrpc.messages import Message, RequestId
 from .header_parameters import HeaderParameters
@@ -43,16 +42,18 @@ def is_repeatable(method: str) -> bool:
     return method in _REPEATABLE
 
 
-@dataclass(frozen=True)
-class ClientIdentity:
+_NOTHING: Mapping[str, Any] = {}
+
+
+class ClientIdentity(NamedTuple):
     """Who the client says it is, and what it can do for a server.
 
     ``handshake_capabilities``: what it can do beyond ``capabilities`` in the handshake era.
     """
 
     info: Mapping[str, Any]
-    capabilities: Mapping[str, Any] = field(default_factory=dict)
-    handshake_capabilities: Mapping[str, Any] = field(default_factory=dict)
+    capabilities: Mapping[str, Any] = _NOTHING
+    handshake_capabilities: Mapping[str, Any] = _NOTHING
 
 
 class EraRules(Protocol):

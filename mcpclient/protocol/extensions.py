@@ -18,7 +18,7 @@ SKILLS = "io.modelcontextprotocol/skills"
 """Skills over MCP (SEP-2640)."""
 
 _LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
-_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*/[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_NAME = rf"{_LABEL}(?:\.{_LABEL})*/[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 
 
 def checked_extensions(extensions: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -28,7 +28,7 @@ def checked_extensions(extensions: Mapping[str, Mapping[str, Any]]) -> dict[str,
     mapping.
     """
     for name, settings in extensions.items():
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
+        if not isinstance(name, str) or not re.fullmatch(_NAME, name):
             raise UsageError(f"an extension is named like com.example/name, not {name!r}")
         if not isinstance(settings, Mapping):
             raise UsageError(f"the settings of extension {name} are a mapping, {{}} for none")

@@ -8,10 +8,15 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError, shown
-from ..framing.headers import TOKEN
+from ..on_demand import OnDemand
+
+if TYPE_CHECKING:
+    from ..framing import headers
+else:
+    headers = OnDemand("..framing.headers", __package__)
 
 __all__ = ["HeaderParameter", "HeaderParameters", "encode_header_value", "header_parameters_of"]
 
@@ -88,7 +93,7 @@ def _annotated(
 
 def _checked(path: tuple[str | None, ...], node: Mapping[str, Any]) -> HeaderParameter:
     name = node[_ANNOTATION]
-    if not isinstance(name, str) or not TOKEN.fullmatch(name):
+    if not isinstance(name, str) or not headers.TOKEN.fullmatch(name):
         raise ValueError(f"{_ANNOTATION} {shown(name)} is not an HTTP field name")
     steps = tuple(step for step in path if step is not None)
     if len(steps) != len(path) or not path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Union
 
 from ..errors import McpError
@@ -69,7 +68,6 @@ class LateAnswer(NamedTuple):
     error: McpError | None = None
 
 
-@dataclass(frozen=True)
 class KeepWaiting:
     """Wait on for the answer to the `Ask` that a `LateAnswer` came before."""
 
@@ -90,12 +88,10 @@ class OpenServerChannel(NamedTuple):
     headers: Mapping[str, str]
 
 
-@dataclass(frozen=True)
 class Restart:
     """Open the transport again, if the server has ended it. The outcome: whether it had."""
 
 
-@dataclass(frozen=True)
 class SwitchToLegacySse:
     """Go on over HTTP+SSE of revision 2024-11-05, at the same URL."""
 

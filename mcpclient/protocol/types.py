@@ -9,11 +9,15 @@ import base64
 import binascii
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..formats.uri_template import TemplateValue
-from ..formats.uri_template import expand as expand_template
+from ..on_demand import OnDemand
 from .wire_object import Field, WireObject, WireObjectList
+
+if TYPE_CHECKING:
+    from ..formats import uri_template as uri_templates
+else:
+    uri_templates = OnDemand("..formats.uri_template", __package__)
 
 __all__ = [
     "AudioContent",
@@ -134,13 +138,13 @@ class ResourceTemplate(WireObject):
     mime_type: Field[str | None] = Field("mimeType", _STRING, None)
     annotations: Field[dict[str, Any] | None] = Field("annotations", _OBJECT, None)
 
-    def expand(self, **variables: TemplateValue) -> str:
+    def expand(self, **variables: uri_templates.TemplateValue) -> str:
         """Return the URI that the template makes of these values (RFC 6570, all levels).
 
         A variable that is missing or None adds nothing. Raises `ProtocolViolation` for a malformed
         template, and `UsageError` for a value that cannot stand where its variable does.
         """
-        return expand_template(self.uri_template, variables)
+        return uri_templates.expand(self.uri_template, variables)
 
 
 class ResourceContents(WireObject):

@@ -19,11 +19,12 @@ from ..client.authentication import ClientCredentials, EnterpriseManaged, OAuth,
 from ..client.client import Client as AsyncClient
 from ..client.events.around import Around, Call
 from ..client.events.hooks import Hooks
-from ..client.link.options import Authentication, TransportName
+from ..client.link.client_options import Authentication, TransportName
 from ..client.link.requests import ProgressHandler
 from ..client.link.targets import Target
 from ..client.link.timeouts import Seconds
 from ..client.prompts import Reference
+from ..client.tools import ToolOutcome
 from ..config.config import Config
 from ..config.policy.policy import Policy
 from ..config.problem import Problem
@@ -41,13 +42,14 @@ from ..manager.resources import ManagedPrompt, ManagedResource
 from ..manager.status import Status
 from ..manager.tools import ManagedTool, ToolList
 from ..net.network_options import ClientCertificate
-from ..net.process.server_process import StderrTarget, StopLadder
+from ..net.process.ladder import StopLadder
+from ..net.process.stderr import StderrTarget
 from ..net.proxies import ProxyChoice
 from ..net.recorder import TraceTarget
 from ..new_typing import Unpack
-from ..protocol.listen import ListenEvent, ListenFilter
+from ..protocol import listen as listening
+from ..protocol import skills
 from ..protocol.schema import SchemaLimits
-from ..protocol.skills import LoadedSkill, Skill
 from ..protocol.tasks import Task
 from ..protocol.types import (
     CallToolResult,
@@ -223,6 +225,9 @@ class Client:
         returns: type[T],
         **options: Unpack[_CallOptions],
     ) -> T: ...
+    def call_tools(
+        self, calls: Iterable[tuple[str, Mapping[str, Any] | None]], **options: Unpack[_CallOptions]
+    ) -> list[ToolOutcome]: ...
     def call_tool_task(
         self,
         tool: str | Tool,
@@ -289,16 +294,20 @@ class Client:
     ) -> Completion: ...
     def list_skills(
         self, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None
-    ) -> list[Skill]: ...
+    ) -> list[skills.Skill]: ...
     def get_skill(
         self, uri: str, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None
-    ) -> Skill: ...
+    ) -> skills.Skill: ...
     def read_skill(
-        self, skill: Skill | str, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None
-    ) -> LoadedSkill: ...
+        self,
+        skill: skills.Skill | str,
+        *,
+        timeout: Seconds = ...,
+        meta: Mapping[str, Any] | None = None,
+    ) -> skills.LoadedSkill: ...
     def read_skill_file(
         self,
-        skill: Skill | LoadedSkill,
+        skill: skills.Skill | skills.LoadedSkill,
         path: str,
         *,
         timeout: Seconds = ...,
@@ -398,6 +407,9 @@ class Manager:
         returns: type[T],
         **options: Unpack[_CallOptions],
     ) -> T: ...
+    def call_tools(
+        self, calls: Iterable[tuple[str, Mapping[str, Any] | None]], **options: Unpack[_CallOptions]
+    ) -> list[ToolOutcome]: ...
     def add(self, name: str, server: Target | ServerConfig) -> Server: ...
     def connect(self, name: str) -> Server: ...
     def disconnect(self, name: str) -> None: ...
@@ -441,9 +453,9 @@ class Server:
 
 class Subscription:
     @property
-    def acknowledged(self) -> ListenFilter | None: ...
+    def acknowledged(self) -> listening.ListenFilter | None: ...
     @property
-    def refused(self) -> ListenFilter: ...
+    def refused(self) -> listening.ListenFilter: ...
     def open(self) -> Subscription: ...
     def close(self) -> None: ...
     def __enter__(self) -> Subscription: ...
@@ -454,7 +466,7 @@ class Subscription:
         traceback: TracebackType | None,
     ) -> None: ...
     def __iter__(self) -> Subscription: ...
-    def __next__(self) -> ListenEvent: ...
+    def __next__(self) -> listening.ListenEvent: ...
 
 class Toolbox:
     def __init__(

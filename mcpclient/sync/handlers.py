@@ -92,7 +92,7 @@ def _moved_hooks(hooks: Hooks | None) -> Hooks | None:
     """Move functions that nobody waits for; each is called with one event after the other."""
     if hooks is None:
         return None
-    told = {field.name: getattr(hooks, field.name) for field in fields(hooks)}
+    told = hooks._asdict()
     return Hooks(**{name: _told_later(hook) for name, hook in told.items() if hook is not None})
 
 

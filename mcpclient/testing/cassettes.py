@@ -16,7 +16,7 @@ from ..transports.replaying import Recording
 from .completing import Completing
 
 if TYPE_CHECKING:
-    from ..client.link.options import ClientOptions
+    from ..client.link.client_options import ClientOptions
     from ..client.link.targets import Target
     from ..new_typing import Unpack
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from ..errors import ConnectionLost, MessageTooLarge
 from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
 from ..framing.ndjson import Line, LineFramer, OversizedLine
-from ..jsonrpc.codec import MalformedMessage, decode, find_response_id
+from ..jsonrpc.codec import MalformedMessage, decode
 from ..jsonrpc.messages import RequestId
+from ..on_demand import OnDemand
 from ..protocol.outgoing import Outgoing
 from .base import Receiver, deliver_text
+
+if TYPE_CHECKING:
+    from ..jsonrpc import response_id
+else:
+    response_id = OnDemand("..jsonrpc.response_id", __package__)
 
 __all__ = ["LineReader", "LineWriter"]
 
@@ -69,7 +76,7 @@ class LineReader:
 
     def _take(self, line: Line) -> None:
         if isinstance(line, OversizedLine):
-            request_id = find_response_id(line.start, line.end)
+            request_id = response_id.find_response_id(line.start, line.end)
             self._receiver.message_rejected(MessageTooLarge(self._limit), request_id)
         elif line.startswith(b"{") or line.lstrip()[:3].startswith(_JSON_STARTS):
             if not deliver_text(line, self._receiver):

@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import gc
 
-from mcpclient.net.futures import disregard
+import pytest
+
+from mcpclient.errors import ConnectionLost
+from mcpclient.net.futures import cancel_all, disregard, side_by_side
+from tests.support.virtual_time import run
 
 
 def test_what_is_disregarded_is_not_complained_of() -> None:
@@ -38,3 +42,43 @@ def test_other_outcomes_are_left_alone() -> None:
         assert cancelled.cancelled()
 
     asyncio.run(main())
+
+
+def test_outcomes_of_work_done_side_by_side() -> None:
+    """F-LIFE-9: in order, an error in the place of what it kept from coming."""
+
+    async def give(value: object, delay: float) -> object:
+        await asyncio.sleep(delay)
+        if isinstance(value, BaseException):
+            raise value
+        return value
+
+    async def main() -> None:
+        lost = ConnectionLost("gone")
+        assert await side_by_side([give(1, 3), give(lost, 1), give(2, 2)]) == [1, lost, 2]
+        assert asyncio.get_running_loop().time() < 4
+        assert await side_by_side([]) == []
+
+    run(main())
+
+
+def test_a_bug_in_one_ends_the_others() -> None:
+    ended: list[str] = []
+
+    async def wait() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("waiting")
+
+    async def fail() -> None:
+        await asyncio.sleep(1)
+        raise LookupError
+
+    async def main() -> None:
+        with pytest.raises(LookupError):
+            await side_by_side([wait(), fail()])
+        assert ended == ["waiting"]
+        await cancel_all([])
+
+    run(main())

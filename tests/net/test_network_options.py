@@ -17,14 +17,14 @@ def test_the_environment_is_read_once() -> None:
     environ = dict(ENVIRON)
     options = NetworkOptions.of(environ=environ)
     environ.clear()
-    assert options.proxies.proxy_for(parse_url("http://a.test")) is not None
-    assert NetworkOptions().proxies.proxy_for(parse_url("http://a.test")) is None
+    assert options.proxy_for(parse_url("http://a.test")) is not None
+    assert NetworkOptions().proxy_for(parse_url("http://a.test")) is None
 
 
 def test_a_unix_socket_is_reached_without_the_proxy_of_the_environment() -> None:
     """F-HTTP-12: the socket says where to connect, so no rule applies."""
     options = NetworkOptions.of(unix_socket="/run/x", environ=ENVIRON)
-    assert options.proxies.proxy_for(parse_url("http://a.test")) is None
+    assert options.proxy_for(parse_url("http://a.test")) is None
 
 
 @pytest.mark.parametrize(

@@ -7,21 +7,28 @@ requests inside a result in the stateless one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import HandlerFailed, McpError, NotOffered, PeerError, ProtocolViolation, UsageError
 from ...framing.logs import logger_for
 from ...jsonrpc.messages import ErrorCode
+from ...on_demand import OnDemand
 from ..events.observer import Observer
-from .elicitation import ElicitationAnswerer, ElicitationOption
-from .roots import RootsAnswerer, RootsOption
-from .sampling import SamplingAnswerer, SamplingOption
+
+if TYPE_CHECKING:
+    from . import elicitation as elicitations
+    from . import roots as rooted
+    from . import sampling as samplings
+else:
+    elicitations = OnDemand(".elicitation", __package__)
+    rooted = OnDemand(".roots", __package__)
+    samplings = OnDemand(".sampling", __package__)
 
 __all__ = ["TAKES_ITS_TIME", "Answerer", "Handlers", "error_answer"]
 
 _logger = logger_for("mcpclient.client")
 
-TAKES_ITS_TIME = frozenset({ElicitationAnswerer.method, SamplingAnswerer.method})
+TAKES_ITS_TIME = frozenset({"elicitation/create", "sampling/createMessage"})
 """What a human is asked, or asked to approve. The server cannot go on before, so no call of this
 client's gets closer to its timeout meanwhile."""
 
@@ -54,14 +61,16 @@ class Handlers:
 
     def __init__(
         self,
-        sampling: SamplingOption | None = None,
-        elicitation: ElicitationOption | None = None,
-        roots: RootsOption | None = None,
+        sampling: samplings.SamplingOption | None = None,
+        elicitation: elicitations.ElicitationOption | None = None,
+        roots: rooted.RootsOption | None = None,
     ) -> None:
         self._server = ""
-        self._sampling = SamplingAnswerer(sampling) if sampling is not None else None
-        self._elicitation = ElicitationAnswerer(elicitation) if elicitation is not None else None
-        self._roots = RootsAnswerer(roots) if roots is not None else None
+        self._sampling = samplings.SamplingAnswerer(sampling) if sampling is not None else None
+        self._elicitation = (
+            elicitations.ElicitationAnswerer(elicitation) if elicitation is not None else None
+        )
+        self._roots = rooted.RootsAnswerer(roots) if roots is not None else None
         given: tuple[Answerer | None, ...] = (self._sampling, self._elicitation, self._roots)
         self._answerers = {each.method: each for each in given if each is not None}
 
@@ -112,7 +121,7 @@ class Handlers:
             _log(failure)
             raise
 
-    def set_roots(self, roots: RootsOption) -> None:
+    def set_roots(self, roots: rooted.RootsOption) -> None:
         """Answer with other roots from now on. Raises `UsageError` when none were declared."""
         if self._roots is None:
             raise UsageError("roots can be changed where they were given before: roots=[]")

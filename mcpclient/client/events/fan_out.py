@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 from ...errors import McpError, SessionExpired, shown
 from ...framing.logs import logger_for
@@ -30,8 +29,7 @@ LOG_LEVELS = {
 }
 
 
-@dataclass
-class Events:
+class Events(NamedTuple):
     """The caller's event callbacks; each may be a plain function or a coroutine function."""
 
     notification: Callable[[str, Mapping[str, Any]], Any] | None = None
@@ -55,7 +53,7 @@ class EventCallbacks:
         """Bind the callbacks to the tasks of the session, in which they run."""
         made = {
             name: OrderedCallback(function, tasks) if function is not None else None
-            for name, function in vars(events).items()
+            for name, function in events._asdict().items()
         }
         self._notification, self._log = made["notification"], made["log"]
         self._error, self._close = made["error"], made["close"]

@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ...framing.logs import logger_for
 from ...protocol.types import CallToolResult
-from .around import Call, Proceed
+
+if TYPE_CHECKING:
+    from .around import Call, Proceed
 
 __all__ = ["Hooks"]
 
 _logger = logger_for("mcpclient.client")
 
 
-@dataclass(frozen=True)
-class Hooks:
+class Hooks(NamedTuple):
     """Functions that are called at once, with keyword arguments. One that raises is logged.
 
     - ``on_connect(server, transport, server_name, server_version, tool_count)``: connected;

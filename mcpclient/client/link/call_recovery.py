@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Mapping
-from typing import Any, Callable
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable
 
 from ...errors import (
     CallTimeout,
@@ -22,7 +22,8 @@ from ...errors import (
     UrlElicitationRequired,
 )
 from ...jsonrpc.messages import ErrorCode
-from ...net.retry_after import retry_after_seconds
+from ...net.futures import cancel_all
+from ...on_demand import OnDemand
 from ...protocol.mrtr import (
     INPUT_METHODS,
     MAX_ROUNDS,
@@ -32,7 +33,12 @@ from ...protocol.mrtr import (
 from .call_time import CallTime
 from .connection import Connection
 from .response_cache import ClientCache
-from .session import RequestOptions
+from .session import RequestOptions, Sent, Session
+
+if TYPE_CHECKING:
+    from ...net import retry_after
+else:
+    retry_after = OnDemand("...net.retry_after", __package__)
 
 __all__ = ["CallRecovery"]
 
@@ -85,30 +91,98 @@ class CallRecovery:
         cached = self._cache.lookup(method, params, options) if self._cache is not None else None
         if cached is not None and cached.result is not None:
             return cached.result
-        session = self._connection.session
+        session, generation = self._connection.session, self._connection.generation
         started = session.deadlines.counted_time()
-        rounds = 0
-        sent = params
-        while True:
-            generation = self._connection.generation
-            limits = time.rest_of(options) if time is not None and rounds else options
-            try:
-                result = await session.request(method, sent, limits)
-            except McpError as error:
-                time = time or CallTime(self._connection, method, options, params, started)
-                result = await self._recover(error, generation, method, sent, options, time)
-            assert session.era is not None, "there is a result, so there was an agreement"
-            asked = session.era.input_requests(method, result, takes_tasks=self._takes_tasks)
-            if asked is None:
-                break
-            rounds += 1
+        sent = _sent(session, method, params, options)
+        outcome, is_complete = await self._first_outcome(session, method, sent)
+        if isinstance(outcome, McpError) or not is_complete:
             time = time or CallTime(self._connection, method, options, params, started)
+            return await self._complete(outcome, generation, method, params, options, time)
+        if cached is not None:
+            cached.keep(outcome)
+        return outcome
+
+    async def call_together(
+        self, method: str, calls: Sequence[Mapping[str, Any]], options: RequestOptions
+    ) -> list[dict[str, Any] | McpError]:
+        """Make calls at the same time, one for each of these params; return what they come to.
+
+        An error that `call` would raise stands in its place. A call costs a task of its own only
+        where one request does not complete it. When this is cancelled, all calls are.
+        """
+        session, generation = self._connection.session, self._connection.generation
+        started = session.deadlines.counted_time()
+        sent = [_sent(session, method, params, options) for params in calls]
+        outcomes: list[dict[str, Any] | McpError] = []
+        unfinished: dict[int, asyncio.Task[dict[str, Any]]] = {}
+        try:
+            for params, request in zip(calls, sent):
+                outcome, is_complete = await self._first_outcome(session, method, request)
+                if not is_complete:
+                    time = CallTime(self._connection, method, options, params, started)
+                    rest = self._complete(outcome, generation, method, params, options, time)
+                    unfinished[len(outcomes)] = asyncio.ensure_future(rest)
+                outcomes.append(outcome)
+            for position, task in unfinished.items():
+                try:
+                    outcomes[position] = await task
+                except McpError as error:
+                    outcomes[position] = error
+        finally:
+            for request in sent[len(outcomes) + 1 :]:
+                if isinstance(request, Sent):
+                    session.give_up(request)
+            await cancel_all(unfinished.values())
+        return outcomes
+
+    async def _first_outcome(
+        self, session: Session, method: str, sent: Sent | McpError
+    ) -> tuple[dict[str, Any] | McpError, bool]:
+        """Return what a request came to, and whether that completes the call."""
+        if isinstance(sent, McpError):
+            return sent, False
+        try:
+            result = await session.answer_to(sent)
+            return result, self._asked(session, method, result) is None
+        except McpError as error:
+            return error, False
+
+    async def _complete(
+        self,
+        outcome: dict[str, Any] | McpError,
+        generation: int,
+        method: str,
+        params: Mapping[str, Any] | None,
+        options: RequestOptions,
+        time: CallTime,
+    ) -> dict[str, Any]:
+        """Return the complete result of a call, of which the first request had this outcome."""
+        sent, rounds = params, 0
+        while True:
+            session = self._connection.session
+            result = (
+                await self._recover(outcome, generation, method, sent, options, time)
+                if isinstance(outcome, McpError)
+                else outcome
+            )
+            asked = self._asked(session, method, result)
+            if asked is None:
+                return result
+            rounds += 1
             answers = await self._input(method, asked, rounds, time)
             sent = retry_params(params or {}, result, answers)
-            session = self._connection.session
-        if cached is not None and not rounds:
-            cached.keep(result)
-        return result
+            session, generation = self._connection.session, self._connection.generation
+            try:
+                outcome = await session.request(method, sent, time.rest_of(options))
+            except McpError as error:
+                outcome = error
+
+    def _asked(
+        self, session: Session, method: str, result: Mapping[str, Any]
+    ) -> Mapping[str, Any] | None:
+        """Return the requests for input that a result consists of, None when it is complete."""
+        assert session.era is not None, "there is a result, so there was an agreement"
+        return session.era.input_requests(method, result, takes_tasks=self._takes_tasks)
 
     async def _input(
         self, method: str, asked: Mapping[str, Any], rounds: int, time: CallTime
@@ -132,13 +206,9 @@ class CallRecovery:
             raise ProtocolViolation(f"the server asked for input {len(requests)} times at once")
         answering = [asyncio.ensure_future(self._answer(each)) for each in requests.values()]
         try:
-            answers = await asyncio.gather(*answering)
+            return dict(zip(requests, await asyncio.gather(*answering)))
         finally:
-            for task in answering:
-                task.cancel()
-            if answering:
-                await asyncio.wait(answering)
-        return dict(zip(requests, answers))
+            await cancel_all(answering)
 
     async def _answer(self, request: Any) -> Mapping[str, Any]:
         method = request.get("method") if isinstance(request, dict) else None
@@ -205,8 +275,8 @@ class CallRecovery:
         limits = [limit for limit in (options.timeout, options.max_timeout) if limit]
         longest = min(limits, default=math.inf)
         for _ in range(_MOST_RETRIES):
-            asked = retry_after_seconds(busy.headers.get("retry-after", ""), _RETRY_AFTER)
-            delay = max(asked, _RETRY_AFTER)
+            header = busy.headers.get("retry-after", "")
+            delay = max(retry_after.retry_after_seconds(header, _RETRY_AFTER), _RETRY_AFTER)
             if delay > min(longest - time.spent, _LONGEST_RETRY_AFTER):
                 busy.advice = _too_long_to_wait(delay, longest)
                 raise busy
@@ -220,6 +290,15 @@ class CallRecovery:
                 busy = error
         busy.advice = f"it was asked {_MOST_RETRIES} times more; call again later"
         raise busy
+
+
+def _sent(
+    session: Session, method: str, params: Mapping[str, Any] | None, options: RequestOptions
+) -> Sent | McpError:
+    try:
+        return session.begin(method, params, options)
+    except McpError as error:
+        return error
 
 
 def _too_long_to_wait(delay: float, longest: float) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import math
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Callable, TypeVar
 
 from ...errors import CallTimeout
@@ -81,7 +80,7 @@ class CallTime:
             return options
         if left <= 0:
             raise self.timeout
-        return replace(options, max_timeout=left)
+        return options._replace(max_timeout=left)
 
     async def limit(self, work: Awaitable[T]) -> T:
         """Await something that has other limits, or none. Raises `CallTimeout`.

@@ -1,208 +1,39 @@
-"""How a connection is made and kept, and how a call is made: every option, with its default."""
+"""Everything about a connection but its target: checked, and with defaults."""
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable, Literal, Protocol, TypedDict
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ... import __version__
-from ...errors import McpError, UsageError
+from ...errors import UsageError
 from ...framing.ndjson import DEFAULT_LINE_LIMIT
-from ...net.network_options import ClientCertificate, NetworkOptions
-from ...net.process.server_process import StderrTarget, StopLadder
-from ...net.proxies import ProxyChoice
-from ...net.recorder import Recorder, TraceTarget
+from ...net.network_options import NetworkOptions
+from ...net.process.ladder import StopLadder
+from ...net.recorder import Recorder
+from ...on_demand import OnDemand
 from ...protocol.extensions import checked_extensions
-from ...protocol.types import LogMessage, Progress
-from ..answers.elicitation import ElicitationOption
 from ..answers.handlers import Handlers
-from ..answers.roots import RootsOption
-from ..answers.sampling import SamplingOption
-from ..events.around import Around
 from ..events.fan_out import Events
 from ..events.hooks import Hooks
 from .era_memory import EraMemory
-from .timeouts import DEFAULT, Seconds, Timeouts
+from .timeouts import DEFAULT, Timeouts
 
 if TYPE_CHECKING:
-    import ssl
+    import difflib
 
+    from ...net.process.stderr import StderrTarget
     from ...protocol.schema import SchemaLimits
-    from ...transports.authorized import Credentials
     from ...transports.http_messages import HeaderSource
+    from ..events.around import Around
+    from .client_options import Authentication, ClientOptions
+else:
+    difflib = OnDemand("difflib", None)
 
-__all__ = [
-    "Authentication",
-    "CallOptions",
-    "ClientOptions",
-    "Events",
-    "Options",
-    "TransportName",
-    "check_names",
-]
+__all__ = ["OPTION_NAMES", "Events", "Options", "check_names"]
 
-TransportName = Literal["stdio", "http", "sse", "ws", "socket"]
-
-
-class ClientOptions(TypedDict, total=False):
-    """The options of `connect`, `Client`, `call` and `list_tools`; all of them may be left out."""
-
-    # Time
-
-    timeout: Seconds
-    """Seconds a call may go without an answer or progress; None or 0: no limit. Default: 30, or
-    ``MCP_TIMEOUT`` and ``MCP_TOOL_TIMEOUT`` (milliseconds) of the environment."""
-    max_timeout: Seconds
-    """Seconds a call may take in all; None or 0: no limit. Default: 600, or ``timeout`` where that
-    is longer."""
-    connect_timeout: Seconds
-    """Seconds connecting may take; None or 0: no limit. Default: as ``timeout``."""
-    close_timeout: float
-    """Seconds closing may take; 0: drop everything at once. Default: 5."""
-
-    # The protocol
-
-    transport: TransportName | None
-    """The transport, where the target leaves a choice. Default: what the server speaks."""
-    protocol_version: str | None
-    """The one revision to speak. Default: the newest that both sides speak."""
-    strict_version: bool
-    """Refuse a revision this library does not know. Default: False."""
-    extensions: Mapping[str, Mapping[str, Any]] | None
-    """Extensions to declare, each with its settings. Default: none."""
-    client_info: Mapping[str, Any] | None
-    """Name and version told to the server. Default: this library's."""
-    max_message_size: int
-    """How many bytes a message from the server may have. Default: 64 MiB. One that is made of so
-    many small values that they would take over 512 MiB, and twelve times its size, is refused."""
-    listen_wait: float | None
-    """Seconds to wait at most for the server's own channel; 0: do not wait. Default: None, a few
-    times as long as opening the session took, and at most 1.
-    """
-    liveness: float | None
-    """Seconds without data after which that channel counts as dead. Default: never."""
-    keep_alive: float | None
-    """Seconds between pings, handshake era only. Default: no pings."""
-    cache: bool
-    """Use answers again as long as the server allows, stateless era only. Default: True."""
-    tasks: bool
-    """The server may turn calls into tasks, and ask for answers as tasks. Default: False."""
-    retry_busy: bool
-    """Repeat calls refused with 429 or 503, within their time limits: up to thirty times, each
-    after a second or more. Default: False."""
-    validate: Literal["warn", "strict", "off"]
-    """What to do when the result of a listed tool does not fit its output schema: add to
-    `CallToolResult.warnings`, raise `ProtocolViolation`, or do not check. Default: ``"warn"``."""
-
-    schema_limits: SchemaLimits | None
-    """How much checking one result may cost; a result that takes more is not checked, which is only
-    ever a warning. Default: it holds the event loop for 0.2 s at most."""
-
-    # A server that is reached over a network
-
-    headers: HeaderSource | None
-    """A mapping, or a function without arguments that returns one, plain or async, called for every
-    HTTP request and for the opening request of a WebSocket. Headers that the protocol sets itself,
-    such as ``Accept`` and ``Mcp-Session-Id``, are left out. Default: none."""
-    auth: str | Authentication | None
-    """Who the caller is, for the server's own origin only: a bearer token as a string, or an
-    `OAuth`, `ClientCredentials`, `EnterpriseManaged`, `WorkloadIdentity`, `BearerToken` or
-    `ApiKey`. While a user logs in, the time limits of calls stand still. Default: nobody."""
-    ca_file: str | os.PathLike[str] | None
-    """PEM file of the authorities to trust. Default: ``SSL_CERT_FILE`` of the environment, or the
-    system's."""
-    client_cert: ClientCertificate | None
-    """PEM file with certificate and key, or (certificate, key), or (certificate, key, password).
-    Default: none."""
-    verify: bool
-    """False accepts any certificate. Default: True."""
-    ssl_context: ssl.SSLContext | None
-    """A context of `ssl` instead of the three above. Default: made from them."""
-    proxy: ProxyChoice
-    """URL of an HTTP proxy for everything, credentials included; False: no proxy. Default:
-    ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` of the environment decide."""
-    unix_socket: str | os.PathLike[str] | None
-    """Path of a socket to connect to instead of the URL's host and port. Default: none."""
-    ping_interval: float | None
-    """Seconds between WebSocket pings; None: none. Default: 20."""
-    ping_timeout: float | None
-    """Seconds without data after a WebSocket ping until the connection counts as lost; None: never.
-    Default: 20."""
-
-    # A server process
-
-    env: Mapping[str, str] | None
-    """Variables to add to its environment. Default: none."""
-    inherit_env: Literal["safe", "all", "none"]
-    """What it has of this process's environment: a short list of harmless variables, all, or
-    nothing. Default: ``"safe"``."""
-    cwd: str | os.PathLike[str] | None
-    """The folder it starts in. Default: this process's."""
-    stderr: StderrTarget
-    """Where its stderr goes: ``"inherit"``, ``"discard"``, a function that takes each line, a
-    logger, or a file. Default: ``"inherit"``."""
-    stop_ladder: StopLadder | None
-    """How long it gets to end by itself. Default: `StopLadder()`."""
-
-    # What the server asks: each one given is declared as a capability
-
-    sampling: SamplingOption | None
-    """A function that takes a `SamplingRequest`, a `Sampling`, a `SamplingModel`, or a mapping with
-    its fields. Default: not offered."""
-    elicitation: ElicitationOption | None
-    """A function that takes an `ElicitationRequest` and returns what the user entered, or an
-    `Elicitation`. Default: not offered."""
-    roots: RootsOption | None
-    """A list of paths, ``file://`` URIs or mappings, or a function without arguments that returns
-    one. Default: not offered."""
-
-    # What is told, and what stands around calls
-
-    name: str | None
-    """What the server is called in questions to the user, hooks and logs. Default: its URL or
-    command."""
-    trusted: bool
-    """Whether the server's annotations of tools, such as read-only, may be believed. Default:
-    False."""
-    around: Sequence[Around]
-    """Functions around every tool call, the first outermost; see `Around`. Default: none."""
-    hooks: Hooks | None
-    """Telemetry after the fact, see `Hooks`. Default: none."""
-    trace: TraceTarget | None
-    """A file to which a transcript of everything sent and received is appended, secrets replaced,
-    or a function that takes it line by line; see `Recording`. Default: none."""
-    on_notification: Callable[[str, Mapping[str, Any]], Any] | None
-    """Takes method and params of every notification. Default: nobody."""
-    on_log: Callable[[LogMessage], Any] | None
-    """Takes the server's log messages, which also go to `logging`. Default: nobody."""
-    on_error: Callable[[McpError], Any] | None
-    """Takes failures that belong to no call. Default: nobody."""
-    on_close: Callable[[McpError | None], Any] | None
-    """Takes the reason when the connection ends, None after `close`. Default: nobody."""
-
-
-class CallOptions(TypedDict, total=False):
-    """The options of `Client.call_tool`; all of them may be left out."""
-
-    timeout: Seconds
-    """Seconds without an answer or progress; None or 0: no limit. Default: the client's."""
-    max_timeout: Seconds
-    """Seconds in all; None or 0: no limit. Default: the client's."""
-    on_progress: Callable[[Progress], Any] | None
-    """Takes a `Progress` for each step, in order, before the result. Default: nobody."""
-    meta: Mapping[str, Any] | None
-    """Sent as ``_meta``. Default: nothing."""
-    headers: Mapping[str, str] | None
-    """Sent with this request only, over HTTP. Default: none."""
-    raise_on_error: bool
-    """Raise `ToolError` when the tool itself fails. Default: False, the result has ``is_error``."""
-    trace: Any
-    """Passed to hooks and around-hooks unchanged. Default: None."""
-    around: Sequence[Around]
-    """Functions around this call, outside those of the client. Default: none."""
+_NOTHING: Mapping[str, Any] = {}
 
 
 def check_names(given: Iterable[str], known: Iterable[str]) -> None:
@@ -215,16 +46,7 @@ def check_names(given: Iterable[str], known: Iterable[str]) -> None:
             raise UsageError(f"there is no option {name!r}{hint}")
 
 
-class Authentication(Protocol):
-    """Something that identifies the caller: a value of ``auth=`` such as `mcpclient.OAuth`."""
-
-    def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
-        """Return what requests to ``server_url``, an http or https URL, are to carry."""
-        ...
-
-
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """Everything about a connection but its target, checked, and with defaults for what was not
     given. What the fields mean is said at `ClientOptions`. ``eras``: what is known of servers, in
     a memory that connections share.
@@ -234,18 +56,18 @@ class Options:
     client_info: Mapping[str, Any]
     handlers: Handlers
     events: Events
-    extensions: Mapping[str, Any] = field(default_factory=dict)
+    extensions: Mapping[str, Any] = _NOTHING
     protocol_version: str | None = None
     strict_version: bool = False
     transport: str | None = None
-    headers: HeaderSource | None = field(default=None, repr=False)
-    auth: str | Authentication | None = field(default=None, repr=False)
+    headers: HeaderSource | None = None
+    auth: str | Authentication | None = None
     max_message_size: int = DEFAULT_LINE_LIMIT
-    env: Mapping[str, str] | None = field(default=None, repr=False)
+    env: Mapping[str, str] | None = None
     inherit_env: str = "safe"
     cwd: str | os.PathLike[str] | None = None
     stderr: StderrTarget = "inherit"
-    stop_ladder: StopLadder = field(default_factory=StopLadder)
+    stop_ladder: StopLadder = StopLadder()
     listen_wait: float | None = None
     liveness: float | None = None
     keep_alive: float | None = None
@@ -254,21 +76,24 @@ class Options:
     cache: bool = True
     validate: str = "warn"
     schema_limits: SchemaLimits | None = None
-    network: NetworkOptions = field(default_factory=NetworkOptions)
+    network: NetworkOptions = NetworkOptions()
     ping_interval: float | None = 20.0
     ping_timeout: float | None = 20.0
     name: str | None = None
     trusted: bool = False
     around: tuple[Around, ...] = ()
-    hooks: Hooks = field(default_factory=Hooks)
-    eras: EraMemory = field(default_factory=EraMemory, compare=False, repr=False)
+    hooks: Hooks = Hooks()
+    eras: EraMemory = EraMemory()
+
+    def __repr__(self) -> str:  # it holds secrets
+        return object.__repr__(self)
 
     @classmethod
     def of(
         cls, given: ClientOptions, environ: Mapping[str, str], eras: EraMemory | None = None
     ) -> Options:
         """Return the options for what a caller gave. Raises `UsageError`."""
-        check_names(given, ClientOptions.__annotations__)
+        check_names(given, OPTION_NAMES)
         rest: dict[str, Any] = {**given}
         network = NetworkOptions.of(
             **{name: rest.pop(name) for name in _NETWORK if name in rest},
@@ -301,3 +126,10 @@ class Options:
 _NETWORK = ("ca_file", "client_cert", "ssl_context", "verify", "proxy", "unix_socket")
 _ANSWERS = ("sampling", "elicitation", "roots")
 _EVENTS = ("on_notification", "on_log", "on_error", "on_close")
+_TIMES = ("timeout", "max_timeout", "connect_timeout", "close_timeout")
+_MADE = {"timeouts", "network", "handlers", "events", "eras"}
+
+OPTION_NAMES = (
+    frozenset((*Options._fields, *_NETWORK, *_ANSWERS, *_EVENTS, *_TIMES, "trace")) - _MADE
+)
+"""The names of `ClientOptions`, without importing what documents them."""

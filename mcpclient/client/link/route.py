@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from ...errors import UsageError
 from ...transports.base import Transport
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Route", "refuse"]
 
 
-@dataclass(frozen=True)
-class Route:
+class Route(NamedTuple):
     """How to reach a server, as often as necessary.
 
     ``shown`` names the server in messages. ``open`` makes a transport, and ``open_legacy`` one for
@@ -29,12 +27,15 @@ class Route:
     """
 
     shown: str
-    key: str | None = field(repr=False)
+    key: str | None
     open: Callable[[], Transport]
     open_legacy: Callable[[], Transport] | None = None
     authorizer: Authorizer | None = None
     open_again: Callable[[], Transport] | None = None
-    destination: str | Sequence[str] | None = field(default=None, repr=False)
+    destination: str | Sequence[str] | None = None
+
+    def __repr__(self) -> str:  # it holds secrets
+        return object.__repr__(self)
 
 
 def refuse(options: Options, names: Sequence[str], target: str) -> None:

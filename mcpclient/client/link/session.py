@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 from ...errors import (
     CallTimeout,
@@ -21,7 +20,7 @@ from ...errors import (
     SessionExpired,
 )
 from ...framing.logs import logger_for
-from ...jsonrpc.correlator import Correlator
+from ...jsonrpc.correlator import Correlator, Pending
 from ...jsonrpc.messages import ErrorCode, Message, RequestId
 from ...jsonrpc.results import peer_error, result_of
 from ...net.background_tasks import BackgroundTasks
@@ -37,7 +36,7 @@ from ..events.callbacks import OrderedCallback
 from .limits import Deadlines
 from .loop_end import LoopEnd
 
-__all__ = ["RequestOptions", "Session"]
+__all__ = ["RequestOptions", "Sent", "Session"]
 
 _logger = logger_for("mcpclient.session")
 
@@ -48,10 +47,10 @@ _DEPARTURE_TIMEOUT = 1.0
 _LAST_TURNS = 5
 
 _NO_PARAMS: Mapping[str, Any] = {}
+_NO_HEADERS: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True)
-class RequestOptions:
+class RequestOptions(NamedTuple):
     """How one call is made.
 
     ``timeout``: seconds without an answer or progress (None or 0: no limit). ``max_timeout``:
@@ -63,10 +62,23 @@ class RequestOptions:
 
     timeout: float | None = 30.0
     max_timeout: float | None = 600.0
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = _NO_HEADERS
     on_progress: Callable[[Mapping[str, Any]], Any] | None = None
     on_sent: Callable[[RequestId], Any] | None = None
     fresh: bool = False
+
+
+class Sent(NamedTuple):
+    """A request on its way.
+
+    ``sending``: what takes it to the server, where that takes time. ``relay``: passes progress on.
+    """
+
+    outgoing: Outgoing
+    pending: Pending
+    waiter: asyncio.Future[Message]
+    sending: asyncio.Future[None] | None
+    relay: OrderedCallback | None
 
 
 class Session:
@@ -142,6 +154,19 @@ class Session:
         ``era`` words it during negotiation; otherwise the agreed one does. Raises `PeerError`,
         `CallTimeout`, and what the transport reports. Cancelling tells the server.
         """
+        return await self.answer_to(self.begin(method, params, options, era))
+
+    def begin(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        options: RequestOptions,
+        era: EraRules | None = None,
+    ) -> Sent:
+        """Send a request, whose result is then awaited by `answer_to`, or given up.
+
+        Raises what says that it cannot be sent.
+        """
         if self._ended is not None:
             raise self._ended.again()
         loop = self._loop
@@ -159,7 +184,6 @@ class Session:
             total=options.max_timeout,
             on_progress=relay,
         )
-        outgoing: Outgoing | None = None
         try:
             if relay is not None:
                 params = _with_progress_token(params, pending.id)
@@ -171,20 +195,39 @@ class Session:
                 options.on_sent(pending.id)
             self.deadlines.watch(pending.deadline)
             sending = self._send(outgoing)
+        except BaseException:
+            self._correlator.close(pending)
+            raise
+        started = asyncio.ensure_future(sending) if sending is not None else None
+        return Sent(outgoing, pending, waiter, started, relay)
+
+    async def answer_to(self, sent: Sent) -> dict[str, Any]:
+        """Return the result of a request that was sent. Raises what `request` does."""
+        outgoing, pending, waiter, sending, relay = sent
+        try:
             if sending is not None:
                 await self._finish_sending(sending, waiter)
             message = await waiter
         except (CallTimeout, asyncio.CancelledError) as reason:
             disregard(waiter)
-            if outgoing is not None:
-                self._abandon(outgoing, reason)
+            self._abandon(outgoing, reason)
             raise
         finally:
             self._correlator.close(pending)
         if relay is not None:
-            left = pending.total_deadline - loop.time()
-            await relay.finish(min(options.timeout or math.inf, max(left, 0.0)))
+            left = pending.total_deadline - self._loop.time()
+            await relay.finish(min(pending.idle or math.inf, max(left, 0.0)))
         return result_of(message)
+
+    def give_up(self, sent: Sent) -> None:
+        """Stop waiting for a result, which nobody has begun to await."""
+        if sent.sending is not None:
+            sent.sending.cancel()
+            sent.sending.add_done_callback(disregard)
+        disregard(sent.waiter)
+        if not sent.waiter.done():
+            self._abandon(sent.outgoing, asyncio.CancelledError())
+        self._correlator.close(sent.pending)
 
     def _send(self, outgoing: Outgoing) -> Awaitable[None] | None:
         if self.log is not None:
@@ -192,18 +235,17 @@ class Session:
         return self.transport.send(outgoing)
 
     async def _finish_sending(
-        self, sending: Awaitable[None], waiter: asyncio.Future[Message]
+        self, sending: asyncio.Future[None], waiter: asyncio.Future[Message]
     ) -> None:
         """Let a send take its time, unless the call is over before."""
-        task: asyncio.Future[None] = asyncio.ensure_future(sending)
-        both: set[asyncio.Future[Any]] = {task, waiter}
+        both: set[asyncio.Future[Any]] = {sending, waiter}
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            task.cancel()
-            task.add_done_callback(disregard)
-        if task.done() and not task.cancelled():
-            error = task.exception()
+            sending.cancel()
+            sending.add_done_callback(disregard)
+        if sending.done() and not sending.cancelled():
+            error = sending.exception()
             if error is not None and not waiter.done():
                 raise error
 

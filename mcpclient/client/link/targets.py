@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import sys
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import replace
-from difflib import get_close_matches
-from importlib import import_module
-from typing import Any, Callable, Union
+from typing import TYPE_CHECKING, Any, Callable, Union
 
 from ...errors import UsageError
 from ...net.process.stderr import StderrCopy, StderrTarget
 from ...net.process.stderr_once import FirstStart, SecondStart
-from ...net.recorder import Recorder
+from ...on_demand import OnDemand
 from ...shown import shown_command
 from ...transports.base import Transport
 from ...transports.stdio import StdioTransport
-from .applications import AsgiApp, ServerObject
 from .options import Options
 from .route import Route, refuse
+
+if TYPE_CHECKING:
+    import difflib
+    import shlex
+
+    from ...net.recorder import Recorder
+    from . import application_routes, url_routes
+    from .applications import AsgiApp, ServerObject
+else:
+    difflib = OnDemand("difflib", None)
+    shlex = OnDemand("shlex", None)
+    application_routes = OnDemand(".application_routes", __package__)
+    url_routes = OnDemand(".url_routes", __package__)
 
 __all__ = ["TRANSPORT_NAMES", "Target", "destination_of", "entry_of", "route_to"]
 
@@ -32,8 +40,8 @@ Target = Union[
     Mapping[str, Any],
     Transport,
     Callable[[Any, Any, Any], Awaitable[None]],
-    AsgiApp,
-    ServerObject,
+    "AsgiApp",
+    "ServerObject",
 ]
 """A URL, a command (string or list), a path to a script, a configuration mapping, a transport, an
 ASGI application, or a server object of the Python SDK or of fastmcp."""
@@ -64,7 +72,7 @@ def route_to(target: Target, options: Options) -> Route:
         isinstance(part, (str, os.PathLike)) for part in target
     ):
         return _to_command([os.fspath(part) for part in target], options)
-    route = _to_program(target, options)
+    route = application_routes.route_to_application(target, options)
     if route is not None:
         return route
     # Whatever it is, it may hold a secret: only its type is told.
@@ -177,16 +185,7 @@ def _heard(stderr: StderrTarget, recorder: Recorder) -> StderrTarget:
 
 
 def _to_url(text: str, options: Options) -> Route:
-    """Import what needs a network only now, since a client of a local server does not use it."""
-    route: Route = import_module(".url_routes", __package__).route_to_url(text, options)
-    return replace(route, destination=text)
-
-
-def _to_program(target: object, options: Options) -> Route | None:
-    """Import what reaches a program in memory only now, since most programs use none."""
-    routes = import_module(".application_routes", __package__)
-    route: Route | None = routes.route_to_application(target, options)
-    return route
+    return url_routes.route_to_url(text, options)._replace(destination=text)
 
 
 TRANSPORT_NAMES: dict[str, str | None] = {
@@ -223,18 +222,17 @@ def _configured(config: Mapping[str, Any], options: Options) -> Route:
     if kind is not None:
         if not isinstance(kind, str) or kind.lower() not in TRANSPORT_NAMES:
             raise UsageError(f"unknown transport type in the configuration: {kind!r}")
-        options = replace(options, transport=options.transport or TRANSPORT_NAMES[kind.lower()])
+        options = options._replace(transport=options.transport or TRANSPORT_NAMES[kind.lower()])
     if isinstance(config.get("url"), str):
         headers = options.headers or _mapping_in(config, "headers")
-        return _to_url(config["url"], replace(options, headers=headers))
+        return _to_url(config["url"], options._replace(headers=headers))
     words = _words_in(config)
     cwd = options.cwd or config.get("cwd")
     if cwd is not None and not isinstance(cwd, (str, os.PathLike)):
         raise UsageError("cwd in a server's configuration is a string")
     return _to_command(
         words,
-        replace(
-            options,
+        options._replace(
             env=options.env or _mapping_in(config, "env") or _mapping_in(config, "environment"),
             cwd=cwd,
         ),
@@ -245,7 +243,7 @@ def _refuse_misspelled(config: Mapping[str, Any]) -> None:
     """Raise `UsageError` for a key that is nearly a known one; others are for other programs."""
     for name in config:
         if isinstance(name, str) and name not in _KEYS:
-            near = get_close_matches(name, _KEYS, n=1, cutoff=0.8)
+            near = difflib.get_close_matches(name, _KEYS, n=1, cutoff=0.8)
             if near:
                 raise UsageError(
                     f"unknown key {name!r} in a server's configuration; did you mean {near[0]!r}?"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Union
+from typing import NamedTuple, Union
 
 from ...errors import UsageError
 from .session import RequestOptions
@@ -29,14 +28,12 @@ _IDLE = 30.0
 _TOTAL = 600.0
 
 
-@dataclass(frozen=True)
-class Timeouts:
+class Timeouts(NamedTuple):
     """The limits of calls, in seconds; None: no limit.
 
     ``idle``: how long a call may go without an answer or progress, ``tool``: the same for tool
     calls, ``total``: how long it may take in all. ``connect``: for establishing the connection.
-    ``close``: for ending it; 0: drop everything at once. ``usual`` remembers the options of calls
-    that set no limits of their own.
+    ``close``: for ending it; 0: drop everything at once.
     """
 
     idle: float | None
@@ -44,9 +41,6 @@ class Timeouts:
     tool: float | None
     connect: float | None
     close: float
-    usual: dict[float | None, RequestOptions] = field(
-        default_factory=dict, compare=False, repr=False
-    )
 
     @classmethod
     def of(
@@ -76,12 +70,9 @@ class Timeouts:
     def for_call(self, method: str, timeout: Seconds, max_timeout: Seconds) -> RequestOptions:
         """Return the limits of one call. Raises `UsageError` for one that makes no sense."""
         idle = self.tool if method == "tools/call" else self.idle
-        if timeout is not DEFAULT or max_timeout is not DEFAULT:
-            return RequestOptions(_resolve(timeout, idle), _resolve(max_timeout, self.total))
-        options = self.usual.get(idle)
-        if options is None:  # made once for all calls that set no limits of their own
-            options = self.usual[idle] = RequestOptions(idle, self.total)
-        return options
+        if timeout is DEFAULT and max_timeout is DEFAULT:
+            return RequestOptions(idle, self.total)
+        return RequestOptions(_resolve(timeout, idle), _resolve(max_timeout, self.total))
 
 
 def _resolve(given: Seconds, default: float | None) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...framing.logs import logger_for
 from .groups import ProcessGroup
@@ -18,8 +18,7 @@ _FIRST_LOOK = 0.005
 _SLOWEST_LOOK = 0.1
 
 
-@dataclass(frozen=True)
-class StopLadder:
+class StopLadder(NamedTuple):
     """How long each step of stopping a server may take, in seconds.
 
     The order is that of the specification (2025-11-25, basic/lifecycle, "Shutdown"): close its

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ntpath
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...errors import CommandNotFound, UsageError
 
@@ -115,8 +115,7 @@ def _check_variable(name: object, value: object) -> None:
         raise UsageError(f"environment variable {name} holds a NUL character")
 
 
-@dataclass(frozen=True)
-class LaunchPlan:
+class LaunchPlan(NamedTuple):
     """What to hand to CreateProcess: the program's full path, its command line, and flags."""
 
     executable: str

@@ -14,9 +14,10 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ...errors import ConnectionLost, ProcessExited
+from ...on_demand import OnDemand
 from .exit import ExitWatch
 from .groups import ProcessGroup, process_group
 from .ladder import Descent, StopLadder
@@ -24,7 +25,11 @@ from .launch import launch
 from .pipes import PipeReader, PipeWriter, Reader, Writer
 from .plan import child_environment
 from .stderr import StderrTarget, StderrTee
-from .threads import ThreadedReader, ThreadedWriter
+
+if TYPE_CHECKING:
+    from . import threads as in_threads
+else:
+    in_threads = OnDemand(".threads", __package__)
 
 __all__ = ["ProcessReceiver", "ServerProcess", "StderrTarget", "StopLadder", "spawn"]
 
@@ -128,8 +133,8 @@ class ServerProcess:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        reader: type[Reader] = ThreadedReader if threads else PipeReader
-        writer: type[Writer] = ThreadedWriter if threads else PipeWriter
+        reader: type[Reader] = in_threads.ThreadedReader if threads else PipeReader
+        writer: type[Writer] = in_threads.ThreadedWriter if threads else PipeWriter
         loop, parts = self._loop, self._parts
         parts.append(ExitWatch(loop, process, self._exited, threads))
         self._input = writer(loop, process.stdin, self._pause_changed, self._input_broken)

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient.client.link import options as module
-from mcpclient.client.link.options import CallOptions, ClientOptions, Options
+from mcpclient.client.link import client_options as module
+from mcpclient.client.link.client_options import CallOptions, ClientOptions
+from mcpclient.client.link.options import OPTION_NAMES, Options
 from mcpclient.errors import UsageError
 
 
@@ -32,6 +33,7 @@ def test_each_option_says_what_it_means_and_its_default(options: Any) -> None:
     """F-API-1: beside itself, where an editor finds it."""
     texts = documented(options.__name__)
     assert set(texts) == set(options.__annotations__)
+    assert options is CallOptions or set(texts) == OPTION_NAMES
     assert [name for name, text in texts.items() if "Default: " not in " ".join(text.split())] == []
 
 

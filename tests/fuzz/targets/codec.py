@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mcpclient.errors import UsageError
-from mcpclient.jsonrpc.codec import MalformedMessage, decode, encode, find_response_id
+from mcpclient.jsonrpc.codec import MalformedMessage, decode, encode
+from mcpclient.jsonrpc.response_id import find_response_id
 
 
 def target(data: bytes) -> None:

@@ -1,0 +1,81 @@
+"""Which request a text answers that is not JSON: its call fails at once, and not by its timeout."""
+
+from __future__ import annotations
+
+import re
+
+from .messages import RequestId
+
+__all__ = ["find_response_id"]
+
+# One step of a scan over JSON text: a whole string, one that the end cuts off (which no token may
+# follow, and no other way of matching is tried), a bracket, or a comma or colon.
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[{}\[\],:]', re.DOTALL)
+_ID = rb'(?:(-?\d{1,18})|"([^"\\\x00-\x1f]{0,256})")'
+_ID_MEMBER = re.compile(rb"\s*:\s*" + _ID + rb"\s*[,}]")
+# An id among the last members, after the result or error or beside the version.
+_JSONRPC = rb'"jsonrpc"\s*:\s*"2\.0"'
+_ID_AT_END = re.compile(
+    rb"(?:\}|"
+    + _JSONRPC
+    + rb')\s*,\s*"id"\s*:\s*'
+    + _ID
+    + rb"\s*(?:,\s*"
+    + _JSONRPC
+    + rb"\s*)?\}\s*$"
+)
+_OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
+# How much of a broken message is searched: its id stands near one of the ends.
+_SCANNED = 64 * 1024
+_SCANNED_END = 512
+
+
+def find_response_id(start: bytes | str, end: bytes | str | None = None) -> RequestId | None:
+    """Return the id of a response whose text does not parse, or None if it cannot be told.
+
+    ``start`` is the text, or its first bytes when ``end`` gives the last ones. Looks for a
+    top-level ``id`` near the start, then for one among the last members. Text that is not an
+    object, or that has a top-level ``method``, is not a response.
+    """
+    head = _as_bytes(start[:_SCANNED])
+    if _OBJECT.match(head) is None:
+        return None
+    found, has_method = _scan_top_level(head)
+    if found is not None or has_method:
+        return found
+    tail = start if end is None else end
+    at_end = _ID_AT_END.search(_as_bytes(tail[-_SCANNED_END:]))
+    return _id_of(at_end) if at_end else None
+
+
+def _as_bytes(text: bytes | str) -> bytes:
+    return text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+
+
+def _scan_top_level(text: bytes) -> tuple[RequestId | None, bool]:
+    """Return the top-level id, if there is one, and whether there is a top-level method."""
+    depth = 0
+    is_key = False
+    found: RequestId | None = None
+    for token in _TOKEN.finditer(text):
+        symbol = token.group()
+        if symbol in (b"{", b"["):
+            depth += 1
+            is_key = depth == 1
+        elif symbol in (b"}", b"]"):
+            depth -= 1
+        elif symbol == b",":
+            is_key = depth == 1
+        elif depth == 1 and is_key and symbol != b":":
+            is_key = False
+            if symbol == b'"method"':
+                return None, True
+            if symbol == b'"id"':
+                value = _ID_MEMBER.match(text, token.end())
+                found = _id_of(value) if value else None
+    return found, False
+
+
+def _id_of(match: re.Match[bytes]) -> RequestId:
+    number, string = match.groups()
+    return int(number) if number is not None else bytes(string).decode("utf-8", "replace")

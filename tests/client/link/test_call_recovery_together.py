@@ -1,0 +1,178 @@
+"""Calls made at the same time, where one request does not complete each of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+import mcpclient
+from tests.support.virtual_time import run
+
+ABOUT = {"capabilities": {}, "serverInfo": {"name": "inside", "version": "1"}}
+FORM = {"mode": "form", "message": "who?", "requestedSchema": {"type": "object", "properties": {}}}
+
+
+class Server:
+    """Answers calls with results by the names of tools, side by side; ``never`` it never answers.
+
+    A result may be a function of the params. ``cancelled``: the ids it was told to forget.
+    """
+
+    def __init__(self, **results: Any) -> None:
+        self.cancelled: list[Any] = []
+        self._results = results
+
+    async def __call__(self, end: mcpclient.ServerEnd) -> None:
+        async for message in end:
+            method, params = message["method"], message.get("params", {})
+            if method == "notifications/cancelled":
+                self.cancelled.append(params["requestId"])
+            elif "id" in message and params.get("name") != "never":
+                result = self._result(method, params)
+                end.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+    def _result(self, method: str, params: Mapping[str, Any]) -> Any:
+        if method == "initialize":
+            return {"protocolVersion": "2025-11-25", **ABOUT}
+        if method == "server/discover":
+            return {"supportedVersions": ["2026-07-28"], **ABOUT}
+        result = self._results.get(params["name"], text(params["name"]))
+        return result(params) if callable(result) else result
+
+    def opened(self, version: str = "2025-11-25", **options: Any) -> mcpclient.Client:
+        transport = mcpclient.InProcessTransport(self)
+        return mcpclient.connect(transport, protocol_version=version, **options)
+
+
+def calls(*names: str) -> list[tuple[str, Mapping[str, Any] | None]]:
+    return [(name, None) for name in names]
+
+
+def told(outcomes: list[Any]) -> list[str]:
+    return [each.text if hasattr(each, "text") else type(each).__name__ for each in outcomes]
+
+
+def text(said: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": said}]}
+
+
+def asks(params: Mapping[str, Any]) -> dict[str, Any]:
+    """A result that asks the user, until it has been answered."""
+    if "inputResponses" in params:
+        return text(params["name"])
+    asked = {"who": {"method": "elicitation/create", "params": FORM}}
+    return {"resultType": "input_required", "inputRequests": asked, "requestState": "s"}
+
+
+def test_each_call_has_its_own_time() -> None:
+    """F-LIFE-4: one that is not answered ends by itself, and later ones have come meanwhile."""
+
+    async def main() -> None:
+        async with Server().opened() as client:
+            outcomes = await client.call_tools(calls("a", "never", "b"), timeout=3)
+            assert told(outcomes) == ["a", "CallTimeout", "b"]
+            assert outcomes[1].subject == "never"  # type: ignore[union-attr]
+            assert asyncio.get_running_loop().time() < 4
+
+    run(main())
+
+
+def test_a_call_that_asks_for_input_delays_no_other() -> None:
+    """F-API-12: two users' answers are waited for at the same time."""
+
+    async def main() -> None:
+        waiting: list[str] = []
+        both = asyncio.Event()
+
+        async def ask(request: Any) -> dict[str, Any]:
+            waiting.append(request.message)
+            if len(waiting) == 2:
+                both.set()
+            await both.wait()
+            return {}
+
+        server = Server(first=asks, second=asks)
+        async with server.opened("2026-07-28", elicitation=ask) as client:
+            outcomes = await client.call_tools(calls("first", "plain", "second"))
+            assert told(outcomes) == ["first", "plain", "second"]
+
+    run(main())
+
+
+def test_input_that_is_not_given_fails_its_call_only() -> None:
+    async def main() -> None:
+        server = Server(asks=asks, odd={"resultType": "unheard-of"})
+        async with server.opened("2026-07-28") as client:
+            outcomes = await client.call_tools(calls("asks", "plain", "odd"))
+            assert told(outcomes) == ["NotOffered", "plain", "ProtocolViolation"]
+
+    run(main())
+
+
+@pytest.mark.parametrize("first", ["never", "quick"])
+def test_cancelling_cancels_them_all(first: str) -> None:
+    """F-LIFE-5: the server hears of each that it has not answered, once."""
+
+    async def main() -> None:
+        server = Server()
+        async with server.opened() as client:
+            names = (first, "never", "quick", "never")
+            work = asyncio.ensure_future(client.call_tools(calls(*names)))
+            await asyncio.sleep(1)
+            work.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await work
+            await asyncio.sleep(1)
+            assert client._connection.session.in_flight == 0
+            assert len(server.cancelled) == names.count("never")
+            assert len(set(server.cancelled)) == len(server.cancelled)
+
+    run(main())
+
+
+def test_cancelling_ends_what_is_asked_of_the_user() -> None:
+    ended: list[str] = []
+
+    async def ask(request: Any) -> dict[str, Any]:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(request.message)
+        return {}
+
+    async def main() -> None:
+        async with Server(a=asks, b=asks).opened("2026-07-28", elicitation=ask) as client:
+            work = asyncio.ensure_future(client.call_tools(calls("a", "b")))
+            await asyncio.sleep(1)
+            work.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await work
+            assert ended == ["who?", "who?"]
+
+    run(main())
+
+
+def test_arguments_that_cannot_be_sent_fail_their_call_only() -> None:
+    async def main() -> None:
+        async with Server().opened() as client:
+            outcomes = await client.call_tools([("a", {}), ("b", {"x": float("nan")}), ("c", {})])
+            assert told(outcomes) == ["a", "UsageError", "c"]
+            assert client._connection.session.in_flight == 0
+
+    run(main())
+
+
+def test_the_end_of_the_connection_fails_each() -> None:
+    """F-LIFE-7"""
+
+    async def main() -> None:
+        async with Server().opened() as client:
+            work = asyncio.ensure_future(client.call_tools(calls("never", "quick", "never")))
+            await asyncio.sleep(1)
+            client._connection.session.connection_lost(mcpclient.ConnectionLost("gone"))
+            assert told(await work) == ["ConnectionLost", "quick", "ConnectionLost"]
+
+    run(main())

@@ -1,0 +1,162 @@
+"""Calling several tools at the same time: F-API-2, F-LIFE-9."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+import mcpclient
+from tests.client.inside import VERSIONS, Server, use
+from tests.support.virtual_time import run
+
+CALLS = [(name, {"number": number}) for number, name in enumerate(["a", "b", "bad", "no", "c"])]
+
+
+def answer(params: Mapping[str, Any]) -> dict[str, Any]:
+    if params["name"] == "no":
+        raise mcpclient.PeerError(-32602, "no such tool")
+    text = f"{params['name']}{params['arguments'].get('number', '')}"
+    return {"content": [{"type": "text", "text": text}], "isError": params["name"] == "bad"}
+
+
+def connected() -> mcpclient.Client:
+    return Server(tools_call=answer).client(protocol_version="2025-11-25")
+
+
+def told(outcomes: list[Any]) -> list[str]:
+    """What came of each call, in short."""
+    return [each.text if hasattr(each, "text") else type(each).__name__ for each in outcomes]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("options", [{}, {"meta": {"a": 1}}, {"on_progress": print}])
+def test_outcomes_come_in_the_order_of_the_calls(version: str, options: Any) -> None:
+    """An error stands in the place of its result, and ends no other call."""
+    server = Server(tools_call=answer)
+
+    async def work(client: mcpclient.Client) -> None:
+        outcomes = await client.call_tools(CALLS, **options)
+        assert told(outcomes) == ["a0", "b1", "bad2", "PeerError", "c4"]
+        assert [params["name"] for _, params in server.asked] == [name for name, _ in CALLS]
+        assert await client.call_tools([]) == []
+        assert told(await client.call_tools([("a", None)])) == ["a"]
+
+    use(server, work, version)
+
+
+@pytest.mark.parametrize("around", [(), (lambda call, proceed: proceed(call),)])
+def test_a_failing_tool_is_an_error_where_that_is_asked_for(around: Any) -> None:
+    async def work(client: mcpclient.Client) -> None:
+        outcomes = await client.call_tools(CALLS[1:3], raise_on_error=True, around=around)
+        assert told(outcomes) == ["b1", "ToolError"]
+
+    use(Server(tools_call=answer), work)
+
+
+def test_hooks_stand_around_each_call() -> None:
+    """F-API-23: approval and telemetry miss none of them."""
+    seen: list[str] = []
+
+    async def around(call: mcpclient.Call, proceed: Any) -> Any:
+        seen.append(call.name)
+        return mcpclient.refusal("no") if call.name == "b" else await proceed(call)
+
+    async def work(client: mcpclient.Client) -> None:
+        outcomes = await client.call_tools(CALLS)
+        assert told(outcomes) == ["a0", "no", "bad2", "PeerError", "c4"]
+        assert seen == [name for name, _ in CALLS]
+
+    use(Server(tools_call=answer), work, around=[around])
+
+
+@pytest.mark.parametrize("arguments", [["x"], {1: 2}])
+def test_nothing_is_sent_where_arguments_are_none(arguments: Any) -> None:
+    server = Server(tools_call=answer)
+
+    async def work(client: mcpclient.Client) -> None:
+        with pytest.raises(mcpclient.UsageError, match="arguments"):
+            await client.call_tools([("a", {}), ("b", arguments)])
+        assert server.asked == []
+
+    use(server, work)
+
+
+def test_a_result_that_breaks_its_schema_is_an_error_where_that_is_strict() -> None:
+    schema = {"type": "object", "properties": {"sum": {"type": "number"}}}
+    server = Server(
+        tools_list={"tools": [{"name": "add", "outputSchema": schema}]},
+        tools_call={"content": [], "structuredContent": {"sum": "text"}},
+    )
+
+    async def work(client: mcpclient.Client) -> None:
+        await client.list_tools()
+        outcomes = await client.call_tools([("add", {}), ("other", {})])
+        assert told(outcomes) == ["ProtocolViolation", ""]
+
+    use(server, work, validate="strict")
+
+
+def test_a_tool_that_is_a_task_is_called_as_one() -> None:
+    """F-API-13: no matter in whose company."""
+    tool = {"name": "slow", "execution": {"taskSupport": "required"}}
+    asked: list[bool] = []
+
+    def call(params: Mapping[str, Any]) -> dict[str, Any]:
+        asked.append("task" in params)
+        return {"content": []}
+
+    server = Server(tools_list={"tools": [tool]}, tools_call=call)
+
+    async def work(client: mcpclient.Client) -> None:
+        await client.list_tools()
+        agreement = client._connection.agreement
+        assert agreement is not None
+        tasks: dict[str, Any] = {"tasks": {"requests": {"tools": {"call": {}}}}}
+        client._connection.agreement = agreement._replace(capabilities=tasks)
+        outcomes = await client.call_tools([("slow", {}), ("quick", {})])
+        assert asked == [True, False]
+        assert told(outcomes)[1] == ""
+
+    use(server, work)
+
+
+def test_calls_share_one_task() -> None:
+    """Calls that need nothing but a request each take no task each."""
+
+    async def tasks_for(*, together: bool) -> int:
+        made = 0
+
+        def count(loop: Any, work: Any, **more: Any) -> asyncio.Task[Any]:
+            nonlocal made
+            made += 1
+            return asyncio.Task(work, loop=loop, **more)
+
+        async with connected() as client:
+            asyncio.get_running_loop().set_task_factory(count)
+            if together:
+                await client.call_tools([("a", {})] * 20)
+            else:
+                await asyncio.gather(*(client.call_tool("a") for _ in range(20)))
+            asyncio.get_running_loop().set_task_factory(None)
+            return made
+
+    assert run(tasks_for(together=False)) - run(tasks_for(together=True)) == 20
+
+
+def test_the_other_event_loop() -> None:
+    """F-API-18: from whichever loop they are made."""
+
+    async def main() -> None:
+        async with connected() as client:
+
+            def elsewhere() -> list[Any]:
+                return asyncio.run(client.call_tools(CALLS))
+
+            loop = asyncio.get_running_loop()
+            outcomes = await loop.run_in_executor(None, elsewhere)
+            assert told(outcomes) == ["a0", "b1", "bad2", "PeerError", "c4"]
+
+    asyncio.run(main())
