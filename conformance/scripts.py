@@ -11,7 +11,8 @@ Of every server:
 - ``list_tools``, ``list_resources``, ``list_resource_templates``, ``list_prompts``: all pages. The
   outcome is a list.
 - ``call_tool {name, arguments, progress?, timeout?}``: ``progress: true`` asks for progress;
-  ``timeout`` is in seconds.
+  ``timeout`` is in seconds, counted anew when progress comes. With both, time matters: such a
+  session is replayed as fast as it was recorded.
 - ``cancel_call {name, arguments, after}``: call a tool and ask for progress; cancel the call when
   the first ``progress`` arrives, or when the handler of the first ``request`` of the server is
   asked.
@@ -49,7 +50,8 @@ A script's ``client`` says what the client declares and how its user answers:
   taken in any case.
 - ``sampling``, ``elicitation``: the answers, in order, the last for all that come after. An answer
   is the result, or ``{"error": {"code", "message"}}``, or ``{"never": true}``: it never comes, or
-  ``{"when_cancelled": result}``: it comes when the server has withdrawn its request.
+  ``{"late": result}``: it comes when the server has withdrawn its request, or, should the client
+  not have been told, when the next step begins.
 - ``roots``: the roots, to begin with.
 - ``connect_timeout``: how long connecting may take, in seconds.
 

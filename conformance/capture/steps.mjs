@@ -53,10 +53,8 @@ class Answers {
   next(ErrorClass, signal) {
     const answer = this.#answers[Math.min(this.#given++, this.#answers.length - 1)];
     if (answer.never) return new Promise(() => {});
-    if (answer.when_cancelled)
-      return new Promise((resolve) =>
-        signal.addEventListener("abort", () => resolve(answer.when_cancelled)),
-      );
+    if (answer.late)
+      return new Promise((resolve) => signal.addEventListener("abort", () => resolve(answer.late)));
     if (answer.error) throw new ErrorClass(answer.error.code, answer.error.message);
     return structuredClone(answer);
   }
@@ -125,6 +123,7 @@ export class Session {
     const options = {};
     if (step.progress) options.onprogress = ({ ...progress }) => seen.progress.push(progress);
     if (step.timeout) options.timeout = step.timeout * 1000;
+    if (step.timeout && step.progress) options.resetTimeoutOnProgress = true;
     return options;
   }
 

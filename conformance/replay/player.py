@@ -20,6 +20,7 @@ from .comparing import Comparison, described, ids_in, key_of
 from .differences import Known
 from .equivalences import RECEIPTS, is_free_order
 from .names import Names
+from .recorded import is_paced
 
 __all__ = ["Channel", "Line", "Player"]
 
@@ -86,6 +87,7 @@ class Player:
         self._ids: dict[Any, str] = {}
         self._ended: dict[str, float] = {}
         self._is_given_up = False
+        self._is_paced = is_paced(transcript)
         for line in self.lines:
             if line.record["direction"] == "sent":
                 line.may_miss = known.find(self._missing(line)) is not None
@@ -227,8 +229,16 @@ class Player:
                     (at for at, line in enumerate(ready) if line.record["channel"] != first),
                     len(ready),
                 )
+                if self._is_paced:
+                    count = 1
+                    await self._keep_pace(ready[0])
                 await self._play_on(first, ready[:count])
                 del ready[:count]
+
+    async def _keep_pace(self, line: Line) -> None:
+        """Wait as long as the server did between the record before and this one."""
+        *_, before = (one for one in self.lines if one.number < line.number)
+        await asyncio.sleep(line.record["time"] - before.record["time"])
 
     def _ready_lines(self) -> list[Line]:
         """Return what can be played now, in order."""

@@ -9,7 +9,7 @@ from typing import Any
 from conformance.scripts import STATELESS
 from mcpclient.recording.transcript import Transcript, bytes_of_event, bytes_of_payload
 
-__all__ = ["elicitations_in", "progress_in", "revision_offered", "size_of", "without"]
+__all__ = ["elicitations_in", "is_paced", "progress_in", "revision_offered", "size_of", "without"]
 
 
 def size_of(transcript: Transcript) -> int:
@@ -31,6 +31,12 @@ def revision_offered(transcript: Transcript) -> str | None:
         elif isinstance(message, dict) and message.get("method") == "server/discover":
             offered.append(STATELESS)
     return offered[0] if len(set(offered)) == 1 else None
+
+
+def is_paced(transcript: Transcript) -> bool:
+    """Whether the session shows how long the client waits when progress comes."""
+    steps = transcript.header.get("script", {}).get("steps", ())
+    return any(step.get("progress") and "timeout" in step for step in steps)
 
 
 def elicitations_in(transcript: Transcript) -> int:

@@ -78,6 +78,7 @@ class User:
         self._tasks: list[str] = []
         self._told: Counter[str] = Counter()
         self._change = asyncio.Event()
+        self._next_step = asyncio.Event()
         self._asked: Callable[[], object] = lambda: None
         self._client: mcpclient.Client
 
@@ -171,10 +172,10 @@ class User:
             found = left.pop(0) if len(left) > 1 else left[0]
             if found.get("never"):
                 await asyncio.sleep(NEVER)
-            if "when_cancelled" in found:
+            if "late" in found:
                 with suppress(asyncio.CancelledError):
-                    await asyncio.sleep(NEVER)
-                return found["when_cancelled"]
+                    await self._next_step.wait()
+                return found["late"]
             if "error" in found:
                 raise mcpclient.PeerError(found["error"]["code"], found["error"]["message"])
             return found
@@ -185,6 +186,8 @@ class User:
 
     async def _do(self, step: Mapping[str, Any]) -> None:
         number, self._number = self._number, self._number + 1
+        self._next_step.set()
+        self._next_step = asyncio.Event()
         await self._watcher.begins(number, step["do"])
         progress: list[Any] = []
         try:

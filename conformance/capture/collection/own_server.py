@@ -110,6 +110,12 @@ CALLS = (
         ),
     ),
     Script(
+        "patience",
+        "sdk1",
+        transports=("stdio", "http"),
+        steps=({**call("tick", seconds=3, progress=True), "timeout": 2},),
+    ),
+    Script(
         "together",
         "sdk1",
         steps=(
@@ -213,7 +219,7 @@ REQUESTS = (
         steps=(call("withdraw"), call("echo", text="still there")),
         client={
             "capabilities": EVERYTHING_DECLARED,
-            "elicitation": [{"when_cancelled": {"action": "cancel"}}],
+            "elicitation": [{"late": {"action": "cancel"}}],
         },
     ),
     Script(

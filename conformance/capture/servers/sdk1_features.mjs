@@ -89,6 +89,19 @@ function toolsOf(part) {
         return text(`counted to ${steps}`);
       },
     },
+    tick: {
+      description: "Report progress every second",
+      inputSchema: schema({ seconds: { type: "integer" } }),
+      async call({ seconds }, { extra }) {
+        const progressToken = extra._meta?.progressToken;
+        for (let progress = 1; progress <= seconds; progress++) {
+          await soon(1000);
+          const params = { progressToken, progress, total: seconds };
+          await extra.sendNotification({ method: "notifications/progress", params });
+        }
+        return text("time is up");
+      },
+    },
     hang: {
       description: "Report progress once, and never answer",
       async call(_, { extra }) {

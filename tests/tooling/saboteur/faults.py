@@ -76,12 +76,6 @@ VISIBLE = [
         "else Cancel.NOTIFY",
         "else Cancel.NOT_ALLOWED",
     ),
-    Fault(
-        _HANDSHAKE,
-        "initialize may be cancelled",
-        "Cancel.NOT_ALLOWED if initializes else",
-        "Cancel.NOTIFY if initializes else",
-    ),
     Fault(_HANDSHAKE, "initialize names no client", '"clientInfo": self._identity.info,', ""),
     Fault(
         _HANDSHAKE,
@@ -187,6 +181,7 @@ VISIBLE = [
         "pass",
     ),
     Fault("protocol.mrtr", "the input is not sent", 'retry["inputResponses"] = responses', "pass"),
+    Fault("jsonrpc.correlator", "progress postpones nothing", "if pending.idle:", "if False:"),
     Fault(
         "client.link.paging",
         "every page is the first",
@@ -295,7 +290,12 @@ OTHERS = [
         "return int(request_id) if _NUMBER.fullmatch(request_id) else request_id",
         "return request_id",
     ),
-    Fault("jsonrpc.correlator", "progress postpones nothing", "if pending.idle:", "if False:"),
+    Fault(
+        _HANDSHAKE,
+        "initialize may be cancelled",
+        "Cancel.NOT_ALLOWED if initializes else",
+        "Cancel.NOTIFY if initializes else",
+    ),
     Fault(
         "jsonrpc.correlator",
         "pauses do not count",

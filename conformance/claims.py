@@ -1,0 +1,104 @@
+"""``python -m conformance.claims``: what the README says of the recorded sessions, counted."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, dataclass
+
+from conformance import replay
+from conformance.replay.differences import DIFFERENCES
+from mcpclient.recording.transcript import Transcript
+
+# Programs of ours on the SDKs of others: they say what no other server does.
+OURS = frozenset({"authorized", "fastmcp", "mcp1", "mcp2", "sdk1", "sdk2"})
+
+OFFICIAL = "@modelcontextprotocol/conformance"
+
+# Who makes what answers, by the beginning of its package's name.
+MAKERS = {
+    "@modelcontextprotocol/": "Model Context Protocol",
+    "mcp": "Model Context Protocol",
+    "fastmcp": "Prefect",
+    "@azure/": "Microsoft",
+    "@moonrepo/": "moonrepo",
+    "@toolbox-sdk/": "Google",
+}
+
+
+@dataclass(frozen=True)
+class Claims:
+    """The numbers.
+
+    ``servers``: programs, of which the official suite is one. ``makers``: of these or of the SDK
+    they are built on. ``not_ours``: the sessions with a program that is not ours. ``official``:
+    those of the official suite. ``differences``: what is accepted, by name; ``different``: the
+    sessions in which something is. ``chunkings``: in how many ways each session is cut.
+    """
+
+    sessions: int
+    servers: int
+    makers: int
+    not_ours: int
+    official: int
+    differences: int
+    different: int
+    chunkings: int
+
+    def __str__(self) -> str:
+        return (
+            f"Replayed: {self.sessions} recorded sessions with {self.servers} servers of "
+            f"{self.makers} makers, {self.not_ours} of them with servers that are not ours "
+            f"({self.official} with the official suite), each in {self.chunkings} chunkings that "
+            f"count once; in {self.different}, one or more of {self.differences} "
+            "[differences](conformance/replay/differences.py) are accepted, each for a reason."
+        )
+
+
+def counted() -> Claims:
+    """Count."""
+    sessions = replay.transcripts()
+    packages = {name: _package(transcript) for name, transcript in sessions.items()}
+    servers = {(_program(transcript), packages[name]) for name, transcript in sessions.items()}
+    return Claims(
+        sessions=len(sessions),
+        servers=len(servers),
+        makers=len({maker(package) for package in packages.values()}),
+        not_ours=sum(_program(transcript) not in OURS for transcript in sessions.values()),
+        official=sum(package.startswith(OFFICIAL) for package in packages.values()),
+        differences=len(DIFFERENCES),
+        different=sum(any(item.names(name) for item in DIFFERENCES) for name in sessions),
+        chunkings=min(len(replay.chunkings_of(transcript)) for transcript in sessions.values()),
+    )
+
+
+def maker(package: str) -> str:
+    """Return who makes a package. Raises KeyError for one that nobody has named."""
+    beginnings = [beginning for beginning in MAKERS if package.startswith(beginning)]
+    return MAKERS[max(beginnings, key=len)] if beginnings else MAKERS[package]
+
+
+def _package(transcript: Transcript) -> str:
+    """Return the package that answers: the first that the header names, with its version."""
+    return str(transcript.header["server"]["package"].splitlines()[0])
+
+
+def _program(transcript: Transcript) -> str:
+    """Return what is run, without the variants of servers of ours."""
+    if _package(transcript).startswith(OFFICIAL):
+        return OFFICIAL
+    name = str(transcript.header["server"]["name"])
+    base = name.partition("-")[0]
+    return base if base in OURS else name
+
+
+def main() -> int:
+    """Print each number, and what the README says."""
+    claims = counted()
+    for name, number in asdict(claims).items():
+        print(f"{name:12} {number}")
+    print(f"\n{claims}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
