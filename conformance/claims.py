@@ -46,10 +46,10 @@ class Claims:
 
     def __str__(self) -> str:
         return (
-            f"Replayed: {self.sessions} recorded sessions with {self.servers} servers of "
-            f"{self.makers} makers, {self.not_ours} of them with servers that are not ours "
-            f"({self.official} with the official suite), each in {self.chunkings} chunkings that "
-            f"count once; in {self.different}, one or more of {self.differences} "
+            f"{self.sessions} recorded sessions with {self.servers} servers of {self.makers} "
+            f"makers are replayed ({self.not_ours} with servers that are not ours, "
+            f"{self.official} of them the official suite's), each in {self.chunkings} chunkings "
+            f"that count once. In {self.different} of them, some of {self.differences} "
             "[differences](conformance/replay/differences.py) are accepted, each for a reason."
         )
 

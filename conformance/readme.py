@@ -1,12 +1,14 @@
-"""The table of the last full run, in the README."""
+"""What is replayed, and the table of the last full run, in the README."""
 
 from __future__ import annotations
 
 import platform
 import re
+import textwrap
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
+from conformance.claims import counted
 from conformance.peers import TOP
 from conformance.results import Row
 from conformance.summary import groups, table
@@ -30,7 +32,8 @@ def write(rows: Sequence[Row]) -> None:
     """Put the tables of a run between the markers."""
     today = datetime.now(timezone.utc).date().isoformat()
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    heading = f"Checks that held, on {today} with {python} on {platform.system()}:"
+    held = f"Checks that held, on {today} with {python} on {platform.system()}:"
+    heading = textwrap.fill(f"{counted()} {held}", 100, break_on_hyphens=False)
     content = "\n\n".join([heading, table(rows), groups(rows)])
     text = README.read_text("utf-8")
     section(text)

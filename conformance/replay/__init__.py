@@ -28,7 +28,7 @@ from mcpclient.recording.transcript import Transcript, read_transcripts
 from .chunkings import CHUNKINGS, Chunking
 from .differences import DIFFERENCES, Difference, Known
 from .meeting import PART_LIMIT, Meeting, Report
-from .recorded import revision_offered, size_of
+from .recorded import is_paced, revision_offered, size_of
 from .stdio_peer import can_hand_over
 
 __all__ = ["FOLDER", "chunkings_of", "replay", "run", "transcripts"]
@@ -85,7 +85,8 @@ async def _row(name: str, transcript: Transcript) -> Row:
     """Play one transcript in all chunkings. A check that is made in each of them counts once."""
     header = transcript.header
     transport = _TRANSPORTS[header["transport"]]
-    revision = header["protocol_version"] or revision_offered(transcript) or ""
+    spoken = header["protocol_version"] or revision_offered(transcript)
+    revision = spoken or header["script"].get("revision", "")
     row = partial(Row, "replay", name, revision=revision, transport=transport)
     if transport == STDIO and not can_hand_over():
         return row(NOT_RUN, "needs sockets that pass files")
@@ -108,8 +109,11 @@ async def _row(name: str, transcript: Transcript) -> Row:
 
 
 def chunkings_of(transcript: Transcript) -> list[Chunking]:
-    """Return the ways in which a transcript is cut, the recorded one first."""
-    size = size_of(transcript)
+    """Return the ways in which a transcript is cut, the recorded one first.
+
+    Where the time counts, no way is chosen that takes much of its own.
+    """
+    size = float("inf") if is_paced(transcript) else size_of(transcript)
     return [chunking for chunking in CHUNKINGS if chunking.fits(size)]
 
 

@@ -27,7 +27,7 @@ class Chunking:
     largest: float = float("inf")
     smallest: int = 0
 
-    def fits(self, size: int) -> bool:
+    def fits(self, size: float) -> bool:
         """Whether a transcript of this size is played in this way."""
         return self.smallest <= size <= self.largest
 

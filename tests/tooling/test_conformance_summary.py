@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from conformance import readme, summary
+from conformance import claims, readme, summary
 from conformance.results import (
     FAILED,
     LEFT_OUT,
@@ -120,6 +121,37 @@ def test_the_tables_go_between_the_markers_of_the_readme_and_nowhere_else(
     file.write_text("no markers", "utf-8")
     with pytest.raises(ValueError, match="lacks the lines"):
         readme.write(ROWS)
+
+
+def test_the_readme_says_of_the_recorded_sessions_what_the_command_counts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """F-CONF-1, F-CONF-2: sessions, servers, makers, and where the accepted differences stand."""
+    assert claims.main() == 0
+    *_, said = capsys.readouterr().out.splitlines()
+    heading, *_ = readme.section(readme.README.read_text("utf-8")).split("\n\n")
+    assert " ".join(heading.split()).startswith(f"{said} Checks that held, on ")
+    for path in re.findall(r"\]\((.+?)\)", said):
+        assert (readme.README.parent / path).is_file()
+
+
+def test_a_server_of_an_unknown_maker_is_not_counted() -> None:
+    assert claims.maker("mcp-server-git==1") == claims.maker("mcp==1")
+    assert claims.maker("@azure/mcp@1") == "Microsoft"
+    with pytest.raises(KeyError, match="@nobody/server"):
+        claims.maker("@nobody/server@1")
+
+
+def test_the_checks_in_the_readme_add_up() -> None:
+    """By revision and transport, and by part."""
+    _, table, _ = readme.section(readme.README.read_text("utf-8")).split("\n\n")
+    rows = {
+        place: [int(cell.partition(" of ")[0]) if cell != summary.NOTHING else 0 for cell in line]
+        for place, line in lines_of(table).items()
+    }
+    total = rows.pop(("all", "all"))
+    assert total == [sum(column) for column in zip(*rows.values())]
+    assert all(sum(parts) == all_of_them for *parts, all_of_them in rows.values())
 
 
 def test_the_readme_shows_a_full_run_in_which_everything_held() -> None:

@@ -113,7 +113,7 @@ CALLS = (
         "patience",
         "sdk1",
         transports=("stdio", "http"),
-        steps=({**call("tick", seconds=3, progress=True), "timeout": 2},),
+        steps=({**call("tick", seconds=3, progress=True), "timeout": 2.5},),
     ),
     Script(
         "together",
