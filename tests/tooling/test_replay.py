@@ -54,6 +54,13 @@ def test_every_transcript_is_played_in_three_ways() -> None:
         assert len(replay.chunkings_of(transcript)) == 3, name
 
 
+def test_where_time_counts_no_chunking_takes_much_of_its_own() -> None:
+    """Progress postpones a timeout there, as fast as it came."""
+    for name, transcript in replay.transcripts(["sdk1-patience"]).items():
+        chunkings = [chunking.name for chunking in replay.chunkings_of(transcript)]
+        assert chunkings == ["as recorded", "in odd pieces", "in one block"], name
+
+
 def test_a_run_has_a_row_for_each_session(capsys: pytest.CaptureFixture[str]) -> None:
     """What is checked in each of three chunkings counts once."""
     name = "http/sdk1-terminated"

@@ -145,23 +145,6 @@ def test_a_stream_resumed_too_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     assert_found("http/sdk1-resumable-resumed", "too soon: GET /mcp came ")
 
 
-def test_messages_in_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two calls that are made at once leave in the order in which they were made."""
-    send = Session.request
-    held: list[asyncio.Event] = []
-
-    async def second_first(self: Session, method: str, *args: Any, **options: Any) -> Any:
-        if method == "tools/call" and not held:
-            held.append(asyncio.Event())
-            await held[0].wait()
-        elif held:
-            asyncio.get_running_loop().call_later(0, held[0].set)
-        return await send(self, method, *args, **options)
-
-    monkeypatch.setattr(Session, "request", second_first)
-    assert_found("stdio/sdk1-together", "order: ")
-
-
 def test_a_challenge_that_does_not_fit_its_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(authorization_code, "code_challenge", lambda verifier: verifier)
     assert_found(
@@ -210,14 +193,14 @@ def test_a_cancellation_of_another_request(change: Change) -> None:
 
 
 def test_a_request_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    request = Session.request
+    begin = Session.begin
 
-    async def twice(self: Session, method: str, *args: Any, **options: Any) -> Any:
+    def twice(self: Session, method: str, *args: Any, **options: Any) -> Any:
         if method == "ping":
-            await request(self, method, *args, **options)
-        return await request(self, method, *args, **options)
+            self.give_up(begin(self, method, *args, **options))
+        return begin(self, method, *args, **options)
 
-    monkeypatch.setattr(Session, "request", twice)
+    monkeypatch.setattr(Session, "begin", twice)
     assert_found("http/sdk1-json-tour", "never recorded: POST /mcp ping")
 
 

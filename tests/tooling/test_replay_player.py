@@ -227,6 +227,23 @@ def test_what_comes_before_its_cause_is_found() -> None:
     ]
 
 
+def test_messages_in_another_order_are_found() -> None:
+    async def initialized_first() -> list[str]:
+        player = Player(session(pings=0), CHUNKINGS[0], Names(), Known("http/by-hand", []))
+        initialize, answer, stream, _, initialized, *_ = player.lines
+        player.took(initialize.record)
+        answer.begun = True
+        player.took(initialized.record)
+        player.took(stream.record)
+        return player.findings
+
+    assert asyncio.run(initialized_first()) == [
+        "too early: POST /mcp notifications/initialized came before record 4 (status 405) was "
+        "received",
+        "order: POST /mcp notifications/initialized came before GET /mcp",
+    ]
+
+
 # Cutting
 
 
