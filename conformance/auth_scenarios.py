@@ -1,6 +1,7 @@
 """What the driver of the official suite does in the scenarios about authorization.
 
-They are evidence for F-AUTH-1 to F-AUTH-7: each scenario's checks are the suite's own.
+The suite's own checks prove F-AUTH-1 and F-AUTH-2 (metadata and registration), F-AUTH-3 (PKCE,
+resource, state and iss), F-AUTH-4 (scopes), F-AUTH-6 (token endpoints) and F-AUTH-7 (extensions).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Log in to protected servers, with the authorization servers of other projects, in both eras.
 
 Every row begins with nothing stored. The user who says yes at once is the servers' own; the browser
-is a scripted one, or chromium where it is installed.
+is a scripted one, or chromium where it is installed. All of them discover, register and exchange a
+code: F-AUTH-1 to F-AUTH-3.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ async def no_browser(url: str) -> bool:
 
 
 async def log_in_with_browser(place: Place) -> str:
-    """A browser that comes back to the listener, and sees its page."""
+    """F-AUTH-8, F-AUTH-9: a browser that comes back to the listener, and sees its page."""
     pages: list[str] = []
 
     def visit(url: str) -> None:
@@ -173,7 +174,7 @@ async def log_in_with_browser(place: Place) -> str:
 
 
 async def log_in_with_chromium(place: Place) -> str:
-    """A real browser that renders the page it comes back to."""
+    """F-AUTH-8: a real browser that renders the page it comes back to."""
     browsers: list[asyncio.subprocess.Process] = []
 
     async def browse(url: str) -> bool:
@@ -195,7 +196,7 @@ async def log_in_with_chromium(place: Place) -> str:
 
 
 async def log_in_by_pasting(place: Place) -> str:
-    """No browser: the address is shown, and where it leads is pasted."""
+    """F-AUTH-8: no browser; the address is shown, and where it leads is pasted."""
 
     class Pasting(Terminal):
         is_interactive = True
@@ -215,7 +216,7 @@ async def log_in_by_pasting(place: Place) -> str:
 
 
 async def log_in_in_two_steps(place: Place) -> str:
-    """Nobody waits; another object with the same store goes on, and only once."""
+    """F-AUTH-8: nobody waits; another object with the same store goes on, and only once."""
     auth = place.auth(mcpclient.TwoStepLogin(place.store))
     try:
         await _call(place, mcpclient.TwoStepLogin(place.store))
@@ -233,7 +234,7 @@ async def log_in_in_two_steps(place: Place) -> str:
 
 
 async def refresh_once(place: Place) -> str:
-    """Several processes with many calls each, when the token has expired: one refresh."""
+    """F-AUTH-5: several processes with many calls each, when the token has expired; one refresh."""
     await log_in_with_browser(place)
     await asyncio.sleep(EXPIRED_AFTER)
     begun = time.time()
