@@ -123,7 +123,7 @@ class Session:
     async def _server(self, variables: dict[str, str], port: int) -> AsyncIterator[None]:
         """Run a server that listens."""
         command = [
-            str(port) if part == PORT_ARGUMENT else self._here(part) for part in self.target.command
+            self._here(part.replace(PORT_ARGUMENT, str(port))) for part in self.target.command
         ]
         process = await asyncio.create_subprocess_exec(
             *command,
@@ -207,7 +207,7 @@ class Session:
     def _command(self) -> list[str]:
         """Return the command of the server as it reads on any machine."""
         program, *arguments = self.target.command
-        if self.target.name in OTHERS:
+        if self.target.name in OTHERS and "-m" not in arguments:
             return [Path(program).name, *map(self._portable, arguments)]
         name = "node" if Path(program).name.startswith("node") else "python"
         return [name, *map(self._portable, arguments)]

@@ -39,7 +39,11 @@ REFERENCE_SERVERS = {
 }
 
 # The package whose version says most about a server of an environment.
-PACKAGES = {"mcp1": "mcp", "mcp2": "mcp", "fastmcp": "fastmcp", "time18": "mcp", "time19": "mcp"}
+PACKAGES = {
+    **dict.fromkeys(("mcp1", "mcp2", "time18", "time19"), "mcp"),
+    "fastmcp": "fastmcp",
+    "grafana": "mcp-grafana",
+}
 
 PATHS = {"stdio": "", "http": "/mcp", "sse": "/sse", "ws": "/"}
 
@@ -47,13 +51,30 @@ PATHS = {"stdio": "", "http": "/mcp", "sse": "/sse", "ws": "/"}
 OLD_PATHS = {"mcp1-moved": "/mcp/"}
 
 # Stands for the port that a server shall listen on, where no variable says it.
-PORT_ARGUMENT = "PORT"
+PORT_ARGUMENT = "{port}"
 
-# Programs of other makers: the package of Node that carries them, and the command by transport.
+_GRAFANA = "-m mcp_grafana --enabled-tools search,examples"
+
+# Programs of other makers: the environment of `conformance.peers`, the package in it, and the
+# command by transport, whose first word is a file of a package of Node, or an option of Python.
 OTHERS = {
-    "azure": ("@azure/mcp-linux-x64", {"stdio": "dist/azmcp server start --mode single"}),
-    "moon": ("@moonrepo/core-linux-x64-gnu", {"stdio": "moon mcp"}),
+    "azure": (
+        "node-others",
+        "@azure/mcp-linux-x64",
+        {"stdio": "dist/azmcp server start --mode single"},
+    ),
+    "grafana": (
+        "grafana",
+        "mcp-grafana",
+        {
+            "stdio": _GRAFANA,
+            "http": f"{_GRAFANA} -t streamable-http -address 127.0.0.1:{PORT_ARGUMENT}",
+            "sse": f"{_GRAFANA} -t sse -address 127.0.0.1:{PORT_ARGUMENT}",
+        },
+    ),
+    "moon": ("node-others", "@moonrepo/core-linux-x64-gnu", {"stdio": "moon mcp"}),
     "toolbox": (
+        "node-others",
         "@toolbox-sdk/server-linux-x64",
         {
             "stdio": "bin/toolbox --prebuilt sqlite --stdio",
@@ -69,6 +90,7 @@ VARIABLES = {
     "memory": {"MEMORY_FILE_PATH": f"{PROJECT}/memory.jsonl"},
     "fastmcp-authorized": {"TOKEN_SECONDS": "3600"},
     "azure": {"AZURE_MCP_COLLECT_TELEMETRY": "false", "HOME": PROJECT},
+    "grafana": {"GRAFANA_URL": "http://127.0.0.1:50001", "GRAFANA_USAGE_STATS": "disabled"},
     "moon": {"MOON_WORKSPACE_ROOT": f"{PROJECT}/workspace", "HOME": PROJECT, "CI": "true"},
     "toolbox": {"SQLITE_DATABASE": f"{PROJECT}/data.db"},
 }
@@ -107,11 +129,14 @@ def target_of(server: str, transport: str) -> Target:
         environment = peers.SERVERS[name].environment
         command = peers.command(name)
     elif server in OTHERS:
-        environment = "node-others"
-        folder, commands = OTHERS[server]
-        program, *rest = commands[transport].split()
-        file = peers.node_module(f"{folder}/{program}", environment)
-        command = [str(file), *rest] if peers.is_installed(environment) else None
+        environment, folder, commands = OTHERS[server]
+        words = commands[transport].split()
+        python = peers.python(environment)
+        if environment.startswith("node-"):
+            words[0] = str(peers.node_module(f"{folder}/{words[0]}", environment))
+        elif python:
+            words.insert(0, python)
+        command = words if peers.is_installed(environment) else None
     elif (server, transport) == ("mcp1", "ws"):
         environment = "mcp1"
         python = peers.python(environment)
@@ -149,7 +174,7 @@ def _package(server: str, environment: str) -> str:
     if environment == "node-servers":
         return node_package(f"@modelcontextprotocol/server-{server}", environment)
     if environment == "node-others":
-        return node_package(OTHERS[server][0], environment)
+        return node_package(OTHERS[server][1], environment)
     if environment == "node-sdks":
         name = "server" if server.startswith("sdk2") else "sdk"
         return node_package(f"@modelcontextprotocol/{name}", environment)

@@ -50,7 +50,7 @@ DIFFERENCES = (
         sessions="http/*",
         but_not="*-2026-07-28 *-stateless-tour */sdk1-terminated */sdk1-json-tour "
         "*/authorized-no-login */authorized-forged-code */sdk1-silent-hello "
-        "*/toolbox-queries",
+        "*/toolbox-queries */grafana-examples",
         texts=(r"^never recorded: DELETE ",),
         reference="leaves the session behind, unless its user calls terminateSession",
         ours="ends the session whenever it closes",

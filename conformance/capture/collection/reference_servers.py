@@ -288,6 +288,20 @@ OTHERS = (
         ),
     ),
     Script(
+        "examples",
+        "grafana",
+        transports=("stdio", "http", "sse"),
+        steps=(
+            {"do": "ping"},
+            {"do": "list_tools"},
+            call("get_query_examples", datasourceType="loki"),
+            call("get_query_examples", datasourceType="none"),
+            call("search_folders"),
+            call("no_such_tool"),
+            {"do": "list_prompts"},
+        ),
+    ),
+    Script(
         "learn",
         "azure",
         transports=("stdio",),
