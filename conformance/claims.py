@@ -18,6 +18,7 @@ OFFICIAL = "@modelcontextprotocol/conformance"
 MAKERS = {
     "@modelcontextprotocol/": "Model Context Protocol",
     "mcp": "Model Context Protocol",
+    "mcp-grafana": "Grafana Labs",
     "fastmcp": "Prefect",
     "@azure/": "Microsoft",
     "@moonrepo/": "moonrepo",
