@@ -305,8 +305,8 @@ OTHERS = [
     Fault(
         "jsonrpc.correlator",
         "an answer counts twice",
-        "if pending is None or pending.waiter.done():\n            return False\n        pending.waiter.set_result",
-        "if pending is None:\n            return False\n        pending.waiter.set_result",
+        "if pending is None or pending.waiter.done():\n            self._note_stray",
+        "if pending is None:\n            self._note_stray",
     ),
     Fault(
         "auth.effects",
