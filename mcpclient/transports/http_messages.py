@@ -18,7 +18,6 @@ from ..protocol.outgoing import Outgoing
 
 __all__ = [
     "ERROR_BODY_LIMIT",
-    "MOST_ANSWERS",
     "CallerHeaders",
     "HeaderSource",
     "answer_error",
@@ -33,12 +32,6 @@ HeaderSource = Union[
 
 ERROR_BODY_LIMIT = 64 * 1024
 """How many bytes of an error response's body are kept."""
-
-MOST_ANSWERS = 50
-"""How many answers to requests of the server's are on their way at the same time.
-
-Each takes a connection, and the server decides how many there are to be, and how soon it takes one.
-"""
 
 # Only so many bytes of a refusal that is no JSON-RPC error are looked at: it is a short one.
 _SHORT_BODY = 1024

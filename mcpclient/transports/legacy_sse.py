@@ -26,13 +26,13 @@ from ..framing.uri import Url, resolve_url
 from ..net.dialing import Dialer
 from ..net.futures import disregard
 from ..net.http import HttpRequest
-from ..net.recorded_http import RecordedHttpClient, http_client
 from ..protocol.outgoing import Outgoing
-from .authorized import Credentials, Sending, authorizer_in, start_request
-from .base import Abandoned, Receiver, Transport, deliver_text
+from .authorized import Credentials, Sending, start_request
+from .base import Abandoned, Receiver, deliver_text
 from .draining import Draining
 from .event_stream import is_event_stream
-from .http_messages import ERROR_BODY_LIMIT, MOST_ANSWERS, CallerHeaders, HeaderSource, answer_error
+from .http_messages import ERROR_BODY_LIMIT, HeaderSource, answer_error
+from .http_transport import HttpTransport
 from .posted_message import PostedMessage
 
 __all__ = ["LegacySseTransport"]
@@ -43,7 +43,7 @@ _MOST_RECEIPTS = 64
 _logger = logger_for("mcpclient.transport")
 
 
-class LegacySseTransport(Transport):
+class LegacySseTransport(HttpTransport):
     """Talks to one HTTP+SSE server. ``url`` is that of the event stream."""
 
     name = "sse"
@@ -57,39 +57,20 @@ class LegacySseTransport(Transport):
         max_message_size: int = DEFAULT_LINE_LIMIT,
         dialer: Dialer | None = None,
     ) -> None:
-        self.url = url
-        self.max_message_size = max_message_size
-        self._authorizer, fixed = authorizer_in(credentials)
-        self._headers = CallerHeaders(headers or {}, url, fixed)
-        self._http = http_client(dialer or Dialer())
-        self.records_itself: bool = isinstance(self._http, RecordedHttpClient)
-        self._receiver: Receiver | None = None
+        super().__init__(url, headers, credentials, max_message_size, dialer)
         self._endpoint: Url | None = None
         self._stream: Sending | None = None
         self._sink: _Stream | None = None
-        self._turns: asyncio.Semaphore | None = None
         self._posts: set[_Post] = set()
         # Some servers keep it open for as long as they are busy with the message.
         self.draining: Draining = Draining(most=_MOST_RECEIPTS, seconds=None)
-
-    @property
-    def description(self) -> str:
-        """The URL, without credentials and query."""
-        return self.url.shown
-
-    @property
-    def receiver(self) -> Receiver:
-        """Where messages go."""
-        assert self._receiver is not None, "the transport is not open"
-        return self._receiver
 
     async def open(self, receiver: Receiver) -> None:
         """Open the event stream and wait for its ``endpoint`` event.
 
         Raises `HttpError`, `ConnectFailed` or `ProtocolViolation` when there is no such stream.
         """
-        self._receiver = receiver
-        self._turns = asyncio.Semaphore(MOST_ANSWERS)  # which belongs to the running loop
+        await super().open(receiver)
         headers = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
         headers += await self._headers.provided_for(None)
         self._sink = sink = _Stream(self, receiver)
@@ -114,7 +95,6 @@ class LegacySseTransport(Transport):
 
     async def _answer(self, outgoing: Outgoing, body: bytes) -> None:
         """POST an answer in its turn."""
-        assert self._turns is not None, "the transport is not open"
         async with self._turns:
             await self._post(outgoing, body)
 

@@ -21,14 +21,14 @@ from ..jsonrpc.messages import RequestId
 from ..net.background_tasks import BackgroundTasks
 from ..net.dialing import Dialer
 from ..net.http import HttpRequest, ResponseSink
-from ..net.recorded_http import RecordedHttpClient, http_client
 from ..protocol.outgoing import Outgoing
-from .authorized import Credentials, Sending, authorizer_in, start_request
-from .base import Abandoned, Receiver, Transport
+from .authorized import Credentials, Sending, start_request
+from .base import Abandoned
 from .draining import Draining
 from .event_stream import EventStream
-from .http_messages import MOST_ANSWERS, CallerHeaders, HeaderSource, speaks_of_the_session
+from .http_messages import HeaderSource, speaks_of_the_session
 from .http_post import Post
+from .http_transport import HttpTransport
 from .server_stream import ServerStream
 
 __all__ = ["StreamableHttpTransport"]
@@ -53,13 +53,12 @@ _SESSION_ID = re.compile(r"[\x21-\x7e]+")
 _logger = logger_for("mcpclient.transport")
 
 
-class StreamableHttpTransport(Transport):
+class StreamableHttpTransport(HttpTransport):
     """Talks to one MCP endpoint.
 
-    ``headers``: the caller's own. ``credentials``: what identifies the caller. ``listen_wait``: how
-    long, in seconds, opening waits for the server to accept its own channel (0: not at all; None:
-    as long as one that accepts it may take, see `listen`).
-    ``liveness``: see `ServerStream`; it holds for every stream that is to stay open.
+    ``listen_wait``: how long, in seconds, opening waits for the server to accept its own channel
+    (0: not at all; None: as long as one that accepts it may take, see `listen`). ``liveness``: see
+    `ServerStream`; it holds for every stream that is to stay open.
     """
 
     name = "http"
@@ -77,15 +76,9 @@ class StreamableHttpTransport(Transport):
         liveness: float | None = None,
         dialer: Dialer | None = None,
     ) -> None:
-        self.url = url
-        self.max_message_size = max_message_size
-        self._authorizer, fixed = authorizer_in(credentials)
-        self._headers = CallerHeaders(headers or {}, url, fixed)
+        super().__init__(url, headers, credentials, max_message_size, dialer)
         self._listen_wait = listen_wait
         self.liveness = liveness
-        self._dialer = dialer or Dialer()
-        self._http = http_client(self._dialer)
-        self.records_itself: bool = isinstance(self._http, RecordedHttpClient)
         self.working_id: str | None = None
         self._session_id: str | None = None
         self._expired_id: str | None = None
@@ -98,29 +91,6 @@ class StreamableHttpTransport(Transport):
         self._opening_took = 0.0
         self._tasks = BackgroundTasks()
         self._session_headers: list[tuple[str, str]] = []
-        self._receiver: Receiver | None = None
-        self._turns: asyncio.Semaphore | None = None
-
-    @property
-    def description(self) -> str:
-        """The URL, without credentials and query."""
-        return self.url.shown
-
-    @property
-    def cookies(self) -> str:
-        """The cookies that the server has set, as they are sent."""
-        return self._dialer.cookies.header_for(self.url)
-
-    @property
-    def receiver(self) -> Receiver:
-        """Where messages go."""
-        assert self._receiver is not None, "the transport is not open"
-        return self._receiver
-
-    async def open(self, receiver: Receiver) -> None:
-        """Make ready; the first message opens the first connection."""
-        self._receiver = receiver
-        self._turns = asyncio.Semaphore(MOST_ANSWERS)  # which belongs to the running loop
 
     def send(self, outgoing: Outgoing) -> Awaitable[None] | None:
         """POST a message. One that is not a request has been sent when the server has taken it.
@@ -136,7 +106,6 @@ class StreamableHttpTransport(Transport):
 
     async def _answer(self, outgoing: Outgoing, body: bytes) -> None:
         """POST an answer in its turn, which lasts until the response has ended."""
-        assert self._turns is not None, "the transport is not open"
         async with self._turns:
             post = self._post(outgoing, body, await self._headers.provided_for(outgoing))
             assert post.taken is not None
