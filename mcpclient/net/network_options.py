@@ -115,7 +115,7 @@ class NetworkOptions(NamedTuple):
 def _proxies_of(
     proxy: proxying.ProxyChoice, environ: Mapping[str, str]
 ) -> proxying.ProxyRules | None:
-    is_named = any(name.lower().endswith("_proxy") for name in environ)
+    is_named = "_proxy" in " ".join(environ).lower()  # in one search: there are many variables
     if proxy is False or (proxy is None and not is_named):
         return None
     return proxying.ProxyRules.of(proxy, environ)

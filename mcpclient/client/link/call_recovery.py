@@ -93,14 +93,18 @@ class CallRecovery:
             return cached.result
         session, generation = self._connection.session, self._connection.generation
         started = session.deadlines.counted_time()
-        sent = _sent(session, method, params, options)
-        outcome, is_complete = await self._first_outcome(session, method, sent)
-        if isinstance(outcome, McpError) or not is_complete:
-            time = time or CallTime(self._connection, method, options, params, started)
-            return await self._complete(outcome, generation, method, params, options, time)
-        if cached is not None:
-            cached.keep(outcome)
-        return outcome
+        outcome: dict[str, Any] | McpError
+        try:
+            outcome = await session.answer_to(session.begin(method, params, options))
+            assert session.era is not None, "there is a result, so there was an agreement"
+            if session.era.input_requests(method, outcome, takes_tasks=self._takes_tasks) is None:
+                if cached is not None:
+                    cached.keep(outcome)
+                return outcome
+        except McpError as error:
+            outcome = error
+        time = time or CallTime(self._connection, method, options, params, started)
+        return await self._complete(outcome, generation, method, params, options, time)
 
     async def call_together(
         self, method: str, calls: Sequence[Mapping[str, Any]], options: RequestOptions
