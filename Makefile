@@ -26,7 +26,7 @@ check: $(stamp) ## lint, types, floors, tests, and the coverage gates
 	$(VENV)/bin/mypy
 	$(python) -m tests.tooling.public_types
 	$(python) -m pytest tests/test_floors.py
-	$(python) -m coverage run -m pytest
+	$(python) -m pytest -n auto --cov --cov-report=
 	$(python) -m tests.tooling.coverage_gate
 
 test-all: ## run the tests on every supported Python of this machine

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support import properties
 from tests.support.leaks import Resources, left_behind
 from tests.support.needs import NEEDS
 
@@ -51,11 +52,13 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.option.markexpr == "not slow":
+        properties.try_fewer()
     for need in NEEDS:
         config.addinivalue_line("markers", f"{need.marker}: {need.reason}")
     lost = "loses_an_exception: makes a task of the library fail, which it can only log"
     config.addinivalue_line("markers", lost)
-    slow = "slow: takes seconds; `make check` runs it, `make test` does not"
+    slow = "slow: one of the few that `make test` leaves out and `make check` runs"
     config.addinivalue_line("markers", slow)
 
 

@@ -27,7 +27,7 @@ from tests.adapters.shapes import SHAPES, tool
 from tests.support.http_server import HttpServer
 from tests.support.requirements import required
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 DEMO = Path(__file__).parents[2] / "conformance" / "servers" / "demo_server.py"
 

@@ -18,7 +18,7 @@ from tests.adapters.outcomes import PROMPT, pairs
 from tests.adapters.shapes import SHAPES, tool
 from tests.support.requirements import required
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 Validate = Callable[[list[Any], list[Any]], None]
 """Takes definitions and messages, and raises for what the SDK's types do not allow."""

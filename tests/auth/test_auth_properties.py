@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.auth.challenge import Challenge, parse_challenges
@@ -24,6 +24,7 @@ from mcpclient.auth.url_guard import UrlPolicy, assert_safe_url, host_of, resolv
 from mcpclient.errors import SsrfError, TokenRequestFailed
 from tests.fuzz.targets import metadata, url_guard
 from tests.fuzz.targets import tokens as fuzzed_tokens
+from tests.support.properties import examples
 from tests.support.strategies import hostile_json, texts, tokens
 
 POLICY = UrlPolicy()
@@ -41,7 +42,7 @@ def written(challenge: Challenge) -> str:
     return f"{challenge.scheme} {', '.join(pairs)}"
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(challenges, st.booleans())
 def test_challenges_are_read_as_they_were_written(expected: list[Challenge], joined: bool) -> None:
     """F-AUTH-1: in one field or in several, with anything in the quotes."""
@@ -49,7 +50,7 @@ def test_challenges_are_read_as_they_were_written(expected: list[Challenge], joi
     assert parse_challenges([", ".join(fields)] if joined else fields) == expected
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(texts, texts)
 def test_scopes_are_a_set_in_order(first: str, second: str) -> None:
     """F-AUTH-4: none twice, none lost, none that could not be sent."""
@@ -63,7 +64,7 @@ def test_scopes_are_a_set_in_order(first: str, second: str) -> None:
 # URLs
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(0, 2**32 - 1) | st.sampled_from([127 << 24, 10 << 24, 0xA9FEA9FE, 0, 2**32 - 1]))
 def test_addresses_of_other_machines_inside_never_pass(number: int) -> None:
     """F-AUTH-10: of what Python calls not global, nothing passes, however it is spelled."""
@@ -78,7 +79,7 @@ def test_addresses_of_other_machines_inside_never_pass(number: int) -> None:
     assert forbidden_reason(IPv6Address(f"::ffff:{address}")) is not None
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(0, 2**128 - 1))
 def test_any_address_is_judged(number: int) -> None:
     """F-AUTH-10: what passes as IPv6 is global for Python, too."""
@@ -109,7 +110,7 @@ url_pieces = st.sampled_from(
 urls = st.lists(url_pieces, max_size=7).map("".join)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(urls, urls)
 def test_any_url_is_safe_or_refused(url: str, issuer: str) -> None:
     """F-AUTH-10: nothing but `SsrfError`, and whoever connects sees the same host."""
@@ -127,7 +128,7 @@ documents = st.dictionaries(
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(documents.map(json.dumps) | places, max_size=4))
 def test_any_documents_end_in_a_server_or_an_error_of_ours(bodies: list[str]) -> None:
     """F-AUTH-2 F-AUTH-3: documents and redirects of any kind, one after the other."""
@@ -138,7 +139,7 @@ token_texts = st.text("!az~09-._", min_size=1, max_size=12)
 lifetimes = st.integers(1, 10**9) | st.floats(0.001, 1e9)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(token_texts, st.sampled_from(["Bearer", "bearer", "DPoP"]), lifetimes, st.booleans())
 def test_a_token_is_kept_as_it_came(token: str, kind: str, lifetime: float, as_form: bool) -> None:
     """F-AUTH-5: as JSON or as a form; it is renewed before it ends, and a store changes nothing."""
@@ -154,7 +155,7 @@ def test_a_token_is_kept_as_it_came(token: str, kind: str, lifetime: float, as_f
     assert TokenSet.from_record(json.loads(json.dumps(found.to_record()))) == found
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.dictionaries(
         st.sampled_from(["access_token", "token_type", "expires_in", "refresh_token", "scope"]),

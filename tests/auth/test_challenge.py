@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.auth.challenge import Challenge, parse_challenges, read_challenge
+from tests.support.properties import examples
 
 METADATA = "https://mcp.example/.well-known/oauth-protected-resource"
 
@@ -83,7 +84,7 @@ def test_no_scope_differs_from_an_empty_one() -> None:
     assert read_challenge(['Bearer scope=""']).scopes == ()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.text(alphabet='abB =",\\\t:/', max_size=80))
 def test_nothing_a_server_sends_raises(text: str) -> None:
     """F-AUTH-1: hostile header fields are read as far as they make sense."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.auth.effects import Callback, Response
 from mcpclient.auth.flow import Authorization
 from mcpclient.auth.options import ClientCredentials, OAuth
 from mcpclient.errors import McpError
+from tests.support.properties import examples
 
 from .world import AuthorizationServerFake, ResourceServerFake, World, call
 
@@ -56,7 +57,7 @@ def some(fields: list[str]) -> st.SearchStrategy[dict[str, object]]:
     return st.dictionaries(st.sampled_from(fields), VALUES, max_size=2)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     resource=some(RESOURCE_FIELDS),
     server=some(SERVER_FIELDS),
@@ -89,7 +90,7 @@ def test_any_document_ends_in_a_result_or_an_error_of_ours(
             call(world, authorization.request("POST", target.url), target.answer)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.binary(max_size=40) | st.just(b'{"access_token": "t"}'), min_size=1, max_size=8),
     st.sampled_from([200, 201, 204, 302, 400, 401, 404, 500]),
@@ -122,7 +123,7 @@ def test_any_bytes_end_in_a_result_or_an_error_of_ours(
         call(world, authorization.request("POST", server), lambda _: refusal)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.dictionaries(st.sampled_from(["client", "tokens", "dpop_key", "x"]), VALUES))
 def test_any_stored_record_is_read(record: dict[str, object]) -> None:
     """F-AUTH-9: a store that somebody else wrote to."""

@@ -3,11 +3,12 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.auth import p256
 from mcpclient.auth.p256 import ORDER, generator_multiple, sign_digest
+from tests.support.properties import examples
 
 # RFC 6979 appendix A.2.5.
 PRIVATE = 0xC9AFA9D845BA75166B5C215767B1D6934E50C3DB36E89B127B8A622B120F6721
@@ -104,7 +105,7 @@ def test_the_comb_at_its_edges(scalar: int) -> None:
     assert generator_multiple(scalar) == double_and_add(scalar, generator_multiple(1))
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(1, ORDER - 1), st.binary(min_size=32, max_size=32))
 def test_signatures_verify(private: int, digest: bytes) -> None:
     """F-AUTH-6: an independent verification accepts what is signed, and nothing else."""

@@ -3,10 +3,11 @@ from __future__ import annotations
 from ipaddress import IPv4Address, ip_address
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.auth.special_addresses import forbidden_reason, parse_canonical_ipv4
+from tests.support.properties import examples
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_a_bare_0x_is_zero() -> None:
     assert parse_canonical_ipv4("0x") == 0
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 4),

@@ -35,6 +35,7 @@ def short(row: Row) -> Row:
     )
 
 
+@pytest.mark.slow
 def test_every_row_gives_a_number_for_each_of_its_measures() -> None:
     shared = [row for row in ROWS if not row.is_special]
     report = measure([short(row) for row in shared], [FLOOR], replace(SETTINGS, rounds=1))
@@ -49,6 +50,7 @@ def test_every_row_gives_a_number_for_each_of_its_measures() -> None:
     assert report["columns"]["floor"].startswith("Python 3.")
 
 
+@pytest.mark.slow
 def test_rows_of_this_library_alone() -> None:
     """F-MANY-1, F-MANY-11: what many servers cost; another column has no such thing."""
     (ours,) = find_columns(["mcpclient"], NOWHERE)
@@ -100,6 +102,7 @@ def test_a_mark_is_met_or_missed_or_not_measured(
     assert judge(mark, {(mark.row, mark.measure): rounds}).met is met
 
 
+@pytest.mark.slow
 def test_every_mark_has_its_place_in_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert {mark.row for mark in MARKS} <= {row.key for row in ROWS}
 

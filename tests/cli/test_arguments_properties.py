@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.cli.arguments import parse_arguments as parse_untyped
 from mcpclient.cli.arguments import parse_text_arguments
 from mcpclient.cli.checking import unchecked_arguments
 from tests.fuzz.targets import arguments
+from tests.support.properties import examples
 from tests.support.strategies import clean_texts, json_objects, json_values, texts
 
 keys = st.text("ab-_.é", min_size=1, max_size=5).filter(lambda key: key != "-")
@@ -22,7 +23,7 @@ def parse_arguments(words: list[str]) -> dict[str, Any]:
     return unchecked_arguments(parse_untyped(words))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.dictionaries(keys, json_values, max_size=3), json_objects)
 def test_json_arrives_as_it_was_typed(pairs: dict[str, Any], whole: dict[str, Any]) -> None:
     """F-SHOW-2: ``key:=json``, and all arguments in one object."""
@@ -30,7 +31,7 @@ def test_json_arrives_as_it_was_typed(pairs: dict[str, Any], whole: dict[str, An
     assert parse_arguments([json.dumps(whole)]) == whole
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(keys, clean_texts.filter(lambda text: not text.startswith("@")))
 def test_text_stays_text(key: str, text: str) -> None:
     """F-SHOW-2: for a prompt always, for a tool unless it is another kind of JSON value."""
@@ -39,7 +40,7 @@ def test_text_stays_text(key: str, text: str) -> None:
     assert found == text or json.loads(text) == found
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(texts | st.sampled_from(["a=1", "a:=", "=", "b={", "{}", "c=[[", "d=NaN"])))
 def test_any_words_are_arguments_or_refused(words: list[str]) -> None:
     """F-SHOW-2"""

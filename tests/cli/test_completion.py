@@ -67,6 +67,7 @@ def offered(shell: str, line: str, environment: dict[str, str]) -> list[str]:
     return run.stdout.split()
 
 
+@pytest.mark.slow
 @pytest.mark.needs_posix
 @pytest.mark.parametrize("shell", ASK)
 def test_a_shell_completes_commands_options_and_servers(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.cli.render import (
@@ -19,11 +19,12 @@ from mcpclient.cli.render import (
 )
 from mcpclient.errors import ProtocolViolation
 from mcpclient.protocol.types import ResourceContents, content_block
+from tests.support.properties import examples
 
 PLAIN = Style()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.text(st.characters(exclude_categories=())))
 def test_what_is_on_one_line_stays_there(text: str) -> None:
     """F-SHOW-3: whatever the text."""

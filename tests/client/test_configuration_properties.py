@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.client.link.timeouts import DEFAULT, Timeouts
 from mcpclient.errors import UsageError
 from tests.fuzz.targets import configuration
+from tests.support.properties import examples
 from tests.support.strategies import clean_texts, hostile_json, texts
 
 NAMES = ["command", "args", "env", "cwd", "url", "headers", "type", "mcpServers", "transport"]
@@ -34,21 +35,21 @@ entries = st.dictionaries(
 )
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(entries | entries.map(lambda entry: {"mcpServers": {"one": entry}}))
 def test_any_configuration_is_used_or_refused(config: dict[str, Any]) -> None:
     """F-API-1: also where a value is of a type that makes no sense there."""
     configuration.target(json.dumps(config).encode())
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(texts | places | st.lists(places | clean_texts, max_size=3).map(" ".join))
 def test_any_text_is_a_server_or_refused(text: str) -> None:
     """F-API-1: a URL, a script or a command line, or none."""
     configuration.target(text.encode("utf-8", "surrogatepass"))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.floats() | st.integers(-1, 10**6) | texts | st.sampled_from(["1e400", "nan", " 5 "]))
 def test_any_limit_of_the_environment(value: object) -> None:
     """F-API-7: a number of milliseconds that is not negative, or a `UsageError` that names it."""

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.formats.front_matter import (
@@ -15,6 +15,7 @@ from mcpclient.formats.front_matter import (
     same_content,
     split_front_matter,
 )
+from tests.support.properties import examples
 
 EVERYTHING = """\
 # A comment before.
@@ -158,7 +159,7 @@ def test_what_is_refused(text: str, reason: str) -> None:
 
 
 @given(st.text(alphabet="ab:-#'\"[]{},|> \n\t\\&*!?0.", max_size=60))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_nothing_but_its_own_error_escapes(text: str) -> None:
     """F-API-16: hostile front matter costs an error."""
     with suppress(FrontMatterError):

@@ -7,10 +7,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.framing.browser_url import browser_host, is_read_alike
+from tests.support.properties import examples
 
 # Each URL with its host in Node 20, empty where it is neither http nor https, null where `new URL`
 # throws. Made of odd hosts, ports, separators and users, with characters put in at random.
@@ -61,7 +62,7 @@ def test_a_long_host_costs_nothing(host: str) -> None:
     assert browser_host(f"https://a.example:{'0' * 90_000}80/") == "a.example"
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.text(max_size=30), st.sampled_from(["", "https:", "http://", "https://[", "https://xn--"])
 )

@@ -8,7 +8,7 @@ import tracemalloc
 import zlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.errors import MessageTooLarge, ProtocolViolation
@@ -18,6 +18,7 @@ from mcpclient.framing.content_coding import (
     MAX_PIECE,
     ContentDecoder,
 )
+from tests.support.properties import examples
 
 from .chunkings import chunkings, cuts, split
 
@@ -245,7 +246,7 @@ bodies = st.one_of(
 
 
 @given(st.sampled_from(["", "gzip", "deflate", "gzip, deflate", "deflate, gzip"]), bodies, cuts)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_any_bytes_never_raise(coding: str, body: bytes, places: list[int]) -> None:
     """F-WIRE-5: whatever a body holds, it is decoded or a fault, the same for every cut."""
     whole, cut = decode(coding, [body], 1000), decode(coding, split(body, places), 1000)
@@ -255,7 +256,7 @@ def test_any_bytes_never_raise(coding: str, body: bytes, places: list[int]) -> N
 
 
 @given(st.text(max_size=40))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_any_header_value_never_raises(value: str) -> None:
     decoder = ContentDecoder(value, 10)
     assert decoder.fault is not None or list(decoder.decode(b"")) == []

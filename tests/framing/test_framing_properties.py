@@ -10,7 +10,7 @@ import gzip
 import zlib
 from typing import Callable, NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.errors import UsageError
@@ -34,6 +34,7 @@ from mcpclient.framing.websocket_deflate import (
     MessageInflater,
 )
 from mcpclient.framing.websocket_frames import BINARY, CLOSE, CONTINUATION, FINAL, PING, TEXT
+from tests.support.properties import examples
 from tests.support.strategies import clean_texts, field_values, texts, tokens
 
 from .chunkings import cuts, split
@@ -41,7 +42,7 @@ from .chunkings import cuts, split
 bodies = st.binary(max_size=60)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(bodies.map(lambda line: line.replace(b"\n", b""))), bodies, cuts)
 def test_lines(lines: list[bytes], rest: bytes, places: list[int]) -> None:
     """F-WIRE-3: every line comes back, and what has no end of line comes at the end."""
@@ -62,7 +63,7 @@ events = st.builds(
 )
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(events, max_size=4), st.sampled_from(["\n", "\r", "\r\n"]), cuts)
 def test_server_sent_events(
     expected: list[ServerSentEvent], line_end: str, places: list[int]
@@ -82,7 +83,7 @@ def test_server_sent_events(
 fields = st.lists(st.tuples(tokens, field_values), max_size=5)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(fields)
 def test_headers(pairs: list[tuple[str, str]]) -> None:
     """F-WIRE-5: what is written is read, names in any case, values repeated and in order."""
@@ -131,7 +132,7 @@ def answers(draw: st.DrawFn) -> Answer:
     return Answer(interim + head + wire, status, headers, body, trailers, way != "until close")
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(answers(), min_size=1, max_size=3), cuts)
 def test_http_answers(expected: list[Answer], places: list[int]) -> None:
     """F-WIRE-5: answers on one connection, for as long as it can be kept."""
@@ -167,7 +168,7 @@ CODINGS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(bodies, st.lists(st.sampled_from(sorted(CODINGS)), max_size=4), cuts)
 def test_content_codings(body: bytes, names: list[str], places: list[int]) -> None:
     """F-WIRE-5: what was coded several times comes out as it was."""
@@ -186,7 +187,7 @@ targets = st.text("/ab%20?=&é+@:.", max_size=12).map(lambda text: "/" + text.ls
 schemes = st.sampled_from(["http", "https", "ws", "wss", "tcp"])
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(schemes, hosts, st.integers(0, 65535), targets)
 def test_urls(scheme: str, host: str, port: int, target: str) -> None:
     """F-HTTP-11: a URL that was parsed is written, and parsed again to the same."""
@@ -196,7 +197,7 @@ def test_urls(scheme: str, host: str, port: int, target: str) -> None:
     assert parse_url(str(url)) == url == resolve_url(url, str(url))
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(
     texts, st.sampled_from(["", "//", "http://", "https://[", "http://u:p@h:", "/", "?", "wss:"])
 )
@@ -255,7 +256,7 @@ messages = (
 )
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(st.builds(Sent, messages, st.booleans(), cuts), max_size=5), cuts)
 def test_websocket_messages(expected: list[Sent], places: list[int]) -> None:
     """F-WIRE-6: in fragments or whole, compressed or not, cut anywhere: the same messages."""
@@ -272,7 +273,7 @@ def test_websocket_messages(expected: list[Sent], places: list[int]) -> None:
     assert sum(isinstance(event, Write) for event in found) == len(pings) + 1
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(st.binary(max_size=80), max_size=4), st.booleans(), st.integers(9, 15), cuts)
 def test_compressed_messages(
     payloads: list[bytes], forgets: bool, bits: int, places: list[int]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.errors import ProtocolViolation, UsageError
@@ -14,6 +14,7 @@ from mcpclient.framing.headers import (
     merged,
     parse_fields,
 )
+from tests.support.properties import examples
 
 
 def test_names_are_case_insensitive_and_ordered() -> None:
@@ -134,7 +135,7 @@ def test_the_number_of_fields_is_limited() -> None:
 
 
 @given(st.text(st.sampled_from("aB: \t\r\n\0\x7f\xe9-\v\f\x1c\x85"), max_size=40))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_any_block_is_parsed_or_refused(block: str) -> None:
     """F-WIRE-5: no line is silently passed over, and nothing but ProtocolViolation is raised."""
     block += "\n"
@@ -177,7 +178,7 @@ def test_encode_header_refuses_what_latin_1_cannot_carry() -> None:
 
 
 @given(st.text(max_size=30))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_what_is_written_is_one_line(value: str) -> None:
     """A written header reads back as the same single header."""
     try:

@@ -6,7 +6,7 @@ import tracemalloc
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.errors import ConnectionLost, ProtocolViolation, UsageError
@@ -23,6 +23,7 @@ from mcpclient.framing.http1 import (
     ResponseParser,
     encode_request,
 )
+from tests.support.properties import examples
 
 from .chunkings import chunkings, cuts, split
 
@@ -332,7 +333,7 @@ def test_bytes_that_follow_an_answer(name: str) -> None:
     st.sampled_from(["GET", "POST", "HEAD", "CONNECT"]),
     st.booleans(),
 )
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_random_cuts_change_nothing(name: str, places: list[int], method: str, eof: bool) -> None:
     """F-WIRE-5: the outcome depends on the bytes and the method, never on the cuts."""
     wire, _ = {**ANSWERS, **FAULTY}[name]
@@ -354,7 +355,7 @@ wires = st.one_of(st.lists(fragments, max_size=25).map(b"".join), st.binary(max_
 
 
 @given(wires, cuts, st.sampled_from(["GET", "HEAD", "CONNECT"]))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_any_bytes_never_raise(wire: bytes, places: list[int], method: str) -> None:
     """F-WIRE-5: whatever arrives, the parser answers in events, the same for every cut."""
     whole, found = receive([wire], method), receive(split(wire, places), method)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.framing.ndjson import DEFAULT_LINE_LIMIT, Line, LineFramer, OversizedLine
+from tests.support.properties import examples
 
 from .chunkings import chunkings, cuts, split
 
@@ -69,7 +70,7 @@ def test_lines_do_not_depend_on_chunks(name: str) -> None:
     cuts,
     st.integers(min_value=1, max_value=25),
 )
-@settings(max_examples=75, deadline=None)
+@examples(75)
 def test_any_chunking_equals_the_whole(parts: list[bytes], places: list[int], limit: int) -> None:
     """F-WIRE-3: random bytes in random pieces give what a plain split of the whole gives."""
     data = b"".join(parts)

@@ -6,7 +6,7 @@ import re
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.framing.sse import (
@@ -16,6 +16,7 @@ from mcpclient.framing.sse import (
     OversizedEvent,
     ServerSentEvent,
 )
+from tests.support.properties import examples
 
 from .chunkings import chunkings, cuts, split
 
@@ -199,14 +200,14 @@ streams = st.one_of(st.lists(fragments, max_size=40).map(b"".join), st.binary(ma
 
 
 @given(streams, cuts)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_any_bytes_agree_with_the_book(stream: bytes, places: list[int]) -> None:
     """F-WIRE-4: no bytes raise, and the events are those of the algorithm's own words."""
     assert decode(split(stream, places)) == by_the_book(stream)
 
 
 @given(streams, cuts, st.integers(min_value=0, max_value=12))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_any_limit_holds_in_any_chunking(stream: bytes, places: list[int], limit: int) -> None:
     """F-WIRE-4: what is dropped for its size does not depend on how the stream is cut."""
     events, last_event_id, retry = decode(split(stream, places), limit)

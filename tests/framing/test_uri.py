@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.errors import UsageError
 from mcpclient.framing.uri import Url, parse_url, resolve_url
+from tests.support.properties import examples
 
 
 @pytest.mark.parametrize(
@@ -173,7 +174,7 @@ def test_a_useless_reference_is_refused(reference: str) -> None:
 
 
 @given(st.text(max_size=40), st.sampled_from(["", "http://", "https://u:p@", "//", "ws://h/"]))
-@settings(max_examples=75, deadline=None)
+@examples(75)
 def test_any_text_is_a_url_or_refused(text: str, prefix: str) -> None:
     """F-HTTP-11: no text makes the parser raise anything else, and the result can be sent."""
     base = Url("https", "h", 443, "/", None)

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.errors import ConnectionLost, UsageError
@@ -23,6 +23,7 @@ from mcpclient.framing.websocket import (
     Write,
 )
 from mcpclient.framing.websocket_deflate import DeflateParameters
+from tests.support.properties import examples
 
 FINAL, RSV1, RSV2, RSV3 = 0x80, 0x40, 0x20, 0x10
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
@@ -136,7 +137,7 @@ def test_a_stream_means_the_same_however_it_is_cut(size: int) -> None:
     assert protocol.ending == MEANING[-1]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(text=st.text(max_size=300), data=st.binary(max_size=300))
 def test_messages_go_out_masked_and_whole(text: str, data: bytes) -> None:
     """F-WIRE-6"""
@@ -363,7 +364,7 @@ def test_a_large_message_is_held_no_more_than_three_times(first: int) -> None:
     assert sent_peak < 2 * size
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(chunks=st.lists(st.binary(max_size=40), max_size=10), has_deflate=st.booleans())
 def test_no_bytes_make_it_raise_or_speak_after_the_end(
     chunks: list[bytes], has_deflate: bool

@@ -6,7 +6,7 @@ import random
 import zlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.framing.websocket_deflate import (
@@ -16,6 +16,7 @@ from mcpclient.framing.websocket_deflate import (
     MessageInflater,
     parse_extension_answer,
 )
+from tests.support.properties import examples
 
 TEXT = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}' * 20
 
@@ -128,7 +129,7 @@ def test_the_examples_of_the_rfc() -> None:
         assert inflate(inflater, bytes.fromhex(payload)) == b"Hello"
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(messages=st.lists(st.binary(max_size=100)), cut=st.integers(1, 20))
 def test_messages_share_a_context_and_may_be_cut_anywhere(messages: list[bytes], cut: int) -> None:
     """F-WIRE-6"""

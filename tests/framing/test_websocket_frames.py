@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.framing.websocket_frames import (
@@ -14,6 +14,7 @@ from mcpclient.framing.websocket_frames import (
     parse_close,
     read_head,
 )
+from tests.support.properties import examples
 
 
 def masked_one_by_one(payload: bytes, key: bytes) -> bytes:
@@ -54,7 +55,7 @@ def test_masking_is_what_the_rfc_defines_for_any_length(length: int) -> None:
     assert frame[-length:] == masked_one_by_one(payload, key)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(payload=st.binary(max_size=300), key=st.binary(min_size=4, max_size=4))
 def test_masking_twice_gives_the_payload(payload: bytes, key: bytes) -> None:
     """F-WIRE-6"""

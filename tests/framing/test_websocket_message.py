@@ -6,12 +6,13 @@ import tracemalloc
 import zlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.framing.websocket_deflate import DeflateParameters, MessageInflater
 from mcpclient.framing.websocket_frames import FrameViolation
 from mcpclient.framing.websocket_message import MessageAssembly, decode_text
+from tests.support.properties import examples
 
 MEBIBYTE = 1024 * 1024
 
@@ -30,7 +31,7 @@ def deflate(payload: bytes) -> bytes:
     return (compressor.compress(payload) + compressor.flush(zlib.Z_SYNC_FLUSH))[:-4]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(text=st.text(), sizes=st.lists(st.integers(0, 5), min_size=1))
 def test_text_survives_any_cut(text: str, sizes: list[int]) -> None:
     """F-WIRE-6: a cut may fall inside a character."""

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.errors import UsageError
@@ -18,6 +18,7 @@ from mcpclient.jsonrpc.codec import (
     decode,
     encode,
 )
+from tests.support.properties import examples
 
 
 def deep_list(depth: int) -> list[Any]:
@@ -180,7 +181,7 @@ json_values = st.recursive(
 
 
 @given(st.dictionaries(st.text(max_size=5), json_values, max_size=4))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_what_is_encoded_is_decoded(message: dict[str, Any]) -> None:
     """F-WIRE-7: a round trip changes nothing; what cannot make one is refused."""
     try:
@@ -201,7 +202,7 @@ fragments = st.sampled_from(
 
 
 @given(st.binary(max_size=60) | st.lists(fragments, max_size=20).map(b"".join))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_any_bytes_decode_or_are_malformed(text: bytes) -> None:
     """F-WIRE-7: no bytes make the decoder raise anything but MalformedMessage."""
     for form in (text, text.decode("latin-1"), text.decode("utf-8", "surrogateescape")):

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.errors import CallTimeout, ConnectionLost, McpError
 from mcpclient.jsonrpc.correlator import Correlator, Pending
 from mcpclient.jsonrpc.messages import Message
+from tests.support.properties import examples
 
 
 class Waiter:
@@ -253,7 +254,7 @@ steps = st.lists(st.tuples(st.sampled_from(["settle", "fail", "progress", "expir
 
 
 @given(steps)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_every_waiter_gets_one_outcome_at_most(steps: list[tuple[str, Any]]) -> None:
     """F-WIRE-1: whatever a peer sends, nothing is raised and no outcome is given twice."""
     correlator = Correlator()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from mcpclient.errors import CallTimeout, ClientClosed, ConnectionLost
 from mcpclient.jsonrpc.correlator import Correlator, Pending
 from mcpclient.jsonrpc.messages import Message
+from tests.support.properties import examples
 
 limits = st.none() | st.integers(1, 20).map(float)
 seconds = st.integers(0, 15).map(float)
@@ -176,4 +176,4 @@ class Connection(RuleBasedStateMachine):
 
 
 TestConnection = Connection.TestCase
-TestConnection.settings = settings(max_examples=30, stateful_step_count=25)
+TestConnection.settings = examples(30, stateful_step_count=25)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from mcpclient.manager.machine import TABLE, Action, Event, step
 from mcpclient.manager.status import Status
+from tests.support.properties import examples
 
 FORBIDDEN = {Status.NEEDS_APPROVAL, Status.DENIED}
 ENDED = {Status.CLOSED, Status.DISABLED}
@@ -155,5 +155,5 @@ class World(RuleBasedStateMachine):
             assert self.state is Status.CLOSED and not self.is_open
 
 
-World.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+World.TestCase.settings = examples(60, stateful_step_count=30)
 TestWorld = World.TestCase

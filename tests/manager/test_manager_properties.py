@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -15,6 +14,7 @@ from mcpclient.errors import McpError
 from mcpclient.manager.machine import TABLE
 from tests.client.scripted_server import turns
 from tests.manager.fleet import Member
+from tests.support.properties import examples
 from tests.support.virtual_time import VirtualTimeLoop, _shut_down
 
 names = st.sampled_from(["a", "b"])
@@ -123,5 +123,5 @@ class Counted(Member):
         return {"content": []}
 
 
-World.TestCase.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
+World.TestCase.settings = examples(30, stateful_step_count=20)
 TestWorld = World.TestCase

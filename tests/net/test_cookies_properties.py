@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.uri import parse_url
 from mcpclient.net.cookies import CookieJar
 from tests.fuzz.targets import cookies
+from tests.support.properties import examples
 from tests.support.strategies import tokens
 
 HOME = parse_url("https://h.example/a/b")
@@ -19,7 +20,7 @@ NOW = 1_000_000_000.0
 values = st.text("!az~09/=\xe9", max_size=8)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.dictionaries(tokens, values, max_size=5), st.sampled_from(["", "; Path=/", "; secure"]))
 def test_cookies_are_sent_back(pairs: dict[str, str], attributes: str) -> None:
     """F-HTTP-14: each once, in the order they were set, whatever they hold."""
@@ -33,7 +34,7 @@ def test_cookies_are_sent_back(pairs: dict[str, str], attributes: str) -> None:
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(-(2**31), 2**33))
 def test_any_date_ends_a_cookie(moment: int) -> None:
     """F-HTTP-14: a cookie is sent until the second that its date names."""
@@ -50,7 +51,7 @@ fields = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(st.lists(fields, max_size=3))
 def test_any_field_is_a_cookie_or_ignored(lines: list[str]) -> None:
     """F-HTTP-14"""

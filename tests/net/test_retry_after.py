@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.net.retry_after import retry_after_seconds
+from tests.support.properties import examples
 
 # Sun, 06 Nov 1994 08:49:37 GMT, the example of RFC 9110, section 5.6.7.
 EXAMPLE = 784_111_777.0
@@ -57,7 +58,7 @@ def test_anything_else_says_nothing(value: str) -> None:
 
 
 @given(st.from_regex(r"\w{3}, \d\d (Jan|Feb|Dec|Foo) \d{4} \d\d:\d\d:\d\d GMT|\d+", fullmatch=True))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_value_makes_it_raise(value: str) -> None:
     """F-HTTP-7: whatever a server sends, there is a time to wait, and it is not negative."""
     assert retry_after_seconds(value, 7.0) >= 0

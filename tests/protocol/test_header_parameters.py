@@ -6,7 +6,7 @@ import base64
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.errors import UsageError
@@ -16,6 +16,7 @@ from mcpclient.protocol.header_parameters import (
     encode_header_value,
     header_parameters_of,
 )
+from tests.support.properties import examples
 
 
 def annotated(name: Any, kind: Any = "string") -> dict[str, Any]:
@@ -65,7 +66,7 @@ def test_value_encoding(value: str, header: str) -> None:
 
 
 @given(st.text(max_size=20))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_every_value_can_be_read_back(value: str) -> None:
     """F-HTTP-9: what a server decodes is what was in the body, and no header is ever unsafe."""
     header = encode_header_value(value)

@@ -11,7 +11,7 @@ import json
 from typing import Any
 from urllib.parse import unquote
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.errors import TemplateError
@@ -23,6 +23,7 @@ from mcpclient.protocol.caching import CACHEABLE, ResponseCache, key_of
 from mcpclient.protocol.header_parameters import HeaderParameters, encode_header_value
 from mcpclient.protocol.tasks import RELATED_TASK, related_task_of, with_related_task
 from tests.fuzz.targets import records
+from tests.support.properties import examples
 from tests.support.strategies import clean_texts, hostile_json, json_objects, json_values, texts
 
 NAMES = {
@@ -43,7 +44,7 @@ NAMES = {
 }
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.dictionaries(st.sampled_from(sorted(NAMES)), hostile_json(NAMES), max_size=5))
 def test_any_object_is_read(raw: dict[str, Any]) -> None:
     """F-WIRE-8 F-API-4: nothing a server leaves out, adds or confuses makes a property raise."""
@@ -55,7 +56,7 @@ def test_any_object_is_read(raw: dict[str, Any]) -> None:
 variable_texts = st.text("ab_1", min_size=1, max_size=3)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(variable_texts, clean_texts)
 def test_a_value_in_a_template_comes_back(name: str, value: str) -> None:
     """F-API-4: what a variable holds is what the server decodes, whatever characters it has."""
@@ -65,7 +66,7 @@ def test_a_value_in_a_template_comes_back(name: str, value: str) -> None:
     assert pair == ",".join([expand("{v}", {"v": value})] * 2)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.text("{}a.:*,+#?%41 /\ud800é'", max_size=12), json_objects)
 def test_any_template_is_read_or_refused(template: str, values: dict[str, Any]) -> None:
     """F-API-4: a broken template says where; another one expands to ASCII."""
@@ -109,7 +110,7 @@ yaml_values = st.recursive(
 )
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(yaml_values)
 def test_json_is_read_as_yaml(value: Any) -> None:
     """F-API-16: in quotes and brackets, over several lines, and as the values of blocks."""
@@ -126,7 +127,7 @@ def test_json_is_read_as_yaml(value: Any) -> None:
 # Headers
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(texts)
 def test_any_value_travels_in_a_header(value: str) -> None:
     """F-HTTP-9: a header carries it as one line, and the server reads the same value."""
@@ -149,7 +150,7 @@ tool_schemas = st.recursive(
 )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(tool_schemas, json_values)
 def test_any_schema_has_header_parameters_or_a_fault(schema: Any, arguments: Any) -> None:
     """F-HTTP-9: a tool whose annotations are wrong is refused, and sends nothing."""
@@ -166,7 +167,7 @@ def test_any_schema_has_header_parameters_or_a_fault(schema: Any, arguments: Any
 # Caching and tasks
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.sampled_from(sorted(CACHEABLE)),
     json_objects,
@@ -192,7 +193,7 @@ def test_what_is_kept_is_found_until_it_is_stale(
     assert cache.find(key, "me", later) == (kept if later < milliseconds / 1000 else None)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(hostile_json({RELATED_TASK, "taskId"}), clean_texts)
 def test_a_message_is_marked_as_of_a_task(meta: Any, task_id: str) -> None:
     """F-API-13: whatever ``_meta`` was there before."""

@@ -6,7 +6,7 @@ import base64
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.protocol import types
@@ -32,6 +32,7 @@ from mcpclient.protocol.types import (
     content_block,
 )
 from mcpclient.protocol.wire_object import WireObject
+from tests.support.properties import examples
 
 
 def text_result(*texts: str, **more: Any) -> CallToolResult:
@@ -164,7 +165,7 @@ def test_base64(data: Any, decoded: bytes) -> None:
 
 
 @given(st.binary(max_size=40), st.text(max_size=10))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_any_base64_and_any_text(data: bytes, text: str) -> None:
     """F-API-4: what was encoded is decoded, and nothing makes the decoder raise."""
     encoded = base64.b64encode(data).decode()
@@ -288,7 +289,7 @@ KEYS += ["arguments", "structuredContent", "inputSchema", "name", "size", "progr
 @given(
     st.dictionaries(st.sampled_from(KEYS), junk | st.lists(st.dictionaries(st.just("type"), junk)))
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_shape_of_an_object_makes_it_raise(raw: dict[str, Any]) -> None:
     """F-WIRE-8: every property of every object can be read, whatever a server sends."""
     objects = [getattr(types, name)(raw) for name in types.__all__] + [content_block(raw)]

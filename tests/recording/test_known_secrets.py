@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.recording.known_secrets import KnownSecrets
+from tests.support.properties import examples
 
 
 def known(*secrets: str) -> KnownSecrets:
@@ -42,7 +43,7 @@ def test_many_are_found_as_few_are() -> None:
     assert known(*secrets).replaced_in("a 0007-s3cret b 0499-s3cret") == "a <7> b <499>"
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(st.lists(st.text("ab", min_size=8, max_size=14), min_size=1, max_size=6), st.text("ab"))
 def test_none_is_left(secrets: list[str], text: str) -> None:
     """F-AUTH-12: whatever stands around it."""

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcpclient.errors import UsageError
@@ -22,6 +22,7 @@ from mcpclient.recording.transcript import (
     read_transcripts,
     write_line,
 )
+from tests.support.properties import examples
 
 HEADER = '{"transcript": 1, "transport": "stdio", "target": "server"}\n'
 RECORD = '{"time": 0.5, "direction": "sent", "channel": "stdio", "message": {}}\n'
@@ -68,14 +69,14 @@ def again(facts: Record) -> Record:
 @example(b'{"a":1,"a":2}')
 @example(b'{"a":NaN}')
 @example(b'["\\ud800"]')
-@settings(max_examples=75, deadline=None)
+@examples(75)
 def test_any_payload_is_kept(data: bytes) -> None:
     """F-SHOW-8"""
     assert bytes_of_payload(again(payload_facts(data))) == data
 
 
 @given(BYTES, st.sampled_from([b"\n", b"\r\n", b""]))
-@settings(max_examples=75, deadline=None)
+@examples(75)
 def test_any_line_is_kept(data: bytes, end: bytes) -> None:
     """F-SHOW-8"""
     line = data.replace(b"\n", b"") + end
@@ -84,14 +85,14 @@ def test_any_line_is_kept(data: bytes, end: bytes) -> None:
 
 
 @given(BLOCKS | BYTES)
-@settings(max_examples=125, deadline=None)
+@examples(125)
 def test_any_piece_of_an_event_stream_is_kept(block: bytes) -> None:
     """F-SHOW-8"""
     assert bytes_of_event(again(event_facts(block))) == block
 
 
 @given(st.lists(BLOCKS, max_size=4), st.integers(1, 50))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_an_event_stream_may_come_in_any_pieces(blocks: list[bytes], size: int) -> None:
     """F-SHOW-8: nothing is lost between them, and nothing searched twice changes that."""
     stream = b"".join(blocks)

@@ -167,3 +167,28 @@ def test_elsewhere_a_need_that_is_not_met_is_a_skip(tmp_path: Path) -> None:
     report = run_tests(tmp_path, CI="")
     assert "2 skipped" in report
     assert "not reached" not in report
+
+
+SLOW = {
+    "tests/adapters/test_provider_sdks.py": "importing the SDKs takes seconds",
+    "tests/adapters/test_provider_types.py": "importing the SDKs takes seconds",
+    "tests/bench/test_bench.py": "runs every row of the benchmark",
+    "tests/cli/test_completion.py": "starts the command line in three shells",
+    "tests/inspector/test_browser.py": "starts a browser",
+    "tests/tooling/test_coverage_gate.py": "measures the coverage of a project",
+    "tests/tooling/test_distribution.py": "builds, and installs into environments",
+    "tests/tooling/test_saboteur.py": "runs the tests of a copy",
+}
+
+
+def test_few_tests_are_slow_and_each_for_a_reason() -> None:
+    """`make test` leaves them out; `make check`, and so CI, does not."""
+    marked = {
+        path.relative_to(TOP).as_posix()
+        for path in (TOP / "tests").rglob("test_*.py")
+        if path != Path(__file__) and "pytest.mark.slow" in path.read_text("utf-8")
+    }
+    assert marked == set(SLOW)
+    recipes = (TOP / "Makefile").read_text("utf-8")
+    assert recipes.count('-m "not slow"') == 1
+    assert "make check" in (TOP / ".ci" / "run").read_text("utf-8")

@@ -8,7 +8,7 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 from websockets.asyncio.client import connect
@@ -32,6 +32,7 @@ from mcpclient.recording.transcript import (
     bytes_of_payload,
     read_transcripts,
 )
+from tests.support.tables import check_each
 
 FILES = sorted(TRANSCRIPTS.rglob("*.jsonl"))
 OFFICIAL = [file for file in FILES if file.parent == official.TRANSCRIPTS]
@@ -95,10 +96,8 @@ def test_every_script_has_its_transcripts_and_no_other_is_there() -> None:
     assert {Path(path).parts[0] for path in made} == {"stdio", "http", "sse", "ws"}
 
 
-@pytest.mark.parametrize(
-    ("path", "script", "transport"), list(transcripts()), ids=lambda value: str(value)[:40]
-)
-def test_a_transcript_is_that_of_its_script(path: str, script: Script, transport: str) -> None:
+def is_that_of_its_script(row: tuple[str, Script, str]) -> None:
+    path, script, transport = row
     header = read(TRANSCRIPTS / path).header
     expected = json.loads(json.dumps(script.as_json()))
     assert header["transport"] == transport
@@ -124,8 +123,7 @@ def test_every_official_scenario_is_recorded_or_left_out_for_a_reason() -> None:
         assert header["server"]["package"].startswith("@modelcontextprotocol/conformance@")
 
 
-@pytest.mark.parametrize("file", FILES, ids=NAMES)
-def test_a_transcript_tells_what_came_of_every_step(file: Path) -> None:
+def tells_what_came_of_every_step(file: Path) -> None:
     transcript = read(file)
     notes = [record for record in transcript.records if record["channel"] == "script"]
     if file in OFFICIAL:
@@ -146,8 +144,7 @@ def test_a_transcript_tells_what_came_of_every_step(file: Path) -> None:
         assert outcome.get("failed", "other") in FAILURES
 
 
-@pytest.mark.parametrize("file", FILES, ids=NAMES)
-def test_a_transcript_is_consistent(file: Path) -> None:
+def is_consistent(file: Path) -> None:
     records = read(file).records
     times = [record["time"] for record in records]
     assert times == sorted(times)
@@ -160,8 +157,7 @@ def test_a_transcript_is_consistent(file: Path) -> None:
                 assert int(value) == length + len(bytes_of_payload(record))
 
 
-@pytest.mark.parametrize("file", FILES, ids=NAMES)
-def test_a_transcript_holds_no_secret_and_names_no_machine(file: Path) -> None:
+def holds_no_secret_and_names_no_machine(file: Path) -> None:
     text = file.read_text("utf-8")
     assert [secret for secret in SECRETS if secret in text] == []
     assert MACHINE.findall(text) == []
@@ -248,6 +244,19 @@ def test_tracebacks_of_servers_are_left_out() -> None:
     lines = (b"Traceback (most recent call last):\n", b'  File "x.py"\n', b"ValueError: why\n")
     records = cleaned(*(Seen(RECEIVED, "stderr", line=line) for line in lines))
     assert [record["text"] for record in records] == ["ValueError: why"]
+
+
+def test_every_transcript_is_that_of_its_script() -> None:
+    check_each(transcripts(), is_that_of_its_script)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [tells_what_came_of_every_step, is_consistent, holds_no_secret_and_names_no_machine],
+)
+def test_every_transcript(check: Callable[[Path], None]) -> None:
+    assert FILES
+    check_each(FILES, check)
 
 
 # The taps

@@ -115,12 +115,14 @@ def judge(folder: Path, test_file: str, test: str) -> tuple[int, str]:
     return gate.returncode, gate.stdout + gate.stderr
 
 
+@pytest.mark.slow
 def test_a_module_covered_by_its_own_tests_passes(tmp_path: Path) -> None:
     code, report = judge(tmp_path, "tests/part/test_numbers.py", OWN_TEST)
     assert code == 0, report
     assert "coverage: 100.0 % of lines and branches" in report
 
 
+@pytest.mark.slow
 def test_a_module_covered_only_from_elsewhere_fails_and_so_does_a_low_total(tmp_path: Path) -> None:
     test = OWN_TEST.replace("def test_large", "def never_run")
     code, report = judge(tmp_path, "tests/other/test_client.py", test)

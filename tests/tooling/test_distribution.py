@@ -31,6 +31,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {path.suffix or path.name: path for path in paths}
 
 
+@pytest.mark.slow
 def test_two_builds_are_the_same_to_the_byte(release: dict[str, Path], tmp_path: Path) -> None:
     """F-PACK-2: from a copy of the sources in another folder, whose files are of another time."""
     with tarfile.open(release[".gz"]) as archive:
@@ -59,6 +60,7 @@ def test_the_order_of_files_does_not_count() -> None:
     assert tar_gz_of(files) == tar_gz_of(reversed(files))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [".whl", ".gz"])
 def test_it_installs_into_an_empty_environment_without_an_index(
     release: dict[str, Path], tmp_path: Path, kind: str

@@ -6,13 +6,14 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.errors import MessageTooLarge
 from mcpclient.transports.backoff import MAX_TRIES
 from mcpclient.transports.event_stream import EventStream, is_event_stream
 from tests.framing.chunkings import chunkings, cuts, split
+from tests.support.properties import examples
 
 from .receivers import RecordingReceiver
 
@@ -246,7 +247,7 @@ def test_the_servers_wish() -> None:
     cuts,
     st.sampled_from([7, None]),
 )
-@settings(max_examples=75, deadline=None)
+@examples(75)
 def test_any_bytes_are_messages_or_recorded_faults(
     data: bytes, places: list[int], request_id: int | None
 ) -> None:

@@ -6,7 +6,7 @@ import json
 import logging
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.errors import ConnectionLost, MessageTooLarge
@@ -17,6 +17,7 @@ from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports import line_messages
 from mcpclient.transports.line_messages import LineReader, LineWriter
 from tests.framing.chunkings import chunkings, cuts, split
+from tests.support.properties import examples
 
 from .receivers import RecordingReceiver
 
@@ -300,7 +301,7 @@ fragments = st.sampled_from(
 
 
 @given(st.lists(fragments | st.binary(max_size=8), max_size=30).map(b"".join), cuts)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_any_bytes_are_messages_or_recorded_faults(data: bytes, places: list[int]) -> None:
     """F-WIRE-3, F-WIRE-7: framer, decoder and correlator together raise nothing, whatever comes.
 

@@ -9,13 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from mcpclient.cli.shell.shell import Shell
 from mcpclient.net.folders import state_folder
 from tests.cli.in_process import ServerInProcess
 from tests.cli.shell.in_shell import Typed, World, in_shell
+from tests.support.properties import examples
 
 PIPED = f"| '{sys.executable}' -S -E -c"
 
@@ -310,7 +311,7 @@ def test_no_line_crashes_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     async def work(world: World) -> None:
         loop = asyncio.get_running_loop()
 
-        @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+        @examples(60, suppress_health_check=list(HealthCheck))
         @given(COMMAND, st.lists(WORD, max_size=5))
         def check(command: str, words: list[str]) -> None:
             if "|" in words or any(">" in word for word in words):

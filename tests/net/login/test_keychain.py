@@ -19,7 +19,7 @@ from mcpclient.net.login.keychain import KeychainStore
 pytestmark = pytest.mark.needs_posix
 
 # Both note their arguments, so that a test can see whether a secret was among them.
-COMMON = """#!{python}
+COMMON = """#!{python} -IS
 import json, os, sys
 folder = {folder!r}
 with open(os.path.join(folder, "arguments"), "a") as file:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.errors import CommandNotFound, UsageError
@@ -17,6 +17,7 @@ from mcpclient.net.process.plan import (
     tree_kill_command,
     windows_launch_plan,
 )
+from tests.support.properties import examples
 
 PARENT = {
     "HOME": "/home/ada",
@@ -274,7 +275,7 @@ def split_by_runtime(line: str) -> list[str]:
     return [*arguments, current] if started else arguments
 
 
-@settings(max_examples=75, deadline=None)
+@examples(75)
 @given(st.lists(st.text(alphabet='ab "%^&|<>!\\()cd:~,é', max_size=12), max_size=4))
 def test_no_argument_of_a_batch_file_escapes_or_changes(arguments: list[str]) -> None:
     """F-STD-6: read as cmd.exe reads it and then as the C runtime does, all arrive as given."""

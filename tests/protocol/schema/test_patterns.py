@@ -7,12 +7,13 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.protocol.schema import SchemaError, compile_schema
 from mcpclient.protocol.schema.pattern_syntax import PatternError
 from mcpclient.protocol.schema.patterns import Pattern, PatternMemory
+from tests.support.properties import examples
 
 
 class Meter:
@@ -215,7 +216,7 @@ def combine(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.recursive(st.sampled_from(ATOMS), combine, max_leaves=8),
     st.text("ab c", min_size=1, max_size=8),

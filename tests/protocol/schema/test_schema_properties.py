@@ -6,11 +6,12 @@ import json
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.protocol.schema import SchemaError, SchemaLimits, compile_schema
 from mcpclient.protocol.schema.dialects import DIALECTS, DRAFT_07, DRAFT_2020_12
+from tests.support.properties import examples
 
 # The differential. Kept out is where the two differ on purpose: what a pattern is, equality and
 # multiples of large numbers, references, and formats, which are checked elsewhere.
@@ -63,7 +64,7 @@ def some_of(keywords: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[An
 schemas = st.recursive(st.booleans() | some_of(assertions), with_subschemas, max_leaves=6)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(schemas, st.lists(instances, min_size=1, max_size=4))
 def test_another_implementation_agrees(schema: Any, values: list[Any]) -> None:
     """F-API-17: the verdicts of 2020-12 are those of the package jsonschema."""
@@ -93,7 +94,7 @@ hostile: st.SearchStrategy[Any] = st.recursive(
 hostile_schemas = st.dictionaries(st.sampled_from(KEYWORDS), hostile, max_size=4)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(hostile_schemas, hostile)
 def test_any_schema_is_compiled_or_refused(schema: Any, value: Any) -> None:
     """F-API-17: whatever the schema, its use has an end, changes nothing, and can be repeated."""

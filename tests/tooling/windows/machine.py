@@ -25,7 +25,10 @@ VERSIONS = {"3.9": "3.9.0", "3.13": "3.13.0"}
 NODE = "20.18.0"
 
 # What only lints or counts, and is not needed to run a test.
-_NOT_NEEDED = ("coverage", "mypy", "ruff", "anthropic", "openai", "google-genai", "botocore")
+_NOT_NEEDED = (
+    *("coverage", "pytest-cov", "mypy", "types-psutil", "ruff"),
+    *("anthropic", "openai", "google-genai", "botocore"),
+)
 # Compiled parts that were built with Rust since 1.78 need a library that Wine 8 lacks
 # (bcryptprimitives.dll): releases before that serve the tests as well.
 _OLDER = {"jsonschema": "jsonschema==4.17.3", "trustme": "trustme==1.2.1 cryptography==42.0.5"}

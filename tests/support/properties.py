@@ -1,0 +1,28 @@
+"""How many examples the property tests try: all, or fewer where the slow tests are left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import settings
+
+__all__ = ["examples", "try_fewer"]
+
+# What Hypothesis tries of a test that does not say how many.
+USUAL = 100
+
+_share = 1
+
+
+def examples(count: int, **options: Any) -> settings:
+    """Return the settings of a test of which ``count`` examples are tried."""
+    return settings(max_examples=max(count // _share, 8), **options)
+
+
+def try_fewer() -> None:
+    """Try a fifth of the examples in all tests that are collected from now on."""
+    global _share
+    _share = 5
+    current = settings.get_current_profile_name()
+    settings.register_profile("fewer", settings.get_profile(current), max_examples=USUAL // _share)
+    settings.load_profile("fewer")
