@@ -8,25 +8,24 @@ next call, and the other server never notices anything.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
 from mcpclient import Manager
-from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import McpError
 from tests.faults.faulty_peers import PEERS
 from tests.faults.faulty_peers.peer import Peer
 from tests.faults.faulty_peers.script import Script
 from tests.faults.matrix import Cell, cells
 from tests.faults.plays import TIMEOUT, VERSIONS
-from tests.faults.test_matrix import POSIX_ONLY, no_failures, no_temporary_files
+from tests.faults.test_matrix import Play, playing, rows
 from tests.manager.fleet import Member
 from tests.support import virtual_time
+from tests.support.tables import check_each
 
-__all__ = ["no_failures", "no_temporary_files"]
+__all__ = ["playing"]
 
 STEPS = ("connect", "open", "request")
 FAULTS = ("drop", "reset", "stall", "truncate", "duplicate")
@@ -35,18 +34,16 @@ FAULTS = ("drop", "reset", "stall", "truncate", "duplicate")
 PATIENCE = 120.0
 
 
-def _parameters() -> Iterator[Any]:
-    for cell in cells():
-        if cell.step in STEPS and cell.fault in FAULTS:
-            marks = [pytest.mark.needs_posix] if cell.transport in POSIX_ONLY else []
-            yield pytest.param(cell, id=str(cell), marks=marks)
+CELLS = [cell for cell in cells() if cell.step in STEPS and cell.fault in FAULTS]
 
 
-@pytest.mark.parametrize("cell", _parameters())
-@pytest.mark.usefixtures("no_temporary_files", "no_failures")
-def test_cell(cell: Cell, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("row", rows(CELLS))
+def test_row(row: list[Cell], playing: Callable[[Play], Play], workplace: Path) -> None:
     """F-MANY-1, F-MANY-5: the fault stays with its server, and passes."""
-    monkeypatch.setattr("mcpclient.client.client.Client._eras", EraMemory())
+    check_each(row, playing(lambda cell: play_cell(cell, workplace)))
+
+
+def play_cell(cell: Cell, workplace: Path) -> None:
     script = Script(cell.era, cell.step, cell.fault)
     unhandled: list[dict[str, Any]] = []
 

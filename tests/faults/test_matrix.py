@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
@@ -20,6 +21,7 @@ from tests.faults.faulty_peers.script import Script
 from tests.faults.matrix import GRIDS, Cell, cells
 from tests.faults.plays import Outcome, play
 from tests.support import virtual_time
+from tests.support.tables import check_each
 
 CELLS = list(cells())
 POSIX_ONLY = ("stdio", "unix")
@@ -28,36 +30,54 @@ POSIX_ONLY = ("stdio", "unix")
 _LAST_TURNS = 100
 
 
-@pytest.fixture
-def no_temporary_files(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fail a test that leaves a temporary file, or one of the servers' own."""
-    monkeypatch.setattr(tempfile, "tempdir", str(workplace))
-    yield
-    assert list(workplace.iterdir()) == []
+Play = Callable[[Cell], None]
 
 
 @pytest.fixture
-def no_failures(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Fail a test in which the library logs an error, or a traceback."""
-    yield
-    for record in caplog.records:
-        assert record.levelno < logging.ERROR, record
-        assert record.exc_info is None, record
+def playing(
+    workplace: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> Callable[[Play], Play]:
+    """What surrounds the play of each cell.
+
+    It fails a cell that leaves a temporary file, or one of the servers' own, and one in which the
+    library logs an error, or a traceback.
+    """
+
+    def surrounded(play: Play) -> Play:
+        def check(cell: Cell) -> None:
+            caplog.clear()
+            with monkeypatch.context() as patched:
+                patched.setattr(tempfile, "tempdir", str(workplace))
+                patched.setattr("mcpclient.client.client.Client._eras", EraMemory())
+                play(cell)
+            assert list(workplace.iterdir()) == []
+            for record in caplog.records:
+                assert record.levelno < logging.ERROR, record
+                assert record.exc_info is None, record
+
+        return check
+
+    return surrounded
 
 
-def _parameters() -> Iterator[Any]:
-    for cell in CELLS:
-        marks = [pytest.mark.needs_posix] if cell.transport in POSIX_ONLY else []
-        yield pytest.param(cell, id=str(cell), marks=marks)
+def rows(cells: Iterable[Cell]) -> Iterator[Any]:
+    """The cells of one transport, era and step, one test for all their faults."""
+    for (transport, era, step), row in groupby(
+        sorted(cells, key=str), lambda cell: (cell.transport, cell.era, cell.step)
+    ):
+        marks = [pytest.mark.needs_posix] if transport in POSIX_ONLY else []
+        yield pytest.param(list(row), id=f"{transport}-{era}-{step}", marks=marks)
 
 
-@pytest.mark.parametrize("cell", _parameters())
-@pytest.mark.usefixtures("no_temporary_files", "no_failures")
-def test_cell(cell: Cell, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("row", rows(CELLS))
+def test_row(row: list[Cell], playing: Callable[[Play], Play], workplace: Path) -> None:
     """F-LIFE-6, F-LIFE-7, F-WIRE-3, F-WIRE-5, F-WIRE-7, F-HTTP-3, F-HTTP-4, F-HTTP-5, F-API-7,
     F-API-14, F-API-19: what the matrix says, in time, and nothing is left.
     """
-    monkeypatch.setattr("mcpclient.client.client.Client._eras", EraMemory())
+    check_each(row, playing(lambda cell: play_cell(cell, workplace)))
+
+
+def play_cell(cell: Cell, workplace: Path) -> None:
     script = Script(cell.era, cell.step, cell.fault)
     unhandled: list[dict[str, Any]] = []
 

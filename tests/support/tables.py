@@ -17,5 +17,5 @@ def check_each(rows: Iterable[Row], check: Callable[[Row], None]) -> None:
         try:
             check(row)
         except Exception as error:
-            failed.append(f"{row!r}: {type(error).__name__}: {error}")
+            failed.append(f"{row}: {type(error).__name__}: {error}")
     assert not failed, "\n".join(failed)
