@@ -10,7 +10,7 @@ __all__ = ["check_each"]
 Row = TypeVar("Row")
 
 
-def check_each(rows: Iterable[Row], check: Callable[[Row], None]) -> None:
+def check_each(rows: Iterable[Row], check: Callable[[Row], object]) -> None:
     """Check every row; what does not hold fails the test together, each with its row."""
     failed = []
     for row in rows:
