@@ -9,41 +9,35 @@ from typing import Any
 import pytest
 
 import mcpclient
+from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.support.virtual_time import run
 
-ABOUT = {"capabilities": {}, "serverInfo": {"name": "inside", "version": "1"}}
 FORM = {"mode": "form", "message": "who?", "requestedSchema": {"type": "object", "properties": {}}}
 
 
-class Server:
+class Server(ScriptedServer):
     """Answers calls with results by the names of tools, side by side; ``never`` it never answers.
 
     A result may be a function of the params. ``cancelled``: the ids it was told to forget.
     """
 
     def __init__(self, **results: Any) -> None:
-        self.cancelled: list[Any] = []
+        super().__init__({"tools/call": self._call}, version=HANDSHAKE)
+        self.era = "both"
         self._results = results
 
-    async def __call__(self, end: mcpclient.ServerEnd) -> None:
-        async for message in end:
-            method, params = message["method"], message.get("params", {})
-            if method == "notifications/cancelled":
-                self.cancelled.append(params["requestId"])
-            elif "id" in message and params.get("name") != "never":
-                result = self._result(method, params)
-                end.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
+    @property
+    def cancelled(self) -> list[Any]:
+        return [params["requestId"] for params in self.sent("notifications/cancelled")]
 
-    def _result(self, method: str, params: Mapping[str, Any]) -> Any:
-        if method == "initialize":
-            return {"protocolVersion": "2025-11-25", **ABOUT}
-        if method == "server/discover":
-            return {"supportedVersions": ["2026-07-28"], **ABOUT}
+    def _call(self, params: Mapping[str, Any]) -> Any:
+        if params["name"] == "never":
+            return None
         result = self._results.get(params["name"], text(params["name"]))
         return result(params) if callable(result) else result
 
     def opened(self, version: str = "2025-11-25", **options: Any) -> mcpclient.Client:
-        transport = mcpclient.InProcessTransport(self)
+        transport = mcpclient.InProcessTransport(self.serve)
         return mcpclient.connect(transport, protocol_version=version, **options)
 
 
