@@ -67,8 +67,11 @@ sabotage: $(stamp) ## put faults into a copy, and see that tests and replay noti
 SECONDS ?= 300
 SEED ?=
 
-soak: $(stamp) ## random calls, kills and reconnects over every transport (SECONDS=300, SEED=a number)
+REFRESHES ?= 10000
+
+soak: $(stamp) ## random calls, kills, reconnects and logins (SECONDS=300, REFRESHES=10000, SEED=a number)
 	$(python) -m tests.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+	$(python) -m tests.soak.logins --refreshes $(REFRESHES) $(if $(SEED),--seed $(SEED))
 
 fuzz: SECONDS = 60
 fuzz: .venv-fuzz/.installed ## look for inputs that break a parser (SECONDS=60 for each, TARGETS="sse uri")

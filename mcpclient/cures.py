@@ -78,6 +78,12 @@ def _no_command(error: Any) -> str:
     )
 
 
+def _no_token(error: Any) -> str:
+    if error.is_refusal:
+        return "Check client_id and secret, or log in again."
+    return "Try again later: something is wrong at the token endpoint."
+
+
 def _not_connected(error: Any) -> str:
     for part, cure in _BY_REASON.items():
         if part in error.reason:
@@ -241,7 +247,7 @@ CURES: dict[str, Cure] = {
     "AuthorizationRequired": "Let the user visit the URL, then call mcpclient.finish_auth().",
     "AuthorizationDenied": "Log in again and agree, or use another account.",
     "RegistrationRequired": "Ask the operator of the authorization server for a client_id.",
-    "TokenRequestFailed": "Check client_id and secret, or log in again.",
+    "TokenRequestFailed": _no_token,
     "InsufficientScope": "Ask the server's operator which account may do this.",
     "SsrfError": "Ask the server's operator for correct metadata; allowed_hosts= makes exceptions.",
 }

@@ -18,6 +18,7 @@ from mcpclient.errors import (
     PeerError,
     ProcessExited,
     ProtocolViolation,
+    TokenRequestFailed,
     UsageError,
 )
 from mcpclient.framing.headers import Headers
@@ -61,6 +62,8 @@ def http(status: int, body: bytes = b"") -> HttpError:
         (ConnectFailed("h", "the certificate of h is self-signed"), "ca_file="),
         (ConnectFailed("h", "h port 1 does not speak TLS"), "Write http://"),
         (ConnectFailed("h", "odd"), "Check that the server runs"),
+        (TokenRequestFailed("invalid_grant", "", 400), "log in again"),
+        (TokenRequestFailed("invalid_response", "", 404), "Try again later"),
         (ProcessExited(["x"], 0, ""), "until its stdin is closed"),
         (ProcessExited(["x"], 1, ""), "in a terminal"),
         (CallTimeout("initialize", 3, "connect"), "connect_timeout="),

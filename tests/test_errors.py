@@ -254,6 +254,29 @@ def test_texts(error: McpError, text: str) -> None:
     assert str(error) == text
 
 
+@pytest.mark.parametrize(
+    ("code", "status", "refused"),
+    [
+        ("invalid_grant", 400, True),
+        ("invalid_client", 401, True),
+        ("token_expired", 200, True),
+        ("invalid_response", 400, True),
+        ("invalid_response", 401, True),
+        ("invalid_response", 200, False),
+        ("invalid_response", 403, False),
+        ("server_error", 400, False),
+        ("temporarily_unavailable", 400, False),
+        ("invalid_grant", 408, False),
+        ("slow_down", 429, False),
+        ("invalid_grant", 500, False),
+        ("invalid_response", 503, False),
+    ],
+)
+def test_a_refusal_is_told_from_trouble(code: str, status: int, refused: bool) -> None:
+    """F-AUTH-5: what is no refusal costs nobody the login."""
+    assert TokenRequestFailed(code, "", status).is_refusal is refused
+
+
 @pytest.mark.parametrize("error", [error for error, _ in EXAMPLES], ids=IDS)
 def test_copies_are_whole(error: McpError) -> None:
     """F-LIFE-7: an error can be raised again, copied, and sent to another process."""

@@ -265,7 +265,7 @@ class Authorization:
         try:
             return (yield from unbroken(self._refresh(grant)))
         except TokenRequestFailed as error:
-            if error.status in (408, 429) or error.status >= 500:
+            if not error.is_refusal:  # the user would have to log in again for nothing
                 raise
             if error.error in ("invalid_client", "unauthorized_client"):
                 yield from forget_registration(grant.client.issuer)

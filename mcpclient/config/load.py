@@ -215,6 +215,7 @@ class _Loader:
             exclude=(*entry.exclude, *_switched_off(entry.name, file.tool_switches)),
             trusted=entry.trusted,
             lazy=entry.lazy,
+            naming=entry.naming,
             raw=_with_inputs(written.raw, inputs),
             written=written_target(entry),
         )

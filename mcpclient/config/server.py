@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..client.link.targets import Target
+from .naming import Naming
 
 __all__ = ["ServerConfig", "State"]
 
@@ -30,7 +31,8 @@ class ServerConfig:
       why in words. Only a ready server may be connected.
     - ``enabled``: what the file says. ``include``, ``exclude``: patterns of tool names; without
       ``include`` every tool is in, and what is excluded is out. ``trusted``: the server's
-      annotations may be believed. ``lazy``: connect at the first call only.
+      annotations may be believed. ``lazy``: connect at the first call only. ``naming``: how its
+      tools are named, where that differs from other servers' (see `Manager`).
     - ``raw``: the entry as the file has it. ``written``: the target before variables were put in.
 
     Neither `repr` nor comparison of the fields that may hold secrets shows them.
@@ -46,6 +48,7 @@ class ServerConfig:
     exclude: tuple[str, ...] = ()
     trusted: bool = False
     lazy: bool = False
+    naming: Naming | None = field(default=None, hash=False)
     state: State = "ready"
     reason: str = ""
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)

@@ -91,6 +91,19 @@ class TokenRequestFailed(AuthError):
         text = f"the authorization server gave no token (HTTP {self.status}): {self.error}"
         return f"{text}: {self.description}" if self.description else text
 
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the authorization server wants no more of the credentials it was sent.
+
+        Otherwise it is in trouble, or something in front of it has answered in its place, such as
+        a captive portal, a firewall or a gateway; then they may be good again later.
+        """
+        if self.status in (408, 429) or self.status >= 500:
+            return False
+        if self.error == "invalid_response":  # there is no error code of OAuth in it
+            return self.status in (400, 401)
+        return self.error not in ("server_error", "temporarily_unavailable")
+
 
 class InsufficientScope(AuthError):
     """The server asks for scopes, and requesting them once more would change nothing.

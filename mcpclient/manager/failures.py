@@ -38,10 +38,15 @@ def after_attempt(error: McpError) -> Event:
     reasons = [error, *getattr(error, "attempts", ())]
     if any(isinstance(each, RegistrationRequired) for each in reasons):
         return Event.UNREGISTERED
-    refused = (AuthorizationDenied, InsufficientScope, TokenRequestFailed)
-    if any(lacks_login(each) or isinstance(each, refused) for each in reasons):
+    if any(lacks_login(each) or _is_refused(each) for each in reasons):
         return Event.UNAUTHORIZED
     return Event.FAILED
+
+
+def _is_refused(error: BaseException) -> bool:
+    if isinstance(error, TokenRequestFailed):
+        return error.is_refusal
+    return isinstance(error, (AuthorizationDenied, InsufficientScope))
 
 
 def did_not_run(error: McpError) -> bool:

@@ -121,7 +121,9 @@ class Manager(Toolboxes, Content):
         self._configs = configured_servers(config, policy)
         self._lazy, self._wait, self._required = lazy, wait, required
         self._events = Events(on_event)
-        self._names = ToolNames(naming, name_limit, list(self._configs))
+        self._names = ToolNames(naming, name_limit)
+        for server in self._configs.values():
+            self._names.add_server(server.name, server.naming)
         self._catalog = Catalog(self._names, self._events.tell)
         self._memory = Memory(memory) if memory is not None or self._is_lazy else None
         self._make_shared = partial(
@@ -432,7 +434,7 @@ class Manager(Toolboxes, Content):
 
     def _make(self, config: ServerConfig) -> Server:
         assert self._shared is not None
-        self._names.add_server(config.name)
+        self._names.add_server(config.name, config.naming)
         self._configs[config.name] = config
         made = self._servers[config.name] = Server(config, self._shared)
         self._recall([made])

@@ -10,16 +10,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Callable, Literal, NamedTuple, Union
+from typing import Callable, NamedTuple
 
+from ..config.naming import Naming
 from ..errors import UsageError
 
-__all__ = ["Naming", "NamingStyle", "ParsedName", "ToolNames", "parse_tool_name"]
-
-NamingStyle = Literal["server__tool", "mcp__server__tool", "server_tool", "tool"]
-
-Naming = Union[NamingStyle, Callable[[str, str], str]]
-"""One of the styles, or a function that takes the server's name and the tool's."""
+__all__ = ["Naming", "ParsedName", "ToolNames", "parse_tool_name"]
 
 _STYLES: dict[str, Callable[[str, str], str]] = {
     "server__tool": "{}__{}".format,
@@ -60,8 +56,9 @@ def parse_tool_name(name: str) -> ParsedName | None:
 class ToolNames:
     """The full name of every tool, and the tool of every full name.
 
-    ``naming``: how a name is made; what does not fit ``[a-zA-Z0-9_-]`` becomes ``_``. ``limit``:
-    the longest name there may be. ``servers``: in the order of the configuration.
+    ``naming``: how a name is made, unless the server has a way of its own; what does not fit
+    ``[a-zA-Z0-9_-]`` becomes ``_``. ``limit``: the longest name there may be. ``servers``: in the
+    order of the configuration.
 
     A name that is taken gets ``_2``, ``_3`` and so on; a name over the limit is cut, and ends with
     a digest of the server's and the tool's own names. Until `settle`, a server that comes first in
@@ -69,12 +66,10 @@ class ToolNames:
     """
 
     def __init__(self, naming: Naming, limit: int, servers: Sequence[str] = ()) -> None:
-        if not callable(naming) and naming not in _STYLES:
-            known = ", ".join(map(repr, _STYLES))
-            raise UsageError(f"naming is a function or one of {known}, not {naming!r}")
+        self._make = _maker(naming)
         if limit < _SHORTEST_LIMIT:
             raise UsageError(f"name_limit is {_SHORTEST_LIMIT} or more, not {limit!r}")
-        self._make = naming if callable(naming) else _STYLES[naming]
+        self._makers: dict[str, Callable[[str, str], str]] = {}
         self._limit = limit
         self._order: dict[str, int] = {}
         self._owners: dict[str, tuple[str, str]] = {}
@@ -85,9 +80,14 @@ class ToolNames:
         for server in servers:
             self.add_server(server)
 
-    def add_server(self, server: str) -> None:
-        """Take note of a server, after those that are known."""
+    def add_server(self, server: str, naming: Naming | None = None) -> None:
+        """Take note of a server, after those that are known, and of its own way of naming, if any.
+
+        What has a name keeps it.
+        """
         self._order.setdefault(server, len(self._order))
+        if naming is not None:
+            self._makers[server] = _maker(naming)
 
     @property
     def servers(self) -> list[str]:
@@ -165,10 +165,20 @@ class ToolNames:
 
     def _spelled(self, server: str, tool: str, number: int) -> str:
         cleaned = (_UNFIT.sub("_", server), _UNFIT.sub("_", tool))
-        name = _UNFIT.sub("_", self._make(*cleaned)) or "_"
+        make = self._makers.get(server, self._make)
+        name = _UNFIT.sub("_", make(*cleaned)) or "_"
         suffix = f"_{number}" if number > 1 else ""
         if len(name) + len(suffix) <= self._limit:
             return name + suffix
         content = f"{server}\0{tool}".encode("utf-8", "surrogatepass")
         ending = f"_{hashlib.sha256(content).hexdigest()[:_DIGEST]}{suffix}"
         return name[: self._limit - len(ending)] + ending
+
+
+def _maker(naming: Naming) -> Callable[[str, str], str]:
+    if callable(naming):
+        return naming
+    if naming in _STYLES:
+        return _STYLES[naming]
+    known = ", ".join(map(repr, _STYLES))
+    raise UsageError(f"naming is a function or one of {known}, not {naming!r}")

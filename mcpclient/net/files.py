@@ -21,7 +21,7 @@ from .folders import state_folder
 from .locks import HELD_BY_ANOTHER, lock_descriptor, unlock_descriptor
 from .private_files import make_private, make_private_folder
 
-__all__ = ["change_file", "read_file", "replace_file"]
+__all__ = ["change_file", "read_file", "replace_content", "replace_file"]
 
 # How long a change waits for another process, in seconds, and between two looks.
 _LOCK_LIMIT = 10.0
@@ -90,7 +90,7 @@ def change_file(
         content, mode = _present(real, limit, private)
         changed = edit(content)
         if changed != content:
-            _replace(real, changed, None if private else mode)
+            replace_content(real, changed, None if private else mode)
 
 
 def _present(path: Path, limit: int, private: bool) -> tuple[bytes | None, int]:
@@ -120,10 +120,16 @@ def replace_file(source: str | os.PathLike[str], path: str | os.PathLike[str]) -
         time.sleep(_LOCK_DELAY)
 
 
-def _replace(path: Path, content: bytes, mode: int | None) -> None:
-    """Write the file anew; ``mode``: its permissions, None for a private one."""
+def replace_content(path: Path, content: bytes, mode: int | None = None) -> None:
+    """Replace the content of a file in one step, under a lock that the caller holds.
+
+    ``mode``: its permissions, None for a private one. What a process that was killed here left
+    unfinished is removed. Raises `OSError`; the file is then as before.
+    """
     make_private_folder(path.parent)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    _remove_unfinished(path)
+    prefix, suffix = _around_unfinished(path)
+    descriptor, name = tempfile.mkstemp(prefix=prefix, suffix=suffix, dir=path.parent)
     try:
         if mode is None:
             make_private(name)  # before anything is in it
@@ -138,6 +144,19 @@ def _replace(path: Path, content: bytes, mode: int | None) -> None:
         with suppress(OSError):
             os.unlink(name)
         raise
+
+
+def _around_unfinished(path: Path) -> tuple[str, str]:
+    """Return how the names of unfinished files for ``path`` begin and end."""
+    return f".{path.name}.", ".unfinished"
+
+
+def _remove_unfinished(path: Path) -> None:
+    prefix, suffix = _around_unfinished(path)
+    for name in os.listdir(path.parent):
+        if name.startswith(prefix) and name.endswith(suffix):
+            with suppress(OSError):
+                os.unlink(path.parent / name)
 
 
 @contextmanager

@@ -249,6 +249,57 @@ def test_trouble_at_the_token_endpoint_keeps_the_credentials(seconds: int, statu
     assert len(scene.world.visited) == 1
 
 
+WELCOME = (("Content-Type", "text/html"),)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Response(200, WELCOME, b"<h1>Log in to this hotel's network</h1>"),
+        Response(403, WELCOME, b"<h1>Blocked</h1>"),
+        Response(404, (), b""),
+        json_response({"message": "no Route matched with those values"}, 404),
+        json_response({"error": "temporarily_unavailable"}, 400),
+        json_response({"error": "server_error"}, 400),
+    ],
+    ids=lambda answer: f"{answer.status} {answer.body[:30]!r}",
+)
+def test_what_is_no_refusal_keeps_the_credentials(answer: Response) -> None:
+    """F-AUTH-5: a portal, a firewall or a gateway that answers costs nobody the login."""
+    scene = Scene()
+    scene.call()
+    token = scene.world.handlers["POST", TOKEN]
+    scene.world.time += 10_000
+    scene.world.on("POST", TOKEN, answer)
+    with pytest.raises(TokenRequestFailed):
+        scene.call()
+    scene.world.handlers["POST", TOKEN] = token
+    assert scene.call().status == 200
+    assert scene.grants()[-1] == "refresh_token"
+    assert len(scene.world.visited) == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Response(400, WELCOME, b"<h1>Bad Request</h1>"),
+        Response(401, (), b""),
+        json_response({"error": "bad_refresh_token"}, 200),
+        json_response({"error": "access_denied"}, 403),
+    ],
+    ids=lambda answer: f"{answer.status} {answer.body[:30]!r}",
+)
+def test_a_refusal_in_other_words_is_one(answer: Response) -> None:
+    """F-AUTH-5: with the status for it, or with an error code, whatever the other one is."""
+    scene = Scene()
+    scene.call()
+    scene.world.time += 10_000
+    scene.world.on("POST", TOKEN, answer)
+    scene.world.user = scene.world._nobody
+    with pytest.raises(AuthorizationRequired):
+        scene.call()
+
+
 @pytest.mark.parametrize("seconds", [3560, 10_000])
 def test_a_lost_connection_keeps_the_credentials(seconds: int) -> None:
     """F-AUTH-5: the network's failures are thrown through, and the next call tries again."""

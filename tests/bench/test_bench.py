@@ -52,7 +52,7 @@ def test_every_row_gives_a_number_for_each_of_its_measures() -> None:
 
 @pytest.mark.slow
 def test_rows_of_this_library_alone() -> None:
-    """F-MANY-1, F-MANY-11: what many servers cost; another column has no such thing."""
+    """What many servers cost; another column has no such thing."""
     (ours,) = find_columns(["mcpclient"], NOWHERE)
     special = [replace(row, count=100, fresh_worker=False) for row in ROWS if row.is_special]
     special = [replace(row, count=3) if row.operation == "manager" else row for row in special]

@@ -322,7 +322,7 @@ def test_nothing_about_a_client_shows_what_it_was_given(target: Any, options: An
     ],
 )
 def test_what_is_given_wrongly_is_not_repeated(target: Any, options: Any) -> None:
-    """F-AUTH-12, F-API-6"""
+    """F-AUTH-12"""
     with pytest.raises(UsageError) as caught:
         asyncio.run(Client(target, **options).connect())
     assert "SECRET" not in repr(caught.value) + str(caught.value)

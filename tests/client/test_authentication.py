@@ -269,7 +269,7 @@ def test_logging_out_of_a_programs_credentials() -> None:
 
 
 def test_servers_that_await_a_login_are_looked_up_in_one_read() -> None:
-    """F-AUTH-11, F-MANY-3: for whoever has many of them, before any request is sent."""
+    """F-AUTH-11: for whoever has many of them, before any request is sent."""
     loads: list[str] = []
 
     class Counting(MemoryStore):

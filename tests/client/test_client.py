@@ -412,6 +412,7 @@ def test_clients_close_in_any_order() -> None:
         clients = [await Client(transport_to(McpServer())) for _ in range(5)]
         for index in (2, 0, 4, 1, 3):
             await clients[index].close()
+        assert not any(client.is_connected for client in clients)
 
     run(main())
 
@@ -510,6 +511,7 @@ def test_an_http_client_can_outlive_its_loop_as_well() -> None:
         for _ in range(2):
             asyncio.run(client.connect())
         asyncio.run(client.close())
+        assert not client.is_connected
         home.run(server.__aexit__(None, None, None))
 
 
@@ -518,6 +520,7 @@ def test_a_loop_that_stands_still_is_not_waited_for() -> None:
     loop = asyncio.new_event_loop()
     client = loop.run_until_complete(stdio().connect())
     asyncio.run(client.close())
+    assert not client.is_connected
     loop.run_until_complete(asyncio.sleep(0))
     loop.close()
 
@@ -565,6 +568,7 @@ def test_closing_twice_at_once() -> None:
     async def main() -> None:
         client = await stdio()
         await asyncio.gather(*(client.close() for _ in range(5)))
+        assert not client.is_connected
 
     asyncio.run(main())
 

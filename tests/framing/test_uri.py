@@ -189,7 +189,7 @@ def test_any_text_is_a_url_or_refused(text: str, prefix: str) -> None:
 
 
 def test_byte_streams() -> None:
-    """F-EXT-1: a TCP port, or the path of a socket in the file system."""
+    """F-STD-8: a TCP port, or the path of a socket in the file system."""
     tcp = parse_url("tcp://localhost:9000")
     assert (tcp.host, tcp.port, tcp.shown) == ("localhost", 9000, "tcp://localhost:9000/")
     unix = parse_url("unix:///run/my%20server.sock")

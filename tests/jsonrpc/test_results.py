@@ -20,7 +20,7 @@ def test_a_result_is_an_object() -> None:
 
 @pytest.mark.parametrize("code", [-32601, -32601.0])
 def test_an_error_is_raised_with_all_it_says(code: float) -> None:
-    """F-API-20: also beside a result, and where the code has become a float."""
+    """F-WIRE-2: also beside a result, and where the code has become a float."""
     error = {"code": code, "message": "no such method", "data": {"why": 1}}
     with pytest.raises(PeerError) as caught:
         result_of({"id": 1, "result": {}, "error": error})

@@ -12,11 +12,13 @@ from mcpclient.errors import (
     ConnectFailed,
     ConnectionLost,
     HttpError,
+    InsufficientScope,
     McpError,
     PeerError,
     ProcessExited,
     RegistrationRequired,
     SsrfError,
+    TokenRequestFailed,
 )
 from mcpclient.manager.failures import FailureCount, after_attempt, did_not_run, lacks_login
 from mcpclient.manager.machine import Event
@@ -33,6 +35,9 @@ LOST = ConnectionLost("reset")
         (AuthorizationDenied("access_denied"), Event.UNAUTHORIZED),
         (ConnectFailed("s", "both", (HttpError(405, {}, b""), LOGIN)), Event.UNAUTHORIZED),
         (ConnectFailed("s", "both", (LOGIN, RegistrationRequired("i", "r"))), Event.UNREGISTERED),
+        (InsufficientScope(("write",), ("read",)), Event.UNAUTHORIZED),
+        (TokenRequestFailed("invalid_grant", "", 400), Event.UNAUTHORIZED),
+        (TokenRequestFailed("server_error", "", 503), Event.FAILED),
         (SsrfError("http://10.0.0.1/", "private"), Event.FAILED),
         (HttpError(403, {}, b""), Event.FAILED),
         (LOST, Event.FAILED),

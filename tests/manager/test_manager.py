@@ -43,6 +43,18 @@ def test_servers_are_connected_and_called_by_full_name() -> None:
     run(main())
 
 
+def test_a_server_names_its_tools_in_its_own_way() -> None:
+    """F-MANY-15"""
+
+    async def main() -> None:
+        own = mcpclient.ServerConfig("own", target=Member("read"), naming="tool")
+        async with connect_all({"other": Member("read"), "own": own}) as manager:
+            assert [each.name for each in manager.tools] == ["other__read", "read"]
+            assert (await manager.call_tool("read")).text == "read"
+
+    run(main())
+
+
 def test_a_failure_stays_with_its_server() -> None:
     """F-MANY-1, F-MANY-2, seed 004: the others are connected, and its reason is told."""
 

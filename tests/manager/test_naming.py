@@ -37,6 +37,22 @@ def test_styles(naming: Any, name: str) -> None:
     assert names_for(naming, ("my-jira", ["search_issues"])) == {"my-jira": {"search_issues": name}}
 
 
+def test_a_server_may_have_a_way_of_its_own() -> None:
+    """F-MANY-15, F-MANY-11: the others keep to the common one, and a collision is one all the
+    same.
+    """
+    names = ToolNames("server__tool", 64, ["a", "b"])
+    names.add_server("b", "tool")
+    names.add_server("c", lambda server, tool: f"{tool}_of_{server}")
+    for server in ("a", "b", "c"):
+        names.assign(server, ["a__x", "x"])
+    assert names.names_of("a") == {"a__x": "a__a__x", "x": "a__x"}
+    assert names.names_of("b") == {"a__x": "a__x_2", "x": "x"}
+    assert names.names_of("c") == {"a__x": "a__x_of_c", "x": "x_of_c"}
+    with pytest.raises(UsageError, match="naming is a function or one of"):
+        names.add_server("d", "server-tool")  # type: ignore[arg-type]
+
+
 def test_characters_that_do_not_fit_become_underscores() -> None:
     """F-MANY-11: and the original name is what the server is called with."""
     names = ToolNames("server__tool", 64)

@@ -17,6 +17,6 @@ def test_a_timestamp_is_the_time_of_day_in_utc() -> None:
 
 
 def test_the_steady_clock_never_goes_back() -> None:
-    """F-WIRE-7: no matter what happens to the time of day."""
+    """F-API-7: no matter what happens to the time of day."""
     times = [steady_seconds() for _ in range(100)]
     assert times == sorted(times)

@@ -282,6 +282,7 @@ def test_a_plain_request_goes_to_the_proxy() -> None:
             await recorder.has(GREETING)
             stream.abort()
             await recorder.has_ended()
+        assert proxy.requests == ["GET http://server.test/mcp HTTP/1.1"]
 
     asyncio.run(scenario())
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mcpclient.net import files
-from mcpclient.net.files import change_file, read_file
+from mcpclient.net.files import change_file, read_file, replace_content
 from tests.support.subprocesses import run_python
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs the files of POSIX")
@@ -109,6 +109,41 @@ def test_a_change_that_fails_leaves_the_old_file(
         change_file(path, lambda content: b"new", limit=10)
     assert path.read_bytes() == b"old"
     assert [name for name in os.listdir(tmp_path) if name.startswith(".file")] == []
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    """F-AUTH-9: a copy that was not finished holds secrets, and nobody would look for it."""
+    path = tmp_path / "file"
+    for name in (".file.abc.unfinished", ".file.2.unfinished"):
+        (tmp_path / name).write_bytes(b"half")
+    others = [".file.bak", ".filed.abc.unfinished", "file.damaged-1"]
+    for name in others:
+        (tmp_path / name).write_bytes(b"")
+    replace_content(path, b"whole")
+    assert sorted(os.listdir(tmp_path)) == sorted(["file", *others])
+    assert path.read_bytes() == b"whole"
+
+
+def test_a_process_killed_at_the_last_moment_leaves_what_the_next_one_removes(
+    tmp_path: Path,
+) -> None:
+    """F-AUTH-9"""
+    path = tmp_path / "file"
+    run_python(
+        f"""
+        import os
+        from pathlib import Path
+        from mcpclient.net import files
+        files.replace_file = lambda *paths: os._exit(0)  # as SIGKILL would
+        files.replace_content(Path({str(path)!r}), b"never seen")
+        """
+    )
+    (left,) = tmp_path.iterdir()
+    assert left.read_bytes() == b"never seen"
+    if os.name == "posix":
+        assert stat.S_IMODE(left.stat().st_mode) == 0o600
+    replace_content(path, b"whole")
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
 def test_no_change_writes_nothing(tmp_path: Path) -> None:

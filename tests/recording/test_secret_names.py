@@ -30,9 +30,9 @@ def test_secrets(name: str) -> None:
     assert is_secret_name(name)
 
 
-@pytest.mark.parametrize("name", [*ORDINARY.split(), "", "the password is", "a/token", "x" * 200])
+@pytest.mark.parametrize("name", [*ORDINARY.split(), "", "a/token", "x" * 200])
 def test_others(name: str) -> None:
-    assert not is_secret_name(name) or name == "the password is"
+    assert not is_secret_name(name)
 
 
 def test_counts() -> None:

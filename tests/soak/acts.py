@@ -18,6 +18,11 @@ from tests.support.mcp_server import Json, OpenedServer
 __all__ = ["ACTS", "Exchange", "Json", "SoakServer"]
 
 _META = "io.modelcontextprotocol/"
+_TOOL = {
+    "name": "soak",
+    "inputSchema": {"type": "object"},
+    "execution": {"taskSupport": "optional"},
+}
 _FORM = {"message": "How many?", "requestedSchema": {"type": "object", "properties": {}}}
 
 
@@ -56,12 +61,18 @@ class SoakServer:
         self.sessions: set[str] = set()
         self._ledger = os.open(ledger, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self._asked: dict[Any, asyncio.Future[None]] = {}
+        self._tasks: dict[str, Json] = {}
         self._serial = 0
         self._opened = OpenedServer(
             "both",
-            capabilities={"tools": {"listChanged": True}, "logging": {}},
+            capabilities={
+                "tools": {"listChanged": True},
+                "logging": {},
+                "tasks": {"requests": {"tools": {"call": {}}}},
+                "extensions": {_META + "tasks": {}},
+            },
             answers={
-                "tools/list": {"tools": [{"name": "soak", "inputSchema": {"type": "object"}}]},
+                "tools/list": {"tools": [_TOOL]},
                 "ping": {},
             },
         )
@@ -83,6 +94,8 @@ class SoakServer:
             await _Call(self, message, exchange, is_stateless).run()
         elif method == "subscriptions/listen":
             await self._listen(message, exchange)
+        elif method in ("tasks/get", "tasks/result"):
+            exchange.answer(self._tell_of_task(method, message, is_stateless))
         else:
             self._opened.take_request(message, exchange.answer)
 
@@ -93,6 +106,21 @@ class SoakServer:
         while True:
             exchange.send(_notification("notifications/tools/list_changed", {"_meta": about}))
             await asyncio.sleep(0.05)
+
+    def make_task(self, name: str, result: Json) -> Json:
+        """Keep the result of a call, and return the task that the call has become."""
+        self._tasks[name] = result
+        return _state_of_task(name, "working")
+
+    def _tell_of_task(self, method: str, message: Json, is_stateless: bool) -> Json:
+        name = message["params"]["taskId"]
+        result = self._tasks.get(name)
+        if result is None:  # of a server that was killed
+            return _error(message, -32602, "Unknown task")
+        if method == "tasks/result":
+            return _result(message, result)
+        more: Json = {"resultType": "complete", "result": result} if is_stateless else {}
+        return _result(message, {**_state_of_task(name, "completed"), **more})
 
     def execute(self, token: str) -> None:
         """Note that a call has been executed; one write, whole even when the server is killed."""
@@ -108,6 +136,12 @@ class SoakServer:
             await answered
         finally:
             self._asked.pop(self._serial, None)
+
+
+def _state_of_task(name: str, status: str) -> Json:
+    """A task in both designs."""
+    lifetimes = {"ttl": 60_000, "pollInterval": 1, "ttlMs": 60_000, "pollIntervalMs": 1}
+    return {"taskId": name, "status": status, **lifetimes}
 
 
 class _Call:
@@ -194,6 +228,22 @@ async def _ask(call: _Call) -> None:
     else:
         call.execute()
     call.answer()
+
+
+async def _task(call: _Call) -> None:
+    """Answer with a task where the call asks for one, or its client knows them."""
+    call.execute()
+    result = call.result()["result"]
+    meta = call.params.get("_meta", {})
+    declared = meta.get(_META + "clientCapabilities", {}).get("extensions", {})
+    if "task" in call.params:
+        task = call.server.make_task(call.token, result)
+        call.exchange.answer(_result(call.message, {"task": task}))
+    elif call.is_stateless and _META + "tasks" in declared:
+        task = call.server.make_task(call.token, {**result, "resultType": "complete"})
+        call.exchange.answer(_result(call.message, {"resultType": "task", **task}))
+    else:
+        call.answer()
 
 
 async def _fail(call: _Call) -> None:
@@ -298,6 +348,7 @@ ACTS: Mapping[str, Callable[[_Call], Awaitable[None]]] = {
     "progress": _progress,
     "notify": _notify,
     "ask": _ask,
+    "task": _task,
     "fail": _fail,
     "error": _error_answer,
     "block": _block,

@@ -30,6 +30,7 @@ _WEIGHTS = {
     "progress": 40,
     "notify": 40,
     "ask": 30,
+    "task": 30,
     "fail": 15,
     "error": 15,
     "garbage": 10,

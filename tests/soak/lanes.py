@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from mcpclient import Client, Hooks, McpError, StopLadder
+from mcpclient import CallToolResult, Client, Hooks, McpError, StopLadder
 from mcpclient.client.link.session import Session
 from mcpclient.errors import CallTimeout
 from mcpclient.transports.stdio import StdioTransport
@@ -77,6 +77,7 @@ class Lane:
             "elicitation": _answer,
             "roots": ["/soak"],
             "listen_wait": 0.2,
+            "tasks": True,
         }
         if kind == "legacy sse":
             self._options["transport"] = "sse"
@@ -205,15 +206,7 @@ class Lane:
         if not client.is_connected:
             await self._connect(client)
         began = loop.time()
-        task = asyncio.ensure_future(
-            client.call_tool(
-                "soak",
-                call.arguments,
-                timeout=call.timeout,
-                max_timeout=call.max_timeout,
-                on_progress=_ignore if call.act == "progress" else None,
-            )
-        )
+        task = asyncio.ensure_future(self._call(client, call))
         if call.cancelled_after is not None:
             loop.call_later(call.cancelled_after, task.cancel)
         await asyncio.wait({task}, timeout=call.limit + SLACK)
@@ -230,6 +223,21 @@ class Lane:
             if call.act == "echo":
                 self.latencies.add(loop.time() - began)
         return outcome
+
+    @staticmethod
+    async def _call(client: Any, call: Call) -> CallToolResult:
+        if call.act == "task":
+            task = await client.call_tool_task("soak", call.arguments, timeout=call.timeout)
+            result: CallToolResult = await client.await_task(
+                task, timeout=call.timeout, max_timeout=call.max_timeout
+            )
+            return result
+        on_progress = _ignore if call.act == "progress" else None
+        limits = {"timeout": call.timeout, "max_timeout": call.max_timeout}
+        answer: CallToolResult = await client.call_tool(
+            "soak", call.arguments, on_progress=on_progress, **limits
+        )
+        return answer
 
     async def _listen(self) -> None:
         """Have a subscription most of the time."""

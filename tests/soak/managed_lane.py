@@ -77,5 +77,11 @@ class ManagedServer:
     async def call_tool(self, name: str, arguments: Any, **options: Any) -> Any:
         return await self._manager.call_tool(f"soak__{name}", arguments, **options)
 
+    async def call_tool_task(self, name: str, arguments: Any, **options: Any) -> Any:
+        return await self._manager["soak"].call_tool_task(name, arguments, **options)
+
+    async def await_task(self, task: Any, **options: Any) -> Any:
+        return await self._manager["soak"].await_task(task, **options)
+
     def listen(self, **what: Any) -> Subscription:
         return self._manager["soak"].listen(**what)

@@ -61,7 +61,7 @@ def test_a_dirty_stdout(dirt: bytes, caplog: pytest.LogCaptureFixture) -> None:
 
 @pytest.mark.parametrize("line", [b"Starting\r\n", b'{"level": "info"}\r\n', b"Starting\n"])
 def test_what_was_skipped_is_kept_without_its_end(line: bytes) -> None:
-    """F-API-20: however long a line's end is; that of Windows programs is two characters."""
+    """F-WIRE-3: however long a line's end is; that of Windows programs is two characters."""
     reader = LineReader(RecordingReceiver(), 1000, "peer")
     reader.feed(line)
     assert list(reader.skipped) == [line.decode().rstrip()]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...client.link.targets import TRANSPORT_NAMES
+from ..naming import NAMING_STYLES, NamingStyle
 from ..problem import did_you_mean
 from .applications import Application
 from .fields import FIELDS, IGNORED, is_comment
@@ -48,6 +49,7 @@ class Entry:
     connect_timeout: float | None = None
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    naming: NamingStyle | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -77,6 +79,7 @@ def read_entry(name: str, entry: Any, application: Application, report: Report) 
         **_reach(entry, values, names, application, report),
         **_switches(values, names),
         **_filters(values, names),
+        naming=_naming(values.get("naming"), names),
         fields=names,
     )
 
@@ -245,3 +248,14 @@ def _filters(values: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
     if include == ["*"]:
         include = []
     return {"include": tuple(include), "exclude": tuple(exclude)}
+
+
+def _naming(given: str | None, names: dict[str, str]) -> NamingStyle | None:
+    """Return how the full names of the server's tools are made, where the entry says it."""
+    for style in NAMING_STYLES:
+        if given == style:
+            return style
+    if given is None:
+        return None
+    hint = did_you_mean(given, NAMING_STYLES) or f"known are {', '.join(NAMING_STYLES)}"
+    raise EntryError(f"{shown(given)} is not a way to name tools", names["naming"], hint=hint)

@@ -66,6 +66,7 @@ FIELDS = {
     "disabled_tools": Field("exclude", "words"),
     "disabledTools": Field("exclude", "words"),
     "tools": Field("tools", "any"),
+    "naming": Field("naming", "text"),
 }
 """By the name that stands in the file; of two names of one field the first of this table wins."""
 

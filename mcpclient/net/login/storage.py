@@ -12,7 +12,6 @@ import json
 import os
 import stat
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, suppress
@@ -22,10 +21,10 @@ from typing import Any
 from ...auth.effects import StoredItem
 from ...errors import AuthError
 from ...framing.logs import logger_for
-from ..files import replace_file
+from ..files import replace_content, replace_file
 from ..folders import config_folder
 from ..locks import LockFolder, TaskLocks
-from ..private_files import make_private, make_private_folder
+from ..private_files import make_private
 
 __all__ = ["FileStore", "MemoryStore", "credentials_path"]
 
@@ -127,7 +126,7 @@ class FileStore:
             records = {**self._read_or_put_aside(), **self._unwritten, key: record}
             kept = {name: value for name, value in records.items() if value is not None}
             try:
-                self._write(kept)
+                replace_content(self.path, json.dumps(kept, indent=1).encode())
             except OSError as error:
                 _logger.warning(
                     "the credentials cannot be written to %s, so only this process knows them: %s",
@@ -181,19 +180,3 @@ class FileStore:
         with suppress(OSError):
             replace_file(self.path, damaged)
         _logger.warning("the credentials in %s are damaged; they are now in %s", self.path, damaged)
-
-    def _write(self, records: Mapping[str, object]) -> None:
-        folder = self.path.parent
-        make_private_folder(folder)
-        descriptor, name = tempfile.mkstemp(prefix=f"{self.path.name}.", dir=folder)
-        try:
-            make_private(name)
-            with open(descriptor, "w", encoding="utf-8") as file:
-                json.dump(records, file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            replace_file(name, self.path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(name)
-            raise

@@ -61,7 +61,7 @@ def test_a_script_as_json(run: Run) -> None:
 
 
 def test_all_configured_servers(run: Run, nothing_configured: Path) -> None:
-    """F-SHOW-5, F-CONF-1: those that fail are said, and the others are there."""
+    """F-SHOW-5, F-MANY-1: those that fail are said, and the others are there."""
     entry = {"command": DEMO[0], "args": DEMO[1:]}
     servers = {"one": entry, "two": entry, "gone": {"command": "no-such-program-here"}}
     path = nothing_configured / "servers.json"

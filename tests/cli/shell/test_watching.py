@@ -95,7 +95,7 @@ def test_the_log_of_a_server() -> None:
 
 
 def test_changes() -> None:
-    """F-SHOW-5, F-API-9: as the server tells them, until the listening is cancelled."""
+    """F-SHOW-5, F-API-14: as the server tells them, until the listening is cancelled."""
     server = TellingServer()
 
     async def work(world: World) -> None:

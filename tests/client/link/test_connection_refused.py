@@ -192,7 +192,7 @@ def test_a_session_that_can_not_be_renewed_is_no_connection() -> None:
 
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
 def test_a_server_that_refuses_connections_is_not_connected(era: str) -> None:
-    """F-HTTP-6, F-LIFE-5: until it is there again, and connected to."""
+    """F-HTTP-6, F-API-20: until it is there again, and connected to."""
     service = StreamableEndpoint(McpServer(era), session=None if era == "stateless" else "one")
 
     async def main() -> None:
@@ -275,7 +275,7 @@ def test_a_recorded_connection_knows_it_too() -> None:
 
 
 def test_a_transport_of_ones_own_is_connected_again() -> None:
-    """F-HTTP-6, F-API-6: there is only the one, so it is closed before it is opened."""
+    """F-HTTP-6, F-LIFE-5: there is only the one, so it is closed before it is opened."""
     service = StreamableEndpoint(McpServer(), session="one", listens=True)
 
     async def main() -> None:

@@ -67,7 +67,7 @@ def test_a_server_that_prints_its_usage_and_ends() -> None:
 
 @pytest.mark.parametrize("noise", ["Starting", '{"level": "info"}'])
 def test_a_server_that_prints_to_stdout_and_hangs(noise: str) -> None:
-    """F-API-20: the target, what was skipped, and stderr."""
+    """F-STD-7: the target, what was skipped, and stderr."""
     code = f"import sys; print({noise!r}, flush=True); print('on err', file=sys.stderr, flush=True)"
     error = failure(python(f"{code}; sys.stdin.read()"), stderr="discard", connect_timeout=1)
     assert isinstance(error, CallTimeout)

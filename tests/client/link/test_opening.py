@@ -312,7 +312,7 @@ async def answers_the_probe_only(request: Request, answer: Answer) -> None:
 def test_the_limit_that_was_reached_is_that_of_connecting(
     handler: Handler, options: dict[str, Any], step: str
 ) -> None:
-    """F-API-20, F-HTTP-13: it is named as the caller knows it, and not what was left of it."""
+    """F-HTTP-13: it is named as the caller knows it, and not what was left of it."""
 
     async def main() -> None:
         async with http({"/mcp": handler}) as server:

@@ -128,7 +128,7 @@ def test_a_server_that_agrees_on_a_stateless_revision_is_spoken_to_in_it() -> No
 
 
 def test_a_server_that_never_answers_takes_the_connect_timeout() -> None:
-    """F-API-20, F-LIFE-3: which a slow start may not exceed either."""
+    """F-LIFE-3: which a slow start may not exceed either."""
 
     async def main(seconds: float) -> None:
         with pytest.raises(CallTimeout, match=f"not connected within {seconds} s"):

@@ -49,7 +49,7 @@ def pages(seconds: float, human: Any = None) -> Any:
 
 @pytest.mark.parametrize(("limit", "reached"), [(2, True), (5.5, False), (None, False)])
 def test_a_list_has_one_limit_for_all_its_pages(limit: float | None, reached: bool) -> None:
-    """F-API-7, F-API-1: a server that always has another page does not go on for ever."""
+    """F-API-7, F-API-9: a server that always has another page does not go on for ever."""
 
     async def session() -> None:
         server = ScriptedServer({"tools/list": pages(0.5)})

@@ -80,6 +80,7 @@ def test_everything_else_of_a_command() -> None:
             "startup_timeout_sec": 7,
             "lazy": True,
             "trusted": True,
+            "naming": "server_tool",
             "alwaysAllow": ["y"],
             "_comment": "…",
         }
@@ -88,6 +89,7 @@ def test_everything_else_of_a_command() -> None:
     assert (entry.env, entry.env_names, entry.env_file) == ({"A": "b"}, ("C", "D"), ".env")
     assert (entry.cwd, entry.timeout, entry.connect_timeout) == ("~/x", 5.0, 7.0)
     assert (entry.lazy, entry.trusted, entry.enabled) == (True, True, True)
+    assert entry.naming == "server_tool"
 
 
 def test_everything_else_of_a_url() -> None:
@@ -174,6 +176,7 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "a helper": ({"url": "https://x", "headersHelper": "x"}, "claude-code", "is not run"),
     "Codex": ({"url": "https://x", "args": []}, "codex", "args is not supported beside a url"),
     "quotes": ({"command": "npx 'a"}, "mcpclient", "quotes that do not close"),
+    "a way to name": ({"command": "x", "naming": "tol"}, "mcpclient", "is not a way to name"),
     "env_vars": ({"command": "x", "env_vars": [3]}, "codex", "names of variables"),
     "oauth": ({"url": "https://x", "oauth": 3}, "mcpclient", "has to be an object"),
     "filters": ({"command": "x", "tools": "a"}, "mcpclient", "has to be a list of texts"),
