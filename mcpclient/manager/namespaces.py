@@ -51,7 +51,7 @@ def _host_name(url: str) -> str:
     parts = urlsplit(url)
     host = parts.hostname
     if parts.scheme.lower() == "unix":
-        host = os.path.splitext(os.path.basename(parts.path))[0]
+        host = os.path.basename(parts.path)
     if not host:
         raise UsageError("the URL of this server names no host")
     return host if host.replace(".", "").isdigit() or ":" in host else host.split(".")[0]

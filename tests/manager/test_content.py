@@ -24,6 +24,22 @@ def member(**answers: Any) -> Member:
     return Member(answers={**found, **answers}, capabilities={"resources": {}, "prompts": {}})
 
 
+def test_what_is_no_refusal_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-MANY-10: a list that is short by a mistake of this library's is no list."""
+
+    async def main() -> None:
+        async with Manager({"a": member(), "b": member()}) as manager:
+
+            async def mistaken(*arguments: object, **options: object) -> list[Any]:
+                raise LookupError("mistake")
+
+            monkeypatch.setattr(manager["b"], "list_prompts", mistaken)
+            with pytest.raises(LookupError, match="mistake"):
+                await manager.list_prompts()
+
+    run(main())
+
+
 def test_of_all_servers(caplog: pytest.LogCaptureFixture) -> None:
     """F-MANY-10: each with its server; one that cannot list them harms no other."""
 

@@ -91,9 +91,13 @@ def test_remembered_by_configuration_and_user() -> None:
             ServerConfig("a", target="https://a.example", raw={"url": "https://b.example"}),
             ServerConfig("a", options={"headers": {"X": "secret 1"}}, raw=entry.raw),
             ServerConfig("a", options={"headers": {"X": "secret 2"}}, raw=entry.raw),
+            ServerConfig("a", options={"env": {"TOKEN": "secret 1"}}, raw=entry.raw),
+            ServerConfig("a", options={"env": {"TOKEN": "secret 2"}}, raw=entry.raw),
+            ServerConfig("a", options={"auth": "secret 1"}, raw=entry.raw),
+            ServerConfig("a", options={"auth": "secret 2"}, raw=entry.raw),
         )
     }
-    assert len(keys) == 5
+    assert len(keys) == 9
     assert all(len(key) == 64 for key in keys)
 
 

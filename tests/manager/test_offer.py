@@ -96,8 +96,10 @@ def test_what_is_offered_is_filtered_pinned_and_remembered(tmp_path: Path) -> No
             (mismatch,) = manager.servers["a"].mismatches
             assert PinMismatch("a", mismatch) in events
             assert "not the one that was locked" in (await manager.call_tool("a__x")).text
+            version = manager["a"].protocol_version
         (remembered,) = Memory(memory).recall().values()
         assert [each["name"] for each in remembered.tools] == ["x", "y"]
+        assert remembered.version == version != ""
         assert list(Memory(memory).recall()) == [memory_key(config)]
 
     run(main())

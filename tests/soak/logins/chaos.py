@@ -62,6 +62,7 @@ class Chaos:
         }
         self.started = 0
         self._writers: set[str] = set()
+        self._interrupted: set[int] = set()
         self._clients: list[subprocess.Popen[bytes] | None] = [None] * processes
         self._server: subprocess.Popen[bytes] | None = None
         (folder / "holders").mkdir()
@@ -127,14 +128,17 @@ class Chaos:
         how = (
             signal.SIGINT if self._strict else self._random.choice((signal.SIGKILL, signal.SIGINT))
         )
-        if client is not None and client.poll() is None and self._has_begun(client):
+        if client is not None and client.poll() is None and self._may_be_interrupted(client):
             self._journal.write("disturbed", f"client-{signal.Signals(how).name}")
+            self._interrupted.add(client.pid)
             client.send_signal(how)
 
-    def _has_begun(self, client: subprocess.Popen[bytes]) -> bool:
-        """Whether it is past its imports, where an interrupt is like that of any program."""
+    def _may_be_interrupted(self, client: subprocess.Popen[bytes]) -> bool:
+        """Whether it is past its imports, and not ending already: a second Ctrl-C waits for
+        nothing.
+        """
         assert isinstance(client.args, list)
-        return client.args[5] in self._writers
+        return client.args[5] in self._writers and client.pid not in self._interrupted
 
     def _count(self) -> bool:
         """Read what has been written since the last time; whether anybody has made progress."""
@@ -152,22 +156,26 @@ class Chaos:
 
     def _end(self) -> None:
         clients = [client for client in self._clients if client is not None]
-        if self._strict:
-            self._count()
-            begun = [client for client in clients if self._has_begun(client)]
-            for client in begun:
-                client.send_signal(signal.SIGINT)
-            for client in begun:
-                try:
-                    client.wait(30)
-                except subprocess.TimeoutExpired:
-                    self._violations.add("a client that was interrupted did not end")
+        for client in clients if self._strict else ():
+            self._end_gently(client)
         for process in (*clients, self._server):
             if process is not None:
                 _end(process)
         errors = (self._folder / "stderr").read_text()
         if errors:
             self._violations.add(f"a client wrote: {errors[-2000:]}")
+
+    def _end_gently(self, client: subprocess.Popen[bytes]) -> None:
+        patience = time.monotonic() + _PATIENCE
+        while client.poll() is None:
+            self._count()
+            if self._may_be_interrupted(client):
+                self._interrupted.add(client.pid)
+                client.send_signal(signal.SIGINT)
+            if time.monotonic() > patience:
+                self._violations.add("a client that was interrupted did not end")
+                return
+            time.sleep(_LOOK_EVERY)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
