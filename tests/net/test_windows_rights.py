@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,7 @@ def test_private_files_of_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     public = tmp_path / "public"
     change_file(public, lambda content: b"x", limit=10)
     Recorder(tmp_path / "trace").stderr_line("x")
-    FileStore(tmp_path / "credentials")._write({"a": {}})
+    asyncio.run(FileStore(tmp_path / "credentials").save("a", {}))
     change_file(tmp_path / "approvals", lambda content: b"x", limit=10, private=True)
     everybody, users = ";;;WD)", ";;;BU)"
     for name in ("trace", "credentials", "approvals"):
