@@ -41,7 +41,9 @@ class Story:
         self._journals: dict[str, Journal] = {}
 
     def tell(self, writer: str, *words: str) -> None:
-        journal = self._journals.setdefault(writer, Journal(self.folder / "journal", writer))
+        if writer not in self._journals:
+            self._journals[writer] = Journal(self.folder / "journal", writer)
+        journal = self._journals[writer]
         for each in words:
             verb, user, *number = each.split()
             journal.write(verb, user, int(number[0]) if number else 0)
