@@ -13,12 +13,15 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+from .rows import Row
+
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 FLOOR = "floor"
 LIBRARY = "mcpclient"
 OFFICIAL = "mcp"
-DEFAULT_KEYS = (FLOOR, LIBRARY, OFFICIAL, "fastmcp", "typescript", "websockets")
+FASTMCP = "fastmcp"
+DEFAULT_KEYS = (FLOOR, LIBRARY, OFFICIAL, FASTMCP, "typescript", "websockets")
 COLUMN_KEYS = (*DEFAULT_KEYS, "lean")
 
 # The transports of rows: what a client of MCP is expected to have, and one that few have.
@@ -45,6 +48,8 @@ answer["memory"] = memory()
 import json
 print(json.dumps(answer))
 """
+# A server that starts as fast as servers do, for what a command line takes to list its tools.
+DEMO_SERVER = str(ROOT / "conformance" / "servers" / "demo_server.py")
 IMPORT_NODE = """
 const start = process.cpuUsage();
 const spent = () => {{
@@ -61,14 +66,28 @@ console.log(JSON.stringify(answer));
 
 @dataclass(frozen=True)
 class Column:
-    """One client: the command of its worker, and a command that imports it and tells the cost."""
+    """One client: the command of its worker, and the commands that stand for whole rows.
+
+    ``importers`` import it and tell what that costs; ``command_lines`` are run to their end.
+    """
 
     key: str
     title: str
     worker: list[str] = field(default_factory=list)
-    importer: list[str] = field(default_factory=list)
+    importers: dict[str, list[str]] = field(default_factory=dict)
+    command_lines: dict[str, list[str]] = field(default_factory=dict)
     absent: str = ""
     transports: tuple[str, ...] = USUAL
+
+    def takes(self, row: Row) -> bool:
+        """Whether a row can be run for this client."""
+        if row.operation == "import":
+            return row.key in self.importers
+        if row.operation == "command-line":
+            return row.key in self.command_lines
+        if row.authorized:  # what the others have for it differs too much to be compared
+            return self.key in (FLOOR, LIBRARY)
+        return row.transport in self.transports
 
 
 def peers_folder() -> Path:
@@ -100,13 +119,23 @@ def _python_column(
         key,
         title,
         [python, "-m", f"tests.bench.worker_{key}"],
-        [python, "-c", source],
+        {"import": [python, "-c", source]},
     )
 
 
 def _floor() -> Column:
     floor = _python_column(FLOOR, "asyncio floor", sys.executable, "asyncio", "import json")
-    return replace(floor, transports=ALL)
+    nothing = [sys.executable, "-c", "pass"]
+    return replace(
+        floor,
+        transports=ALL,
+        importers={"import": floor.importers["import"], "import-http": floor.importers["import"]},
+        command_lines={
+            "version": nothing,
+            "help": nothing,
+            "tools": [sys.executable, "-c", "import asyncio, json"],
+        },
+    )
 
 
 def _lean() -> Column:
@@ -116,9 +145,22 @@ def _lean() -> Column:
 
 
 def _library() -> Column:
-    statement = "from mcpclient import connect"
-    column = _python_column(LIBRARY, "mcpclient", sys.executable, "mcpclient", statement)
-    return replace(column, transports=ALL)
+    connect = "from mcpclient import connect"
+    column = _python_column(LIBRARY, "mcpclient", sys.executable, "mcpclient", connect)
+    remote = IMPORT_PYTHON.format(
+        module="mcpclient", statement=f"{connect}; connect('http://127.0.0.1/mcp')"
+    )
+    own = [sys.executable, "-m", "mcpclient"]
+    return replace(
+        column,
+        transports=ALL,
+        importers={**column.importers, "import-http": [sys.executable, "-c", remote]},
+        command_lines={
+            "version": [*own, "--version"],
+            "help": [*own, "--help"],
+            "tools": [*own, "tools", DEMO_SERVER],
+        },
+    )
 
 
 def _websockets() -> Column:
@@ -143,7 +185,18 @@ def _installed(peers: Path, key: str, package: str, major: str, statement: str) 
     if not found:
         return Column(key, package, absent=f"no environment with {package} {major}.x in {peers}")
     *_, python, release = max(found)
-    return _python_column(key, f"{package} {release}", python, package, statement)
+    column = _python_column(key, f"{package} {release}", python, package, statement)
+    if key != FASTMCP:
+        return column  # the command of the official SDK runs servers, and calls none
+    program = str(Path(python).with_name("fastmcp"))
+    return replace(
+        column,
+        command_lines={
+            "version": [program, "--version"],
+            "help": [program, "--help"],
+            "tools": [program, "list", DEMO_SERVER],
+        },
+    )
 
 
 def _environments(peers: Path) -> Iterator[tuple[str, dict[str, str]]]:
@@ -183,8 +236,19 @@ def _typescript(peers: Path) -> Column:
         key,
         f"TypeScript {version}",
         [node, "--expose-gc", "--no-warnings", worker, str(client)],
-        [node, "--input-type=module", "-e", source],
+        {"import": [node, "--input-type=module", "-e", source]},
+        _inspector_commands(peers, node),
     )
+
+
+def _inspector_commands(peers: Path, node: str) -> dict[str, list[str]]:
+    """The command line of the official inspector, which stands on the TypeScript client."""
+    for folder in peers.glob("*/node_modules/@modelcontextprotocol/inspector"):
+        manifest = json.loads((folder / "package.json").read_text(encoding="utf-8"))
+        program = [node, str(folder / manifest["bin"]["mcp-inspector"]), "--cli"]
+        listing = [*program, sys.executable, DEMO_SERVER, "--method", "tools/list"]
+        return {"tools": listing}
+    return {}
 
 
 def _node(peers: Path) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
-from .columns import FLOOR, LIBRARY, OFFICIAL
+from .columns import FASTMCP, FLOOR, LIBRARY, OFFICIAL
 from .rows import ROWS, Measure
 
 TYPESCRIPT = "typescript"
@@ -15,6 +15,7 @@ WEBSOCKETS = "websockets"
 NAMES = {
     FLOOR: "the floor",
     OFFICIAL: "the official SDK",
+    FASTMCP: "fastmcp",
     TYPESCRIPT: "TypeScript",
     WEBSOCKETS: "websockets",
 }
@@ -27,7 +28,8 @@ Rounds = Mapping[tuple[str, str], Mapping[str, Sequence[float]]]
 class Mark:
     """One promise about one measure of one row.
 
-    ``times``: so many times as good as the column ``than``; ``limit``: a number not to be passed,
+    ``times``: so many times as good as the column ``than``, or as this library in the row
+    ``beside``; ``limit``: a number not to be passed,
     in the measure's unit; ``beyond_floor``: by how much more than the floor it may be.
     """
 
@@ -35,6 +37,7 @@ class Mark:
     measure: str = "rate"
     times: float | None = None
     than: str = FLOOR
+    beside: str | None = None
     limit: float | None = None
     beyond_floor: float | None = None
 
@@ -42,12 +45,14 @@ class Mark:
 MARKS = (
     Mark("stdio-sequence", times=0.85),
     Mark("stdio-100", times=10, than=OFFICIAL),
-    Mark("stdio-100", times=1.5, than=TYPESCRIPT),
+    Mark("stdio-100", times=1, than=TYPESCRIPT),
+    Mark("stdio-batch", times=1.5, than=TYPESCRIPT),
     Mark("first-stdio", "cpu", times=1.5, than=OFFICIAL),
     Mark("first-stdio", "memory", limit=23),
     Mark("json-sequence", times=0.7),
     Mark("json-handshake", times=0.7),
     Mark("json-100", times=0.6),
+    Mark("json-authorized", times=0.85, beside="json-sequence"),
     Mark("sse-sequence", times=0.6),
     Mark("json-sequence", times=5, than=OFFICIAL),
     Mark("json-100", times=5, than=OFFICIAL),
@@ -60,6 +65,13 @@ MARKS = (
     Mark("import", "name_cpu", limit=60),
     Mark("import", "name_memory", limit=25),
     Mark("import", "memory", limit=25),
+    Mark("import", "cpu", times=1 / 1.6),
+    Mark("import-http", "cpu", times=1 / 1.9),
+    Mark("version", "cpu", times=1 / 1.6),
+    Mark("help", "cpu", times=1 / 2.2),
+    Mark("tools", "time", times=1 / 2.2),
+    Mark("tools", "time", times=1, than=FASTMCP),
+    Mark("tools", "time", times=1, than=TYPESCRIPT),
     # Flat, but for what a second look at the same thing differs by.
     Mark("calls-100000", "later", limit=1.15),
     Mark("tools-10000", "later", limit=1.15),
@@ -89,7 +101,11 @@ def judge(mark: Mark, rounds: Rounds) -> Verdict:
     columns = rounds.get((mark.row, mark.measure), {})
     values, others = columns.get(LIBRARY, ()), columns.get(mark.than, ())
     if mark.times is not None:
-        wanted = f"{mark.times:g} x {NAMES[mark.than]}"
+        reference = NAMES[mark.than]
+        if mark.beside is not None:
+            reference = f"the row {mark.beside}"
+            others = rounds.get((mark.beside, mark.measure), {}).get(LIBRARY, ())
+        wanted = f"{mark.times:.3g} x {reference}"
         ratios = [measure.speed(value, other) for value, other in zip(values, others)]
         found = [ratio for ratio in ratios if ratio is not None]
         return _verdict(title, wanted, found, mark.times, " x", higher_is_better=True)

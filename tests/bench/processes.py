@@ -15,6 +15,9 @@ from typing import Any
 
 from .columns import HERE, ROOT
 
+if sys.platform != "win32":
+    import resource
+
 Answer = Mapping[str, float]
 
 
@@ -125,6 +128,35 @@ def run_importer(command: list[str], patience: float) -> Answer:
         raise WorkerFailedError(f"no answer within {patience:.0f} s") from error
     answer: dict[str, float] = json.loads(finished.stdout)
     return answer
+
+
+def run_command_line(command: list[str], patience: float) -> Answer:
+    """What a command line takes to its end, the processes that it starts and awaits included."""
+    before, started = _spent_by_children(), perf_counter()
+    try:
+        finished = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=compiled(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=patience,
+            check=True,
+        )
+    except subprocess.CalledProcessError as error:
+        raise WorkerFailedError(_last_line(error.stderr)) from error
+    except subprocess.TimeoutExpired as error:
+        raise WorkerFailedError(f"no answer within {patience:.0f} s") from error
+    seconds, cpu = perf_counter() - started, _spent_by_children() - before
+    return {"count": 1, "seconds": seconds, "cpu": cpu, "bytes": len(finished.stdout)}
+
+
+def _spent_by_children() -> float:
+    """Processor time of the processes that have ended and were waited for; 0 on Windows."""
+    if sys.platform == "win32":
+        return 0.0
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _last_line(output: bytes) -> str:

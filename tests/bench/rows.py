@@ -46,6 +46,7 @@ class Row:
     in_quick: bool = True
     heavy: bool = False
     fresh_worker: bool = False
+    authorized: bool = False
 
     @property
     def is_special(self) -> bool:
@@ -56,7 +57,8 @@ class Row:
     def opens(self) -> bool:
         """Whether the operation runs on a connection opened before it."""
         return (
-            self.operation not in ("connect", "servers", "import", "first") and not self.is_special
+            self.operation not in ("connect", "servers", "import", "first", "command-line")
+            and not self.is_special
         )
 
 
@@ -100,10 +102,12 @@ LATER = Measure(
 CALLS = (RATE, CPU_MICROSECONDS)
 PAYLOAD = (SECONDS, CPU, PEAK)
 FIRST = (MILLISECONDS, CPU_MILLISECONDS, RESIDENT)
+COMMAND_LINE = (MILLISECONDS, CPU_MILLISECONDS)
 
 ROWS = (
     Row("stdio-sequence", "stdio, one after another", "sequence", "stdio", CALLS),
     Row("stdio-100", "stdio, 100 at once", "together", "stdio", CALLS),
+    Row("stdio-batch", "stdio, 100 at once in one call of the API", "batch", "stdio", CALLS),
     Row("json-sequence", "HTTP JSON, one after another", "sequence", "json", CALLS),
     Row(
         "json-handshake",
@@ -112,6 +116,14 @@ ROWS = (
         "json",
         CALLS,
         era="handshake",
+    ),
+    Row(
+        "json-authorized",
+        "HTTP JSON, the same with a token asked for each time",
+        "sequence",
+        "json",
+        CALLS,
+        authorized=True,
     ),
     Row("json-100", "HTTP JSON, 100 at once", "together", "json", CALLS),
     Row("sse-sequence", "HTTP SSE, one after another", "sequence", "stream", CALLS),
@@ -201,6 +213,17 @@ ROWS = (
         (NAME_CPU, NAME_MEMORY, CPU_MILLISECONDS, RESIDENT),
         count=1,
     ),
+    Row(
+        "import-http",
+        "import of what a client over HTTP needs",
+        "import",
+        "none",
+        (CPU_MILLISECONDS, RESIDENT),
+        count=1,
+    ),
+    Row("version", "command line, --version", "command-line", "none", COMMAND_LINE, count=1),
+    Row("help", "command line, --help", "command-line", "none", COMMAND_LINE, count=1),
+    Row("tools", "command line, tools of a server", "command-line", "none", COMMAND_LINE, count=1),
     Row(
         "first-stdio",
         "stdio, a program from its start to its first answer",

@@ -13,6 +13,7 @@ from .processes import (
     HttpServer,
     WorkerFailedError,
     WorkerProcess,
+    run_command_line,
     run_first_call,
     run_importer,
     server_command,
@@ -72,7 +73,7 @@ class Runner:
         cells = {column.key: Cell() for column in self.columns}
         counts: dict[str, int] = {}
         baselines: dict[str, float] = {}
-        columns = [column for column in self.columns if row.transport in column.transports]
+        columns = [column for column in self.columns if column.takes(row)]
         for column in columns:
             with _Recorded(cells[column.key]):
                 baselines[column.key] = self._open(column, row)
@@ -91,10 +92,7 @@ class Runner:
 
     def _open(self, column: Column, row: Row) -> float:
         """Connect, where the row wants a connection; the resident memory before it runs."""
-        if row.operation == "import":
-            run_importer(column.importer, self.settings.patience)
-            return 0.0
-        if row.operation == "first":
+        if row.operation in ("import", "first", "command-line"):
             self._round(column, row, 1)
             return 0.0
         worker = self._worker(column)
@@ -117,7 +115,9 @@ class Runner:
 
     def _round(self, column: Column, row: Row, count: int) -> dict[str, Any]:
         if row.operation == "import":
-            return dict(run_importer(column.importer, self.settings.patience))
+            return dict(run_importer(column.importers[row.key], self.settings.patience))
+        if row.operation == "command-line":
+            return dict(run_command_line(column.command_lines[row.key], self.settings.patience))
         if row.operation == "first":
             where = self._where(row)["target"]
             return dict(run_first_call(column.worker, self.settings.patience, where))
@@ -130,7 +130,10 @@ class Runner:
         if row.transport == "stdio":
             command = server_command("stdio", "--tools", str(row.tools))
             return {"target": {"command": command}, "era": row.era}
-        return {"target": {"url": self.http.url(row.transport)}, "era": row.era}
+        target = {"url": self.http.url(row.transport)}
+        if row.authorized:
+            target["token"] = "a-token-of-the-usual-length-1234567890"
+        return {"target": target, "era": row.era}
 
     def _worker(self, column: Column) -> WorkerProcess:
         worker = self.workers.get(column.key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from . import rows
 from .__main__ import main, measure
 from .columns import find_columns
 from .marks import MARKS, Mark, judge
-from .processes import HttpServer, WorkerFailedError, WorkerProcess
+from .processes import HttpServer, WorkerFailedError, WorkerProcess, run_command_line
 from .report import render
 from .rows import ROWS, Row
 from .runner import Settings
@@ -175,3 +176,34 @@ def test_unknown_keys_are_refused(arguments: list[str], capsys: pytest.CaptureFi
     with pytest.raises(SystemExit):
         main(arguments)
     assert "not one of" in capsys.readouterr().err
+
+
+def test_a_command_line_that_fails_says_why() -> None:
+    """F-SHOW-1: else a client that prints an error would be the fastest of all."""
+    with pytest.raises(WorkerFailedError, match="out of order"):
+        run_command_line([sys.executable, "-c", "raise SystemExit('out of order')"], 30)
+    answer = run_command_line([sys.executable, "-c", "print(1)"], 30)
+    assert answer["bytes"] == 2
+    assert answer["cpu"] > 0
+
+
+def test_the_command_line_of_this_library_is_measured() -> None:
+    (ours,) = find_columns(["mcpclient"], NOWHERE)
+    wanted = [row for row in ROWS if row.operation == "command-line"]
+    report = measure([short(row) for row in wanted], [FLOOR, ours], replace(SETTINGS, rounds=1))
+    for line in report["lines"]:
+        assert line["errors"] == {}
+        assert set(line["rounds"]) == {"floor", "mcpclient"}
+
+
+def test_calls_with_a_token_are_compared_with_those_without() -> None:
+    """A mark may compare two rows of this library."""
+    mark = Mark("json-authorized", times=0.85, beside="json-sequence")
+    own = {"mcpclient": [90.0]}
+    for plain, met in ((100.0, True), (120.0, False)):
+        rounds = {
+            ("json-authorized", "rate"): own,
+            ("json-sequence", "rate"): {"mcpclient": [plain]},
+        }
+        assert judge(mark, rounds).met is met
+    assert judge(mark, {("json-authorized", "rate"): own}).met is None

@@ -36,10 +36,11 @@ WIDTH = 100
 
 
 class Target(TypedDict, total=False):
-    """Where the server is: one of the two is set."""
+    """Where the server is, as a command or a URL, and the token that it is called with."""
 
     command: list[str]
     url: str
+    token: str
 
 
 class Order(TypedDict, total=False):
@@ -79,6 +80,10 @@ class Adapter(ABC):
         return await asyncio.gather(
             *(client.call_tool("echo", ECHO_ARGUMENTS) for _ in range(width))
         )
+
+    async def call_batch(self, client: Client, width: int) -> list[Any]:
+        """The same in one call, where the library has something of the kind."""
+        return await self.call_together(client, width)
 
     async def special(
         self, operation: str, watch: Stopwatch, count: int, target: Target
@@ -136,6 +141,7 @@ class Worker:
         operations = {
             "sequence": self._sequence,
             "together": self._together,
+            "batch": self._batch,
             "payload": self._payload,
             "argument": self._argument,
             "notifications": self._notifications,
@@ -191,6 +197,15 @@ class Worker:
         with watch:
             for _ in range(batches):
                 results = await self.adapter.call_together(client, WIDTH)
+        self._check(*results)
+        return {"count": batches * WIDTH}
+
+    async def _batch(self, watch: Stopwatch, count: int, _size: int) -> dict[str, int | float]:
+        client = self._connected()
+        batches = max(1, count // WIDTH)
+        with watch:
+            for _ in range(batches):
+                results = await self.adapter.call_batch(client, WIDTH)
         self._check(*results)
         return {"count": batches * WIDTH}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import mcpclient
 
-from .worker import Adapter, Client, Stopwatch, Target, serve
+from .worker import ECHO_ARGUMENTS, Adapter, Client, Stopwatch, Target, serve
 
 
 class LibraryAdapter(Adapter):
@@ -22,9 +22,17 @@ class LibraryAdapter(Adapter):
             on_notification()
 
         where = target["url"] if "url" in target else target["command"]
+        if "token" in target:
+            token = target["token"]
+            auth = mcpclient.BearerToken(lambda: token)
+            return mcpclient.connect(where, on_notification=on_each, auth=auth)
         if era == "handshake":
             return mcpclient.connect(where, on_notification=on_each, protocol_version="2025-11-25")
         return mcpclient.connect(where, on_notification=on_each)
+
+    async def call_batch(self, client: Any, width: int) -> list[Any]:
+        outcomes: list[Any] = await client.call_tools([("echo", ECHO_ARGUMENTS)] * width)
+        return outcomes
 
     def text(self, result: Any) -> str:
         return str(result.text)

@@ -98,6 +98,10 @@ const operations = {
     return { count: batches * WIDTH };
   },
 
+  async batch(watch, order) {
+    return operations.together(watch, order);
+  },
+
   async "in-flight"(watch, { count }) {
     await callTogether(watch, count);
     globalThis.gc?.();
