@@ -246,6 +246,8 @@ class HttpConnection:
         del self.waiting[:end]
         if opcode == 8:
             return _frame(8, payload)
+        if opcode == 9:  # a ping, and its pong
+            return _frame(10, payload)
         return b"".join(_frame(1, reply) for reply in self.answers.reply(payload))
 
     def _post(self, request_line: bytes, body: bytes) -> bytes:
