@@ -172,7 +172,8 @@ def _outcome(message: Mapping[str, Any]) -> tuple[str, object]:
             return "error", "the tool failed"
         for name, value in result.items():
             if isinstance(value, list) and name != "_meta":
-                return "answer", f"{len(value)} {name}"
+                counted = name.removesuffix("s") if len(value) == 1 else name
+                return "answer", f"{len(value)} {counted}"
     return "answer", ""
 
 

@@ -40,7 +40,7 @@ function showOverview() {
   ].filter(([, value]) => value !== undefined && value !== null && value !== "");
   fill(
     detail(),
-    el("header", { class: "subject" }, el("h2", {}, cut(known.chosen ?? "", 200)), serverButtons(state)),
+    el("header", { class: "subject" }, el("h2", {}, cut(known.chosen ?? "", 200)), el("div", { class: "buttons" }, serverButtons(state))),
     state.error && errorBox(state.error),
     factList(rows),
     state.has_login && loginView(state),
@@ -143,7 +143,7 @@ function serverButtons(state) {
   const body = { server: known.chosen };
   if (mayCall()) {
     if (state.status === "connected") {
-      button("Ask for the lists again", () => loadLists(known.chosen, true));
+      button("Reload the lists", () => loadLists(known.chosen, true));
       button("Any request", () => showRawRequest());
       button("Disconnect", tell(() => post("/api/disconnect", body)));
     } else if (state.status !== "connecting") {
