@@ -127,6 +127,54 @@ def test_the_keyboard_is_enough(chromium: Chromium) -> None:
     chromium.visit(Scene(), work)
 
 
+def test_every_part_is_reached_by_keyboard(chromium: Chromium) -> None:
+    """F-SHOW-10: the kinds of offers, a form, the wire, a record and back, a question."""
+
+    async def tab_to(page: Page, selector: str) -> None:
+        for _ in range(30):
+            await page.keyboard.press("Tab")
+            if await page.evaluate("s => document.activeElement.matches(s)", selector):
+                return
+        raise AssertionError(f"no way to {selector}")
+
+    async def work(page: Page, scene: Scene) -> None:
+        await tab_to(page, "#tab-tools")
+        await page.keyboard.press("ArrowRight")
+        await shown(page, "#list .row", "notes.txt")
+        await page.keyboard.press("ArrowLeft")
+        await tab_to(page, "#list .virtual")
+        await page.keyboard.press("Home")
+        await page.keyboard.press("ArrowDown")
+        await shown(page, "#detail h2", "echo")
+        await tab_to(page, "#detail textarea")
+        await page.keyboard.type("typed")
+        await page.keyboard.press("Control+Enter")
+        await shown(page, ".outcomes .state", "Done")
+        await tab_to(page, "#wire .virtual")
+        await page.keyboard.press("End")
+        await shown(page, ".record .tree", "typed")
+        await tab_to(page, ".record .tree")
+        await page.keyboard.press("ArrowDown")
+        await page.keyboard.press("Escape")
+        assert await page.locator(".record").is_hidden()
+        assert await page.evaluate("document.activeElement.matches('#wire .virtual')")
+        await page.keyboard.press("Control+k")
+        await page.keyboard.type("ask_user")
+        await page.keyboard.press("Enter")
+        await tab_to(page, "#call")
+        await page.keyboard.press("Enter")
+        await page.locator(".question").wait_for()
+        await page.locator("#asked").focus()
+        await page.keyboard.press("Enter")
+        assert await page.evaluate("document.activeElement.closest('.question') !== null")
+        await tab_to(page, ".question textarea")
+        await page.keyboard.type("Ada")
+        await page.keyboard.press("Control+Enter")
+        await shown(page, ".outcomes", "'name': 'Ada'")
+
+    chromium.visit(Scene(), work)
+
+
 def test_progress_is_live_and_a_call_can_be_cancelled(chromium: Chromium) -> None:
     async def work(page: Page, scene: Scene) -> None:
         await choose(page, "slow")

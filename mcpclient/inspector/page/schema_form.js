@@ -6,6 +6,8 @@ const NOTHING = Symbol("left out");
 const MOST_FIELDS = 300;
 const MOST_CHOICES = 500;
 let fieldsLeft = MOST_FIELDS;
+// References that are being followed: what is within itself again is drawn when it is asked for.
+const openReferences = ["#"];
 
 /** Return `{element, value(), set(value)}` for an object schema, as tools and elicitations have. */
 function schemaForm(schema, initial) {
@@ -28,8 +30,20 @@ function wantFields() {
   fieldsLeft = Math.max(fieldsLeft, 20);
 }
 
-/** Make the field for one value. `name` is what it is called in its object. */
+/** Make the field for one value; as JSON where that would be a form within the same form. */
 function fieldFor(schema, root, depth, about) {
+  const reference = schema?.$ref;
+  if (typeof reference !== "string") return plainField(schema, root, depth, about);
+  if (openReferences.includes(reference)) return jsonField(resolved(schema, root), about);
+  openReferences.push(reference);
+  try {
+    return plainField(schema, root, depth, about);
+  } finally {
+    openReferences.pop();
+  }
+}
+
+function plainField(schema, root, depth, about) {
   const plainSchema = resolved(schema, root);
   fieldsLeft -= 1;
   if (depth >= DEEPEST_FORM || fieldsLeft < 0) return jsonField(plainSchema, about);

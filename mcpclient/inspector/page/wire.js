@@ -6,7 +6,7 @@ const FIELDS = ["number", "time", "lane", "kind", "label", "detail", "size", "pa
 const wireView = { lanes: new Set(LANES), text: "", found: null, searched: -1, follow: true, chosen: null };
 
 const laneButtons = new Map();
-const wireFilter = el("input", { type: "search", "aria-label": "Filter the wire", placeholder: "Filter by text", autocomplete: "off", spellcheck: "false" });
+const wireFilter = el("input", { type: "search", "aria-label": "Filter the wire", placeholder: "Filter", autocomplete: "off", spellcheck: "false" });
 const followBox = el("input", { type: "checkbox", id: "follow", checked: true });
 const wireNote = el("p", { class: "quiet wirenote" });
 const recordView = el("div", { class: "record", hidden: true });
