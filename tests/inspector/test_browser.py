@@ -152,7 +152,7 @@ def test_every_part_is_reached_by_keyboard(chromium: Chromium) -> None:
         await shown(page, ".outcomes .state", "Done")
         await tab_to(page, "#wire .virtual")
         await page.keyboard.press("End")
-        await shown(page, ".record .tree", "typed")
+        await shown(page, ".record header", "received")
         await tab_to(page, ".record .tree")
         await page.keyboard.press("ArrowDown")
         await page.keyboard.press("Escape")
