@@ -32,9 +32,9 @@ const PLACES = { server: "servers", call: "calls", asked: "asked", question: "qu
 const MOST_CALLS = 1000;
 
 const changedKinds = new Set();
-/** Take a piece of news from the stream. However many there are, what shows them works once a frame. */
+/** Take a piece of news from the stream. Of several that have come at once only the last is shown. */
 function takeNews(news) {
-  if (!changedKinds.size) requestAnimationFrame(tellChanges);
+  if (!changedKinds.size) queueMicrotask(tellChanges);
   for (const [kind, name, value] of news.items) {
     if (kind === "login") known.login = value;
     else if (kind === "notice") known.notice = value;

@@ -115,7 +115,8 @@ class VirtualList {
 
   mark() {
     for (const [index, row] of this.drawn) {
-      row.setAttribute("aria-selected", String(index === this.active));
+      const isActive = String(index === this.active);
+      if (row.getAttribute("aria-selected") !== isActive) row.setAttribute("aria-selected", isActive);
     }
     const active = this.drawn.get(this.active);
     if (active) this.element.setAttribute("aria-activedescendant", active.id);

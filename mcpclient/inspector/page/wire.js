@@ -74,7 +74,7 @@ function drawRow(row, number) {
   if (!row) return [el("span", { class: "time" }, `#${number}`), el("span", { class: "quiet" }, "…")];
   return [
     el("span", { class: "time" }, row.time.toFixed(3)),
-    el("span", { class: "marks", "aria-hidden": "true" }, LANES.map((lane) => el("i", { class: lane === row.lane ? "mark" : "" }))),
+    el("span", { class: "marks", "aria-hidden": "true" }),
     el("span", { class: "unseen" }, `${LANE_NAMES[row.lane]}, ${row.kind}: `),
     el("span", { class: "about" }, row.label),
     el("span", { class: "more" }, row.detail),
