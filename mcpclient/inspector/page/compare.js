@@ -42,7 +42,7 @@ function callChanges(calls) {
     { class: "changes" },
     calls.slice(0, 1000).map((call) => {
       const took = [call.left, call.right].map((side) => (side?.seconds === null || side === null ? "–" : lasted(side.seconds * 1000)));
-      return changeItem(call.change, `${call.method} ${call.name}`, took.join(" → "), call.differences);
+      return changeItem(call.change, `${call.method} ${call.name}`.trim(), took.join(" → "), call.differences);
     }),
   );
 }

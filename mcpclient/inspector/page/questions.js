@@ -28,9 +28,14 @@ function refreshQuestions() {
     announce(`${question.server} asks: ${textOf(question.message) || "for an answer of a language model"}`);
     if (narrow.matches) showView("subject");
   }
+  const isNewLogin = known.login && !drawnQuestions.has("login");
   drawnQuestions.get("login")?.remove();
   drawnQuestions.delete("login");
   if (known.login) drawnQuestions.set("login", holder.appendChild(drawLogin(known.login)));
+  if (isNewLogin) {
+    announce("The server wants a login");
+    if (narrow.matches) showView("subject");
+  }
   const count = known.questions.size + (known.login ? 1 : 0);
   const asked = document.getElementById("asked");
   asked.hidden = !count;
