@@ -58,7 +58,7 @@ class Ours:
     name = "mcpclient inspect"
     call = "#call"
     count = "#detail form input"
-    list = "#list .virtual"
+    offers = "#list .virtual"
 
     def size(self) -> str:
         files = [path for path in (TOP / "mcpclient").rglob("*") if path.suffix in SOURCES]
@@ -89,7 +89,7 @@ class Official:
     name = "official Inspector"
     call = "button:has-text('Execute Tool')"
     count = "input[inputmode=numeric], input[inputmode=decimal], input[type=number]"
-    list = "button:has-text('echo')"
+    offers = "button:has-text('echo')"
 
     def __init__(self, folder: Path) -> None:
         self._modules = folder / "node_modules"
@@ -253,7 +253,7 @@ def first_page(address: str) -> tuple[str, bool]:
 
 
 async def tabs_to_call(inspector: Any, page: Page) -> str:
-    await page.locator(inspector.list).first.focus()
+    await page.locator(inspector.offers).first.focus()
     button = await page.locator(inspector.call).first.element_handle()
     for count in range(1, MOST_TABS + 1):
         await page.keyboard.press("Tab")
