@@ -19,6 +19,7 @@ import time
 import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Union
 
@@ -31,7 +32,7 @@ TOP = Path(__file__).parents[2]
 SERVER = [sys.executable, str(Path(__file__).parent / "loaded_server.py")]
 SECRET = "secret-of-the-environment"
 VARIABLE = f"API_KEY={SECRET}"
-PATIENCE = 300_000  # milliseconds
+PATIENCE = 180_000  # milliseconds
 MOST_TABS = 100
 
 # Notes the longest time between two frames.
@@ -269,14 +270,17 @@ async def many_tools(inspector: Any) -> Figures:
         return {"5,000 tools": f"{seconds:.1f} s, {elements:,} elements"}
 
 
-async def many_notifications(inspector: Any, count: int) -> Figures:
+async def many_notifications(count: int, inspector: Any) -> Figures:
     async with opened(inspector) as (sight, address):
         await seen(inspector, sight, address)
         await inspector.choose(sight.page, "flood")
         await sight.page.locator(inspector.count).first.fill(str(count))
         await sight.page.evaluate(WATCH_FRAMES)
         began = time.monotonic()
-        await sight.page.locator(inspector.call).first.click()
+        # In a turn of its own: a page that freezes does not say that it was clicked.
+        await sight.page.locator(inspector.call).first.evaluate(
+            "each => void setTimeout(() => each.click())"
+        )
         try:
             await inspector.done(sight.page)
             ended = f"{time.monotonic() - began:.1f} s"
@@ -331,18 +335,25 @@ async def main() -> None:
     columns: list[Figures] = []
     for inspector in inspectors:
         figures: Figures = {}
-        for part in (
-            first_load(inspector),
-            many_tools(inspector),
-            many_notifications(inspector, options.count),
-            oddities(inspector),
+        for measure in (
+            first_load,
+            many_tools,
+            partial(many_notifications, options.count),
+            oddities,
         ):
-            figures.update(await part)
+            try:
+                figures.update(await measure(inspector))
+            except Error as error:
+                print(f"{inspector.name}: {error}", file=sys.stderr)
         columns.append(figures)
     print("| |", " | ".join(inspector.name for inspector in inspectors), "|")
     print("|---" * (len(inspectors) + 1) + "|")
     for name in columns[0]:
-        print(f"| {name} |", " | ".join(_shown(column.get(name)) for column in columns), "|")
+        print(
+            f"| {name} |",
+            " | ".join(_shown(column.get(name, "not measured")) for column in columns),
+            "|",
+        )
 
 
 def _shown(value: object) -> str:
