@@ -25,8 +25,9 @@ from typing import Any, Union
 
 from playwright.async_api import Error, Page, async_playwright
 
-from tests.inspector.browser import CHROMIUM, SWITCHES
+from tests.inspector.browser import SWITCHES
 from tests.inspector.loaded_server import odd_tools
+from tests.support.needs import chromium
 
 TOP = Path(__file__).parents[2]
 SERVER = [sys.executable, str(Path(__file__).parent / "loaded_server.py")]
@@ -202,7 +203,9 @@ async def opened(inspector: Any, *arguments: str) -> AsyncIterator[tuple[Sight, 
         try:
             address = await inspector.address(process, port)
             async with async_playwright() as playwright:
-                browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
+                browser = await playwright.chromium.launch(
+                    executable_path=chromium(), args=SWITCHES
+                )
                 page = await browser.new_page(viewport={"width": 1280, "height": 800})
                 yield Sight(page), address
                 await browser.close()
