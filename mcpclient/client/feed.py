@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import ClientClosed, McpError, PeerError
 from ..framing.logs import logger_for
+from ..net.futures import cancel
 from ..protocol.listen import Backlog, EventsMissed, ListenEvent, ListenFilter
 from .events.observer import Observer
 from .feed_sources import FeedSource, source_for
@@ -203,5 +204,4 @@ class Feed(Observer):
     def closed(self) -> None:
         """End with the connection."""
         self._ended = True
-        if self._runner is not None and not self._runner.get_loop().is_closed():
-            self._runner.cancel()
+        cancel(self._runner)

@@ -16,6 +16,7 @@ from ..errors import ConnectFailed
 from ..framing.logs import logger_for
 from ..framing.uri import Url
 from .dialing import Dialer
+from .futures import cancel
 from .network_options import NetworkOptions
 
 __all__ = ["Application", "AsgiDialer", "Lifespan"]
@@ -93,8 +94,7 @@ class Lifespan:
 
     def abort(self) -> None:
         """Cancel it."""
-        if self._task is not None and not self._task.get_loop().is_closed():
-            self._task.cancel()
+        cancel(self._task)
 
     async def _say(self, kind: str, task: asyncio.Task[None]) -> _Event:
         """Tell the application something and wait for its answer; {} when it gives none."""

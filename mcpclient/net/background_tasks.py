@@ -7,6 +7,7 @@ from collections.abc import Coroutine
 from typing import Any, Callable
 
 from ..framing.logs import logger_for
+from .futures import cancel
 
 __all__ = ["BackgroundTasks"]
 
@@ -47,8 +48,8 @@ class BackgroundTasks:
         except RuntimeError:
             current = None
         for task in list(self._tasks):
-            if task is not current and not task.get_loop().is_closed():
-                task.cancel()
+            if task is not current:
+                cancel(task)
 
     async def wait(self, seconds: float | None = None) -> None:
         """Wait until all tasks have ended, but no longer than ``seconds`` (None: no limit)."""

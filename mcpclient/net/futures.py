@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from ..errors import McpError
 
-__all__ = ["cancel_all", "disregard", "side_by_side"]
+__all__ = ["cancel", "cancel_all", "disregard", "side_by_side"]
 
 T = TypeVar("T")
 
@@ -21,6 +21,12 @@ def disregard(future: asyncio.Future[Any]) -> None:
     """
     if future.done() and not future.cancelled():
         future.exception()
+
+
+def cancel(task: asyncio.Task[Any] | None) -> None:
+    """Cancel a task, if there is one, and its event loop is not closed: no task runs there."""
+    if task is not None and not task.get_loop().is_closed():
+        task.cancel()
 
 
 async def cancel_all(tasks: Collection[asyncio.Task[Any]]) -> None:

@@ -28,6 +28,7 @@ from ..framing.http1 import (
 from ..framing.uri import Url, resolve_url
 from .background_tasks import BackgroundTasks
 from .dialing import Dialer, explain_loss
+from .futures import cancel
 from .stream import abort_transport, read_buffer
 
 __all__ = ["Exchange", "HttpClient", "HttpRequest", "ResponseSink"]
@@ -228,8 +229,7 @@ class Exchange:
     def abort(self) -> None:
         """Give the request up: its connection is closed and the sink hears no more. Idempotent."""
         self._done = True
-        if self._dialing is not None and not self._dialing.get_loop().is_closed():
-            self._dialing.cancel()
+        cancel(self._dialing)
         if self._connection is not None:
             connection, self._connection = self._connection, None
             connection.abort()

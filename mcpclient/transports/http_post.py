@@ -19,6 +19,7 @@ from ..errors import (
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url
 from ..jsonrpc.messages import RequestId, is_answer
+from ..net.futures import cancel
 from ..protocol.outgoing import Outgoing
 from .base import deliver_text
 from .event_stream import EventStream, is_event_stream
@@ -259,9 +260,7 @@ class Post(PostedMessage):
     def abort(self) -> None:
         """Close the response stream."""
         super().abort()
-        resumption = self.resumption
-        if resumption is not None and not resumption.get_loop().is_closed():
-            resumption.cancel()
+        cancel(self.resumption)
 
 
 def _looks_like_json(body: bytes) -> bool:

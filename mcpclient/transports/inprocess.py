@@ -15,6 +15,7 @@ from ..errors import ConnectionLost, PeerError
 from ..jsonrpc import messages
 from ..jsonrpc.codec import decode, encode
 from ..jsonrpc.messages import ErrorCode, Message
+from ..net.futures import cancel
 from ..protocol.outgoing import Outgoing
 from .base import Receiver, Transport
 
@@ -127,8 +128,7 @@ class InProcessTransport(Transport):
     def abort(self) -> None:
         """Cancel the server."""
         self._end = None
-        if self._task is not None and not self._task.get_loop().is_closed():
-            self._task.cancel()
+        cancel(self._task)
 
 
 def serve_function(answer: Answer) -> Serve:

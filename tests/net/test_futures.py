@@ -8,7 +8,7 @@ import gc
 import pytest
 
 from mcpclient.errors import ConnectionLost
-from mcpclient.net.futures import cancel_all, disregard, side_by_side
+from mcpclient.net.futures import cancel, cancel_all, disregard, side_by_side
 from tests.support.virtual_time import run
 
 
@@ -82,3 +82,22 @@ def test_a_bug_in_one_ends_the_others() -> None:
         await cancel_all([])
 
     run(main())
+
+
+def test_a_task_is_cancelled_unless_its_loop_is_gone() -> None:
+    """F-LIFE-5: there it never runs again, and asking for it would raise."""
+    cancel(None)
+
+    async def main() -> asyncio.Task[None]:
+        soon = asyncio.ensure_future(asyncio.sleep(60))
+        cancel(soon)
+        await asyncio.wait({soon})
+        assert soon.cancelled()
+        return asyncio.ensure_future(asyncio.sleep(60))
+
+    loop = asyncio.new_event_loop()
+    late = loop.run_until_complete(main())
+    loop.close()
+    cancel(late)
+    assert not late.done()
+    late._log_destroy_pending = False  # type: ignore[attr-defined]

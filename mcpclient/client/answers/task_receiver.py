@@ -17,6 +17,7 @@ from ...errors import McpError, PeerError
 from ...jsonrpc.messages import ErrorCode
 from ...net.background_tasks import BackgroundTasks
 from ...net.clocks import timestamp
+from ...net.futures import cancel
 from ...protocol.tasks import AUGMENTABLE, MOST_INPUTS, related_task_of, with_related_task
 from ..events.observer import Observer
 from .handlers import Handlers, error_answer
@@ -198,8 +199,7 @@ class _ReceivedTask:
         """End the work and the timer."""
         if self.expiry is not None:
             self.expiry.cancel()
-        if self.work is not None and not self.work.get_loop().is_closed():
-            self.work.cancel()
+        cancel(self.work)
 
     def described(self) -> dict[str, Any]:
         """Return the task as the protocol describes it."""
