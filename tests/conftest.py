@@ -62,6 +62,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", slow)
 
 
+def pytest_runtest_logstart(nodeid: str) -> None:
+    """Tell coverage, where it measures, which test begins; its parameters do not matter there."""
+    coverage = sys.modules.get("coverage")
+    measuring = coverage and coverage.Coverage.current()
+    if measuring:
+        measuring.switch_context(nodeid.partition("[")[0])
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for need in NEEDS:
         if item.get_closest_marker(need.marker) and not need.is_met():

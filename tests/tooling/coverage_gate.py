@@ -114,9 +114,9 @@ def own_test_pattern(name: str) -> str:
     for whole in WHOLE:
         if f"{folder}/".startswith(f"{whole}/"):
             parent, _, last = f"tests/{whole}".rpartition("/")
-            return rf"{re.escape(parent.replace('/', '.'))}\.(test_)?{last}\."
-    test = expected_test(name).removesuffix(".py").replace("/", ".")
-    return rf"{re.escape(test)}(_\w+)?\."
+            return rf"{re.escape(parent)}/(test_)?{last}(/|\.py::)"
+    test = expected_test(name).removesuffix(".py")
+    return rf"{re.escape(test)}(_\w+)?\.py::"
 
 
 def expected_test(name: str) -> str:

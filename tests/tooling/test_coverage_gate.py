@@ -33,20 +33,20 @@ def test_the_test_file_of_a_module(module: str, test: str) -> None:
 
 def test_contexts_of_own_tests() -> None:
     own = re.compile(own_test_pattern("framing/sse.py"))
-    assert own.match("tests.framing.test_sse.test_one")
-    assert own.match("tests.framing.test_sse_limits.TestClass.test_two")
-    assert not own.match("tests.framing.test_ssl.test_one")
-    assert not own.match("tests.transports.test_sse.test_one")
+    assert own.match("tests/framing/test_sse.py::test_one")
+    assert own.match("tests/framing/test_sse_limits.py::TestClass::test_two")
+    assert not own.match("tests/framing/test_ssl.py::test_one")
+    assert not own.match("tests/transports/test_sse.py::test_one")
     assert not own.match("")
 
 
 def test_contexts_of_a_package_that_is_tested_as_a_whole() -> None:
     schemas = re.compile(own_test_pattern("adapters/schemas/strict.py"))
-    assert schemas.match("tests.adapters.schemas.test_anything.test_one")
-    assert not schemas.match("tests.adapters.test_limits.test_one")
+    assert schemas.match("tests/adapters/schemas/test_anything.py::test_one")
+    assert not schemas.match("tests/adapters/test_limits.py::test_one")
     errors = re.compile(own_test_pattern("errors/server.py"))
-    assert errors.match("tests.test_errors.test_one")
-    assert not errors.match("tests.auth.test_auth_errors.test_one")
+    assert errors.match("tests/test_errors.py::test_one")
+    assert not errors.match("tests/auth/test_auth_errors.py::test_one")
 
 
 def test_lines_of_functions_are_bodies_only() -> None:
@@ -98,7 +98,8 @@ def judge(folder: Path, test_file: str, test: str) -> tuple[int, str]:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(textwrap.dedent(text), "utf-8")
-    run = [sys.executable, "-m", "coverage", "run", "-m", "pytest", "-p", "no:cacheprovider"]
+    options = ["-p", "no:cacheprovider", "-p", "pytest_cov", "--cov-report="]
+    run = [sys.executable, "-m", "pytest", "--cov", "--cov-context=test", *options]
     alone = {
         **os.environ,
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
