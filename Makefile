@@ -17,8 +17,9 @@ help: ## list the targets
 demo: ## run a real session with an embedded server (needs nothing but Python)
 	$(PYTHON) -m conformance.demo
 
+# The tests of a file run on one core, so that what they share is made once.
 test: $(stamp) ## run the tests, but for the few slow ones that check runs as well
-	$(python) -m pytest -n auto -m "not slow"
+	$(python) -m pytest -n auto --dist loadfile -m "not slow"
 
 check: $(stamp) ## lint, types, floors, tests, and the coverage gates
 	$(VENV)/bin/ruff check
@@ -26,7 +27,7 @@ check: $(stamp) ## lint, types, floors, tests, and the coverage gates
 	$(VENV)/bin/mypy
 	$(python) -m tests.tooling.public_types
 	$(python) -m pytest tests/test_floors.py
-	$(python) -m pytest -n auto --cov --cov-report=
+	$(python) -m pytest -n auto --dist loadfile --cov --cov-report=
 	$(python) -m tests.tooling.coverage_gate
 
 test-all: ## run the tests on every supported Python of this machine
