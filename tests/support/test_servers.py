@@ -42,6 +42,7 @@ APART = {
     "conformance/replay/stdio_peer.py:StdioPeer": "plays what was recorded, and knows no MCP",
     "conformance/peers/__init__.py:Server": "says how a server of others is started",
     "tests/bench/processes.py:HttpServer": "the process of the server that is measured against",
+    "tests/bench/idle_hour.py:_Server": "the server that is measured against, in simulated time",
     "tests/soak/managed_lane.py:ManagedServer": "a server of a manager, in the form of a client",
 }
 
