@@ -15,6 +15,7 @@ RENAMED = {
     "import mcpclient.sync\n": "import host.vendored as mcpclient; import host.vendored.sync\n",
     '"import asyncio; import mcpclient"': '"import asyncio; import host.vendored as mcpclient"',
     '[sys.executable, "-m", "mcpclient"]': '[sys.executable, "-m", "host.vendored"]',
+    '#!/bin/sh\nexec python3 -m mcpclient "$@"': '#!/bin/sh\nexec python3 -m host.vendored "$@"',
     'setattr("mcpclient.net.files.LIMIT", 1)': 'setattr("host.vendored.net.files.LIMIT", 1)',
 }
 
