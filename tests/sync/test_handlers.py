@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
+import inspect
 import threading
 from collections.abc import Mapping
 from typing import Any, Callable
@@ -291,7 +291,7 @@ def test_records_keep_what_is_no_function() -> None:
         }
     )
     assert options["elicitation"].form is not answer and options["elicitation"].url is None
-    assert asyncio.iscoroutinefunction(options["auth"].token)
+    assert inspect.iscoroutinefunction(options["auth"].token)
     assert options["headers"] == {"a": "b"} and options["timeout"] == 3
     assert options["hooks"] is None and options["roots"] is None
     plain = OAuth(client_id="x")
