@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from importlib.util import find_spec
 
 import mcpclient
@@ -25,6 +26,9 @@ HEAVY = {
     "xml",
     "zipfile",
 }
+
+if sys.platform == "win32":
+    HEAVY.remove("ctypes")  # job objects need it
 
 # Parts of the library that a plain client of one server does without.
 UNUSED_BY_A_CLIENT = {

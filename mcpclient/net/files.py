@@ -30,6 +30,8 @@ _LOCK_DELAY = 0.01
 # How long a replacement waits for those who read the file, in seconds.
 _REPLACE_LIMIT = 2.0 if os.name == "nt" else 0.0
 
+_IS_A_FOLDER = "it is a folder"
+
 # Without waiting for a writer of a pipe, without becoming the owner of a terminal.
 _READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _READ_FLAGS |= getattr(os, "O_BINARY", 0)
@@ -45,6 +47,10 @@ def read_file(path: str | os.PathLike[str], *, limit: int, private: bool = False
         descriptor = os.open(path, _READ_FLAGS)
     except ValueError:  # a path that no file has
         raise OSError(errno.EINVAL, "not the path of a file") from None
+    except PermissionError:
+        if os.path.isdir(path):  # which Windows does not open at all
+            raise OSError(errno.EINVAL, _IS_A_FOLDER) from None
+        raise
     try:
         _check(os.fstat(descriptor), private)
     except BaseException:
@@ -61,7 +67,7 @@ def _check(status: os.stat_result, private: bool) -> None:
     """Refuse what is no regular file, and with ``private`` what others may change."""
     if not stat.S_ISREG(status.st_mode):
         is_folder = stat.S_ISDIR(status.st_mode)
-        raise OSError(errno.EINVAL, "it is a folder" if is_folder else "it is not a regular file")
+        raise OSError(errno.EINVAL, _IS_A_FOLDER if is_folder else "it is not a regular file")
     if not private or os.name != "posix":
         return  # a folder in the user's profile is private on Windows
     if status.st_uid not in (os.geteuid(), 0):
