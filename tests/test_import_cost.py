@@ -115,6 +115,14 @@ def test_connect_costs_little_beyond_asyncio() -> None:
     assert len(loaded - added) < 12, sorted(loaded - added)
 
 
+def test_a_client_over_http_loads_no_other_transport() -> None:
+    """F-PACK-3: neither WebSockets nor what preceded Streamable HTTP, before they are met."""
+    loaded = modules_after("mcpclient.connect('http://127.0.0.1/mcp')", before="import mcpclient")
+    others = own("net.websocket", "transports.legacy_sse", "transports.line_socket")
+    assert own("transports.streamable_http") <= loaded
+    assert not loaded & {*others, "calendar"}
+
+
 def command_line(*words: str) -> set[str]:
     """Return the modules that the command line loads for these words, without its output."""
     quiet = "import contextlib, io; import mcpclient"

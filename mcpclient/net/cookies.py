@@ -7,14 +7,19 @@ whatever their ``Domain`` says.
 
 from __future__ import annotations
 
-import calendar
 import re
 import time
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..framing.headers import Headers
 from ..framing.uri import Url
+from ..on_demand import OnDemand
+
+if TYPE_CHECKING:
+    import calendar
+else:
+    calendar = OnDemand("calendar", None)
 
 __all__ = ["CookieJar"]
 

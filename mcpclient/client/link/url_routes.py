@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...errors import UsageError
 from ...framing.uri import Url, parse_url
 from ...net.dialing import Dialer
-from ...net.websocket import WebSocketSettings
+from ...on_demand import OnDemand
 from ...transports.authorized import Credentials, authorizer_in, http_url
 from ...transports.base import Transport
-from ...transports.legacy_sse import LegacySseTransport
-from ...transports.line_socket import LineSocketTransport
 from ...transports.streamable_http import StreamableHttpTransport
-from ...transports.websocket import WebSocketTransport
 from .options import Options
 from .route import Route, refuse
+
+if TYPE_CHECKING:
+    from ...net import websocket as websockets
+    from ...transports import legacy_sse, line_socket
+    from ...transports import websocket as websocket_transport
+else:
+    websockets = OnDemand("...net.websocket", __package__)
+    legacy_sse = OnDemand("...transports.legacy_sse", __package__)
+    line_socket = OnDemand("...transports.line_socket", __package__)
+    websocket_transport = OnDemand("...transports.websocket", __package__)
 
 __all__ = ["credentials_for", "route_to_url"]
 
@@ -57,7 +66,7 @@ def route_to_url(text: str, options: Options) -> Route:
         )
 
     def open_sse() -> Transport:
-        return LegacySseTransport(
+        return legacy_sse.LegacySseTransport(
             url,
             headers=options.headers,
             credentials=credentials,
@@ -90,12 +99,12 @@ def credentials_for(url: Url, options: Options) -> Credentials | None:
 def _to_websocket(
     url: Url, options: Options, dialer: Dialer, credentials: Credentials | None
 ) -> Route:
-    settings = WebSocketSettings(
+    settings = websockets.WebSocketSettings(
         options.max_message_size, options.ping_interval, options.ping_timeout
     )
 
     def open_websocket() -> Transport:
-        return WebSocketTransport(
+        return websocket_transport.WebSocketTransport(
             url,
             headers=options.headers,
             credentials=credentials,
@@ -109,7 +118,9 @@ def _to_websocket(
 
 def _to_socket(url: Url, options: Options, dialer: Dialer) -> Route:
     def open_socket() -> Transport:
-        return LineSocketTransport(url, max_message_size=options.max_message_size, dialer=dialer)
+        return line_socket.LineSocketTransport(
+            url, max_message_size=options.max_message_size, dialer=dialer
+        )
 
     return Route(url.shown, f"socket:{url}", open_socket)
 
