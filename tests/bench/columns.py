@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -194,7 +195,7 @@ def _installed(peers: Path, key: str, package: str, major: str, statement: str) 
         command_lines={
             "version": [program, "--version"],
             "help": [program, "--help"],
-            "tools": [program, "list", DEMO_SERVER],
+            "tools": [program, "list", "--command", shlex.join([sys.executable, DEMO_SERVER])],
         },
     )
 
