@@ -148,7 +148,10 @@ def _as_typed(text: str) -> str:
     """Return a word as UTF-8 has it, where the locale is one without most characters."""
     if not any("\udc80" <= character <= "\udcff" for character in text):
         return text
-    return os.fsencode(text).decode("utf-8", "surrogateescape")
+    try:
+        return os.fsencode(text).decode("utf-8")
+    except UnicodeError:
+        raise UsageError(f"this argument is not valid UTF-8: {text!a}") from None
 
 
 def _guessed(text: str) -> Any:

@@ -1,4 +1,4 @@
-"""``mcpclient help``: the chapters of the guide, and what an exit code or an exception means."""
+"""``mcpclient help``: the chapters of the guide, commands, exit codes and exceptions."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import argparse
 import difflib
 import inspect
 import re
+from importlib import import_module
 
 from .. import errors
 from ..errors import McpError, UsageError
 from .command import Answer, LocalCommand, LocalWork
+from .commands import COMMANDS, command_named
 from .guide import CHAPTERS, chapter
+from .guide.layout import laid_out
 from .screen import Screen
 
 __all__ = ["COMMAND"]
@@ -20,7 +23,8 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
     text = _text_for(options.words)
 
     async def show(screen: Screen) -> Answer:
-        return Answer({"text": text}, text)
+        columns = screen.style.columns
+        return Answer({"text": text}, text if columns is None else laid_out(text, columns))
 
     return show
 
@@ -29,8 +33,12 @@ def _text_for(words: list[str]) -> str:
     if not words:
         return _contents()
     topic, *more = words
+    if topic in COMMANDS and topic not in CHAPTERS and not more:
+        parsing = import_module(".parsing", __package__)  # which itself imports commands
+        text: str = parsing.parser_of(command_named(topic)).format_help()
+        return text.rstrip()
     if topic not in CHAPTERS:
-        near = difflib.get_close_matches(topic, CHAPTERS, 1)
+        near = difflib.get_close_matches(topic, [*CHAPTERS, *COMMANDS], 1)
         meant = f"; did you mean {near[0]}?" if near else ""
         raise UsageError(f"the guide has no chapter {topic!r}{meant}\n\n{_contents()}")
     if not more:
@@ -76,5 +84,5 @@ def _exception(name: str) -> str:
 COMMAND = LocalCommand(
     "help",
     _prepare,
-    usage="[CHAPTER | errors CODE | errors EXCEPTION]",
+    usage="[CHAPTER | COMMAND | errors CODE | errors EXCEPTION]",
 )

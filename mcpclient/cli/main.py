@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _USAGE_ERROR = 2
+_CANCELLED = 130
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -32,7 +33,10 @@ def main(argv: list[str] | None = None) -> int:
         return _print(f"mcpclient {__version__}\n")
     if not words or words[0] in ("--help", "-h"):
         return _print(_module("overview").overview())
-    code: int = _module("running").run(words)
+    try:
+        code: int = _module("running").run(words)
+    except KeyboardInterrupt:  # while that was still being imported
+        return _CANCELLED
     return code
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from ..net.folders import config_folder
+from ..net.folders import absolute_path, config_folder
 
 __all__ = ["add_file_options", "file_named"]
 
@@ -28,4 +28,4 @@ def file_named(options: argparse.Namespace) -> str:
         return str(options.config)
     if options.scope == "user":
         return str(config_folder(os.environ) / "mcp.json")
-    return os.path.join(os.getcwd(), ".mcp.json")
+    return absolute_path(".mcp.json")

@@ -12,7 +12,7 @@ from typing import Any
 from ..auth.options import IdentityProvider
 from ..errors import UsageError
 from ..net.files import read_file
-from ..net.folders import home_folder
+from ..net.folders import absolute_path, home_folder
 from .approvals import Approvals
 from .config import Config, Source
 from .explain import explanation
@@ -84,7 +84,7 @@ def load_config(
         approvals=approvals,
         enabled=enabled,
         identity_provider=identity_provider,
-        start=os.path.abspath(start),
+        start=absolute_path(start),
     )
     if path is not None:
         loader.add(Place(os.fspath(path), "file"), expected=True)

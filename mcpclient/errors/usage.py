@@ -63,7 +63,8 @@ class ServerUnavailable(UsageError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"server {self.server!r} is {self.status}: {self.reason}"
+        verb = "" if self.status.startswith("needs") else "is "
+        return f"server {self.server!r} {verb}{self.status.replace('_', ' ')}: {self.reason}"
 
 
 class NotRecorded(UsageError):

@@ -122,3 +122,10 @@ def test_arguments_of_prompts_are_strings() -> None:
     assert parse_text_arguments(["a=5", "b=true"]) == {"a": "5", "b": "true"}
     with pytest.raises(UsageError, match="'a' has to be a string, not 5"):
         parse_text_arguments(['{"a": 5}'])
+
+
+def test_bytes_that_are_no_characters_are_refused() -> None:
+    """F-SHOW-2: as a shell hands them on, in any locale; JSON could not carry them."""
+    for parse in (parse_arguments, parse_text_arguments):
+        with pytest.raises(UsageError, match=r"not valid UTF-8: 'a\\udcff'"):
+            parse(["message=a\udcff"])

@@ -9,9 +9,11 @@ import io
 import pytest
 
 import mcpclient
+from mcpclient import UsageError
 from mcpclient.cli.guide import CHAPTERS
 from mcpclient.cli.help import COMMAND
 from mcpclient.cli.screen import Screen
+from tests.cli.in_process import Terminal
 
 
 def shown(*words: str) -> str:
@@ -64,3 +66,22 @@ def test_what_is_not_there_is_said(words: list[str], message: str) -> None:
     """F-SHOW-2"""
     with pytest.raises(mcpclient.UsageError, match=message):
         shown(*words)
+
+
+def test_a_command_is_explained_as_by_itself() -> None:
+    """F-SHOW-11: ``help call`` is ``call --help``; a chapter of the same name comes first."""
+    assert shown("call").startswith("usage: mcpclient call ")
+    assert shown("servers").startswith("# Many servers")
+    with pytest.raises(UsageError, match="did you mean tools"):
+        shown("tols")
+
+
+def test_a_terminal_gets_a_layout_of_its_width() -> None:
+    """F-SHOW-3, F-SHOW-11: anything else gets the Markdown itself."""
+
+    async def answer(out: io.StringIO) -> str:
+        work = COMMAND.prepare(argparse.Namespace(words=["errors"]))
+        return (await work(Screen(out, io.StringIO(), {}))).text
+
+    assert max(map(len, asyncio.run(answer(Terminal())).splitlines())) < 80
+    assert "| code | means |" in asyncio.run(answer(io.StringIO()))

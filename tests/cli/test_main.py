@@ -113,7 +113,7 @@ def test_a_tool_that_fails_without_a_word(capsys: Capture) -> None:
         (["tools", "--nope", "http://host/mcp"], "unrecognized arguments: --nope"),
         (["tools", "--timeout", "soon", "http://host/mcp"], "invalid float value: 'soon'"),
         (["tools", "--"], "the command is empty"),
-        (["tools", "--transport", "x", "http://host/mcp"], "transport='x' does not fit"),
+        (["tools", "--transport", "x", "http://host/mcp"], "choose from"),
         (["tools", "--protocol-version", "1999", *SERVER], "'1999' is not known"),
     ],
 )
@@ -289,6 +289,29 @@ def test_ctrl_c_cancels_the_call_and_says_so(as_json: bool) -> None:
     assert (json.loads(out)["error"]["text"] if as_json else out) == (
         "cancelled" if as_json else ""
     )
+
+
+def test_ctrl_c_while_it_is_still_starting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-3: the exit code, and no traceback of an import."""
+
+    def interrupt(name: str, package: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.modules[main.__module__], "import_module", interrupt)
+    assert main(["tools", "x"]) == 130
+
+
+@pytest.mark.needs_posix
+def test_a_folder_that_was_deleted_meanwhile(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SHOW-2: said in a line, where the folder is needed."""
+    monkeypatch.chdir(tmp_path)
+    tmp_path.rmdir()
+    for words in (["servers"], ["ping", *SERVER], ["add", "x", "--", "y"]):
+        assert main(words) == 2
+        assert capsys.readouterr().err == "error: the current folder does not exist any more\n"
+    assert main(["ping", "--cwd", "/", *SERVER]) == 0
 
 
 def test_ctrl_c_within_this_process(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

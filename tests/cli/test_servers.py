@@ -52,7 +52,7 @@ def test_a_projects_server_needs_approval(capsys: Capture) -> None:
     """F-MANY-7, F-SHOW-1: without a terminal nobody can be asked; a named file is vouched for."""
     add_demo(capsys)
     _, errors = run(capsys, "tools", "demo", code=2)
-    assert "'demo' is needs_approval" in errors
+    assert "'demo' needs approval" in errors
     assert "--config FILE" in errors
     assert "echo" in run(capsys, "tools", "demo", "--config", ".mcp.json")[0]
     shown = json.loads(run(capsys, "servers", "--json")[0])

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Union
 
 from ...errors import UsageError
+from ...net.folders import absolute_path
 from ...net.process.stderr import StderrCopy, StderrTarget
 from ...net.process.stderr_once import FirstStart, SecondStart
 from ...on_demand import OnDemand
@@ -133,7 +134,7 @@ def _to_command(command: list[str], options: Options) -> Route:
     refuse(options, ("auth", "headers"), "a command")
 
     launches = _Launches(command, options)
-    key = repr((command, os.fspath(options.cwd) if options.cwd is not None else os.getcwd()))
+    key = repr((command, absolute_path() if options.cwd is None else os.fspath(options.cwd)))
     shown = shown_command(command)
     return Route(shown, key, launches.first, open_again=launches.again, destination=command)
 
