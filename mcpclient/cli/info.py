@@ -9,7 +9,8 @@ from typing import Any
 from ..client.client import Client
 from ..framing.escaping import escape
 from .command import Answer, Command, Work
-from .render import one_line, table
+from .definitions import definitions
+from .render import one_line
 from .screen import Screen
 
 __all__ = ["COMMAND"]
@@ -28,7 +29,8 @@ async def _run(client: Client, screen: Screen) -> Answer:
         ("transport", client.transport_name),
         ("capabilities", ", ".join(_abilities(client.capabilities)) or "none"),
     ]
-    text = table((), rows, screen.style)
+    columns = screen.style.columns
+    text = definitions(rows, columns and columns - 1)
     if client.instructions:
         text += "\n\n" + escape(client.instructions.strip())
     raw = {

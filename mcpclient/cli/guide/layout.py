@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from textwrap import wrap
 
+from ..definitions import definitions
+
 __all__ = ["laid_out"]
 
 _WIDEST = 96
-_WIDEST_TERM = 30
 _ITEM = re.compile(r"(?:- |\d+\. )")
 _CELL = re.compile(r"(?<!\\)\|")
 
@@ -66,14 +67,10 @@ def _wrapped(text: str, width: int, indent: str) -> list[str]:
     return wrap(text, width, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def _list_of(rows: Sequence[str], width: int) -> Iterator[str]:
+def _list_of(rows: Sequence[str], width: int) -> list[str]:
     cells = [[cell.strip() for cell in _CELL.split(row.strip("|"))] for row in rows]
     entries = cells[2:]  # behind the header and a line of dashes
-    term = min(max(len(entry[0]) for entry in entries), _WIDEST_TERM, width // 3)
-    for first, *others in entries:
-        said = ". ".join(filter(None, others)).replace("\\|", "|")
-        beside = f"{first:{term}}  {said}"
-        if len(first) > term:
-            yield from _wrapped(first, width, "")
-            beside = " " * (term + 2) + said
-        yield from _wrapped(beside, width, " " * (term + 2))
+    said = ((first, ". ".join(filter(None, others))) for first, *others in entries)
+    return definitions(
+        ((name, text.replace("\\|", "|")) for name, text in said), width
+    ).splitlines()

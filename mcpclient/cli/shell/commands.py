@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 
 from ...errors import UsageError
-from ..render import table
+from ..definitions import definitions
 from . import own_commands, server_commands, watching
 from .builtin import Builtin
 from .outcome import Finding
@@ -32,7 +32,8 @@ async def _help(session: Session, words: Sequence[Word]) -> Finding:
         (f"{command.name} {command.usage}".strip(), command.summary)
         for command in (*COMMANDS.values(), *_IN_LINES)
     ]
-    return Finding(f"{table((), sorted(rows), session.screen.style)}\n\n{_NOTES}")
+    columns = session.screen.style.columns
+    return Finding(f"{definitions(sorted(rows), columns and columns - 1)}\n\n{_NOTES}")
 
 
 def _about(name: str) -> str:
