@@ -6,7 +6,6 @@ import argparse
 import difflib
 import inspect
 import re
-from importlib import import_module
 
 from .. import errors
 from ..errors import McpError, UsageError
@@ -14,6 +13,7 @@ from .command import Answer, LocalCommand, LocalWork
 from .commands import COMMANDS, command_named
 from .guide import CHAPTERS, chapter
 from .guide.layout import laid_out
+from .parsing import parser_of
 from .screen import Screen
 
 __all__ = ["COMMAND"]
@@ -34,9 +34,7 @@ def _text_for(words: list[str]) -> str:
         return _contents()
     topic, *more = words
     if topic in COMMANDS and topic not in CHAPTERS and not more:
-        parsing = import_module(".parsing", __package__)  # which itself imports commands
-        text: str = parsing.parser_of(command_named(topic)).format_help()
-        return text.rstrip()
+        return parser_of(command_named(topic)).format_help().rstrip()
     if topic not in CHAPTERS:
         near = difflib.get_close_matches(topic, [*CHAPTERS, *COMMANDS], 1)
         meant = f"; did you mean {near[0]}?" if near else ""
