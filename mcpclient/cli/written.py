@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 
-from ..net.folders import absolute_path, config_folder
+from ..net.folders import config_folder
+from ..net.paths import absolute_path
 
 __all__ = ["add_file_options", "file_named"]
 

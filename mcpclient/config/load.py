@@ -12,7 +12,8 @@ from typing import Any
 from ..auth.options import IdentityProvider
 from ..errors import UsageError
 from ..net.files import read_file
-from ..net.folders import absolute_path, home_folder
+from ..net.folders import home_folder
+from ..net.paths import absolute_path
 from .approvals import Approvals
 from .config import Config, Source
 from .explain import explanation

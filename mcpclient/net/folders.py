@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..errors import UsageError
-
-__all__ = ["absolute_path", "config_folder", "home_folder", "state_folder"]
-
-
-def absolute_path(path: str | os.PathLike[str] = ".") -> str:
-    """Return a path from the root. Raises `UsageError` where it begins in a folder that is gone."""
-    try:
-        return os.path.abspath(path)
-    except FileNotFoundError:
-        raise UsageError("the current folder does not exist any more") from None
+__all__ = ["config_folder", "home_folder", "state_folder"]
 
 
 def home_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpclient import UsageError
-from mcpclient.net.folders import absolute_path, config_folder, home_folder, state_folder
+from mcpclient.net.folders import config_folder, home_folder, state_folder
 
 PLACES = {
     "linux": ("linux", {"HOME": "/h"}, "/h/.config/mcpclient", "/h/.local/state/mcpclient"),
@@ -41,14 +40,3 @@ def test_folders(platform: str, environ: dict[str, str], config: str, state: str
 
 def test_the_home_of_one_who_has_no_variable() -> None:
     assert home_folder({}) == Path.home()
-
-
-@pytest.mark.needs_posix
-def test_a_folder_that_was_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-SHOW-2: an absolute path needs none."""
-    monkeypatch.chdir(tmp_path)
-    assert absolute_path("a") == str(tmp_path / "a")
-    tmp_path.rmdir()
-    assert absolute_path("/a/../b") == "/b"
-    with pytest.raises(UsageError, match="does not exist any more"):
-        absolute_path()

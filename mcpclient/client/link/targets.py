@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Union
 
 from ...errors import UsageError
-from ...net.folders import absolute_path
+from ...net.paths import absolute_path
 from ...net.process.stderr import StderrCopy, StderrTarget
 from ...net.process.stderr_once import FirstStart, SecondStart
 from ...on_demand import OnDemand
