@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 from collections.abc import AsyncIterator
 from typing import Any, Callable
 
 import pytest
 
 import mcpclient
-from mcpclient import sync
+from mcpclient import UsageError, sync
+from mcpclient.sync import blocking
 from mcpclient.sync.blocking import Blocking, Owned, blocking_function, twin_of
 
 PAIRS = [
@@ -135,3 +137,75 @@ def test_every_public_method_has_its_twin(blocking: type, asynchronous: type) ->
     for name in dir(asynchronous):
         if not name.startswith("_"):
             assert not inspect.iscoroutinefunction(getattr(blocking, name)), name
+
+
+class Connection:
+    """Something that is connected and closed; it says how often."""
+
+    def __init__(self, name: str, on_event: Callable[[int], Any] | None = None) -> None:
+        self.name = name
+        self.on_event = on_event
+        self.connected = 0
+        self.fails = False
+
+    async def connect(self) -> Connection:
+        if self.fails:
+            raise LookupError("not there")
+        self.connected = max(self.connected, 1)
+        return self
+
+    async def close(self) -> None:
+        self.connected = 0
+
+    async def ask(self) -> tuple[str, int]:
+        return self.name, self.connected
+
+
+class BlockingConnection(Owned, of=Connection):
+    _connecting = "connect"
+
+
+def forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do what happens in a child, as far as these objects know."""
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    blocking._make_all_anew()
+
+
+def test_after_a_fork_it_belongs_to_the_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-18: a plain error that names the cure; what was never used is free."""
+    used, unused = BlockingConnection("used"), BlockingConnection("unused")
+    used.connect()
+    forked(monkeypatch)
+    for ask in (used.ask, lambda: used.submit("ask")):
+        with pytest.raises(UsageError, match=r'after_fork="reconnect", or make another in this'):
+            ask()
+    assert unused.ask() == ("unused", 0)
+
+
+def test_after_a_fork_it_may_be_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-18: the first call connects, also one that is submitted; closing does not."""
+    made = [BlockingConnection(name, after_fork="reconnect") for name in ("a", "b", "c", "d")]
+    for each in made[:3]:
+        each.connect()
+    of_parent = [each._object for each in made]
+    forked(monkeypatch)
+    called, submitted, closed, unused = made
+    called._object.fails = True
+    with pytest.raises(LookupError):
+        called.ask()
+    called._object.fails = False
+    assert called.ask() == ("a", 1) and called.ask() == ("a", 1)
+    assert submitted.submit("ask").result(5) == ("b", 1)
+    closed.close()
+    assert closed.ask() == ("c", 0)
+    assert unused.ask() == ("d", 0) and unused._object is of_parent[3]
+    assert [each.connected for each in of_parent[:3]] == [1, 1, 1]
+    assert all(each._object is not old for each, old in zip(made[:3], of_parent))
+
+
+def test_what_cannot_be_submitted_is_said() -> None:
+    for name in ("nothing", "_begin", "name"):
+        with pytest.raises(UsageError, match="no method"):
+            BlockingConnection("x").submit(name)
+    with pytest.raises(UsageError, match="after_fork is"):
+        BlockingConnection("x", after_fork="restart")  # type: ignore[arg-type]
