@@ -21,13 +21,15 @@ from .words import Word
 
 __all__ = ["COMMANDS", "call_tool"]
 
+_STDIN_IS_TAKEN = "the lines of a shell come from stdin; write the arguments, or @FILE"
+
 
 async def call_tool(
     session: Session, tool: ManagedTool, words: Sequence[str], *, checked: bool = True
 ) -> Finding:
     """Call a tool with arguments as they were typed, and ``checked`` against its schema."""
     if list(words) == ["-"]:
-        raise UsageError("the lines of a shell come from stdin; write the arguments, or @FILE")
+        raise UsageError(_STDIN_IS_TAKEN)
     typed = parse_arguments(words)
     values = checked_arguments(Tool(tool.raw), typed) if checked else unchecked_arguments(typed)
     screen = session.screen
@@ -51,6 +53,8 @@ async def _ask(session: Session, command: Command, words: Sequence[Word]) -> Ans
     texts = [word.text for word in words]
     if not {"-h", "--help"}.isdisjoint(texts):
         raise UsageError(f"write: help {command.name}")
+    if texts[len(command.required) :] == ["-"]:
+        raise UsageError(_STDIN_IS_TAKEN)
     options = parser_of(command).parse_intermixed_args(texts)
     work = command.work(options.words, options)
     return await work(await session.client(), session.screen)

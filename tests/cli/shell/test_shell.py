@@ -304,6 +304,17 @@ COMMAND = st.sampled_from(COMMANDS.split(" "))
 WORD = st.sampled_from(WORDS.split(" ")) | st.text(max_size=5)
 
 
+def test_arguments_do_not_come_from_where_the_lines_come() -> None:
+    """F-SHOW-5: else they would be the lines that follow."""
+
+    async def work(world: World) -> None:
+        for line in ("echo -", "prompt haiku -", "complete haiku mood c -"):
+            assert "come from stdin" in (await world.fail(line))[1]
+        await world.run("complete haiku mood -")
+
+    in_shell(work)
+
+
 def test_no_line_crashes_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-5: whatever is typed, the outcome has a text and an exit code."""
     monkeypatch.chdir(tmp_path)
