@@ -45,6 +45,7 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
         try:
             await client.connect()
             listening = asyncio.ensure_future(_listen(client, uris, options.log_level, screen))
+            listening.add_done_callback(heard.listened)
             try:
                 await heard.over
             finally:
@@ -80,6 +81,12 @@ class _Heard:
             self._left -= 1
             if self._left <= 0:
                 self.over.set_result(None)
+
+    def listened(self, listening: asyncio.Task[None]) -> None:
+        """Take note of what the server refuses to tell."""
+        error = None if listening.cancelled() else listening.exception()
+        if error is not None and not self.over.done():
+            self.over.set_exception(error)
 
     def closed(self, reason: McpError | None) -> None:
         """Take note of the end of the connection."""

@@ -16,6 +16,9 @@ CURVE = bytes.fromhex("a00a06082a8648ce3d030107")
 ALGORITHM = bytes.fromhex("301306072a8648ce3d020106082a8648ce3d030107")
 SEC1_IN_PKCS8 = bytes.fromhex("306b0201010420") + SECRET + POINT
 PKCS8 = bytes.fromhex("308187020100") + ALGORITHM + bytes.fromhex("046d") + SEC1_IN_PKCS8
+# Without the public key, only the name of the curve tells whose secret it is.
+BARE = bytes.fromhex("3041020100") + ALGORITHM + bytes.fromhex("042730250201010420") + SECRET
+OTHER_CURVE = ALGORITHM[:-1] + b"\x01"
 SEC1 = bytes.fromhex("30770201010420") + SECRET + CURVE + POINT
 
 
@@ -28,6 +31,7 @@ def pem(der: bytes, label: str = "PRIVATE KEY") -> str:
     "text",
     [
         pem(PKCS8),
+        pem(BARE),
         pem(PKCS8).encode(),
         pem(PKCS8).replace("\n", "\r\n"),
         "Bag Attributes\n  friendlyName: x\n" + pem(PKCS8),
@@ -97,6 +101,7 @@ RSA = bytes.fromhex("300d06092a864886f70d0101010500")
         "no key",
         pem(b"", "PUBLIC KEY"),
         pem(PKCS8, "ENCRYPTED PRIVATE KEY"),
+        pem(BARE.replace(ALGORITHM, OTHER_CURVE)),
         "Proc-Type: 4,ENCRYPTED\n" + pem(SEC1, "EC PRIVATE KEY"),
         pem(b""),
         pem(b"\x30"),

@@ -25,7 +25,7 @@ SERVER = ["--", sys.executable, str(TOP / "conformance" / "servers" / "demo_serv
 RECORDING = str(next((TOP / "conformance" / "transcripts").rglob("*.jsonl")))
 
 
-def serve(words: list[str], until: Any) -> str:
+def serve(words: list[str], until: Any, errors: StringIO | None = None) -> str:
     """Run the command until ``until`` holds for its inspector; return what it printed."""
     out = StringIO()
     made: list[Any] = []
@@ -37,7 +37,7 @@ def serve(words: list[str], until: Any) -> str:
 
     async def run() -> None:
         request = understand(["inspect", *words])
-        screen = Screen(out, StringIO(), {})
+        screen = Screen(out, errors or StringIO(), {})
         assert isinstance(request, LocalRequest)
         working = asyncio.ensure_future(request.work(screen))
         while not (made and until(made[0])):
@@ -78,12 +78,14 @@ def test_all_that_are_configured(tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
     good = {"command": SERVER[1], "args": SERVER[2:]}
     bad = {"url": "http://127.0.0.1:1/mcp"}
-    path.write_text(json.dumps({"mcpServers": {"good": good, "bad": bad}}))
+    path.write_text(json.dumps({"mcpServers": {"good": good, "bad": bad, "odd": {"comand": "x"}}}))
+    errors = StringIO()
 
     def settled(inspector: Any) -> bool:
         return statuses(inspector) == {"connected", "failed"}
 
-    assert "#t=" in serve(["--no-browser", "--config", str(path)], settled)
+    assert "#t=" in serve(["--no-browser", "--config", str(path)], settled, errors)
+    assert "it needs a command or a url" in errors.getvalue()
     path.write_text('{"mcpServers": {}}')
     with pytest.raises(UsageError, match="no server is configured"):
         understand(["inspect", "--config", str(path)])
@@ -96,9 +98,18 @@ def test_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
         shown.append(url)
         return True
 
+    allowed: list[str] = []
+    inspected = module.inspect
+
+    def noting(source: Any, *, allow: str, **options: Any) -> Inspector:
+        allowed.append(allow)
+        return inspected(source, allow=allow, **options)
+
     monkeypatch.setattr(module, "open_browser", show)
+    monkeypatch.setattr(module, "inspect", noting)
     printed = serve(["--replay", RECORDING, "--replay", RECORDING], lambda _: bool(shown))
     assert shown == [printed.strip()]
+    assert allowed == ["look"]
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,25 @@ def test_a_server_that_goes_ends_it(capsys: Capture) -> None:
     assert "4" in errors
 
 
+REFUSING = f"""
+import sys; sys.path.insert(0, {str(TOP)!r})
+from tests.support.mcp_server import OpenedServer, Refusal, serve_stdio
+
+class Refusing(OpenedServer):
+    def take_other(self, message, params, send):
+        raise Refusal(-32602, "no such resource")
+
+serve_stdio(Refusing("stateless", capabilities={{"resources": {{"subscribe": True}}}}))
+"""
+
+
+def test_a_refusal_is_an_error(capsys: Capture) -> None:
+    """F-SHOW-2: a resource that cannot be listened to is not passed over."""
+    words = ["listen", "--protocol-version", "2026-07-28", "file:///x"]
+    assert main([*words, "--", sys.executable, "-c", REFUSING]) == 5
+    assert "no such resource" in capsys.readouterr().err
+
+
 def test_a_server_that_announces_nothing_is_listened_to(capsys: Capture) -> None:
     """F-SHOW-1: the demo server in the newest revision, until its process ends."""
     demo = str(TOP / "conformance" / "servers" / "demo_server.py")

@@ -100,6 +100,14 @@ def test_files_of_applications_are_found(tmp_path: Path, environ: dict[str, str]
     assert isinstance(discover_configs(), list)
 
 
+def test_the_folder_of_settings_may_be_elsewhere() -> None:
+    """F-MANY-7: where the user has said so, on Linux."""
+    environ = {"HOME": "/h", "XDG_CONFIG_HOME": "/c"}
+    paths = {place.path for place in application_places(".", environ, "linux")}
+    assert os.path.normpath("/c/Claude/claude_desktop_config.json") in paths
+    assert os.path.normpath("/h/.codex/config.toml") in paths
+
+
 @pytest.mark.parametrize(
     ("platform", "data"),
     [

@@ -33,6 +33,14 @@ def test_an_answer_knows_its_request() -> None:
     assert (again.label, again.partner) == ("answer", None)
 
 
+def test_the_next_connection_begins_with_new_ids() -> None:
+    maker = RowMaker()
+    row({"direction": "sent", "message": {"id": 1, "method": "ping"}}, maker, 0)
+    maker.row(1, {"transcript": 1, "transport": "stdio", "target": "npx"}, 50)
+    answer = row({"message": {"id": 1, "result": {}}}, maker, 2)
+    assert (answer.label, answer.partner) == ("answer", None)
+
+
 def test_both_sides_may_use_the_same_id() -> None:
     maker = RowMaker()
     row({"direction": "sent", "message": {"id": 1, "method": "ping"}}, maker, 0)
@@ -63,6 +71,10 @@ def test_both_sides_may_use_the_same_id() -> None:
         (
             {"channel": "http-1", "event": {"data": {"method": "n/y"}}},
             ("server", "notification", "n/y", ""),
+        ),
+        (
+            {"channel": "http-1", "event": {"data": [{}, {}]}},
+            ("server", "notification", "batch", "2 messages"),
         ),
         (
             {"channel": "http-1", "event": {"id": "7", "data": "x"}},

@@ -231,6 +231,24 @@ def test_a_stale_connection_is_replaced_once_for_a_repeatable_request(
     with_server(close_when_asked_again(ending), work)
 
 
+def test_a_second_idle_connection_is_not_tried() -> None:
+    """F-WIRE-5: what is repeated goes over a fresh one; the others may be as stale."""
+
+    async def handler(request: Request, answer: Answer) -> None:
+        if request.connection <= 2 and request.target == "/again":
+            answer.cut()
+        else:
+            answer.full(200, {}, b"hello")
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        await asyncio.gather(*(fetch(client, server.url()) for _ in range(2)))
+        sink = await fetch(client, server.url("/again"))
+        assert (sink.body, sink.error) == (b"hello", None)
+        assert [request.connection for request in server.requests[2:]][1:] == [3]
+
+    with_server(handler, work)
+
+
 def test_a_stale_connection_is_never_replaced_where_repeating_is_not_safe() -> None:
     """F-WIRE-5"""
 

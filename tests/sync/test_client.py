@@ -53,6 +53,18 @@ def test_one_shot_calls() -> None:
     assert len(sync.list_tools(ToolServer().transport(), **version)) == 2
 
 
+def test_handlers_of_one_shot_calls_may_block() -> None:
+    """F-API-21, F-API-18: they run in a worker, as those of a client do."""
+    threads: list[str] = []
+
+    def hook(call: Any, proceed: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return proceed(call)
+
+    found = sync.call(ToolServer().transport(), "echo", {"message": "x"}, around=[hook])
+    assert (found.text, threads) == ("x", ["mcpclient handler"])
+
+
 def test_many_calls_at_once_by_submit() -> None:
     """F-API-18: futures of concurrent.futures, without threads of one's own."""
     with ToolServer().connected() as client:

@@ -38,6 +38,17 @@ def test_handlers_that_block_do_not_wait_for_each_other(workers: Workers) -> Non
     asyncio.run(main())
 
 
+def test_a_worker_at_work_is_not_free(workers: Workers) -> None:
+    """F-API-18: one worker is idle, and three handlers wait for each other."""
+    barrier = threading.Barrier(3)
+
+    async def main() -> None:
+        assert await workers.call(int, (), {}) == 0
+        await asyncio.gather(*(workers.call(barrier.wait, (10,), {}) for _ in range(3)))
+
+    asyncio.run(main())
+
+
 def test_what_a_handler_returns_and_raises_comes_back(workers: Workers) -> None:
     def fail(error: BaseException) -> None:
         raise error

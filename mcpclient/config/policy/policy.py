@@ -122,7 +122,7 @@ class Policy:
             )
         for rule in decisive or self.allow:
             if isinstance(rule, NameRule):
-                matches = not decisive and rule.matches(server.name, generous=False)
+                matches = rule.matches(server.name, generous=False)
             elif isinstance(rule, UrlRule):
                 matches = isinstance(target, CanonicalUrl) and rule.matches(target, generous=False)
             else:

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpclient.adapters.schemas import normal as normal_form
 from mcpclient.adapters.schemas.google_subset import google_subset
 from mcpclient.adapters.schemas.inlining import inlined
+from mcpclient.adapters.schemas.modern import modern_schema
 from mcpclient.adapters.schemas.normal import normal_schema
 from mcpclient.adapters.schemas.plain_root import plain_root
 from mcpclient.adapters.schemas.pointers import (
@@ -23,6 +25,7 @@ from mcpclient.adapters.schemas.pointers import (
 from mcpclient.adapters.schemas.strict import strict_schema, without_nulls
 from mcpclient.adapters.schemas.widening import Child, Rewritten, assembled, rewritten, widened
 from mcpclient.protocol.schema import compile_schema
+from mcpclient.protocol.schema.bounds import Budget
 from mcpclient.protocol.types import Tool
 from tests.adapters.shapes import SHAPES, tool
 
@@ -214,6 +217,21 @@ def test_a_schema_with_too_many_faults() -> None:
     schema = {"properties": {f"p{number}": {"type": 1} for number in range(30)}}
     assert normal(schema) == {"type": "object", "properties": {}}
     assert notes(schema)[-1] == "too much of its schema is broken; it takes any arguments"
+
+
+def test_a_schema_that_costs_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-TOOL-1: it takes anything, and no exception is raised."""
+    monkeypatch.setattr(normal_form, "Budget", lambda *limits: Budget(0, 1.0, None))
+    schema = {"$id": "https://a.example/", "properties": {"a": {"$ref": "#/$defs/b"}}}
+    made, notes = normal_schema(tool({**schema, "$defs": {"b": {"type": "string"}}}))
+    assert made == {"type": "object", "properties": {}}
+    assert notes == ["its schema is too large or nested too deeply; it takes any arguments"]
+
+
+def test_what_replaced_dependencies_counts_more() -> None:
+    """F-TOOL-1: in the newest dialect, the old keyword says nothing beside the new ones."""
+    schema = {"dependentRequired": {"a": ["b"]}, "dependencies": {"a": ["c"], "d": ["e"]}}
+    assert modern_schema(schema, [])["dependentRequired"] == {"a": ["b"], "d": ["e"]}
 
 
 def test_a_schema_that_is_nested_too_deeply() -> None:
@@ -475,6 +493,14 @@ def test_googles_subset_tells_what_is_gone() -> None:
         "said in descriptions instead: default, minProperties",
         "at /properties/a: not is not taken; left out",
     ]
+
+
+def test_googles_subset_tells_which_members_clash() -> None:
+    """F-TOOL-1: what cannot be merged is not lost in silence."""
+    clash = [{"type": "string", "enum": ["a"]}, {"enum": ["b"]}]
+    schema, notes = google_subset(normal({"properties": {"a": {"allOf": clash}}}))
+    assert schema["properties"]["a"]["type"] == "string"
+    assert "at /properties/a: allOf is not taken; left out" in notes
 
 
 def test_googles_limit_of_items() -> None:

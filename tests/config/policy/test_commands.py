@@ -20,6 +20,7 @@ INSIDE = {
     "quotes": (["sh", "-c", "n'p'x \"a b\""], ("npx", "a b")),
     "cmd": (["cmd", "/c", "npx a"], ("npx", "a")),
     "a shell in a shell": (["sh", "-c", "sh -c 'npx a'"], ("npx", "a")),
+    "quotes that cmd takes off": (["cmd", "/c", '"npx a"'], ("npx", "a")),
     "split by env": (["env", "-S", "npx a"], ("npx", "a")),
     "a variable": (["sh", "-c", "X=px; n$X a"], (None, "a")),
     "a variable as a word": (["sh", "-c", "npx $PKG"], ("npx", None)),

@@ -92,6 +92,12 @@ def test_everything_else_of_a_command() -> None:
     assert entry.naming == "server_tool"
 
 
+def test_a_program_whose_name_has_spaces() -> None:
+    """F-MANY-7: beside further words, the first is one word."""
+    entry, told = read({"command": ["my server", "--x"]}, "opencode")
+    assert (entry.command, told) == (("my server", "--x"), [])
+
+
 def test_everything_else_of_a_url() -> None:
     entry, told = read(
         {

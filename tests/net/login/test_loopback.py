@@ -194,6 +194,24 @@ def test_the_callers_own_address() -> None:
     asyncio.run(main())
 
 
+def test_an_address_without_a_path() -> None:
+    """F-AUTH-8: a browser asks for its root."""
+
+    async def main() -> None:
+        free = await LoopbackListener.open()
+        port = urlsplit(free.redirect_uri).port
+        free.close()
+        listener = await LoopbackListener.open(f"http://127.0.0.1:{port}")
+        waiting = asyncio.ensure_future(listener.wait_for("s"))
+        await asyncio.sleep(0)
+        page = await fetch(f"http://127.0.0.1:{port}", get("/?code=c&state=s"))
+        assert status(page) == 200
+        assert (await waiting).code == "c"
+        listener.close()
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize(
     ("uri", "expected"),
     [

@@ -475,4 +475,29 @@ OTHERS = [
         'if ".." in parts.path',
     ),
     Fault("manager.naming", "names in use change hands", "name not in self._settled and", ""),
+    Fault(
+        "errors.auth",
+        "a captive portal costs the login",
+        "return self.status in (400, 401)",
+        "return True",
+    ),
+    Fault(
+        "net.files",
+        "unfinished copies of secrets stay",
+        "    _remove_unfinished(path)\n    prefix",
+        "    prefix",
+    ),
+    Fault("sync.workers", "a busy worker counts as idle", "self._idle -= 1", "pass"),
+    Fault(
+        "net.http",
+        "a repetition goes over another stale connection",
+        "connection = None if fresh else self._client.idle_connection(self._request.url)",
+        "connection = self._client.idle_connection(self._request.url)",
+    ),
+    Fault(
+        "inspector.rows",
+        "an answer belongs to a request of an earlier connection",
+        'if "transcript" in record:\n            self._asked.clear()',
+        'if "transcript" in record:',
+    ),
 ]
