@@ -18,7 +18,7 @@ SEC1_IN_PKCS8 = bytes.fromhex("306b0201010420") + SECRET + POINT
 PKCS8 = bytes.fromhex("308187020100") + ALGORITHM + bytes.fromhex("046d") + SEC1_IN_PKCS8
 # Without the public key, only the name of the curve tells whose secret it is.
 BARE = bytes.fromhex("3041020100") + ALGORITHM + bytes.fromhex("042730250201010420") + SECRET
-OTHER_CURVE = ALGORITHM[:-1] + b"\x01"
+SAME_LENGTH_CURVE = ALGORITHM[:-1] + b"\x01"
 SEC1 = bytes.fromhex("30770201010420") + SECRET + CURVE + POINT
 
 
@@ -101,7 +101,7 @@ RSA = bytes.fromhex("300d06092a864886f70d0101010500")
         "no key",
         pem(b"", "PUBLIC KEY"),
         pem(PKCS8, "ENCRYPTED PRIVATE KEY"),
-        pem(BARE.replace(ALGORITHM, OTHER_CURVE)),
+        pem(BARE.replace(ALGORITHM, SAME_LENGTH_CURVE)),
         "Proc-Type: 4,ENCRYPTED\n" + pem(SEC1, "EC PRIVATE KEY"),
         pem(b""),
         pem(b"\x30"),
