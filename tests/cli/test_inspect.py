@@ -18,7 +18,7 @@ from mcpclient.cli.inspect import COMMAND
 from mcpclient.cli.main import main
 from mcpclient.cli.parsing import understand
 from mcpclient.cli.screen import Screen
-from mcpclient.inspector.inspector import Inspector
+from mcpclient.inspector.inspector import Inspector, inspect
 
 TOP = Path(__file__).parents[2]
 SERVER = ["--", sys.executable, str(TOP / "conformance" / "servers" / "demo_server.py")]
@@ -99,7 +99,7 @@ def test_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
         return True
 
     allowed: list[str] = []
-    inspected = module.inspect
+    inspected = inspect
 
     def noting(source: Any, *, allow: str, **options: Any) -> Inspector:
         allowed.append(allow)
