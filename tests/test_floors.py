@@ -148,8 +148,6 @@ ONLY_BY_NAME = {"importlib": "only the lazy root imports by name"}
 MAY_IMPORT_BY_NAME = {
     "",
     "on_demand",  # what is imported for types as well, and so is held to these rules
-    "inspector.page",  # importlib.resources: the sources of the page, also out of a zip archive
-    "cli.guide",  # importlib.resources: its chapters, also out of a zip archive
     "cli.main",  # cli.running: --version and --help go without all of the rest
     "cli.running",  # cli.debugging: with --debug only
     "cli.commands",  # the one command that is asked for

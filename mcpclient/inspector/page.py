@@ -1,15 +1,16 @@
 """The page, put together of its source files: markup, style, and scripts in the order they need.
 
-The sources are package data beside this module, read through `importlib.resources`. So they are
-files that an editor understands and a reviewer reads, they travel when the folder is copied, under
-whatever name, and they are found in a zip archive as well. As Python strings they would be neither;
-a build step would be one more thing to have, and to trust.
+The sources are package data beside this module, read through its loader. So they are files that an
+editor understands and a reviewer reads, they travel when the folder is copied, under whatever name,
+and they are found in a zip archive as well (through `importlib.resources` they are not by Python
+3.9 on Windows, which mixes up its slashes there). As Python strings they would be neither; a build
+step would be one more thing to have, and to trust.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib import resources
+from pkgutil import get_data
 
 __all__ = ["SCRIPTS", "page", "policy"]
 
@@ -36,10 +37,10 @@ SCRIPTS = (
 
 @lru_cache(maxsize=1)
 def _template() -> str:
-    folder = resources.files(str(__package__)).joinpath("page")
-
     def read(name: str) -> str:
-        return folder.joinpath(name).read_text(encoding="utf-8")
+        source = get_data(str(__package__), f"page/{name}")
+        assert source is not None, "every loader of files and archives has data"
+        return source.decode()
 
     scripts = "\n".join(read(f"{name}.js") for name in SCRIPTS)
     markup = read("page.html")

@@ -1,12 +1,12 @@
 """The guide: chapters in Markdown that travel with the folder, for places without a network.
 
-They are package data, read through `importlib.resources`, so that an editor shows them as what they
-are, and a zip archive or a vendored copy has them as well. The tests run their examples.
+They are package data, read through the loader of this module, so that an editor shows them as what
+they are, and a zip archive or a vendored copy has them as well. The tests run their examples.
 """
 
 from __future__ import annotations
 
-from importlib import resources
+from pkgutil import get_data
 
 __all__ = ["CHAPTERS", "chapter"]
 
@@ -29,4 +29,6 @@ CHAPTERS = {
 
 def chapter(name: str) -> str:
     """Return the text of a chapter, in Markdown."""
-    return resources.files(__name__).joinpath(f"{name}.md").read_text(encoding="utf-8")
+    text = get_data(__name__, f"{name}.md")
+    assert text is not None, "every loader of files and archives has data"
+    return text.decode()
