@@ -184,7 +184,7 @@ SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
     "framing.websocket:WebSocketProtocol.__init__": [("os.urandom", mask_key)],
     "framing.websocket_handshake:WebSocketHandshake.__init__": [("os.urandom", handshake_key)],
     "inspector.inspector:Inspector.__init__": [("os.urandom", page_token)],
-    "inspector.routes:Routes.answer": [("os.urandom", page_nonce)],
+    "inspector.routes:Routes._page": [("os.urandom", page_nonce)],
     "net.login.keychain:_Security.write": [("secrets.token_hex", secret_pieces)],
 }
 
