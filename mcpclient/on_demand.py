@@ -6,7 +6,7 @@ who read and check types, and once for the interpreter::
     if TYPE_CHECKING:
         from ..protocol import skills
     else:
-        skills = OnDemand("..protocol.skills", __package__)
+        skills = OnDemand("..protocol.skills", __name__)
 """
 
 from __future__ import annotations
@@ -17,10 +17,14 @@ __all__ = ["OnDemand"]
 
 
 class OnDemand:
-    """Stands for the module ``name``, relative to ``package``, which its first use imports."""
+    """Stands for the module ``name``, which its first use imports.
 
-    def __init__(self, name: str, package: str | None) -> None:
-        self._where = name, package
+    A relative name starts at the module called ``beside``. That is ``__name__``, because Python 3.9
+    sets ``__package__`` of a module in a zip archive only after it has run.
+    """
+
+    def __init__(self, name: str, beside: str = "") -> None:
+        self._where = name, beside.rpartition(".")[0] or None
 
     def __getattr__(self, attribute: str) -> object:
         return getattr(import_module(*self._where), attribute)

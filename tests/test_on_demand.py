@@ -20,7 +20,7 @@ def test_the_first_use_imports() -> None:
         """
         import sys
         from mcpclient.on_demand import OnDemand
-        words = OnDemand("shlex", None)
+        words = OnDemand("shlex")
         print("shlex" in sys.modules, words.split("a 'b c'"), "shlex" in sys.modules)
         """
     )
@@ -28,7 +28,7 @@ def test_the_first_use_imports() -> None:
 
 
 def test_what_is_not_there_is_no_attribute() -> None:
-    module = OnDemand("..shown", f"{mcpclient.__name__}.cli")
+    module = OnDemand("..shown", f"{mcpclient.__name__}.cli.main")
     assert module.HIDDEN == "…"
     with pytest.raises(AttributeError, match="nothing"):
         module.nothing  # noqa: B018

@@ -16,7 +16,7 @@ from .signature import properties_of, required_of, signature
 if TYPE_CHECKING:
     import difflib
 else:
-    difflib = OnDemand("difflib", None)
+    difflib = OnDemand("difflib")
 
 __all__ = ["checked_arguments", "tool_named", "unchecked_arguments"]
 

@@ -22,7 +22,7 @@ from ..on_demand import OnDemand
 if TYPE_CHECKING:
     from . import diagnosis
 else:
-    diagnosis = OnDemand(".diagnosis", __package__)
+    diagnosis = OnDemand(".diagnosis", __name__)
 
 __all__ = [
     "CANCELLED",

@@ -16,7 +16,7 @@ from .target import add_options, find_server, split_after_file, split_at_command
 if TYPE_CHECKING:
     import difflib
 else:
-    difflib = OnDemand("difflib", None)
+    difflib = OnDemand("difflib")
 
 __all__ = ["options_of", "own_words", "parser_of", "understand"]
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from ..protocol import listen as listening
     from . import feed as feeds
 else:
-    listening = OnDemand("..protocol.listen", __package__)
-    feeds = OnDemand(".feed", __package__)
+    listening = OnDemand("..protocol.listen", __name__)
+    feeds = OnDemand(".feed", __name__)
 
 __all__ = ["Listening", "Subscription"]
 

@@ -15,7 +15,7 @@ from .link.timeouts import DEFAULT, Seconds
 if TYPE_CHECKING:
     from ..protocol import skills
 else:
-    skills = OnDemand("..protocol.skills", __package__)
+    skills = OnDemand("..protocol.skills", __name__)
 
 __all__ = ["Skills"]
 

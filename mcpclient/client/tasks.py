@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from .events.around import Around, Call
     from .task_design import TaskDesign
 else:
-    task_wait = OnDemand(".task_wait", __package__)
-    tasks_core = OnDemand(".tasks_core", __package__)
-    tasks_extension = OnDemand(".tasks_extension", __package__)
+    task_wait = OnDemand(".task_wait", __name__)
+    tasks_core = OnDemand(".tasks_core", __name__)
+    tasks_extension = OnDemand(".tasks_extension", __name__)
 
 __all__ = ["TaskNews", "Tasks"]
 

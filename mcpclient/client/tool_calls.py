@@ -12,7 +12,7 @@ from .link.requests import Requests
 if TYPE_CHECKING:
     from .events import around
 else:
-    around = OnDemand(".events.around", __package__)
+    around = OnDemand(".events.around", __name__)
 
 __all__ = ["ToolCalls"]
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..adapters.providers import Provider
     from ..new_typing import Unpack
 else:
-    toolboxes = OnDemand("..adapters.toolbox", __package__)
+    toolboxes = OnDemand("..adapters.toolbox", __name__)
 
 __all__ = ["Toolboxes"]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .events.around import Around, Call
     from .link.client_options import CallOptions
 else:
-    typed_results = OnDemand(".typed_results", __package__)
+    typed_results = OnDemand(".typed_results", __name__)
 
 __all__ = ["ToolOutcome", "Tools"]
 

@@ -10,7 +10,7 @@ from ..on_demand import OnDemand
 if TYPE_CHECKING:
     from .. import cures
 else:
-    cures = OnDemand("..cures", __package__)
+    cures = OnDemand("..cures", __name__)
 
 __all__ = ["SHOWN_BODY", "McpError", "NotChecked", "shown"]
 

@@ -19,7 +19,7 @@ from .weight import MOST_MEMORY, takes_too_much
 if TYPE_CHECKING:
     from . import response_id
 else:
-    response_id = OnDemand(".response_id", __package__)
+    response_id = OnDemand(".response_id", __name__)
 
 __all__ = ["MalformedMessage", "decode", "encode"]
 

@@ -19,7 +19,7 @@ from ..on_demand import OnDemand
 if TYPE_CHECKING:
     import calendar
 else:
-    calendar = OnDemand("calendar", None)
+    calendar = OnDemand("calendar")
 
 __all__ = ["CookieJar"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..framing.uri import Url
     from . import proxies as proxying
 else:
-    proxying = OnDemand(".proxies", __package__)
+    proxying = OnDemand(".proxies", __name__)
 
 __all__ = ["ClientCertificate", "NetworkOptions"]
 

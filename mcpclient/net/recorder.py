@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..recording.writing import TranscriptWriter
     from . import private_files
 else:
-    private_files = OnDemand(".private_files", __package__)
+    private_files = OnDemand(".private_files", __name__)
 
 __all__ = ["Recorder", "TraceTarget", "open_trace"]
 

@@ -17,7 +17,7 @@ from .wire_object import Field, WireObject
 if TYPE_CHECKING:
     from ..framing import browser_url
 else:
-    browser_url = OnDemand("..framing.browser_url", __package__)
+    browser_url = OnDemand("..framing.browser_url", __name__)
 
 __all__ = [
     "ACTIONS",

@@ -16,7 +16,7 @@ from ..on_demand import OnDemand
 if TYPE_CHECKING:
     from ..framing import headers
 else:
-    headers = OnDemand("..framing.headers", __package__)
+    headers = OnDemand("..framing.headers", __name__)
 
 __all__ = ["HeaderParameter", "HeaderParameters", "encode_header_value", "header_parameters_of"]
 

@@ -17,7 +17,7 @@ from .wire_object import Field, WireObject, WireObjectList
 if TYPE_CHECKING:
     from ..formats import uri_template as uri_templates
 else:
-    uri_templates = OnDemand("..formats.uri_template", __package__)
+    uri_templates = OnDemand("..formats.uri_template", __name__)
 
 __all__ = [
     "AudioContent",

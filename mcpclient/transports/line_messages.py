@@ -19,7 +19,7 @@ from .base import Receiver, deliver_text
 if TYPE_CHECKING:
     from ..jsonrpc import response_id
 else:
-    response_id = OnDemand("..jsonrpc.response_id", __package__)
+    response_id = OnDemand("..jsonrpc.response_id", __name__)
 
 __all__ = ["LineReader", "LineWriter"]
 

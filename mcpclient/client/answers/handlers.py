@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from . import roots as rooted
     from . import sampling as samplings
 else:
-    elicitations = OnDemand(".elicitation", __package__)
-    rooted = OnDemand(".roots", __package__)
-    samplings = OnDemand(".sampling", __package__)
+    elicitations = OnDemand(".elicitation", __name__)
+    rooted = OnDemand(".roots", __name__)
+    samplings = OnDemand(".sampling", __name__)
 
 __all__ = ["TAKES_ITS_TIME", "Answerer", "Handlers", "error_answer"]
 

@@ -38,7 +38,7 @@ from .session import RequestOptions, Sent, Session
 if TYPE_CHECKING:
     from ...net import retry_after
 else:
-    retry_after = OnDemand("...net.retry_after", __package__)
+    retry_after = OnDemand("...net.retry_after", __name__)
 
 __all__ = ["CallRecovery"]
 

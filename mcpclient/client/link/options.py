@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..events.around import Around
     from .client_options import Authentication, ClientOptions
 else:
-    difflib = OnDemand("difflib", None)
+    difflib = OnDemand("difflib")
 
 __all__ = ["OPTION_NAMES", "Events", "Options", "check_names"]
 

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from . import application_routes, url_routes
     from .applications import AsgiApp, ServerObject
 else:
-    difflib = OnDemand("difflib", None)
-    shlex = OnDemand("shlex", None)
-    application_routes = OnDemand(".application_routes", __package__)
-    url_routes = OnDemand(".url_routes", __package__)
+    difflib = OnDemand("difflib")
+    shlex = OnDemand("shlex")
+    application_routes = OnDemand(".application_routes", __name__)
+    url_routes = OnDemand(".url_routes", __name__)
 
 __all__ = ["TRANSPORT_NAMES", "Target", "destination_of", "entry_of", "route_to"]
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from ...transports import legacy_sse, line_socket
     from ...transports import websocket as websocket_transport
 else:
-    websockets = OnDemand("...net.websocket", __package__)
-    legacy_sse = OnDemand("...transports.legacy_sse", __package__)
-    line_socket = OnDemand("...transports.line_socket", __package__)
-    websocket_transport = OnDemand("...transports.websocket", __package__)
+    websockets = OnDemand("...net.websocket", __name__)
+    legacy_sse = OnDemand("...transports.legacy_sse", __name__)
+    line_socket = OnDemand("...transports.line_socket", __name__)
+    websocket_transport = OnDemand("...transports.websocket", __name__)
 
 __all__ = ["credentials_for", "route_to_url"]
 

@@ -29,7 +29,7 @@ from .stderr import StderrTarget, StderrTee
 if TYPE_CHECKING:
     from . import threads as in_threads
 else:
-    in_threads = OnDemand(".threads", __package__)
+    in_threads = OnDemand(".threads", __name__)
 
 __all__ = ["ProcessReceiver", "ServerProcess", "StderrTarget", "StopLadder", "spawn"]
 
