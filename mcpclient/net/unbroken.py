@@ -30,21 +30,22 @@ async def run_unbroken(work: Coroutine[Any, Any, T], *, grace: float = GRACE) ->
 
     When the caller is cancelled, or its event loop ends, ``work`` has ``grace`` seconds left. The
     caller's cancelling takes effect after that and not before, so that a lock it holds is held for
-    as long as the work goes on. Raises what ``work`` raises.
+    as long as the work goes on; so does Ctrl-C, where Python raises it within the caller (before
+    3.11). Raises what ``work`` raises.
     """
     apart = _Apart(work, asyncio.get_running_loop(), grace)
     apart.start()
-    cancelled: asyncio.CancelledError | None = None
+    interruption: BaseException | None = None
     while not apart.outcome.done():
         try:
             await asyncio.wait([apart.outcome])
-        except asyncio.CancelledError as error:
-            cancelled = error
+        except (asyncio.CancelledError, KeyboardInterrupt) as error:
+            interruption = error
             apart.give_up()
-    if cancelled is not None:
+    if interruption is not None:
         if not apart.outcome.cancelled():
             apart.outcome.exception()  # nobody is left to hear of it
-        raise cancelled
+        raise interruption
     return apart.outcome.result()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -84,6 +85,26 @@ def test_a_cancelled_caller_waits_for_the_end() -> None:
 
     asyncio.run(main())
     assert work.became == ["done"]
+
+
+def test_ctrl_c_within_the_caller_waits_for_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-5: before Python 3.11 it is raised wherever the program is."""
+    work = Work()
+    home, wait = threading.current_thread(), asyncio.wait
+
+    async def interrupted(tasks: Any, **options: Any) -> Any:
+        if threading.current_thread() is home and not work.go_on.is_set():
+            work.go_on.set()
+            raise KeyboardInterrupt
+        return await wait(tasks, **options)
+
+    async def main() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            await run_unbroken(work.run())
+        assert work.became == ["done"]
+
+    monkeypatch.setattr(asyncio, "wait", interrupted)
+    asyncio.run(main())
 
 
 def test_the_failure_of_work_nobody_waits_for_is_dropped() -> None:

@@ -17,7 +17,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from random import Random
@@ -206,9 +206,22 @@ class Process:
 
 def main(folder: str, port: str, name: str, seed: str, rotation: str, *users: str) -> None:
     process = Process(Path(folder), port, name, seed, rotation == "strict")
-    asyncio.run(process.run(list(users)))
+    asyncio.run(_interruptible(process.run(list(users))))
+
+
+async def _interruptible(work: Awaitable[None]) -> None:
+    """Let Ctrl-C cancel the work, as `asyncio.run` does itself from Python 3.11 on.
+
+    Before, Python raises `KeyboardInterrupt` at whatever line is running, also where a lock is just
+    given back; no library can be proof against that.
+    """
+    if sys.version_info < (3, 11):
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
+    await work
 
 
 if __name__ == "__main__":
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt, asyncio.CancelledError):
         main(*sys.argv[1:])
