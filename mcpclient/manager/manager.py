@@ -20,7 +20,7 @@ from ..config.load import load_config
 from ..config.policy.policy import Policy
 from ..config.problem import Problem
 from ..config.server import ServerConfig
-from ..errors import McpError, ServersFailed, UsageError
+from ..errors import ClientClosed, McpError, ServersFailed, UsageError
 from ..framing.logs import logger_for
 from ..net.futures import side_by_side
 from ..protocol.tool_search import search_tools
@@ -467,8 +467,11 @@ class Manager(Toolboxes, Content):
         return self._servers[name]
 
     def _require_open(self) -> None:
-        if not self._is_open:
-            raise UsageError("the manager is not open: use it in `async with`, or await it")
+        if self._is_open:
+            return
+        if self._shared is not None:
+            raise ClientClosed("the manager is closed; open it again to make calls")
+        raise UsageError("the manager is not open: use it in `async with`, or await it")
 
 
 connect_all = Manager

@@ -12,6 +12,7 @@ from mcpclient import Manager, Status, connect_all
 from mcpclient.client.events.around import Call, Proceed
 from mcpclient.errors import (
     CallTimeout,
+    ClientClosed,
     ConnectFailed,
     PeerError,
     ServersFailed,
@@ -371,5 +372,20 @@ def test_a_call_to_a_server_that_was_never_there_says_why_it_is_not() -> None:
                 await manager.call_tool("dead__x")
             with pytest.raises(CallTimeout):
                 await manager.call_tool("slow__y", timeout=3)
+
+    run(main())
+
+
+def test_a_manager_that_was_closed_says_so() -> None:
+    """F-MANY-1: which is another thing than one that nobody has opened."""
+
+    async def main() -> None:
+        manager = connect_all({"a": Member("x")})
+        with pytest.raises(UsageError, match="is not open"):
+            manager["a"]
+        await manager
+        await manager.close()
+        with pytest.raises(ClientClosed, match="is closed"):
+            manager["a"]
 
     run(main())
