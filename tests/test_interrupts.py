@@ -19,9 +19,10 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient import Client, McpError, StopLadder
+from mcpclient import Client, McpError, ProcessExited, StopLadder
 from mcpclient.cli.main import main
 from mcpclient.client.link.client_options import TransportName
+from mcpclient.net.process.server_process import spawn
 from tests.soak.lanes import SERVER, free_port
 from tests.support.leaks import Resources, left_behind
 from tests.support.subprocesses import TOP
@@ -131,6 +132,45 @@ def sweep(
             assert outcome == ("interrupted" if reached >= number else "returned"), where
             assert noise == [] or is_rude, where
             assert left_behind(before) == [], where
+
+
+def test_while_a_server_process_is_started() -> None:
+    """F-LIFE-5: also where Ctrl-C is an exception at any call, as in a loop that is run by hand."""
+    number, outcome = 0, "interrupted"
+    while outcome == "interrupted":
+        number += 1
+        before = Resources.held_now()
+        loop = asyncio.new_event_loop()
+        outcome = loop.run_until_complete(started(CtrlC(number)))
+        loop.close()
+        assert left_behind(before) == [], f"interrupted at call {number}"
+    assert number > 10
+
+
+async def started(ctrl_c: CtrlC) -> str:
+    """Start a server and end it at once; return whether that was interrupted."""
+    sys.setprofile(ctrl_c)
+    try:
+        server = await spawn(STDIO, NobodyListens())
+    except KeyboardInterrupt:
+        return "interrupted"
+    finally:
+        sys.setprofile(None)
+    await server.stop()
+    return "started"
+
+
+class NobodyListens:
+    """Takes what a server process reports."""
+
+    def output_received(self, data: bytes) -> None:
+        """Take nothing."""
+
+    def writing_resumed(self) -> None:
+        """Take nothing."""
+
+    def process_ended(self, error: ProcessExited) -> None:
+        """Take nothing."""
 
 
 def ask_user(request: object) -> dict[str, Any]:

@@ -102,7 +102,10 @@ async def _run_cases(port: int) -> None:
 
     async def work() -> None:
         for case in waiting:
-            await converse(port, f"/runCase?case={case}&agent={AGENT}", echo=True)
+            try:
+                await converse(port, f"/runCase?case={case}&agent={AGENT}", echo=True)
+            except asyncio.TimeoutError:  # the server's report says what was missing
+                print(f"case {case} of {total} did not come to its end", flush=True)
             if case % 50 == 0:
                 print(f"case {case} of {total}", flush=True)
 

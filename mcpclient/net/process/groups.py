@@ -24,7 +24,15 @@ from .plan import tree_kill_command
 if sys.platform == "win32":
     from .jobs import contain, windows_calls
 
-__all__ = ["Members", "PosixGroup", "ProcessGroup", "WindowsTree", "process_group"]
+__all__ = [
+    "Members",
+    "PosixGroup",
+    "ProcessGroup",
+    "WindowsTree",
+    "close_pipes",
+    "give_up",
+    "process_group",
+]
 
 _CREATE_NO_WINDOW = 0x08000000
 _TREE_KILL_TIMEOUT = 3.0
@@ -64,13 +72,6 @@ class ProcessGroup(ABC):
         """Drop the group from those killed at exit; from now on nothing signals it."""
         self._gone = True
         _live.discard(self)
-
-    def close_pipes(self) -> None:
-        """Close this side's ends of the three pipes."""
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
 
 
 class PosixGroup(ProcessGroup):
@@ -211,6 +212,24 @@ def process_group(process: subprocess.Popen[bytes]) -> ProcessGroup:
     return PosixGroup(process)
 
 
+def give_up(process: subprocess.Popen[bytes]) -> None:
+    """End a process that was just started, whether or not it leads a group by now."""
+    for group in [group for group in _live if group.process is process]:
+        group.kill()
+        group.forget()
+    process.kill()
+    process.wait()
+    close_pipes(process)
+
+
+def close_pipes(process: subprocess.Popen[bytes]) -> None:
+    """Close this side's ends of the three pipes."""
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+
+
 def _kill_all() -> None:
     groups = list(_live)
     # A loop in a daemon thread runs on while the interpreter ends. It would see the servers die and
@@ -219,7 +238,7 @@ def _kill_all() -> None:
         group.silenced = True
     for group in groups:
         group.kill()
-        group.close_pipes()
+        close_pipes(group.process)
 
 
 def _disown_all() -> None:
@@ -228,7 +247,7 @@ def _disown_all() -> None:
         group.disowned = True
         group.process.returncode = 0  # else its finalizer would wait for a child it does not have
         group.forget()
-        group.close_pipes()
+        close_pipes(group.process)
 
 
 atexit.register(_kill_all)

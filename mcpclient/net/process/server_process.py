@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 from ...errors import ConnectionLost, ProcessExited
 from ...on_demand import OnDemand
 from .exit import ExitWatch
-from .groups import ProcessGroup, process_group
+from .groups import ProcessGroup, give_up, process_group
 from .ladder import Descent, StopLadder
 from .launch import launch
 from .pipes import PipeReader, PipeWriter, Reader, Writer
@@ -85,14 +85,15 @@ async def spawn(
     loop = asyncio.get_running_loop()
     tee = StderrTee(stderr)
     environment = child_environment(env, inherit_env, os.environ, windows=sys.platform == "win32")
-    group = process_group(launch(command, environment, cwd))
-    server = ServerProcess(loop, command, group, receiver, tee, ladder)
+    process = launch(command, environment, cwd)
+    server = None
     try:
+        server = ServerProcess(loop, command, process_group(process), receiver, tee, ladder)
         server._connect(threads)
-    except BaseException:  # no thread to be had, no memory
-        server.abort()
-        group.process.wait()
-        group.close_pipes()
+    except BaseException:  # no thread to be had, no memory, Ctrl-C before Python 3.11
+        if server is not None:
+            server.abort()
+        give_up(process)
         raise
     return server
 

@@ -13,7 +13,7 @@ from typing import cast
 import pytest
 
 from mcpclient.net.process import groups as process_groups
-from mcpclient.net.process.groups import PosixGroup, WindowsTree, process_group
+from mcpclient.net.process.groups import PosixGroup, WindowsTree, close_pipes, process_group
 from tests.net.process_helpers import is_alive, python, tree, wait_until
 
 TOP = Path(__file__).parent.parent.parent.parent
@@ -96,7 +96,7 @@ def test_a_signal_reaches_the_whole_group(method: object, number: str) -> None:
     wait_until(group.is_gone, "the group is gone")
     assert group.process.returncode == -signal.Signals[number]
     group.forget()
-    group.close_pipes()
+    close_pipes(group.process)
 
 
 @pytest.mark.needs_posix
@@ -110,7 +110,7 @@ def test_a_group_that_is_gone_is_never_signalled_again(monkeypatch: pytest.Monke
     group.terminate()
     assert group.is_gone()
     group.forget()
-    group.close_pipes()
+    close_pipes(group.process)
 
 
 @pytest.mark.needs_posix
@@ -143,7 +143,7 @@ def test_without_proc_a_group_that_answers_counts_as_alive(monkeypatch: pytest.M
     os.killpg(group.process.pid, signal.SIGKILL)
     group.process.wait()
     group.forget()
-    group.close_pipes()
+    close_pipes(group.process)
 
 
 class FakeProcess:

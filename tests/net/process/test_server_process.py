@@ -15,6 +15,7 @@ import pytest
 
 from mcpclient.errors import CommandNotFound, ConnectionLost, ProcessExited, UsageError
 from mcpclient.net.process import server_process as process_module
+from mcpclient.net.process.groups import close_pipes
 from mcpclient.net.process.server_process import ServerProcess, StopLadder, spawn
 from tests.net.process_helpers import ECHO, Recorder, is_alive, python, tree, until, wait_until
 
@@ -331,7 +332,7 @@ def test_the_end_of_the_interpreter_is_told_to_nobody(threads: bool) -> None:
         await receiver.size(5)
         server._group.silenced = True
         server._group.kill()
-        server._group.close_pipes()
+        close_pipes(server._group.process)
         await until(lambda: server.exit_code is not None, "it has ended")
         await server.stop()
         assert receiver.ends == []
