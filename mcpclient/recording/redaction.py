@@ -70,6 +70,8 @@ _ASSIGNMENT = re.compile(
 _OPTION = re.compile(rf"(?<![\w-])--?([A-Za-z][\w-]{{0,63}})( +)({_VALUE})")
 _NO_SECRET = re.compile(r"(?i)(?:[\"']?)(?:true|false|null|none|redacted-[0-9]+|[\W_]*)\Z")
 _PROSE = re.compile(r"[a-z]+|[A-Z][a-z]*")
+# Words joined by what base64 does not have are no credentials: `a:basic offline_access`, scopes.
+_SCOPE = re.compile(r"[A-Za-z]+(?:[_.-][A-Za-z]+)+")
 
 _NAME = re.compile(r"redacted-[0-9]+")
 _LONG_VALUE = 8
@@ -288,8 +290,11 @@ class Redactor:
 
     def _scheme(self, match: re.Match[str]) -> str:
         scheme, space, secret = match.groups()
-        # "Bearer authentication" is no secret.
-        return match[0] if _PROSE.fullmatch(secret) else f"{scheme}{space}{self.name_of(secret)}"
+        if _PROSE.fullmatch(secret):  # "Bearer authentication" is no secret
+            return match[0]
+        if scheme.lower() == "basic" and _SCOPE.fullmatch(secret):
+            return match[0]
+        return f"{scheme}{space}{self.name_of(secret)}"
 
     def _assignment(self, match: re.Match[str]) -> str:
         name, between, value = match.groups()

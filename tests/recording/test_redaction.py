@@ -369,6 +369,8 @@ def test_secrets_in_running_text(text: str) -> None:
     "text",
     [
         "Bearer authentication is needed",
+        'Bearer error="insufficient_scope", scope="mcp:basic offline_access"',
+        "scope mcp:basic Files.Read and user-profile",
         "token=${TOKEN} and key=<your key>",
         '"password": {"type": "string"}, "required": true',
         '{"input_tokens": 12, "max_tokens": 8}',
@@ -381,6 +383,15 @@ def test_secrets_in_running_text(text: str) -> None:
 )
 def test_ordinary_text_stays(text: str) -> None:
     assert Redactor().text(text) == text
+
+
+@pytest.mark.parametrize("scheme", ["Basic", "basic", "proxy:Basic"])
+@pytest.mark.parametrize("credentials", ["dXNlcjpwYXNz", "dXNlcjpw", "dTpwYXNzd28=", "dT1wLw-_"])
+def test_basic_credentials_in_running_text(scheme: str, credentials: str) -> None:
+    """F-AUTH-12: of either alphabet of base64, with padding and without."""
+    assert (
+        Redactor().text(f"tried {scheme} {credentials}, 401") == f"tried {scheme} redacted-1, 401"
+    )
 
 
 @pytest.mark.parametrize(
