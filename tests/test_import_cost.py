@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
 
 import mcpclient
 from mcpclient.cli.commands import COMMANDS
@@ -97,6 +101,20 @@ def test_the_root_costs_almost_nothing() -> None:
     loaded = modules_after("import mcpclient")
     assert len(loaded) < 15, sorted(loaded)
     assert not loaded & {*HEAVY, "asyncio", "ssl", "socket", "subprocess"}
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell")
+def test_the_root_takes_little_memory() -> None:
+    """F-PACK-3: under 25 MiB with the interpreter, at any moment."""
+    status = run_python(
+        """
+        import mcpclient
+        with open("/proc/self/status") as file:
+            print(file.read())
+        """
+    )
+    (peak,) = re.findall(r"(?m)^VmHWM:\s+(\d+) kB$", status)
+    assert int(peak) < 25 * 1024
 
 
 def test_connect_loads_no_heavy_module() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import mcpclient
+from conformance import demo
 from mcpclient.cli.commands import COMMANDS
 from tests.support.prose import blocks_of, check_fragment, programs_of, run, sessions_of
 from tests.support.subprocesses import TOP
@@ -30,6 +31,19 @@ def test_every_block_says_how_it_is_tested() -> None:
     assert len(PROGRAMS) == sum(mark == "prints" for mark, _, _ in BLOCKS) > 0
     assert SESSIONS
     assert FRAGMENTS
+
+
+def test_the_first_command_is_a_session_that_needs_nothing_but_python() -> None:
+    """F-PACK-4: and the second one is the tests."""
+    first = next(block.text for block in BLOCKS if block[1] == "sh")
+    assert re.findall(r"(?m)^make (\S+)", first) == ["demo", "test"]
+    makefile = (TOP / "Makefile").read_text("utf-8")
+    assert re.search(r"(?m)^demo:.*\n\t\$\(PYTHON\) -m conformance\.demo$", makefile)
+    assert re.search(r"(?m)^test: \$\(stamp\).*\n\t\$\(python\) -m pytest ", makefile)
+    assert re.search(r"(?m)^\$\(stamp\): tests/requirements.txt$", makefile)
+    printed = run([sys.executable, "-S", "-W", "error", "-m", "conformance.demo"])
+    assert re.findall(r"(?m)^Revision ([\d-]+), ", printed) == list(demo.ERAS)
+    assert printed.count("or as structured content {'sum': 42}") == len(demo.ERAS) == 2
 
 
 @pytest.mark.parametrize(("program", "output"), PROGRAMS, ids=range(len(PROGRAMS)))

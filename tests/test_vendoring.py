@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import mcpclient
-from tests.support.subprocesses import run_python
+from tests.support.subprocesses import TOP, run_python
 from tests.tooling.imports import all_imports, parsed, read_sources
 
 PACKAGE = Path(mcpclient.__file__).parent
@@ -46,3 +46,24 @@ def test_a_copy_under_another_name_offers_every_public_name(tmp_path: Path) -> N
         folder=tmp_path,
     )
     assert printed.strip() == "host.vendored_client.errors.server"
+
+
+def test_the_modules_alone_are_a_client(tmp_path: Path) -> None:
+    """F-PACK-2: no data files are needed to meet a server."""
+    for path in PACKAGE.rglob("*.py"):
+        copy = tmp_path / "alone" / path.relative_to(PACKAGE)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+    printed = run_python(
+        f"""
+        import sys
+        from alone import sync
+
+        command = [sys.executable, {str(TOP / "conformance/servers/demo_server.py")!r}]
+        with sync.connect(command) as client:
+            print([tool.name for tool in client.list_tools()])
+            print(client.call_tool("add", {{"a": 1, "b": 2}}).text)
+        """,
+        folder=tmp_path,
+    )
+    assert printed == "['echo', 'add', 'count', 'fail']\n3\n"

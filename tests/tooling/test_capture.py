@@ -26,6 +26,7 @@ from conformance.capture.targets import OTHERS
 from conformance.client_driver import SCENARIOS
 from conformance.scripts import FAILURES, STEPS, Script, numbered, problems
 from conformance.workspace import free_port
+from mcpclient.protocol.versions import STATELESS_VERSIONS
 from mcpclient.recording.transcript import (
     Transcript,
     bytes_of_event,
@@ -44,6 +45,13 @@ MACHINE = re.compile(
     r"/tmp/|/var/folders|/root\b|/usr/|/home/(?!ada)|/Users/|C:\\\\|site-packages"
     r"|(?:127\.0\.0\.1|localhost)(?::|%3A)(?!5000[0-9]|3000)\d"
 )
+
+
+# The reference clients: the second is the one that knows the stateless era.
+CLIENTS = {
+    "sdk1": r"@modelcontextprotocol/sdk@1\.29\.0",
+    "client2": r"@modelcontextprotocol/client@2\.[\d.]+",
+}
 
 
 def read(file: Path) -> Transcript:
@@ -104,9 +112,8 @@ def is_that_of_its_script(row: tuple[str, Script, str]) -> None:
     assert header["script"]["transports"] == [transport]
     for name in expected.keys() - {"transports", "auth"}:
         assert header["script"][name] == expected[name], name
-    assert re.fullmatch(
-        r"@modelcontextprotocol/(sdk@1|client@2)\.[\d.]+", header["client"]["package"]
-    )
+    assert re.fullmatch(CLIENTS[script.driver], header["client"]["package"])
+    assert script.revision not in STATELESS_VERSIONS or script.driver == "client2"
     assert re.search(r"[@=]\d", header["server"]["package"])
     assert header["server"]["command"][0] in ("node", "python", *OTHERS, "azmcp")
 

@@ -131,6 +131,23 @@ def test_without_peers_every_part_says_what_is_missing(
     assert int(counts[1]) == int(counts[2]) + int(counts[3]) > 20
 
 
+def test_all_is_run_where_nothing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And STRICT is read, which ``make conformance`` hands on."""
+    monkeypatch.setattr("sys.argv", ["conformance"])
+    monkeypatch.setenv("STRICT", "1")
+    assert (suite.parse().parts, suite.parse().strict) == (list(suite.PARTS), True)
+    monkeypatch.setenv("STRICT", "")
+    assert not suite.parse().strict
+    makefile = (peers.TOP / "Makefile").read_text("utf-8")
+    assert "\n\tSTRICT=$(STRICT) $(PYTHON) -m conformance\n" in makefile
+
+
+def test_a_part_that_is_not_there_is_no_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["conformance", "replay", "rest"])
+    with pytest.raises(SystemExit):
+        suite.parse()
+
+
 def no_python() -> None:
     raise CannotInstall("no Python 2.7")
 

@@ -74,6 +74,8 @@ def test_every_allowance_names_a_reference_and_a_reason() -> None:
 
 def test_every_server_is_met_in_revisions_there_are(tmp_path: Path) -> None:
     planned = {plan.server: plan.revisions for plan in plans(tmp_path, "http://127.0.0.1/")}
+    references = "everything filesystem memory sequential-thinking time git fetch mcp1 mcp2"
+    assert {*references.split()} <= {name.partition("-stdio")[0] for name in planned}
     authorized = {name for name in peers.SERVERS if name.endswith("-authorized")}
     assert set(planned) == set(peers.SERVERS) - authorized
     for revisions in planned.values():

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance import claims, readme, summary
+from conformance import authorized, claims, live, official, peers, readme, replay, summary
+from conformance.client_driver import SCENARIOS
+from conformance.live_plans import plans
 from conformance.results import (
     FAILED,
     LEFT_OUT,
@@ -15,6 +17,7 @@ from conformance.results import (
     NOT_RUN,
     PASSED,
     STDIO,
+    STREAMABLE_HTTP,
     TRANSPORTS,
     WEBSOCKET,
     Row,
@@ -152,6 +155,31 @@ def test_the_checks_in_the_readme_add_up() -> None:
     total = rows.pop(("all", "all"))
     assert total == [sum(column) for column in zip(*rows.values())]
     assert all(sum(parts) == all_of_them for *parts, all_of_them in rows.values())
+
+
+def test_the_readme_shows_numbers_where_somebody_is_met_and_nowhere_else(tmp_path: Path) -> None:
+    """F-CONF-5: without running anything; and all scenarios of the official suite."""
+    _, table, sets = readme.section(readme.README.read_text("utf-8")).split("\n\n")
+    shown = {
+        part: {place for place, line in lines_of(table).items() if line[index] != summary.NOTHING}
+        - {("all", "all"), ("any", WEBSOCKET)}
+        for index, part in enumerate(summary.PARTS)
+    }
+    headers = [transcript.header for transcript in replay.transcripts().values()]
+    assert shown["replay"] >= {
+        (header["protocol_version"], live.TRANSPORTS[header["transport"]])
+        for header in headers
+        if header["protocol_version"] in summary.REVISIONS
+    }
+    assert shown["live"] == {
+        (revision, live.TRANSPORTS[peers.SERVERS[plan.server].transport])
+        for plan in plans(tmp_path, "http://127.0.0.1/")
+        for revision in plan.revisions
+    }
+    assert shown["authorized"] == {(each, STREAMABLE_HTTP) for each in authorized.REVISIONS}
+    names = [cells(line)[:2] for line in sets.splitlines()[2:]]
+    assert [name for name, _ in names] == list(official.MODES)
+    assert names[0][1] == str(len(SCENARIOS))
 
 
 def test_the_readme_shows_a_full_run_in_which_everything_held() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 import mcpclient
+from mcpclient.inspector.page import page
 from tests.tooling.distribution.archives import tar_gz_of, zip_of
 from tests.tooling.distribution.backend import build_editable
 from tests.tooling.distribution.project import TOP, read_project
@@ -83,8 +85,19 @@ def test_the_single_file_runs_isolated(release: dict[str, Path]) -> None:
     assert printed == "hi\n"
 
 
+def test_the_single_file_carries_the_inspector(release: dict[str, Path]) -> None:
+    """F-PACK-2: its page as well, which is no module."""
+    place = str(release[".pyz"])
+    program = (
+        f"import sys; sys.path.insert(0, {place!r}); from mcpclient.inspector.page import page"
+    )
+    printed = run([sys.executable, "-I", "-S", "-c", f"{program}; print(len(page('n')))"])
+    assert int(printed) == len(page("n"))
+
+
 def test_the_wheel_holds_the_package_and_its_license(release: dict[str, Path]) -> None:
-    """F-PACK-1: typed, and with every module."""
+    """F-PACK-1: pure Python, typed, and with every module."""
+    assert release[".whl"].name == f"mcpclient-{mcpclient.__version__}-py3-none-any.whl"
     names = set(zipfile.ZipFile(release[".whl"]).namelist())
     modules = {path.relative_to(TOP).as_posix() for path in (TOP / "mcpclient").rglob("*.py")}
     assert modules <= names
@@ -94,12 +107,14 @@ def test_the_wheel_holds_the_package_and_its_license(release: dict[str, Path]) -
 
 
 def test_the_metadata_names_no_dependency(release: dict[str, Path]) -> None:
-    """F-PACK-1"""
+    """F-PACK-1: and the Pythons it is for."""
     info = f"mcpclient-{mcpclient.__version__}.dist-info"
     metadata = zipfile.ZipFile(release[".whl"]).read(f"{info}/METADATA").decode()
     head = metadata.partition("\n\n")[0]
     assert f"Version: {mcpclient.__version__}" in head
     assert "Requires-Python: >=3.9" in head
+    versions = re.findall(r"Classifier: Programming Language :: Python :: 3\.(\d+)", head)
+    assert versions == ["9", "10", "11", "12", "13", "14"]
     assert "Requires-Dist" not in head
 
 
