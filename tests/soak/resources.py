@@ -8,6 +8,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from statistics import median
+from typing import Any
 
 import psutil
 
@@ -55,9 +56,23 @@ async def check_released(before: Holdings, violations: Violations, what: str) ->
         if all(now <= then for now, then in zip(astuple(left), astuple(before))):
             return
         if loop.time() > deadline:
-            violations.add(f"{what} left something behind: {left}, before it: {before}")
+            tasks = ", ".join(map(where_it_waits, asyncio.all_tasks()))
+            violations.add(
+                f"{what} left something behind: {left}, before it: {before}; tasks: {tasks}; "
+                f"processes: {list(children())}"
+            )
             return
         await asyncio.sleep(0.02)
+
+
+def where_it_waits(task: asyncio.Task[Any]) -> str:
+    """Name the functions of a task that wait for each other, the innermost last."""
+    names = []
+    waiting: Any = task.get_coro()
+    while waiting is not None:
+        names.append(getattr(waiting, "__qualname__", type(waiting).__name__))
+        waiting = getattr(waiting, "cr_await", None) or getattr(waiting, "ag_await", None)
+    return " > ".join(names)
 
 
 @dataclass(frozen=True)

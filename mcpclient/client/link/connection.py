@@ -156,8 +156,6 @@ class Connection:
         what the server answered. When it fails or is cancelled, nothing is left running.
         """
         async with self._opening:
-            if self._closed:  # while this waited for another attempt
-                raise ClientClosed()
             if self.is_connected:
                 return
             earlier = self._session
@@ -165,6 +163,8 @@ class Connection:
             if earlier is not None and (has_one_transport or not self.is_open):
                 await self._leave(earlier)
                 earlier = None  # else it may reach the server yet, and is left only for another
+            if self._closed:  # while this waited, for another attempt or for the earlier session
+                raise ClientClosed()
             self._connecting = session = self._new_session()
             opening = Opening(self.route, self.options, session)
             try:

@@ -386,6 +386,27 @@ def test_a_client_reconnects_to_a_server_process_that_died() -> None:
     on_stdio(work)
 
 
+@pytest.mark.parametrize("turns", range(10))
+def test_closing_while_it_reconnects_leaves_nothing(turns: int) -> None:
+    """F-LIFE-5: at whichever turn of the loop, also while what is left of the earlier one goes."""
+
+    async def work(client: Client) -> None:
+        with pytest.raises(ProcessExited):
+            await client.call_tool("die", {"code": 3})
+        connecting = asyncio.ensure_future(client.connect())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await client.close()
+        await asyncio.wait({connecting})
+        if turns == 0:  # it had not begun when the client was closed
+            assert connecting.exception() is None
+        else:
+            assert isinstance(connecting.exception(), ClientClosed)
+            assert not client.is_connected
+
+    on_stdio(work)
+
+
 # Keep-alive
 
 
