@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from mcpclient.client.client import Client
 from mcpclient.client.task_design import TaskDesign
 from mcpclient.client.tasks_core import CoreTasks
 from mcpclient.client.tasks_extension import ExtensionTasks
-from mcpclient.errors import UsageError
+from mcpclient.errors import ClientClosed, UsageError
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.client.task_servers import CORE_TASKS, WITH_EXTENSION
 from tests.support import virtual_time
@@ -31,8 +32,21 @@ def test_a_capability_that_is_missing_is_named(
         server = ScriptedServer(version=version, capabilities=capabilities)
         async with server.client(tasks=True) as client:
             design(client._connection).check_call("echo", None)
-        unconnected = design(server.client(tasks=True)._connection)
-        with pytest.raises(UsageError, match=f"does not declare the capability {missing}"):
-            unconnected.check_call("echo", None)
+        async with ScriptedServer(version=version).client(tasks=True) as client:
+            with pytest.raises(UsageError, match=f"does not declare the capability {missing}"):
+                design(client._connection).check_call("echo", None)
+
+    virtual_time.run(main())
+
+
+def test_before_there_is_a_connection_no_capability_is_missing() -> None:
+    """F-API-13: what is missing is the connection."""
+
+    async def main() -> None:
+        client = Client(["server"])
+        with pytest.raises(ClientClosed, match="not connected yet"):
+            await client.call_tool_task("tool")
+        with pytest.raises(ClientClosed, match="not connected yet"):
+            await client.list_tasks()
 
     virtual_time.run(main())

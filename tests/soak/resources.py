@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from statistics import median
@@ -86,14 +87,14 @@ class Sample:
     @classmethod
     def take(cls) -> Sample:
         """Measure after a garbage collection."""
-        objects = objects_held()
+        objects = sum(objects_held().values())
         return cls(psutil.Process().memory_info().rss, objects, open_descriptors())
 
 
-def objects_held() -> int:
-    """How many objects the garbage collector knows, once it has run."""
+def objects_held() -> Counter[str]:
+    """How many objects of each type the garbage collector knows, once it has run."""
     gc.collect()
-    return len(gc.get_objects())
+    return Counter(type(each).__qualname__ for each in gc.get_objects())
 
 
 def check_flat(samples: Sequence[Sample], violations: Violations) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -72,7 +73,9 @@ class Run:
             calls, objects = self.calls, objects_held()
             await asyncio.gather(*(use(lane) for lane in self.lanes))
             await asyncio.gather(*(lane.rest() for lane in self.lanes))
-            self._check_objects(objects_held() - objects, self.calls - calls)
+            more = objects_held()
+            more.subtract(objects)
+            self._check_objects(more, self.calls - calls)
             await asyncio.gather(*(lane.end() for lane in self.lanes))
             await check_released(before, self.violations, "a round")
             self.executions += ledger.check(self.violations)
@@ -83,10 +86,12 @@ class Run:
         """How many calls were made."""
         return sum(lane.calls for lane in self.lanes)
 
-    def _check_objects(self, more: int, calls: int) -> None:
+    def _check_objects(self, more: Counter[str], calls: int) -> None:
         allowed = _OBJECTS_PER_LANE * len(self.lanes) + _OBJECTS_PER_CALL * calls
-        if self.samples and more > allowed:
-            self.violations.add(f"{calls} calls left {more} objects behind")
+        total = sum(more.values())
+        if self.samples and total > allowed:
+            most = dict(more.most_common(12))
+            self.violations.add(f"{calls} calls left {total} objects behind, most of them {most}")
 
     async def _tell(self, tell: Callable[[str], None], began: float) -> None:
         while True:
