@@ -8,6 +8,7 @@ import os
 import re
 import socket
 import warnings
+from collections import Counter
 from collections.abc import Awaitable
 from pathlib import Path
 from random import Random
@@ -262,10 +263,11 @@ def test_growth_is_found_and_noise_is_not(violations: Violations) -> None:
 def test_objects_left_by_calls_are_found(tmp_path: Path) -> None:
     run = Run(1, tmp_path, [("stdio", "handshake")], [])
     run.samples.append(Sample(1, 1, 1))
-    run._check_objects(400, 400)
+    run._check_objects(Counter(dict=400), 400)
     assert run.violations.found == []
-    run._check_objects(10_400, 10_000)
-    assert run.violations.found == ["10000 calls left 10400 objects behind"]
+    run._check_objects(Counter(dict=10_400), 10_000)
+    expected = "10000 calls left 10400 objects behind, most of them {'dict': 10400}"
+    assert run.violations.found == [expected]
 
 
 def ended(outcome: BaseException | CallToolResult | None) -> asyncio.Future[Any]:
