@@ -94,4 +94,4 @@ def shown_path(path: str) -> str:
 def _looks_like_a_key(word: str) -> bool:
     if _UUID.search(word):
         return True
-    return any(_KEY.fullmatch(part) for part in re.split(r"[-_.:@]", word))
+    return any(map(_KEY.fullmatch, re.split(r"[-_.:@]", word)))

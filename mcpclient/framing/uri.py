@@ -23,6 +23,7 @@ _STREAM_PORTS = {"tcp": -1, "unix": 0}
 _SECURE = ("https", "wss")
 _LONGEST_SHOWN = 200
 _LONGEST_HOST = 253  # RFC 1035, section 2.3.4, without the dot of the root
+_NEVER_IN_A_HOST = re.compile(r'[\x00-\x20<>"\\^`{|}\x7f]')
 # Everything a path or query may hold as it is (RFC 3986 section 3.3), and what is encoded already.
 _AS_IS = "/:@!$&'()*+,;=-._~%"
 
@@ -134,7 +135,7 @@ def _ascii_host(host: str) -> str:
     if len(host) > _LONGEST_HOST:
         raise ValueError("no host has so long a name")
     encoded = host if host.isascii() else host.encode("idna").decode("ascii")
-    if any(character <= " " or character in '<>"\\^`{|}\x7f' for character in encoded):
+    if _NEVER_IN_A_HOST.search(encoded):
         raise ValueError("the host holds a character that no host has")
     return encoded.lower()
 

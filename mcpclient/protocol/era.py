@@ -9,12 +9,11 @@ from ..jsonrpc.messages import Message, RequestId
 from .header_parameters import HeaderParameters
 from .outgoing import Outgoing
 
-__all__ = ["ClientIdentity", "EraRules", "Params", "is_repeatable"]
+__all__ = ["REPEATABLE", "ClientIdentity", "EraRules", "Params"]
 
 Params = Mapping[str, Any]
 
-# Methods that only read, or set what is already set: sending one twice changes nothing.
-_REPEATABLE = frozenset(
+REPEATABLE = frozenset(
     {
         "completion/complete",
         "initialize",
@@ -35,12 +34,8 @@ _REPEATABLE = frozenset(
         "tools/list",
     }
 )
-
-
-def is_repeatable(method: str) -> bool:
-    """Whether a request may be sent again when it is not known if the server saw it."""
-    return method in _REPEATABLE
-
+"""Requests that may be sent again when it is not known whether the server saw them: they only read,
+or set what is already set."""
 
 _NOTHING: Mapping[str, Any] = {}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..jsonrpc import messages
 from ..jsonrpc.messages import Message, RequestId
-from .era import ClientIdentity, Params, is_repeatable
+from .era import REPEATABLE, ClientIdentity, Params
 from .header_parameters import HeaderParameters
 from .outgoing import Cancel, Outgoing
 
@@ -56,7 +56,7 @@ class HandshakeEra:
             headers=self.headers,
             cancel=Cancel.NOT_ALLOWED if initializes else Cancel.NOTIFY,
             resumable=True,
-            repeatable=is_repeatable(method),
+            repeatable=method in REPEATABLE,
             opens_session=initializes,
             in_session=not initializes,
         )

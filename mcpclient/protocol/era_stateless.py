@@ -11,7 +11,7 @@ from typing import Any
 
 from ..jsonrpc import messages
 from ..jsonrpc.messages import Message, RequestId
-from .era import ClientIdentity, Params, is_repeatable
+from .era import REPEATABLE, ClientIdentity, Params
 from .header_parameters import HeaderParameters, encode_header_value
 from .mrtr import input_requests_of
 from .outgoing import Cancel, Outgoing
@@ -66,7 +66,7 @@ class StatelessEra:
             messages.request(request_id, method, full),
             headers=self._mirror,
             cancel=(Cancel.NOT_ALLOWED if method == "server/discover" else Cancel.CLOSE_STREAM),
-            repeatable=is_repeatable(method),
+            repeatable=method in REPEATABLE,
             in_session=False,
             stays_open=method == "subscriptions/listen",
         )

@@ -9,21 +9,13 @@ from typing import Protocol
 from ..errors import ConnectionLost, McpError
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned, Receiver, Transport
-from .line_messages import LineWriter
+from .line_messages import LineWriter, Output
 
 __all__ = ["ConnectedTransport", "Connection"]
 
 
-class Connection(Protocol):
+class Connection(Output, Protocol):
     """What such a transport needs of its connection."""
-
-    @property
-    def paused(self) -> bool:
-        """Whether the server does not keep up with what is written."""
-        ...
-
-    def write(self, data: bytes, /) -> None:
-        """Write, unless the connection has ended."""
 
     def abort(self) -> None:
         """Drop the connection at once."""
@@ -52,10 +44,8 @@ class ConnectedTransport(Transport):
         """Connect. Raises `ConnectFailed`, and what the kind of connection adds to it."""
         self._receiver = receiver
         self._ended = None
-        self._connection = connection = await self._connect()
-        self._writer = LineWriter(
-            connection.write, lambda: not connection.paused, self._schedule, self._frame
-        )
+        self._connection = await self._connect()
+        self._writer = LineWriter(self._connection, self._schedule, self._frame)
 
     @abc.abstractmethod
     async def _connect(self) -> Connection:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ..errors import ConnectionLost, MessageTooLarge
 from ..framing.escaping import escape_line
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     response_id = OnDemand("..jsonrpc.response_id", __name__)
 
-__all__ = ["LineReader", "LineWriter"]
+__all__ = ["LineReader", "LineWriter", "Output"]
 
 _logger = logger_for("mcpclient.transport")
 
@@ -102,24 +102,34 @@ def _is_cut_off(line: bytes) -> bool:
     return False
 
 
+class Output(Protocol):
+    """Where lines are written to."""
+
+    @property
+    def paused(self) -> bool:
+        """Whether the server does not keep up with what is written."""
+        ...
+
+    def write(self, data: bytes, /) -> None:
+        """Write, unless the connection has ended."""
+
+
 class LineWriter:
     """Queues outgoing lines: calls made in one turn of the event loop share a write.
 
     While the peer does not read, lines wait here; a request that is given up before it was written
-    is never sent. ``write`` passes bytes on. ``can_write`` tells whether the peer keeps up.
-    ``schedule`` arranges for `flush` to be called, soon or when the peer reads again. ``frame``
-    turns a line into the bytes to write; it is called right before they are written, and in order.
+    is never sent. ``schedule`` arranges for `flush` to be called, soon or when the peer reads
+    again. ``frame`` turns a line into the bytes to write; it is called right before they are
+    written, and in order.
     """
 
     def __init__(
         self,
-        write: Callable[[bytes], None],
-        can_write: Callable[[], bool],
+        output: Output,
         schedule: Callable[[], None],
-        frame: Callable[[bytes], bytes] = bytes,
+        frame: Callable[[bytes], bytes],
     ) -> None:
-        self._write = write
-        self._can_write = can_write
+        self._output = output
         self._schedule = schedule
         self._frame = frame
         self._lines: list[tuple[RequestId | None, bytes]] = []
@@ -128,12 +138,12 @@ class LineWriter:
 
     def send(self, outgoing: Outgoing, line: bytes) -> None:
         """Write a line at once if nothing was written in this turn and none waits, or queue it."""
-        if self._gathering or self._lines or not self._can_write():
+        if self._gathering or self._lines or self._output.paused:
             self._check_room(outgoing)
             self._lines.append((outgoing.request_id, line))
             self._size += len(line)
         else:
-            self._write(self._frame(line))
+            self._output.write(self._frame(line))
         if not self._gathering:
             self._gathering = True
             self._schedule()
@@ -144,15 +154,15 @@ class LineWriter:
         A request is always taken, since its time limit takes it back.
         """
         is_full = len(self._lines) >= _MOST_WAITING or self._size >= _MOST_WAITING_BYTES
-        if is_full and outgoing.request_id is None and not self._can_write():
+        if is_full and outgoing.request_id is None and self._output.paused:
             raise ConnectionLost("the server does not read its input")
 
     def flush(self) -> None:
         """Write what has gathered, if the peer keeps up."""
         self._gathering = False
-        if self._lines and self._can_write():
+        if self._lines and not self._output.paused:
             lines, self._lines, self._size = self._lines, [], 0
-            self._write(b"".join([self._frame(line) for _, line in lines]))
+            self._output.write(b"".join([self._frame(line) for _, line in lines]))
 
     def withdraw(self, request_id: RequestId | None) -> bool:
         """Take back a line that is still queued. False: it has been written."""

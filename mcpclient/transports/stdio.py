@@ -48,6 +48,7 @@ class StdioTransport(ConnectedTransport):
     ) -> None:
         super().__init__()
         self.command: list[str] = list(command)
+        self._description = os.path.basename(shown_words(self.command)[0])
         self._env = env
         self._inherit_env = inherit_env
         self._cwd = cwd
@@ -61,7 +62,7 @@ class StdioTransport(ConnectedTransport):
     @property
     def description(self) -> str:
         """The command's name."""
-        return os.path.basename(shown_words(self.command)[0])
+        return self._description
 
     @property
     def skipped(self) -> Sequence[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.protocol.era import ClientIdentity, is_repeatable
+from mcpclient.protocol.era import REPEATABLE, ClientIdentity
 from mcpclient.protocol.era_handshake import HandshakeEra
 from mcpclient.protocol.era_stateless import StatelessEra
 
@@ -14,13 +14,13 @@ from mcpclient.protocol.era_stateless import StatelessEra
 )
 def test_reading_may_be_repeated(method: str) -> None:
     """F-WIRE-5: a stale connection may be replaced where sending twice does no harm."""
-    assert is_repeatable(method)
+    assert method in REPEATABLE
 
 
 @pytest.mark.parametrize("method", ["tools/call", "tasks/cancel", "vendor/unknown", ""])
 def test_acting_may_not(method: str) -> None:
     """F-WIRE-5, F-MANY-5: a call that may have run is never repeated by itself."""
-    assert not is_repeatable(method)
+    assert method not in REPEATABLE
 
 
 def test_identity_cannot_be_changed() -> None:

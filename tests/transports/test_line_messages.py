@@ -158,16 +158,17 @@ def test_half_a_message_at_the_end_answers_nobody(
 
 
 class Peer:
-    """Takes what is written, as long as it is willing."""
+    """Keeps what is written."""
 
     def __init__(self) -> None:
         self.writes: list[bytes] = []
-        self.willing = True
+        self.paused = False
         self.scheduled = 0
         self.framed = 0
-        self.writer = LineWriter(
-            self.writes.append, lambda: self.willing, self.schedule, self.frame
-        )
+        self.writer = LineWriter(self, self.schedule, self.frame)
+
+    def write(self, data: bytes) -> None:
+        self.writes.append(data)
 
     def schedule(self) -> None:
         self.scheduled += 1
@@ -201,12 +202,12 @@ def test_calls_of_one_turn_share_a_write() -> None:
 def test_a_peer_that_does_not_read() -> None:
     """F-STD-5: lines wait for it, and are written in order when it reads again."""
     peer = Peer()
-    peer.willing = False
+    peer.paused = True
     peer.send(1)
     peer.writer.flush()
     peer.notify()
     assert peer.writes == []
-    peer.willing = True
+    peer.paused = False
     peer.send(3)
     assert peer.writes == []
     peer.writer.flush()
@@ -220,13 +221,13 @@ def test_a_peer_that_never_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(5):  # a burst is no reason: the peer reads
         peer.notify()
     peer.writer.flush()
-    peer.willing = False
+    peer.paused = True
     for _ in range(3):
         peer.notify()
     with pytest.raises(ConnectionLost, match="does not read"):
         peer.notify()
     peer.send(1)
-    peer.willing = True
+    peer.paused = False
     peer.writer.flush()
     assert peer.writes[-1].count(b"n") == 3
     assert peer.writes[-1].endswith(b"1\n")
@@ -236,7 +237,7 @@ def test_a_peer_that_never_reads_what_is_long(monkeypatch: pytest.MonkeyPatch) -
     """F-STD-5: few lines may be many bytes, as the ids of the server's that answers repeat."""
     monkeypatch.setattr(line_messages, "_MOST_WAITING_BYTES", 6)
     peer = Peer()
-    peer.willing = False
+    peer.paused = True
     peer.send(1)
     for _ in range(2):
         peer.notify()
@@ -246,9 +247,9 @@ def test_a_peer_that_never_reads_what_is_long(monkeypatch: pytest.MonkeyPatch) -
     peer.notify()  # in its place
     with pytest.raises(ConnectionLost, match="does not read"):
         peer.notify()
-    peer.willing = True
+    peer.paused = False
     peer.writer.flush()
-    peer.willing = False
+    peer.paused = True
     peer.notify()  # all is written, and there is room again
 
 
@@ -265,14 +266,6 @@ def test_taking_a_line_back() -> None:
     assert not peer.writer.withdraw(2)
     peer.writer.flush()
     assert peer.writes == [b"1:1\n", b"2:n\n3:3\n"]
-
-
-def test_without_a_frame_lines_are_written_as_they_are() -> None:
-    """F-STD-5: stdio has no framing but the line end."""
-    writes: list[bytes] = []
-    writer = LineWriter(writes.append, lambda: True, lambda: None)
-    writer.send(Outgoing(messages.notification("n", None)), b"n\n")
-    assert writes == [b"n\n"]
 
 
 # Everything below a session, fed with anything

@@ -185,7 +185,8 @@ class Connection:
             self._agree(session, agreement)
             if earlier is not None:
                 await self._leave(earlier)
-            await self._report(session, agreement)
+            if self.options.hooks.on_connect is not None:
+                await self._report(session, agreement)
 
     async def _leave(self, session: Session) -> None:
         if session.loop is asyncio.get_running_loop():
@@ -267,8 +268,6 @@ class Connection:
             observer.connected()
 
     async def _report(self, session: Session, agreement: Agreement) -> None:
-        if self.options.hooks.on_connect is None:
-            return
         self.options.hooks.connected(
             server=self.name,
             transport=session.transport.name,

@@ -92,7 +92,7 @@ class Opening:
         self._session = session
         self._options = options
         self._seconds = options.timeouts.connect
-        self._loop = asyncio.get_running_loop()
+        self._clock = session.deadlines.counted_time
         self._deadline = self._clock() + self._seconds if self._seconds else math.inf
         self._switched = False
         # The request that was not answered in time, and the one that waits for what it leads to.
@@ -102,8 +102,8 @@ class Opening:
 
     async def run(self, remembered: Era | None) -> Agreement:
         """Open the transport and negotiate."""
-        await self._open_transport(self._session.transport)
         transport = self._session.transport
+        await self._within("connect", transport.open(self._session))
         plan = plan_for(self._route, self._options, transport, remembered)
         return await self._negotiate(plan)
 
@@ -205,9 +205,6 @@ class Opening:
             raise self._session.ended.again()
         transport = recorded(transport, self._options.network.recorder)
         self._session.revive(transport)
-        await self._open_transport(transport)
-
-    async def _open_transport(self, transport: Transport) -> None:
         await self._within("connect", transport.open(self._session))
 
     # Time
@@ -226,9 +223,10 @@ class Opening:
 
     async def _first_of(self, waited_for: Collection[asyncio.Future[Any]], seconds: float) -> bool:
         """Wait until one of these is done; return False when the time is over before."""
-        deadline = min(self._clock() + seconds, self._deadline)
+        now = self._clock()
+        deadline = min(now + seconds, self._deadline)
         while True:
-            left = deadline - self._clock()
+            left = deadline - now
             if left <= 0:
                 return any(each.done() for each in waited_for)
             timeout = None if left == math.inf else max(left, _SHORTEST_WAIT)
@@ -237,9 +235,7 @@ class Opening:
             )
             if done:
                 return True
-
-    def _clock(self) -> float:
-        return self._loop.time() - self._session.deadlines.held_seconds
+            now = self._clock()
 
     def _timeout(self, what: str) -> CallTimeout:
         waiting_for = self._session.deadlines.waiting_for

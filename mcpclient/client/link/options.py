@@ -112,8 +112,8 @@ class Options(NamedTuple):
             network=network,
             client_info=rest.pop("client_info", None)
             or {"name": "mcpclient", "version": __version__},
-            handlers=Handlers(*(rest.pop(name, None) for name in _ANSWERS)),
-            events=Events(*(rest.pop(name, None) for name in _EVENTS)),
+            handlers=Handlers(*[rest.pop(name, None) for name in _ANSWERS]),
+            events=Events(*[rest.pop(name, None) for name in _EVENTS]),
             extensions=checked_extensions(rest.pop("extensions", None) or {}),
             stop_ladder=rest.pop("stop_ladder", None) or StopLadder(),
             hooks=rest.pop("hooks", None) or Hooks(),

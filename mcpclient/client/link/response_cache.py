@@ -56,10 +56,6 @@ class ClientCache(Observer):
         """Drop what an error answer casts doubt on."""
         self._responses.refused(method, params, error)
 
-    def clear(self) -> None:
-        """Drop everything."""
-        self._responses.clear()
-
     # Observer
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
@@ -68,11 +64,11 @@ class ClientCache(Observer):
 
     def connected(self) -> None:
         """Begin with an empty cache."""
-        self.clear()
+        self._responses.clear()
 
     def lost(self, error: McpError) -> None:
         """Drop everything, since nobody will say any more what has become stale."""
-        self.clear()
+        self._responses.clear()
 
 
 class Visit:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import difflib
     import shlex
 
-    from ...net.recorder import Recorder
     from . import application_routes, url_routes
     from .applications import AsgiApp, ServerObject
 else:
@@ -148,26 +147,28 @@ class _Launches:
     def __init__(self, command: list[str], options: Options) -> None:
         self._command = command
         self._options = options
-        self._stderr = FirstStart("discard")
-        self._first: Transport | None = None
+        self._first: tuple[FirstStart, Transport] | None = None
 
     def first(self) -> Transport:
         """Return a transport that starts the server."""
-        self._stderr = FirstStart(self._options.stderr)
-        self._first = self._transport(self._stderr)
-        return self._first
+        stderr = FirstStart(self._options.stderr)
+        transport = self._transport(stderr)
+        self._first = stderr, transport
+        return transport
 
     def again(self) -> Transport:
         """Return one that starts it because it has ended at the first start."""
-        known = self._first.skipped if self._first is not None else ()
-        return self._transport(SecondStart(self._stderr), known)
+        assert self._first is not None, "there was no first start"
+        stderr, transport = self._first
+        return self._transport(SecondStart(stderr), transport.skipped)
 
     def _transport(self, stderr: StderrTarget, known: Sequence[str] = ()) -> Transport:
         options = self._options
         recorder = options.network.recorder
         if recorder is not None:
             recorder.learn(options.env or {})
-            stderr = _heard(stderr, recorder)
+            # Whoever begins to listen, now or later, hears it, too.
+            stderr = StderrCopy(stderr, recorder.stderr_line, lambda: recorder.is_on)
         return StdioTransport(
             self._command,
             env=options.env,
@@ -178,11 +179,6 @@ class _Launches:
             max_message_size=options.max_message_size,
             known_lines=known,
         )
-
-
-def _heard(stderr: StderrTarget, recorder: Recorder) -> StderrTarget:
-    """Return where stderr goes so that whoever begins to listen, now or later, hears it, too."""
-    return StderrCopy(stderr, recorder.stderr_line, lambda: recorder.is_on)
 
 
 def _to_url(text: str, options: Options) -> Route:

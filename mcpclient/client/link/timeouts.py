@@ -76,8 +76,9 @@ class Timeouts(NamedTuple):
 
 
 def _resolve(given: Seconds, default: float | None) -> float | None:
-    chosen = default if isinstance(given, Default) else given
-    return None if chosen is None else _checked(chosen, "a timeout") or None
+    if isinstance(given, Default):
+        return default
+    return None if given is None else _checked(given, "a timeout") or None
 
 
 def _checked(seconds: float, name: str) -> float:
@@ -99,4 +100,4 @@ def _from_environment(environ: Mapping[str, str], name: str, default: float | No
         milliseconds = math.nan
     if not milliseconds >= 0:
         raise UsageError(f"{name} is a number of milliseconds and not negative: {text!r}")
-    return milliseconds / 1000
+    return milliseconds / 1000 or None

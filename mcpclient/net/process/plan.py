@@ -78,11 +78,10 @@ def child_environment(
     """
     if inherit_env not in ("safe", "all", "none"):
         raise UsageError(f'inherit_env must be "safe", "all" or "none", not {inherit_env!r}')
-    environment = {
-        name: value
-        for name, value in parent.items()
-        if inherit_env == "all" or (inherit_env == "safe" and _is_safe(name, value, windows))
-    }
+    if inherit_env == "safe":
+        environment = _safe_part(parent, windows)
+    else:
+        environment = dict(parent) if inherit_env == "all" else {}
     if env is not None and not isinstance(env, Mapping):
         raise UsageError(f"env must map names to values, and not be a {type(env).__name__}")
     for name, value in (env or {}).items():
@@ -94,14 +93,17 @@ def child_environment(
     return environment
 
 
-def _is_safe(name: str, value: str, windows: bool) -> bool:
-    if value.startswith("()"):
-        return False
-    upper = name.upper()
-    if upper in _PROXIES:
-        return "@" not in value
-    key = upper if windows else name
-    return key in _EVERYWHERE or key.startswith("LC_") or key in (_WINDOWS if windows else _POSIX)
+def _safe_part(environment: Mapping[str, str], windows: bool) -> dict[str, str]:
+    allowed = _EVERYWHERE | (_WINDOWS if windows else _POSIX)
+    safe = {}
+    for name, value in environment.items():
+        upper = name.upper()
+        key = upper if windows else name
+        is_allowed = key in allowed or key.startswith("LC_")
+        is_proxy = upper in _PROXIES and "@" not in value
+        if (is_allowed or is_proxy) and not value.startswith("()"):
+            safe[name] = value
+    return safe
 
 
 def _check_variable(name: object, value: object) -> None:
