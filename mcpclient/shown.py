@@ -88,7 +88,7 @@ def shown_url(url: str) -> str:
 
 def shown_path(path: str) -> str:
     """Return the path of a URL; each segment that looks like a key is `HIDDEN`."""
-    return "/".join(HIDDEN if _looks_like_a_key(word) else word for word in path.split("/"))
+    return "/".join([HIDDEN if _looks_like_a_key(word) else word for word in path.split("/")])
 
 
 def _looks_like_a_key(word: str) -> bool:

@@ -204,8 +204,9 @@ class _Exchange(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Take the end of the connection."""
         self._transport = None
-        reason = f"the connection to {self._url.shown} was lost: {explain_loss(exc, self._url)}"
-        self._fail(ConnectionLost(reason))
+        if not self.response.done():
+            reason = explain_loss(exc, self._url)
+            self._fail(ConnectionLost(f"the connection to {self._url.shown} was lost: {reason}"))
 
     def _take(self, data: bytes | None) -> None:
         answer = self._answer

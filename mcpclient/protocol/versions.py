@@ -53,5 +53,5 @@ def is_past_handshakes(version: str) -> bool:
 
 def best_common(offered: Iterable[object], known: tuple[str, ...]) -> str | None:
     """Return the newest of the ``known`` revisions that is also ``offered``, or None."""
-    names = set(filter(lambda name: isinstance(name, str), offered))
-    return next((version for version in reversed(known) if version in names), None)
+    names = {name for name in offered if isinstance(name, str)}
+    return max(names.intersection(known), key=known.index, default=None)

@@ -31,8 +31,10 @@ class ClientCache(Observer):
         self, method: str, params: Mapping[str, Any] | None, options: RequestOptions
     ) -> Visit | None:
         """Begin a request; None when its result cannot be kept."""
+        if method not in CACHEABLE:
+            return None
         era = self._connection.era
-        if method not in CACHEABLE or era is None or not era.caches_answers:
+        if era is None or not era.caches_answers:
             return None
         key = key_of(method, params)
         if key is None:
