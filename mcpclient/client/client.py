@@ -19,6 +19,7 @@ from .link.options import Options
 from .link.response_cache import ClientCache
 from .link.targets import Target, route_to
 from .link.timeouts import DEFAULT, Seconds
+from .listed_tools import ListedTools
 from .listen import Listening, Subscription
 from .prompts import Prompts
 from .resources import Resources
@@ -77,9 +78,9 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
         options = Options.of(given, os.environ, self._eras)
         self._connection = Connection(route_to(target, options), options)
         self._outputs = OutputSchemas(options.validate, options.schema_limits)
-        self._connection.observers.append(self._outputs)
+        self._listed = ListedTools()
+        self._connection.observers += [self._outputs, self._listed]
         options.handlers.attach(self._connection.name, self._connection.observers)
-        self._known_tools = {}
         self._around = options.around
         if options.hooks.watches_calls:
             self._around += (options.hooks.around,)

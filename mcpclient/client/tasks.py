@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import CallTimeout, McpError, UsageError
 from ..net.background_tasks import BackgroundTasks
+from ..net.futures import disregard
 from ..on_demand import OnDemand
-from ..protocol.tasks import Task, answered_task, described_task, task_support_of
+from ..protocol.tasks import Task, answered_task, described_task
 from ..protocol.types import CallToolResult, Progress, Tool
 from .events.callbacks import OrderedCallback
 from .events.observer import Observer
@@ -76,7 +77,7 @@ class Tasks(ToolCalls):
         """
         name = tool.name if isinstance(tool, Tool) else tool
         params: dict[str, Any] = {"name": name, "arguments": checked_arguments(arguments)}
-        known = tool if isinstance(tool, Tool) else self._known_tools.get(name)
+        known = tool if isinstance(tool, Tool) else self._listed.find(name)
         self._task_design.check_call(name, known)
         if self._task_design.asks:
             params["task"] = {} if ttl is None else {"ttl": round(ttl * 1000)}
@@ -90,7 +91,7 @@ class Tasks(ToolCalls):
             if call.meta:
                 asked = with_meta(asked, call.meta)
             limits = self._limits("tools/call", timeout, max_timeout, on_progress, call.headers)
-            return CallToolResult(await self._request("tools/call", asked, limits))
+            return CallToolResult(await self._at_home(self._first_answer, asked, limits))
 
         hooks = (*around, *self._connection.options.around)
         result = await self._call_through(hooks, make, name, arguments, meta, headers)
@@ -199,9 +200,7 @@ class Tasks(ToolCalls):
 
     def _has_to_be_a_task(self, name: str) -> bool:
         """Whether a tool can be called as a task only, and tasks can be made."""
-        tool = self._known_tools.get(name)
-        is_required = tool is not None and task_support_of(tool.raw) == "required"
-        return is_required and self._task_design.may_ask()
+        return name in self._listed.only_tasks and self._task_design.may_ask()
 
     async def _without_task(
         self, params: Mapping[str, Any], limits: RequestOptions
@@ -211,7 +210,7 @@ class Tasks(ToolCalls):
         It did when ``params`` ask for one, as those of 2025-11-25 do.
         """
         time = CallTime(self._connection, "tools/call", limits)
-        result = await self._caller.call("tools/call", params, limits, time)
+        result = await self._first_answer(params, limits, time)
         task = self._task_design.made_of(params, result)
         if task is None:
             return result
@@ -223,6 +222,41 @@ class Tasks(ToolCalls):
             if isinstance(reason, CallTimeout) and reason.limit == "total":
                 raise time.timeout from None
             raise
+
+    async def _first_answer(
+        self, params: Mapping[str, Any], limits: RequestOptions, time: CallTime | None = None
+    ) -> dict[str, Any]:
+        """Return the answer to a tool call, which may be a task.
+
+        Only ``tasks/cancel`` may cancel a call that asked to become a task ("Cancellation" of
+        2025-11-25), and that needs the task's id. So when the caller gives such a call up, its
+        answer is awaited all the same, to cancel the task it names.
+        """
+        call = self._caller.call("tools/call", params, limits, time)
+        if "task" not in params:
+            return await call
+        asking = asyncio.ensure_future(call)
+        asking.add_done_callback(disregard)
+        try:
+            await asyncio.wait({asking})
+        except asyncio.CancelledError:
+            if self._connection.is_open:
+                giving_up = self._give_up_when_made(asking, params, limits)
+                self._connection.session.tasks.start(_quietly(giving_up))
+            else:
+                asking.cancel()
+            raise
+        return asking.result()
+
+    async def _give_up_when_made(
+        self,
+        asking: asyncio.Task[dict[str, Any]],
+        params: Mapping[str, Any],
+        limits: RequestOptions,
+    ) -> None:
+        task = self._task_design.made_of(params, await asking)
+        if task is not None:
+            self._give_up(task, limits)
 
     def _give_up(self, task: Task, limits: RequestOptions) -> None:
         """Ask the server to stop a task that the caller does not know of."""

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..on_demand import OnDemand
-from ..protocol.types import CallToolResult, Tool
+from ..protocol.types import CallToolResult
 from .link.requests import Requests
+from .listed_tools import ListedTools
 
 if TYPE_CHECKING:
     from .events import around
@@ -20,7 +21,7 @@ __all__ = ["ToolCalls"]
 class ToolCalls(Requests):
     """What `Tools.call_tool` and `Tasks.call_tool_task` have in common."""
 
-    _known_tools: Mapping[str, Tool]
+    _listed: ListedTools
 
     def _full_name(self, name: str) -> str:
         """Return the name by which the caller knows a tool of this server."""
@@ -46,7 +47,7 @@ class ToolCalls(Requests):
             arguments=arguments or {},
             meta=meta or {},
             headers=headers or {},
-            tool=self._known_tools.get(name),
+            tool=self._listed.find(name),
             trusted=connection.options.trusted,
             protocol_version=agreement.era.version if agreement is not None else None,
             transport=connection.session.transport.name if connection.is_open else None,

@@ -45,7 +45,7 @@ class Tools(Tasks):
 
         True before the first, and after the server has said that its tools have changed.
         """
-        return self._outputs.is_stale
+        return self._listed.are_stale
 
     async def list_tools(
         self,
@@ -66,7 +66,7 @@ class Tools(Tasks):
             tools = [tool for tool in tools if _learn_headers(mirrored, tool)]
         listed = [Tool(tool) for tool in tools]
         self._outputs.learn(listed)
-        self._known_tools = {tool.name: tool for tool in listed}
+        self._listed.learn(listed)
         return listed
 
     @overload

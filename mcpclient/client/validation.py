@@ -29,8 +29,7 @@ class OutputSchemas(Observer):
     """The output schemas of the tools that the caller has listed.
 
     ``mode``: ``"warn"``, ``"strict"`` or ``"off"``; ``limits``: how much checking one result may
-    cost. ``is_stale``: whether the tools have changed since they were learned. It never lists tools
-    by itself, so the result of a tool that the caller has not listed is
+    cost. It never lists tools by itself, so the result of a tool that the caller has not listed is
     not checked.
     """
 
@@ -41,12 +40,10 @@ class OutputSchemas(Observer):
         self._limits = limits
         self._schemas: dict[str, object] = {}
         self._wrapping: set[str] = set()
-        self.is_stale: bool = True
         self._compiled: dict[str, Schema | str] = {}
 
     def learn(self, tools: Iterable[Tool]) -> None:
         """Take note of a complete list of tools. Schemas that have not changed stay compiled."""
-        self.is_stale = False
         known = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
         self._wrapping = {name for name, schema in known.items() if _wraps(schema)}
         if self._mode == "off":
@@ -62,7 +59,6 @@ class OutputSchemas(Observer):
         """Forget all schemas when the tools have changed; the caller's next list brings them."""
         if method == "notifications/tools/list_changed":
             self.learn(())
-            self.is_stale = True
 
     def check(self, tool: str, result: CallToolResult) -> None:
         """Add a warning to a result that does not fit the output schema of its tool.

@@ -51,10 +51,12 @@ class HandshakeEra:
     ) -> Outgoing:
         """Return a request. The log level is the session's here, so it is not sent along."""
         initializes = method == "initialize"
+        # What asks to become a task is cancelled by tasks/cancel, and by nothing else.
+        asks_for_task = method == "tools/call" and params is not None and "task" in params
         return Outgoing(
             messages.request(request_id, method, params),
             headers=self.headers,
-            cancel=Cancel.NOT_ALLOWED if initializes else Cancel.NOTIFY,
+            cancel=Cancel.NOT_ALLOWED if initializes or asks_for_task else Cancel.NOTIFY,
             resumable=True,
             repeatable=method in REPEATABLE,
             opens_session=initializes,

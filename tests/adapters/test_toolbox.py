@@ -373,7 +373,7 @@ def test_tools_that_change_are_listed_again(version: str) -> None:
         box = await made(client)
         tools = box.tools
         listed["tools"] = [definition("new")]
-        client._outputs.notified("notifications/tools/list_changed", {})
+        client._listed.notified("notifications/tools/list_changed", {})
         assert texts(await box.run(response(call("echo")))) == ["echo {}"]
         assert box.tools is tools
         assert names(tools) == ["new"]

@@ -26,6 +26,7 @@ from tests.client.task_servers import (
     handshake_server,
     listed,
     noting,
+    now,
     stateless_server,
     task,
     wait_for_it,
@@ -170,6 +171,76 @@ def test_a_call_that_is_a_task_can_be_cancelled(immediate: bool) -> None:
             assert server.sent("tasks/cancel") == [{"taskId": "t1"}]
 
     virtual_time.run(main())
+
+
+@pytest.mark.parametrize("as_task", [False, True])
+@pytest.mark.parametrize("answer", ["task", "result", "error", "none"])
+def test_a_task_is_cancelled_by_its_id_and_by_nothing_else(as_task: bool, answer: str) -> None:
+    """F-API-13: also where its id comes only after the caller has given the call up.
+
+    "For task-augmented requests, the tasks/cancel request MUST be used instead of the
+    notifications/cancelled notification" (2025-11-25, Cancellation).
+    """
+    server = handshake_server()
+    server.answers["tools/list"] = listed("required")
+    created = server.answers["tools/call"]
+
+    async def late(_: Mapping[str, Any]) -> Any:
+        await asyncio.sleep(5)
+        if answer == "error":
+            raise PeerError(-32603, "it failed")
+        return {"task": created, "result": DONE, "none": None}[answer]
+
+    server.answers["tools/call"] = late
+
+    async def main() -> None:
+        async with server.client(timeout=20) as client:
+            await client.list_tools()
+            work = client.call_tool_task("slow") if as_task else client.call_tool("slow")
+            calling = asyncio.ensure_future(work)
+            await asyncio.sleep(1)
+            calling.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await calling
+            assert server.sent("tasks/cancel") == []
+            await asyncio.sleep(60)
+            assert server.sent("tasks/cancel") == ([{"taskId": "t1"}] if answer == "task" else [])
+
+    virtual_time.run(main())
+    assert server.sent("notifications/cancelled") == []
+
+
+def test_nobody_waits_for_the_id_of_a_task_once_the_client_is_closed() -> None:
+    """F-API-13, F-LIFE-6"""
+    server = handshake_server()
+    server.answers["tools/call"] = lambda _: None
+
+    async def main() -> None:
+        async with server.client() as client:
+            calling = asyncio.ensure_future(client.call_tool_task("slow"))
+            await asyncio.sleep(1)
+            calling.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await calling
+        await asyncio.sleep(0)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    virtual_time.run(main())
+
+
+def test_a_call_that_asks_for_a_task_has_limits_as_any_other() -> None:
+    """F-API-7, F-API-13: the server is told nothing, since the id is not known."""
+    server = handshake_server()
+    server.answers["tools/call"] = lambda _: None
+
+    async def main() -> None:
+        async with server.client() as client:
+            with pytest.raises(CallTimeout):
+                await client.call_tool_task("slow", timeout=3)
+            assert now() == pytest.approx(3, abs=0.1)
+
+    virtual_time.run(main())
+    assert server.sent("notifications/cancelled") == []
 
 
 def test_a_tool_that_is_known_not_to_be_a_task_is_not_called_as_one() -> None:

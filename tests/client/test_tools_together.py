@@ -102,10 +102,10 @@ def test_a_result_that_breaks_its_schema_is_an_error_where_that_is_strict() -> N
 def test_a_tool_that_is_a_task_is_called_as_one() -> None:
     """F-API-13: no matter in whose company."""
     tool = {"name": "slow", "execution": {"taskSupport": "required"}}
-    asked: list[bool] = []
+    asked: dict[str, bool] = {}
 
     def call(params: Mapping[str, Any]) -> dict[str, Any]:
-        asked.append("task" in params)
+        asked[params["name"]] = "task" in params
         return {"content": []}
 
     server = Server(tools_list={"tools": [tool]}, tools_call=call)
@@ -117,7 +117,7 @@ def test_a_tool_that_is_a_task_is_called_as_one() -> None:
         tasks: dict[str, Any] = {"tasks": {"requests": {"tools": {"call": {}}}}}
         client._connection.agreement = agreement._replace(capabilities=tasks)
         outcomes = await client.call_tools([("slow", {}), ("quick", {})])
-        assert asked == [True, False]
+        assert asked == {"slow": True, "quick": False}
         assert told(outcomes)[1] == ""
 
     use(server, work)

@@ -53,6 +53,14 @@ def test_a_call() -> None:
     assert "params" not in era.request(3, "ping", None, None).message
 
 
+def test_a_call_that_asks_for_a_task() -> None:
+    """F-API-13: tasks/cancel cancels it, and no notification does."""
+    era = HandshakeEra("2025-11-25", IDENTITY)
+    params = {"name": "echo", "arguments": {"task": {}}}
+    assert era.request(2, "tools/call", params, None).cancel is Cancel.NOTIFY
+    assert era.request(3, "tools/call", {**params, "task": {}}, None).cancel is Cancel.NOT_ALLOWED
+
+
 def test_everything_else_has_the_version_too() -> None:
     """F-LIFE-1: notifications and answers carry the agreed revision over HTTP."""
     era = HandshakeEra("2025-06-18", IDENTITY)

@@ -25,8 +25,9 @@ class Call:
       ``full_name``: the name the caller knows it by, which differs only in a `Manager`.
     - ``arguments``, ``meta``, ``headers``: what will be sent. To send something else, proceed with
       ``dataclasses.replace(call, arguments=…)``.
-    - ``tool``: its definition, None when it has not been listed. ``trusted``: whether the server's
-      word for it may be believed, see `read_only`.
+    - ``tool``: its definition, None when it has not been listed, or since the server has said that
+      its tools have changed. ``trusted``: whether the server's word for it may be believed, see
+      `read_only`.
     - ``method``: ``"tools/call"``. ``protocol_version``, ``transport``: of the connection, None
       before there is one. ``trace``: what the caller gave with the call, unchanged.
     """

@@ -293,8 +293,8 @@ OTHERS = [
     Fault(
         _HANDSHAKE,
         "initialize may be cancelled",
-        "Cancel.NOT_ALLOWED if initializes else",
-        "Cancel.NOTIFY if initializes else",
+        "initializes or asks_for_task else",
+        "asks_for_task else",
     ),
     Fault(
         "jsonrpc.correlator",

@@ -1,0 +1,80 @@
+"""What a client knows of its server's tools. F-API-13, F-API-23, F-MANY-12."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpclient.client.events.around import Call, Proceed
+from mcpclient.client.listed_tools import ListedTools
+from mcpclient.protocol.types import CallToolResult, Tool
+from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer, turns
+from tests.client.task_servers import DONE, handshake_server, listed
+from tests.support.virtual_time import run
+
+READS = Tool({"name": "reads", "annotations": {"readOnlyHint": True}})
+SLOW = Tool({"name": "slow", "execution": {"taskSupport": "required"}})
+
+
+def test_the_last_list_is_what_is_known() -> None:
+    """F-API-23"""
+    tools = ListedTools()
+    assert tools.are_stale and tools.find("reads") is None
+    tools.learn([READS, SLOW])
+    assert not tools.are_stale
+    assert (tools.find("reads"), tools.find("other")) == (READS, None)
+    assert tools.only_tasks == {"slow"}
+    tools.learn([READS])
+    assert tools.find("slow") is None and not tools.only_tasks
+
+
+def test_a_definition_that_may_have_changed_is_not_known() -> None:
+    """F-API-23, F-MANY-12: how a tool is called is no matter of trust, and stays."""
+    tools = ListedTools()
+    tools.learn([READS, SLOW])
+    tools.notified("notifications/prompts/list_changed", {})
+    assert tools.find("reads") is READS
+    tools.notified("notifications/tools/list_changed", {})
+    assert tools.are_stale and tools.find("reads") is None
+    assert tools.only_tasks == {"slow"}
+
+
+@pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
+def test_no_approval_rests_on_what_a_tool_was(version: str) -> None:
+    """F-API-23: a tool that was read-only may destroy something once the tools have changed."""
+    answers = {"tools/list": {"tools": [READS.raw]}, "tools/call": DONE}
+    server = ScriptedServer(answers, version=version)
+    seen: list[bool] = []
+
+    async def note(call: Call, proceed: Proceed) -> CallToolResult:
+        seen.append(call.read_only)
+        return await proceed(call)
+
+    async def main() -> None:
+        async with server.client(around=[note], trusted=True, cache=False) as client:
+            await client.call_tool("reads")
+            await client.list_tools()
+            await client.call_tool("reads")
+            server.notify("notifications/tools/list_changed")
+            await turns()
+            await client.call_tool("reads")
+            await client.list_tools()
+            await client.call_tool("reads")
+
+    run(main())
+    assert seen == [False, True, False, True]
+
+
+def test_a_tool_that_can_only_be_a_task_stays_one_until_the_next_list() -> None:
+    """F-API-13: news of some other tool does not break calls of this one."""
+    server = handshake_server()
+    server.answers["tools/list"] = listed("required")
+
+    async def main() -> None:
+        async with server.client() as client:
+            await client.list_tools()
+            server.notify("notifications/tools/list_changed")
+            await turns()
+            assert (await client.call_tool("slow")).text == "done"
+
+    run(main())
+    assert server.sent("tools/call")[0]["task"] == {}
