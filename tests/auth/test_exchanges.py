@@ -85,7 +85,7 @@ def test_the_guard_comes_before_the_request() -> None:
 
 
 def test_forms_and_documents_are_posted() -> None:
-    """F-AUTH-3: each with its content type."""
+    """F-AUTH-2, F-AUTH-5: registrations and token requests, each with its content type."""
     world = World()
     for body in ([("a b", "ü&="), ("c", "")], b'{"x": 1}'):
         world.on("POST", URL, Response(200, [], b""))

@@ -26,7 +26,7 @@ from tests.support import virtual_time
 def test_a_capability_that_is_missing_is_named(
     design: type[TaskDesign], version: str, capabilities: dict[str, Any], missing: str
 ) -> None:
-    """F-API-14: before anything is sent."""
+    """F-API-13: before anything is sent."""
 
     async def main() -> None:
         server = ScriptedServer(version=version, capabilities=capabilities)

@@ -6,7 +6,7 @@ import re
 import tracemalloc
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcpclient.framing.sse import (
@@ -207,6 +207,8 @@ def test_any_bytes_agree_with_the_book(stream: bytes, places: list[int]) -> None
 
 
 @given(streams, cuts, st.integers(min_value=0, max_value=12))
+@example(b"data: ab\n\ndata: abcd\n\n", [], 3)
+@example("data: \u20ac\u20ac\ndata: \u20ac\n\n".encode(), [9], 12)
 @examples(100)
 def test_any_limit_holds_in_any_chunking(stream: bytes, places: list[int], limit: int) -> None:
     """F-WIRE-4: what is dropped for its size does not depend on how the stream is cut."""

@@ -63,7 +63,7 @@ async def async_provider() -> Mapping[str, str]:
 
 @pytest.mark.parametrize("provider", [plain_provider, async_provider])
 def test_a_provider(provider: HeaderSource) -> None:
-    """F-API-2: asked before every message, plain or async; a call's own headers win."""
+    """F-HTTP-1: asked before every message, plain or async; a call's own headers win."""
     headers = CallerHeaders(provider, parse_url("https://user:pass@h/"))
     assert headers.may_wait
     basic = ("Authorization", "Basic dXNlcjpwYXNz")

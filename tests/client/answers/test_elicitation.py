@@ -416,7 +416,7 @@ def test_the_server_asks_within_a_call() -> None:
 
 @pytest.mark.parametrize(("count", "asked"), [(20, 20), (21, 0), (5_000, 0)])
 def test_a_user_is_asked_for_so_many_visits(count: int, asked: int) -> None:
-    """F-API-11: an error with five thousand of them asks for none."""
+    """F-API-10: an error with five thousand of them asks for none."""
     seen: list[str | None] = []
 
     def visit(request: ElicitationRequest) -> bool:
