@@ -248,6 +248,12 @@ def test_every_class_is_exported_and_tried_here() -> None:
     assert list(errors.__all__) == sorted(errors.__all__)
 
 
+def test_only_what_a_peer_says_has_a_peers_code() -> None:
+    """F-WIRE-2: what happened here does not; a handler's failure has the one a peer is told."""
+    with_codes = {type(error) for error, _ in EXAMPLES if hasattr(error, "code")}
+    assert {kind for kind in with_codes if not issubclass(kind, PeerError)} == {HandlerFailed}
+
+
 @pytest.mark.parametrize(("error", "text"), EXAMPLES, ids=IDS)
 def test_texts(error: McpError, text: str) -> None:
     """F-HTTP-7: one plain line that says what happened, made of the fields."""
