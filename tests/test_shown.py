@@ -120,5 +120,5 @@ def test_no_client_tells_arguments(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_command_line_that_cannot_be_split() -> None:
     """F-AUTH-12"""
     with pytest.raises(mcpclient.UsageError, match="not a command line") as raised:
-        mcpclient.Client(f"server --key '{SECRETS[0]}")
+        mcpclient.Client(f'server --key "{SECRETS[0]}')
     assert SECRETS[0] not in everything_told_of(raised.value)

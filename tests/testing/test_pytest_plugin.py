@@ -55,7 +55,9 @@ def test_each_test_has_a_cassette_and_a_snapshot(
 ) -> None:
     """F-API-25: recorded by the first run, replayed without the server by the second."""
     assert "recorded call" not in outcome(folder)
-    names = sorted(str(each.relative_to(folder.path)) for each in folder.path.glob("*/*.json*"))
+    names = sorted(
+        each.relative_to(folder.path).as_posix() for each in folder.path.glob("*/*.json*")
+    )
     assert names == [
         *("cassettes/test_it.test_echo-one.jsonl", "cassettes/test_it.test_echo-two-three.jsonl"),
         *("snapshots/test_it.test_echo-one.json", "snapshots/test_it.test_echo-two-three.json"),

@@ -4,61 +4,84 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from itertools import chain
+import time
+from collections.abc import Iterator, Sequence
 
 from .limits import LIMITS
 from .machine import HOME, TOP, VERSIONS, Lacking, Machine, prepare, windows_path
 from .suite import files_to_test, run_suite
 
-_LIMIT = 900.0
+# What is run besides the tests, unless paths are named.
+PARTS = {
+    "demo": ["-m", "conformance.demo"],
+    "servers": ["-m", "tests.tooling.windows.servers"],
+    "replay": ["-m", "conformance.replay"],
+}
+_LIMIT = 1200.0
 
 
 def main() -> int:
     """Run what is asked for on every version; return 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.tooling.windows", description=__doc__)
-    parser.add_argument("paths", nargs="*", help="test files or folders; without any, everything")
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        help="test files or folders, or demo, servers, replay; without any, everything",
+    )
     parser.add_argument("--version", action="append", choices=VERSIONS, dest="versions")
-    parser.add_argument("--at-once", type=int, default=2, metavar="NUMBER", help="test processes")
     arguments = parser.parse_args()
-    has_failed = False
+    files = files_to_test([path for path in arguments.paths if path not in PARTS])
+    parts = [part for part in PARTS if not arguments.paths or part in arguments.paths]
+    if arguments.paths and len(parts) == len(arguments.paths):
+        files = []
+    if not files and not parts:
+        parser.error(f"no test of Windows is in {', '.join(arguments.paths)}")
+    summary = []
     for version in arguments.versions or VERSIONS:
         try:
             machine = prepare(version)
         except Lacking as lacking:
             print(f"Windows Python {version} cannot be run: {lacking}", file=sys.stderr)
             return 1
-        said = machine.run(["-c", "import sys; print(sys.version)"], _LIMIT).output.strip()
-        print(f"== Windows Python {said}", flush=True)
-        files = files_to_test(arguments.paths)
-        parts = run_parts(machine) if not arguments.paths else ()
-        for line in chain(parts, run_suite(machine, files, arguments.at_once)):
-            print(line, flush=True)
-            has_failed = has_failed or line.startswith("failed")
+        try:
+            for line in run_version(machine, parts, files):
+                print(line, flush=True)
+                if line.startswith("failed"):
+                    summary.append(f"{version}  {line.splitlines()[0]}")
+        finally:
+            machine.stop()
     print(f"{len(LIMITS)} tests are left out: tests/tooling/windows/limits.py has the reasons")
-    return 1 if has_failed else 0
+    print("\n".join(["", *summary] if summary else ["nothing failed"]))
+    return 1 if summary else 0
 
 
-def run_parts(machine: Machine) -> Iterator[str]:
-    """Run all that is not a test; yield a line on each, and what it said when it failed."""
-    parts = {
-        "demo": ["-m", "conformance.demo"],
-        "replay": ["-m", "conformance.replay"],
-        "servers": ["-m", "tests.tooling.windows.servers"],
-    }
-    for name, words in parts.items():
-        servers = TOP / ".peers" / "node-servers"
-        if name == "servers":
-            if not (HOME / "node" / "package").exists() or not servers.exists():
-                yield "servers were not met: npm is missing, or `make conformance` was never run"
-                continue
-            words = [*words, windows_path(servers)]
-        outcome = machine.run(words, _LIMIT)
-        last = outcome.output.strip().splitlines()[-1:] or [""]
-        if outcome.code == 0:
-            yield f"passed  {name}: {last[0]}"
-        else:
-            yield f"failed  {name}, exit code {outcome.code}:\n{outcome.output[-4000:]}"
+def run_version(machine: Machine, parts: Sequence[str], files: Sequence[str]) -> Iterator[str]:
+    """Run all that was asked for on one version, whatever fails; yield lines to be printed."""
+    said = machine.run(["-c", "import sys; print(sys.version)"], _LIMIT).output.strip()
+    yield f"== Windows Python {said}"
+    for name in parts:
+        yield run_part(machine, name)
+    if files:
+        yield from run_suite(machine, files)
+
+
+def run_part(machine: Machine, name: str) -> str:
+    """Run what is not a test; return a line on it, and what it said when it failed."""
+    words = PARTS[name]
+    servers = TOP / ".peers" / "node-servers"
+    if name == "servers":
+        if not (HOME / "node" / "package").exists() or not servers.exists():
+            return "servers were not met: npm is missing, or `make conformance` was never run"
+        words = [*words, windows_path(servers.resolve())]
+    begun = time.monotonic()
+    outcome = machine.run(words, _LIMIT)
+    seconds = f"{time.monotonic() - begun:.0f} s"
+    log = machine.folder / f"{name}.txt"
+    log.write_text(outcome.output, "utf-8")
+    last = outcome.output.strip().splitlines()[-1:] or [""]
+    if outcome.code == 0:
+        return f"passed  {name}: {last[0]} ({seconds})"
+    return f"failed  {name}, exit code {outcome.code}, {seconds} ({log})\n{outcome.output[-4000:]}"
 
 
 if __name__ == "__main__":

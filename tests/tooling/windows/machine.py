@@ -75,11 +75,19 @@ class Machine:
         try:
             output, _ = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
+            self.stop()  # what the program has started holds its output open as well
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             output, _ = process.communicate()
             return Outcome(None, output.decode("utf-8", "replace"))
         return Outcome(process.returncode, output.decode("utf-8", "replace"))
+
+    def stop(self) -> None:
+        """End every program that Wine runs for these Pythons, left over or not."""
+        # It fails where nothing runs.
+        subprocess.run(
+            ["wineserver", "-k"], env=environment(), stderr=subprocess.DEVNULL, check=False
+        )
 
 
 def windows_path(path: Path) -> str:

@@ -7,7 +7,6 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
 from xml.etree import ElementTree
@@ -18,7 +17,7 @@ from .machine import TOP, Machine, windows_path
 # Starting a process takes seconds in Wine, and one that hangs or crashes takes its files with it.
 _AT_MOST = 8
 # Seconds for one process, at first and for each of its files.
-_START_LIMIT = 200.0
+_START_LIMIT = 100.0
 _FILE_LIMIT = 200.0
 
 Counts = dict[str, int]
@@ -28,47 +27,57 @@ def files_to_test(named: Sequence[str]) -> list[str]:
     """Return the files to run: those below the named paths, or all that Windows can run."""
     found = sorted(path.relative_to(TOP).as_posix() for path in TOP.glob("tests/**/test_*.py"))
     wanted = [path for path in found if not path.startswith(tuple(NOT_RUN))]
-    return [path for path in wanted if not named or path.startswith(tuple(named))]
+    named = [Path(each).as_posix() for each in named]
+    return [
+        path
+        for path in wanted
+        if not named or any(path == each or path.startswith(f"{each}/") for each in named)
+    ]
 
 
-def digest() -> str:
-    """Return what identifies the code under test; results count for the same code only."""
-    total = hashlib.sha256()
-    for folder in ("mcpclient", "tests", "conformance"):
-        for path in sorted((TOP / folder).rglob("*.py")):
-            total.update(path.read_bytes())
-    return total.hexdigest()
+def folder_of(name: str) -> str:
+    """Return the folder of a test file."""
+    return name.rpartition("/")[0]
 
 
-def run_suite(machine: Machine, files: Sequence[str], at_once: int) -> Iterator[str]:
-    """Run files, yield a line for each that fails and one for all; what passed before is kept.
+def run_suite(machine: Machine, files: Sequence[str]) -> Iterator[str]:
+    """Run files, yield a line for each folder and for each file that fails, and one for all.
 
-    The output of each process stands in the machine's ``logs`` folder.
+    What passed before is not run again, unless it has changed, or what is not a test. The output of
+    each process stands in the machine's ``logs`` folder.
     """
     results = Results(machine)
-    waiting = [name for name in files if name not in results.passed]
-    with ThreadPoolExecutor(at_once) as workers:
-        for outcomes in workers.map(lambda names: run_together(machine, names), batches(waiting)):
-            for name, counts in outcomes.items():
-                results.add(name, counts)
-                if not is_good(counts):
-                    yield f"failed  {name}  {shown(counts)}  ({log_of(machine, name)})"
-                elif counts.get("alone"):
-                    yield f"passed  {name}  {shown(counts)}, but only in a process of its own"
-    passed = [results.passed[name] for name in files if name in results.passed]
     totals: Counter[str] = Counter()
-    for each in passed:
-        totals.update(each)
-    yield f"{len(passed)} of {len(files)} files pass: {shown(totals)}"
-
-
-def batches(files: Sequence[str]) -> list[list[str]]:
-    """Return the files in groups for one process each: neighbours of one folder."""
-    found = []
-    for _, group in groupby(files, key=lambda name: name.rpartition("/")[0]):
+    failed = 0
+    for folder, group in groupby(sorted(files, key=folder_of), key=folder_of):
         names = list(group)
-        found += [names[start : start + _AT_MOST] for start in range(0, len(names), _AT_MOST)]
-    return found
+        begun = time.monotonic()
+        outcomes = run_folder(machine, [name for name in names if name not in results])
+        for name, counts in outcomes.items():
+            results.add(name, counts)
+            if not is_good(counts):
+                failed += 1
+                yield f"failed  {name}  {shown(counts)}  ({log_of(machine, name)})"
+            elif counts.get("alone"):
+                yield f"        {name} passed only in a process of its own"
+        before = {name: results.counts(name) for name in names if name not in outcomes}
+        of_folder: Counter[str] = Counter()
+        for counts in (*outcomes.values(), *before.values()):
+            of_folder.update(counts)
+        totals.update(of_folder)
+        word = "passed" if all(map(is_good, outcomes.values())) else "failed"
+        earlier = f", {len(before)} files before" if before else ""
+        seconds = f"{time.monotonic() - begun:.0f} s"
+        yield f"{word}  {folder:28} {shown(of_folder)} ({len(names)} files{earlier}, {seconds})"
+    yield f"{len(files) - failed} of {len(files)} files pass: {shown(totals)}"
+
+
+def run_folder(machine: Machine, names: Sequence[str]) -> dict[str, Counts]:
+    """Run the files of one folder, and count the outcomes of each."""
+    outcomes: dict[str, Counts] = {}
+    for start in range(0, len(names), _AT_MOST):
+        outcomes.update(run_together(machine, names[start : start + _AT_MOST]))
+    return outcomes
 
 
 def run_together(machine: Machine, names: Sequence[str]) -> dict[str, Counts]:
@@ -88,8 +97,8 @@ def run_files(machine: Machine, names: Sequence[str]) -> dict[str, Counts]:
     log.parent.mkdir(parents=True, exist_ok=True)
     report = log.with_suffix(".xml")
     report.unlink(missing_ok=True)
-    pytest = ["-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={windows_path(report)}"]
-    pytest.append("--continue-on-collection-errors")
+    pytest = ["-m", "pytest", "-v", "-p", "no:cacheprovider", "-p", "tests.tooling.windows.watch"]
+    pytest += [f"--junitxml={windows_path(report)}", "--continue-on-collection-errors"]
     begun = time.monotonic()
     outcome = machine.run([*pytest, *names, *limits], _START_LIMIT + _FILE_LIMIT * len(names))
     seconds = time.monotonic() - begun
@@ -137,20 +146,38 @@ def log_of(machine: Machine, name: str) -> Path:
 
 
 class Results:
-    """Which files have passed with the code as it is, kept in a file to go on from."""
+    """Which files have passed as they are, with the rest of the code as it is; kept in a file."""
 
     def __init__(self, machine: Machine) -> None:
         self._path = machine.folder / "results.json"
-        self._digest = digest()
-        self.passed: dict[str, Counts] = {}
+        self._shared = _digest_of_the_rest()
+        self._passed: dict[str, dict[str, Counts]] = {}
         if self._path.exists():
-            kept = json.loads(self._path.read_text("utf-8"))
-            if kept["digest"] == self._digest:
-                self.passed = kept["passed"]
+            self._passed = json.loads(self._path.read_text("utf-8"))
+
+    def __contains__(self, name: str) -> bool:
+        return self._digest(name) in self._passed.get(name, {})
+
+    def counts(self, name: str) -> Counts:
+        """Return how a file went that has passed."""
+        return self._passed[name][self._digest(name)]
 
     def add(self, name: str, counts: Counts) -> None:
         """Remember how a file went."""
         if is_good(counts):
-            self.passed[name] = dict(counts)
-            kept = {"digest": self._digest, "passed": self.passed}
-            self._path.write_text(json.dumps(kept, indent=1), "utf-8")
+            self._passed[name] = {self._digest(name): dict(counts)}
+            self._path.write_text(json.dumps(self._passed, indent=1), "utf-8")
+
+    def _digest(self, name: str) -> str:
+        return hashlib.sha256(self._shared + (TOP / name).read_bytes()).hexdigest()
+
+
+def _digest_of_the_rest() -> bytes:
+    """Return what identifies all that may decide how a test goes, but for the test files."""
+    total = hashlib.sha256()
+    for folder in ("mcpclient", "tests", "conformance"):
+        for path in sorted((TOP / folder).rglob("*")):
+            is_test = path.name.startswith("test_") or "tooling" in path.parts
+            if path.is_file() and not is_test and path.suffix != ".pyc":
+                total.update(path.read_bytes())
+    return total.digest()
