@@ -21,6 +21,7 @@ from mcpclient.jsonrpc import messages
 from mcpclient.transports.base import Abandoned
 from mcpclient.transports.legacy_sse import LegacySseTransport
 from tests.contract.transport_contract import ERA, call, post
+from tests.net.process_helpers import until
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
 from tests.support.inbox import Inbox
 from tests.support.mcp_http import LegacyEndpoint
@@ -380,6 +381,7 @@ def test_it_can_be_dropped_when_its_loop_is_gone() -> None:
         transport = LegacySseTransport(server.url("/mcp"))
         await transport.open(Inbox())
         await post(transport, call(1, "never"))
+        await until(lambda: server.requests_of("POST"), "the call has come")
         return server, transport
 
     loop = asyncio.new_event_loop()
@@ -456,6 +458,7 @@ def test_receipts_that_stay_open_are_bounded() -> None:
         for number in range(1, 101):
             await post(transport, call(number, "echo"))
             await asyncio.sleep(0.01)
-        assert server.open_connections <= 66
+        await asyncio.sleep(1)  # for the server to hear of what was closed
+        assert 10 < server.open_connections <= 66
 
     run_with(routes(**{"POST /messages": leave_open}), work)

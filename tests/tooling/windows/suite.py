@@ -97,7 +97,7 @@ def run_files(machine: Machine, names: Sequence[str]) -> dict[str, Counts]:
     log.parent.mkdir(parents=True, exist_ok=True)
     report = log.with_suffix(".xml")
     report.unlink(missing_ok=True)
-    pytest = ["-m", "pytest", "-v", "-p", "no:cacheprovider", "-p", "tests.tooling.windows.watch"]
+    pytest = ["-m", "pytest", "-vv", "-p", "no:cacheprovider", "-p", "tests.tooling.windows.watch"]
     pytest += [f"--junitxml={windows_path(report)}", "--continue-on-collection-errors"]
     begun = time.monotonic()
     outcome = machine.run([*pytest, *names, *limits], _START_LIMIT + _FILE_LIMIT * len(names))
