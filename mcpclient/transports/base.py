@@ -14,6 +14,7 @@ from typing import Protocol
 from ..errors import McpError, ProtocolViolation
 from ..jsonrpc.codec import MalformedMessage, decode
 from ..jsonrpc.messages import Message, RequestId
+from ..jsonrpc.results import peer_error
 from ..protocol.outgoing import Outgoing
 
 __all__ = ["Abandoned", "Receiver", "Transport", "deliver_text"]
@@ -138,7 +139,8 @@ def deliver_text(
     """Decode one JSON text and deliver the message, or the batch of messages, that it contains.
 
     What is not a message is rejected. Give ``request_id`` when the text can only be the answer to
-    that request, which then fails with it. Returns the messages that were delivered.
+    that request, which then fails with it, as it does with an error that has no id. Returns the
+    other messages, which were delivered.
     """
     try:
         value = decode(text)
@@ -155,7 +157,11 @@ def deliver_text(
             receiver.message_rejected(ProtocolViolation(reason), request_id)
             return []
         receiver.message_received(value)
-        return [value]
+        if request_id is None or value.get("id") is not None or "error" not in value:
+            return [value]
+        # The server could not tell the id, and there may be other calls that it could be about.
+        receiver.request_failed(request_id, peer_error(value["error"]))
+        return []
     # Revision 2025-03-26 lets a server send several messages as one array.
     items = value if isinstance(value, list) and value else [value]
     is_batch = len(items) <= _LARGEST_BATCH

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from mcpclient.errors import PeerError
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports import base
 from mcpclient.transports.base import Abandoned, Receiver, Transport, deliver_text
@@ -71,6 +72,19 @@ def test_a_broken_message_is_rejected_in_the_name_of_its_request(text: bytes, re
     (first, first_id), (_, second_id), (_, third_id) = inbox.rejected
     assert (first_id, second_id, third_id) == (4, 6, 0)
     assert reason in str(first)
+
+
+def test_an_error_without_an_id_fails_the_request_that_the_text_answers() -> None:
+    """F-WIRE-7: it was lost where another call was under way at the same time."""
+    text = '{"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "too long"}}'
+    inbox = Inbox()
+    assert deliver_text(text, inbox, 6) == []
+    ((request_id, error),) = inbox.failures
+    assert request_id == 6
+    assert isinstance(error, PeerError) and error.code == -32600
+    deliver_text(text, inbox)
+    assert len(inbox.failures) == 1
+    assert len(inbox.messages) == 2
 
 
 def test_nan_duplicate_keys_and_lone_surrogates_are_let_through() -> None:
