@@ -71,8 +71,14 @@ def open_descriptors() -> int:
     """
     if os.name == "posix":
         return _this_process().num_fds()
+    return len(_open_sockets())
+
+
+def _open_sockets() -> list[socket.socket]:
+    """Return the sockets of Python's."""
     things = gc.get_objects()
-    return sum(issubclass(type(each), socket.socket) and each.fileno() >= 0 for each in things)
+    sockets = (each for each in things if issubclass(type(each), socket.socket))
+    return [each for each in sockets if each.fileno() >= 0]
 
 
 @cache
@@ -82,6 +88,9 @@ def _this_process() -> psutil.Process:
 
 def _open_things() -> Iterator[str]:
     """Name the sockets and files that are open now; a pipe has nothing to be told by."""
+    if os.name != "posix":
+        yield from (f"socket {each!r}" for each in _open_sockets())
+        return
     for connection in _this_process().net_connections("all"):
         yield f"socket {connection.fd} {connection.laddr} {connection.raddr}"
     for file in _this_process().open_files():
