@@ -381,7 +381,7 @@ def test_it_can_be_dropped_when_its_loop_is_gone() -> None:
         transport = LegacySseTransport(server.url("/mcp"))
         await transport.open(Inbox())
         await post(transport, call(1, "never"))
-        await until(lambda: server.requests_of("POST"), "the call has come")
+        await until(lambda: bool(server.requests_of("POST")), "the call has come")
         return server, transport
 
     loop = asyncio.new_event_loop()
