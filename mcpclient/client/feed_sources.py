@@ -92,9 +92,10 @@ class ListenRequest(FeedSource):
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
         """Take what carries the id of this request."""
-        stream, session = self._stream, self._connection.session
-        if stream is None:
+        stream = self._stream
+        if stream is None or not self._connection.is_open:  # the last that a closed client reads
             return
+        session = self._connection.session
         if stream.ended_by(method, params):
             error = ConnectionLost("the server has ended the subscription")
             session.request_failed(stream.request_id, error)

@@ -196,7 +196,9 @@ class Tasks(ToolCalls):
             on_status,
         )
         with self._task_news.telling(task.id, wait):
-            return await wait.run()
+            result = await wait.run()
+        self._task_news.forget_inputs(task.id)
+        return result
 
     def _has_to_be_a_task(self, name: str) -> bool:
         """Whether a tool can be called as a task only, and tasks can be made."""
@@ -289,6 +291,10 @@ class TaskNews(Observer):
         self._inputs[task_id] = inputs
         _forget_oldest(self._inputs)
         return inputs
+
+    def forget_inputs(self, task_id: str) -> None:
+        """Forget what was answered for a task that is over."""
+        self._inputs.pop(task_id, None)
 
     @contextmanager
     def telling(self, task_id: str, wait: task_wait.TaskWait) -> Iterator[None]:

@@ -19,6 +19,7 @@ from mcpclient.protocol.listen import (
 from tests.client.listening_server import (
     LISTEN,
     PROMPTS,
+    SUBSCRIPTION_ID,
     TOOLS,
     UPDATED,
     ListeningServer,
@@ -55,6 +56,23 @@ def test_a_server_that_does_not_react_is_a_timeout() -> None:
                 async with client.listen(tools=True):
                     pass
             assert asyncio.get_running_loop().time() == 3
+
+    virtual_time.run(main())
+
+
+def test_news_that_a_closed_client_still_reads_are_left() -> None:
+    """F-LIFE-5: they may have been under way when it was closed, and are no fault of the server."""
+    server = ListeningServer()
+
+    async def main() -> None:
+        async with server.client() as client, client.listen(tools=True) as subscription:
+            observers = list(client._connection.observers)
+            meta = {SUBSCRIPTION_ID: server.ids(LISTEN)[-1]}
+            await client.close()
+            for observer in observers:
+                observer.notified(TOOLS, {"_meta": meta})
+            with pytest.raises(StopAsyncIteration):
+                await next_event(subscription)
 
     virtual_time.run(main())
 

@@ -139,6 +139,19 @@ def test_what_is_remembered_of_tasks_is_bounded() -> None:
     virtual_time.run(main())
 
 
+@pytest.mark.parametrize("make", [handshake_server, stateless_server])
+def test_nothing_is_remembered_of_a_task_that_is_over(make: Any) -> None:
+    """F-API-13"""
+    server = make()
+
+    async def main() -> None:
+        async with server.client(tasks=True) as client:
+            await client.await_task(await client.call_tool_task("slow"))
+            assert client._task_news._inputs == {}
+
+    virtual_time.run(main())
+
+
 @pytest.mark.parametrize("wait", [False, True])
 def test_the_state_of_another_task_is_a_violation(wait: bool) -> None:
     """F-API-13: whoever asked for t1 is not told what became of t2."""

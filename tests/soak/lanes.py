@@ -208,7 +208,9 @@ class Lane:
         began = loop.time()
         task = asyncio.ensure_future(self._call(client, call))
         if call.cancelled_after is not None:
-            loop.call_later(call.cancelled_after, task.cancel)
+            timer = loop.call_later(call.cancelled_after, task.cancel)
+            # It must not keep what a failed call refers to, which is the whole client.
+            task.add_done_callback(lambda _: timer.cancel())
         await asyncio.wait({task}, timeout=call.limit + SLACK)
         if not task.done():
             self._violations.add(f"{self.name}: {call} has no outcome in time")

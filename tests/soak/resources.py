@@ -85,15 +85,17 @@ class Sample:
     descriptors: int
 
     @classmethod
-    def take(cls) -> Sample:
+    async def take(cls) -> Sample:
         """Measure after a garbage collection."""
-        objects = sum(objects_held().values())
+        objects = sum((await objects_held()).values())
         return cls(psutil.Process().memory_info().rss, objects, open_descriptors())
 
 
-def objects_held() -> Counter[str]:
+async def objects_held() -> Counter[str]:
     """How many objects of each type the garbage collector knows, once it has run."""
-    gc.collect()
+    for _ in range(3):  # an asynchronous generator lives until the loop has closed it
+        gc.collect()
+        await asyncio.sleep(0)
     return Counter(type(each).__qualname__ for each in gc.get_objects())
 
 

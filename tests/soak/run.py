@@ -70,16 +70,16 @@ class Run:
             for lane in self.lanes:
                 lane.begin(ledger)
             await asyncio.gather(*(lane.rest() for lane in self.lanes))
-            calls, objects = self.calls, objects_held()
+            calls, objects = self.calls, await objects_held()
             await asyncio.gather(*(use(lane) for lane in self.lanes))
             await asyncio.gather(*(lane.rest() for lane in self.lanes))
-            more = objects_held()
+            more = await objects_held()
             more.subtract(objects)
             self._check_objects(more, self.calls - calls)
             await asyncio.gather(*(lane.end() for lane in self.lanes))
             await check_released(before, self.violations, "a round")
             self.executions += ledger.check(self.violations)
-        self.samples.append(Sample.take())
+        self.samples.append(await Sample.take())
 
     @property
     def calls(self) -> int:

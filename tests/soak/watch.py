@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,13 +55,18 @@ class Violations:
                     logger.setLevel(logging.NOTSET)
 
     def _take_from_loop(self, loop: object, context: dict[str, Any]) -> None:
-        self.add(f"the loop's exception handler was called: {context}")
+        self.add(f"the loop's exception handler was called: {context}{_came_by(context)}")
 
     def _take_unraisable(self, facts: Any) -> None:
         self.add(f"ignored exception in {facts.object!r}: {facts.exc_value!r}")
 
     def _take_warning(self, message: object, category: type[Warning], *where: object) -> None:
         self.add(f"{category.__name__}: {message} ({where[0]}:{where[1]})")
+
+
+def _came_by(context: dict[str, Any]) -> str:
+    error = context.get("exception")
+    return "\n" + "".join(traceback.format_tb(error.__traceback__)) if error is not None else ""
 
 
 class _ErrorLog(logging.Handler):
