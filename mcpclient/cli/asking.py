@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 import shutil
 import sys
@@ -21,6 +22,8 @@ from ..protocol.sampling import SamplingRequest
 from .form import Field, fields_of
 from .render import one_line
 from .screen import Screen
+from .server import Server
+from .short_name import short_name
 from .terminal import ScreenTerminal
 
 __all__ = ["Asking", "model_words"]
@@ -62,6 +65,8 @@ class Asking:
     ``model``: a program and its arguments that answers in place of a language model, see
     `model_words`. Without one the user is asked.
 
+    ``server``: the only one that asks. None: there may be several, and each request names its own.
+
     ``turn`` is held while the terminal is read, for others that read it too.
     """
 
@@ -72,10 +77,12 @@ class Asking:
         terminal: Terminal | None = None,
         *,
         model: Sequence[str] = (),
+        server: Server | None = None,
     ) -> None:
         self._screen = screen
         self._choice = choice
         self._model = model
+        self._server = server
         self._terminal = terminal or ScreenTerminal(screen)
         self.turn: asyncio.Lock = asyncio.Lock()
         self._reading: asyncio.Future[str] | None = None
@@ -114,10 +121,9 @@ class Asking:
             self._screen.say("There is no browser here: open the address yourself.")
         return True
 
-    async def sample(self, request: SamplingRequest) -> str | None:
+    async def sample(self, request: SamplingRequest) -> str | Mapping[str, str] | None:
         """Show what a language model is asked, and return what the program or the user answers."""
-        server = one_line(request.server)
-        self._screen.say(f"{server} asks a language model:")
+        self._screen.say(f"{self._name_of(request.server)} asks a language model:")
         if request.system_prompt:
             self._screen.say(f"  system: {request.system_prompt}")
         for message in request.messages:
@@ -133,14 +139,15 @@ class Asking:
                     return await self._answer_lines()
         return None
 
-    async def _answer_of_program(self, request: SamplingRequest) -> str | None:
+    async def _answer_of_program(self, request: SamplingRequest) -> Mapping[str, str] | None:
         code, written = await run_program(self._model, _question(request).encode())
         if code:
             self._screen.say(f"declined: {self._model[0]} ended with exit code {code}")
             return None
         answer = written.decode("utf-8", "replace").strip()
         self._screen.say(f"  assistant: {answer}")
-        return answer
+        # Which model it is, only the program knows; its arguments may be secret.
+        return {"content": answer, "model": os.path.basename(self._model[0])}
 
     def leave(self) -> None:
         """Cancel the question at hand, if any, as ``/cancel`` does."""
@@ -148,7 +155,15 @@ class Asking:
             self._reading.cancel()
 
     def _introduce(self, server: str, message: str) -> None:
-        self._screen.say(f"{one_line(server)} asks: {escape(message)}")
+        self._screen.say(f"{self._name_of(server)} asks: {escape(message)}")
+
+    def _name_of(self, server: str) -> str:
+        """Return what the user knows a server by: its name, its URL, or the name of its script."""
+        only = self._server
+        if only is None or "name" in only.options or "://" in server:
+            return one_line(server)
+        is_command = isinstance(only.target, (str, list))
+        return one_line(short_name(only.target) if is_command else server)
 
     def _may_ask(self) -> bool:
         if self._choice == "ask" and self._terminal.is_interactive:

@@ -25,9 +25,10 @@ _AGREE = "Run it on a terminal to be asked, or vouch for the file with --config 
 def configured(name: str, path: str | None) -> Server:
     """Return the server of a name: of the file at ``path``, or of those that hold for this folder.
 
-    On a terminal the user is asked to agree to a server of a project's file. Raises `UsageError`
-    for a name that is not configured, or an entry that cannot be used, and `ServerUnavailable` for
-    a server that may not be connected.
+    A server that its file disables is connected when it is named, with a note that says so. On a
+    terminal the user is asked to agree to a server of a project's file. Raises `UsageError` for a
+    name that is not configured, or an entry that cannot be used, and `ServerUnavailable` for a
+    server that may not be connected.
     """
     config = load(path, enabled=name)
     server = config.servers.get(name)
@@ -36,7 +37,9 @@ def configured(name: str, path: str | None) -> Server:
     if server.state != "ready":
         error = ServerUnavailable(name, server.state, server.reason)
         raise error.advise(_AGREE if server.state == "needs_approval" else error.cure)
-    return Server(server.target, {**server.options, "name": name, "trusted": server.trusted})
+    options = {**server.options, "name": name, "trusted": server.trusted}
+    disabled = f"{name!r} is disabled in {server.source}; it is connected because you named it"
+    return Server(server.target, options, "" if server.enabled else disabled)
 
 
 def load(path: str | None, *, enabled: str | None = None) -> Config:

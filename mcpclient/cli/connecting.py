@@ -61,6 +61,8 @@ def client_options(
     client that the command line does not decide.
     """
     _check(server, options)
+    if server.note:
+        screen.say(server.note)
     given = {
         "timeout": options.timeout,
         "max_timeout": options.max_timeout,
@@ -82,7 +84,7 @@ def client_options(
         is_mapping = name in ("headers", "env") and isinstance(merged.get(name), dict)
         merged[name] = {**merged[name], **value} if is_mapping else value
     merged["stderr"] = "discard" if options.quiet else screen.say
-    return {**merged, **answers_of(_AskedLater(screen, options), options), **others}
+    return {**merged, **answers_of(_AskedLater(server, screen, options), options), **others}
 
 
 def answers_of(asked: Asked, options: argparse.Namespace) -> dict[str, Any]:
@@ -113,8 +115,8 @@ class _AskedLater:
     With ``--model`` it is imported at once, as that has to be checked.
     """
 
-    def __init__(self, screen: Screen, options: argparse.Namespace) -> None:
-        self._make = partial(asking_for, screen, options)
+    def __init__(self, server: Server, screen: Screen, options: argparse.Namespace) -> None:
+        self._make = partial(asking_for, screen, options, server)
         self._asking: Any = self._make() if options.model else None
 
     async def form(self, request: ElicitationRequest) -> Any:
@@ -131,11 +133,14 @@ class _AskedLater:
         return self._asking
 
 
-def asking_for(screen: Screen, options: argparse.Namespace) -> Any:
-    """Return an `asking.Asking` as the options have it. Raises `UsageError`."""
+def asking_for(screen: Screen, options: argparse.Namespace, server: Server | None = None) -> Any:
+    """Return an `asking.Asking` as the options have it. Raises `UsageError`.
+
+    ``server``: the only one that asks; None: there may be several, each with a name.
+    """
     module = import_module(".asking", __package__)
     model = module.model_words(options.model)
-    return module.Asking(screen, options.elicit, model=model)
+    return module.Asking(screen, options.elicit, model=model, server=server)
 
 
 def _login(

@@ -14,7 +14,11 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 class Server(NamedTuple):
-    """What to connect to: a target, and the options that its configuration has for it, if any."""
+    """What to connect to: a target, and the options that its configuration has for it, if any.
+
+    ``note``: what its user is told before.
+    """
 
     target: Target
     options: Mapping[str, Any] = _NOTHING
+    note: str = ""

@@ -29,12 +29,20 @@ def _prepare(words: Sequence[str], options: argparse.Namespace) -> Work:
     wanted = words[0] if words else None
 
     async def run(client: Client, screen: Screen) -> Answer:
-        tools = _wanted(await client.list_tools(), wanted)
+        listed = await client.list_tools()
+        nameless = sum(not tool.name for tool in listed)
+        if nameless:
+            screen.say(f"the server sent {_count(nameless)} without a name, which nobody can call")
+        tools = _wanted(listed, wanted)
         is_one = wanted is not None and not _is_pattern(wanted)
         text = described(tools[0], screen.style) if is_one else _listed(tools, screen.style)
         return Answer({"tools": [tool.raw for tool in tools]}, text)
 
     return run
+
+
+def _count(tools: int) -> str:
+    return "a tool" if tools == 1 else f"{tools} tools"
 
 
 def _wanted(tools: Sequence[Tool], wanted: str | None) -> list[Tool]:
@@ -57,6 +65,7 @@ def _listed(tools: Sequence[Tool], style: Style) -> str:
             one_line(tool.description or tool.title),
         )
         for tool in tools
+        if tool.name
     ]
     return table(("TOOL", "ARGUMENTS", "DESCRIPTION"), rows, style) if rows else "no tools"
 

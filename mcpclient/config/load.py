@@ -211,7 +211,7 @@ class _Loader:
             scope=file.scope,
             source=file.path,
             target=written_target(entry),
-            enabled=entry.enabled or entry.name in self._enabled,
+            enabled=entry.enabled,
             include=entry.include,
             exclude=(*entry.exclude, *_switched_off(entry.name, file.tool_switches)),
             trusted=entry.trusted,
@@ -236,7 +236,7 @@ class _Loader:
 
     def _refusal(self, server: ServerConfig, file: ConfigFile) -> tuple[State, str] | None:
         """Return why a server is not even looked at further."""
-        if not server.enabled:
+        if not server.enabled and server.name not in self._enabled:
             return "disabled", "the file switches it off"
         for policy in self._policies:
             verdict = policy.denial(server)

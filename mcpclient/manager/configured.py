@@ -42,7 +42,7 @@ def _configured(name: str, server: Any) -> ServerConfig:
 
 
 def _judged(server: ServerConfig, policy: Policy | None) -> ServerConfig:
-    if not server.enabled and server.state == "ready":
+    if not server.enabled and server.scope == "program":  # of a file's, loading has decided
         return replace(server, state="disabled", reason="its configuration switches it off")
     if policy is None or server.state != "ready":
         return server

@@ -102,7 +102,8 @@ def terminal(*words: str, columns: int = 80, **environment: str) -> Iterator[Ses
 def test_a_form_is_filled_in() -> None:
     """F-SHOW-9: defaults with Enter, choices by number, and what does not fit asked again."""
     with terminal("call", SERVER, "form") as session:
-        session.wait_for("asks: Which table?")
+        shown = session.wait_for("asks: Which table?")
+        assert shown.splitlines()[-1] == "eliciting_server asks: Which table?"
         session.wait_for("Your name (text)")
         session.type("\n")
         session.wait_for("it is needed")
@@ -175,6 +176,7 @@ def test_a_program_answers_in_place_of_a_model(choice: str, capsys: Capture) -> 
     assert main(["call", "--elicit", choice, "--model", model, SERVER, "sample"]) == 0
     out, errors = capsys.readouterr()
     assert '"text": "Paris, for 3 lines"' in out
+    assert f'"model": "{Path(sys.executable).name}"' in out
     assert "user: Capital of France?" in errors and "assistant: Paris, for 3 lines" in errors
 
 

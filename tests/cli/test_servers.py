@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -38,6 +39,27 @@ def test_a_server_is_added_used_by_its_name_and_removed(capsys: Capture) -> None
     assert run(capsys, "servers", "--names")[0] == "demo\n"
     run(capsys, "remove", "demo", "--scope", "user")
     assert "no server is configured" in run(capsys, "servers")[0]
+
+
+def test_a_disabled_server_is_used_when_it_is_named(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-MANY-2, F-SHOW-2: and said, apart from the result; with all others it stays away."""
+    entry = {"command": sys.executable, "args": [DEMO], "disabled": True}
+    file = Path("team.json")
+    file.write_text(json.dumps({"mcpServers": {"demo": entry}}))
+    said = "'demo' is disabled in "
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    for words in (
+        ("call", "demo", "echo", "message=hi"),
+        ("shell", "demo"),
+        ("doctor", "demo"),
+        ("ping", "demo"),
+    ):
+        _, errors = run(capsys, words[0], "--config", str(file), *words[1:])
+        assert errors.count(said) == 1 and str(file) in errors, errors
+    (row,) = run(capsys, "servers", "--config", str(file))[0].splitlines()[1:]
+    assert row.split()[:2] == ["demo", "disabled"]
 
 
 def test_a_name_that_is_not_configured(capsys: Capture) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from mcpclient import UsageError
+from mcpclient.cli.screen import Screen
 from mcpclient.cli.tools import COMMAND
 from tests.cli.in_process import ask, prepared
 
@@ -25,6 +28,21 @@ def test_tools_are_listed_with_their_arguments() -> None:
 
 def test_no_tools() -> None:
     assert ask(COMMAND, answers={"tools/list": {"tools": []}}).text == "no tools"
+
+
+@pytest.mark.parametrize(("nameless", "said"), [([{}], "a tool"), ([{"name": 5}] * 2, "2 tools")])
+def test_a_tool_without_a_name_is_no_row(nameless: list[object], said: str) -> None:
+    """F-SHOW-1: nobody could call it, so it is told of apart from the others."""
+    errors = io.StringIO()
+    tools = [*nameless, {"name": "echo"}]
+    answer = ask(
+        COMMAND,
+        answers={"tools/list": {"tools": tools}},
+        screen=Screen(io.StringIO(), errors, {}),
+    )
+    assert [line.split() for line in answer.text.splitlines()][1:] == [["echo"]]
+    assert errors.getvalue() == f"the server sent {said} without a name, which nobody can call\n"
+    assert answer.raw["tools"] == tools
 
 
 def test_a_description_cannot_leave_its_line() -> None:

@@ -277,6 +277,23 @@ def test_what_a_policy_denies(write: Write) -> None:
     }
 
 
+def test_a_server_that_is_asked_for_by_name_is_ready_though_its_file_disables_it(
+    write: Write,
+) -> None:
+    """F-MANY-2: ``enabled`` goes on to say what the file says, and no policy is passed by."""
+    path = write(
+        "x.json",
+        servers(a={"command": "x", "disabled": True}, b={"command": "y", "disabled": True}),
+    )
+    named = load_config(path, enabled=["a"]).servers
+    assert [(each.state, each.enabled) for each in named.values()] == [
+        ("ready", False),
+        ("disabled", False),
+    ]
+    denied = load_config(path, enabled=["a"], policy=Policy(deny=["name:a"]))
+    assert states(denied)["a"] == "denied"
+
+
 def test_the_lists_of_gemini(write: Write) -> None:
     path = write(
         ".gemini/settings.json",

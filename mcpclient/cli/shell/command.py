@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import os
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...client.link.targets import Target
 from ...config.server import ServerConfig
 from ...errors import ServersFailed, UsageError
 from ...manager.manager import Manager
-from ...manager.namespaces import derive_name
 from ..command import Answer, LocalCommand, LocalWork
 from ..configured import load
 from ..connecting import answers_of, asking_for, client_options
 from ..screen import Screen
 from ..server import Server
+from ..short_name import short_name
 from ..target import only_server
 from .outcome import Outcome
 from .shell import DEFAULT, Shell
 
 __all__ = ["COMMAND"]
 
-_INTERPRETERS = re.compile(r"(?:python[\d.]*|py|node|npx|uvx|bun|bunx|deno)(?:\.exe|\.cmd)?")
 _NONE = "no server is configured: name one, as in: mcpclient shell URL, or shell -- COMMAND"
 
 
@@ -36,7 +32,7 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
     async def run(screen: Screen) -> Answer:
         asking = asking_for(screen, options)
         answers = answers_of(asking, options)
-        servers = _one(server) if server is not None else _all(options, screen)
+        servers = _one(server, screen) if server is not None else _all(options, screen)
         manager = Manager(
             _with_options(servers, options, screen, answers), required=server is not None
         )
@@ -62,18 +58,12 @@ def _reported(line: str, outcome: Outcome) -> Mapping[str, Any]:
     return {"line": line, "exitCode": outcome.exit_code, "text": outcome.text}
 
 
-def _one(server: Server) -> dict[str, ServerConfig]:
+def _one(server: Server, screen: Screen) -> dict[str, ServerConfig]:
+    if server.note:
+        screen.say(server.note)
     options = dict(server.options)
-    name = options.pop("name", None) or _name_of(server.target)
+    name = options.pop("name", None) or short_name(server.target)
     return {name: ServerConfig(name, target=server.target, options=options)}
-
-
-def _name_of(target: Target) -> str:
-    """Return a name for the prompt: for ``python server.py`` that of the script."""
-    if isinstance(target, list) and _INTERPRETERS.fullmatch(os.path.basename(target[0])):
-        scripts = [word for word in target[1:] if not word.startswith("-")]
-        return derive_name([*scripts, *target][:1])
-    return derive_name(target)
 
 
 def _all(options: argparse.Namespace, screen: Screen) -> Mapping[str, ServerConfig]:
