@@ -132,13 +132,14 @@ def test_a_replaced_secret_is_the_same_credential() -> None:
         two.call(1, new)
 
 
-def test_logging_out_by_url_alone_undoes_it() -> None:
-    """F-AUTH-2: as ``mcpclient auth logout URL`` does, which knows no client_id."""
+@pytest.mark.parametrize("options", SECRETS.values(), ids=SECRETS.keys())
+def test_logging_out_by_url_alone_undoes_it(options: OAuthOptions) -> None:
+    """F-AUTH-2, F-AUTH-8: as ``mcpclient auth logout URL`` does, which knows no client_id."""
     two = Two()
-    options = SECRETS["secret"]
     assert two.call(0, options) == 200
     two.log_out(0, OAuth())
     assert two.world.store == {}
+    two.world.user = two.issuers[1].authorize
     assert two.call(1, options) == 200
 
 
@@ -201,6 +202,22 @@ def test_a_login_that_was_begun_elsewhere_is_not_finished_with_a_secret() -> Non
     options = OAuth(client_id="c", client_secret="s", issuer=ISSUERS[1])
     with pytest.raises(AuthError, match="log in again"):
         two.world.run(Authorization(two.servers[0].url, options).finish(callback))
+    assert not two.issuers[0].token_requests
+
+
+def test_a_login_is_not_finished_with_a_secret_that_was_trusted_elsewhere_meanwhile() -> None:
+    """F-AUTH-2: between the two steps, another server's issuer has taken the same secret."""
+    two = Two()
+    options = SECRETS["user"]
+    begun = Authorization(two.servers[0].url, options)
+    two.world.user = two.world._nobody
+    with pytest.raises(AuthError):
+        two.world.run(begun.log_in())
+    callback = two.issuers[0].authorize(two.world.visited[-1])
+    two.world.user = two.issuers[1].authorize
+    assert two.call(1, options) == 200
+    with pytest.raises(RegistrationRequired, match=r"trusted first for https://b\.example/mcp"):
+        two.world.run(begun.finish(callback))
     assert not two.issuers[0].token_requests
 
 

@@ -201,6 +201,19 @@ def test_a_refused_refresh_token_is_discarded() -> None:
     assert len(scene.issuer.registrations) == 1, "the client is as good as before"
 
 
+def test_a_refused_access_token_is_discarded() -> None:
+    """F-AUTH-5: also where nothing can renew it, and nobody is there to get another one."""
+    scene = Scene()
+    scene.issuer.token_fields = {}
+    scene.call()
+    scene.issuer.tokens.clear()
+    scene.world.user = scene.world._nobody
+    with pytest.raises(AuthorizationRequired):
+        scene.call()
+    assert scene.world.run(scene.authorization.current_grant()) is None
+    assert scene.world.run(scene.process().current_grant()) is None
+
+
 def test_a_client_the_server_forgot_registers_anew() -> None:
     """F-AUTH-2: invalid_client drops the registration too."""
     scene = Scene()
@@ -455,6 +468,22 @@ def test_a_step_up_of_another_task_is_adopted() -> None:
     assert len(scene.world.visited) == 2
 
 
+def test_a_step_up_of_another_process_is_adopted() -> None:
+    """F-AUTH-4: its token is sent, and the user is not asked again."""
+    scene = Scene()
+    scene.call()
+    request = scene.authorization.request("POST", scene.server.url)
+    scene.world.run(request.headers())
+    other = scene.process().request("POST", scene.server.url)
+    scene.world.run(other.headers())
+    assert scene.world.run(other.recover(forbidden("write")))
+    assert scene.world.run(request.recover(forbidden("write")))
+    assert scene.world.run(request.headers()) == {
+        "Authorization": f"Bearer {scene.issuer.tokens[-1]}"
+    }
+    assert len(scene.world.visited) == 2
+
+
 def test_scopes_granted_unasked_survive_a_step_up() -> None:
     """F-AUTH-4: what the server granted by default is not lost."""
     scene = Scene()
@@ -579,6 +608,7 @@ def test_log_out_forgets_everything_of_the_server() -> None:
     assert len(scene.world.store) == 3
     scene.world.run(scene.authorization.log_out())
     assert scene.world.store == {}
+    assert scene.world.run(scene.authorization.current_grant()) is None
 
 
 @pytest.mark.parametrize(
