@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mcpclient.auth.binding import bind, bound, check_binding, unbind
@@ -189,6 +191,8 @@ def test_a_stored_grant_of_other_endpoints_is_not_refreshed_with_the_secret() ->
     url = two.servers[0].url
     assert two.world.run(Authorization(url, named).stored_grant()) is None
     assert two.world.run(Authorization(url, SECRETS["secret"]).stored_grant()) is not None
+    same = replace(named, endpoints=Endpoints("https://one.example/token"))
+    assert two.world.run(Authorization(url, same).stored_grant()) is not None
 
 
 def test_a_login_that_was_begun_elsewhere_is_not_finished_with_a_secret() -> None:

@@ -214,6 +214,21 @@ def test_a_refused_access_token_is_discarded() -> None:
     assert scene.world.run(scene.process().current_grant()) is None
 
 
+def test_an_early_renewal_that_was_refused_is_an_error() -> None:
+    """F-AUTH-5: what was refused is gone, and a lost connection afterwards is no renewal."""
+    scene = Scene()
+    scene.call()
+    scene.world.time += 3560
+    scene.failing_token_endpoint("invalid_grant", 400)
+
+    def lose(request: Authorize) -> Callback:
+        raise ConnectionLost("reset")
+
+    scene.world.user = lose
+    with pytest.raises(ConnectionLost):
+        scene.world.run(scene.authorization.current_grant())
+
+
 def test_a_client_the_server_forgot_registers_anew() -> None:
     """F-AUTH-2: invalid_client drops the registration too."""
     scene = Scene()
@@ -239,6 +254,16 @@ def test_an_unknown_client_at_the_code_exchange_registers_next_time() -> None:
         with pytest.raises(TokenRequestFailed):
             scene.call()
     assert len(scene.issuer.registrations) == 2
+
+
+def test_another_failure_of_the_code_exchange_keeps_the_registration() -> None:
+    """F-AUTH-2: the client is as good as before."""
+    scene = Scene()
+    scene.failing_token_endpoint("invalid_grant", 400)
+    for _ in range(2):
+        with pytest.raises(TokenRequestFailed):
+            scene.call()
+    assert len(scene.issuer.registrations) == 1
 
 
 @pytest.mark.parametrize(
@@ -723,6 +748,19 @@ def test_dpop_where_the_metadata_requires_it_and_through_a_refresh() -> None:
     scene.issuer.token_fields = {"token_type": "DPoP"}
     scene.world.time += 10_000
     assert scene.call().status == 200
+    keys = {request.headers["DPoP"].split(".")[0] for request in scene.issuer.token_requests}
+    assert len(keys) == 1
+
+
+def test_a_renewal_is_bound_to_a_key_where_the_token_was() -> None:
+    """F-AUTH-7: also where only a challenge has asked for DPoP, and nothing can be refreshed."""
+    scene = Scene(ClientCredentials(trust_first_issuer=True, client_id="robot", client_secret="s"))
+    scene.server.scheme = "DPoP"
+    scene.issuer.token_fields = {"token_type": "DPoP"}
+    scene.call()
+    scene.world.time += 3541
+    assert scene.world.run(scene.authorization.current_grant()) is not None
+    assert len(scene.issuer.token_requests) == 2
     keys = {request.headers["DPoP"].split(".")[0] for request in scene.issuer.token_requests}
     assert len(keys) == 1
 

@@ -1,12 +1,14 @@
-"""What travels beside a request: metadata and extensions, unchanged in both eras."""
+"""What any request may be given: metadata and extensions, unchanged in both eras, and a limit."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
 
-from mcpclient import Prompt
+from mcpclient import CallTimeout, Client, Prompt
 from mcpclient.errors import UsageError
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer
 from tests.support.virtual_time import run
@@ -20,6 +22,11 @@ META = {
 }
 UI = {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}}
 UI_META = {"ui": {"resourceUri": "ui://weather/view.html", "visibility": ["model", "app"]}}
+
+ALL: dict[str, Any] = {
+    **{"tools": {}, "resources": {}, "prompts": {}},
+    "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}},
+}
 
 both_eras = pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
 
@@ -56,6 +63,39 @@ def test_metadata_travels_with_every_request(version: str) -> None:
     for method in answers:
         (params,) = server.sent(method)
         assert {key: params["_meta"][key] for key in META} == META, method
+
+
+@pytest.mark.parametrize(
+    ("method", "make"),
+    [
+        ("tools/list", lambda client: client.list_tools(timeout=3)),
+        ("tools/call", lambda client: client.call_tool("t", timeout=3)),
+        ("resources/list", lambda client: client.list_resources(timeout=3)),
+        ("resources/templates/list", lambda client: client.list_resource_templates(timeout=3)),
+        ("resources/read", lambda client: client.read_resource("file:///x", timeout=3)),
+        ("prompts/list", lambda client: client.list_prompts(timeout=3)),
+        ("prompts/get", lambda client: client.get_prompt("p", timeout=3)),
+        ("ping", lambda client: client.ping(timeout=3)),
+        ("tasks/get", lambda client: client.get_task("t1", timeout=3)),
+        ("tasks/list", lambda client: client.list_tasks(timeout=3)),
+        ("tasks/cancel", lambda client: client.cancel_task("t1", timeout=3)),
+        ("vendor/thing", lambda client: client.request("vendor/thing", timeout=3)),
+    ],
+)
+def test_a_limit_holds_for_any_request(
+    method: str, make: Callable[[Client], Coroutine[Any, Any, Any]]
+) -> None:
+    """F-API-7: each method hands on the limit it was given."""
+
+    async def session() -> None:
+        async with server.client() as client:
+            with pytest.raises(CallTimeout):
+                await make(client)
+            assert asyncio.get_running_loop().time() == 3
+
+    server = ScriptedServer({method: lambda _: None}, version=HANDSHAKE, capabilities=ALL)
+    run(session())
+    assert len(server.sent(method)) == 1
 
 
 @both_eras

@@ -118,10 +118,16 @@ def test_a_tool_that_can_only_be_a_task_is_called_as_one() -> None:
         async with server.client() as client:
             await client.list_tools()
             calling = asyncio.ensure_future(
-                client.call_tool("slow", on_progress=lambda step: heard.append(step.progress))
+                client.call_tool(
+                    "slow",
+                    on_progress=lambda step: heard.append(step.progress),
+                    meta={"com.example/a": 1},
+                )
             )
             await asyncio.sleep(1)
-            token = server.sent("tools/call")[0]["_meta"]["progressToken"]
+            meta = server.sent("tools/call")[0]["_meta"]
+            assert meta["com.example/a"] == 1
+            token = meta["progressToken"]
             server.notify("notifications/progress", progressToken=token, progress=1)
             assert (await calling).text == "done"
             assert heard == [1]

@@ -63,6 +63,18 @@ def test_a_plain_call_waits_for_the_task_the_server_made_of_it() -> None:
     assert len(server.sent("tools/call")) == 2
 
 
+def test_calls_at_the_same_time_wait_for_the_tasks_the_server_made_of_them() -> None:
+    """F-API-13, F-API-2"""
+    server = stateless_server()
+
+    async def main() -> None:
+        async with server.client(tasks=True) as client:
+            outcomes = await client.call_tools([("slow", {}), ("slower", {})])
+            assert [outcome.text for outcome in outcomes] == ["done", "done"]  # type: ignore[union-attr]
+
+    virtual_time.run(main())
+
+
 def test_a_task_is_a_violation_for_who_did_not_declare_tasks() -> None:
     """F-LIFE-2: an unknown resultType is an error."""
     server = stateless_server()

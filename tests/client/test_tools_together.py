@@ -56,7 +56,8 @@ def test_a_failing_tool_is_an_error_where_that_is_asked_for(around: Any) -> None
     use(Server(tools_call=answer), work)
 
 
-def test_hooks_stand_around_each_call() -> None:
+@pytest.mark.parametrize("given_to", ["the client", "the calls"])
+def test_hooks_stand_around_each_call(given_to: str) -> None:
     """F-API-23: approval and telemetry miss none of them."""
     seen: list[str] = []
 
@@ -65,11 +66,13 @@ def test_hooks_stand_around_each_call() -> None:
         return mcpclient.refusal("no") if call.name == "b" else await proceed(call)
 
     async def work(client: mcpclient.Client) -> None:
-        outcomes = await client.call_tools(CALLS)
+        outcomes = await client.call_tools(CALLS, **options)
         assert told(outcomes) == ["a0", "no", "bad2", "PeerError", "c4"]
         assert seen == [name for name, _ in CALLS]
 
-    use(Server(tools_call=answer), work, around=[around])
+    hooks: dict[str, Any] = {"around": [around]}
+    options, client_options = (hooks, {}) if given_to == "the calls" else ({}, hooks)
+    use(Server(tools_call=answer), work, **client_options)
 
 
 @pytest.mark.parametrize("arguments", [["x"], {1: 2}])
