@@ -68,9 +68,12 @@ def test_news_that_a_closed_client_still_reads_are_left() -> None:
         async with server.client() as client, client.listen(tools=True) as subscription:
             observers = list(client._connection.observers)
             meta = {SUBSCRIPTION_ID: server.ids(LISTEN)[-1]}
-            await client.close()
+            closing = asyncio.ensure_future(client.close())
+            while client.is_connected:
+                await asyncio.sleep(0)
             for observer in observers:
                 observer.notified(TOOLS, {"_meta": meta})
+            await closing
             with pytest.raises(StopAsyncIteration):
                 await next_event(subscription)
 
