@@ -148,7 +148,7 @@ def test_a_refusal_after_a_reconnection_is_raised() -> None:
 
 
 def test_closing_the_client_ends_the_loop() -> None:
-    """F-LIFE-6: a listener does not outlive its client, nor reconnect it."""
+    """F-LIFE-5: a listener does not outlive its client, nor reconnect it."""
     server = ListeningServer()
 
     async def main() -> None:

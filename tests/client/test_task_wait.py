@@ -224,7 +224,7 @@ def test_losses_do_not_stretch_the_limit() -> None:
 
 
 def test_closing_the_client_ends_the_wait() -> None:
-    """F-LIFE-6: and does not reconnect it."""
+    """F-LIFE-5: and does not reconnect it."""
     server = StatelessServer((0, task("working")))
 
     async def main() -> None:

@@ -154,7 +154,7 @@ class TransportContract:
         self.run_with(work)
 
     def test_the_server_asks_and_is_answered(self) -> None:
-        """F-HTTP-3"""
+        """F-API-10"""
 
         async def work(transport: Transport, inbox: Inbox) -> None:
             await post(transport, call(1, "ask", method="ping"))

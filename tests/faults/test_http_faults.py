@@ -218,7 +218,7 @@ def test_a_fault_fails_its_call_and_nothing_else(
 def test_a_fault_while_connecting_is_a_clear_error_in_time(
     fault: tuple[Handler, type[McpError]],
 ) -> None:
-    """F-LIFE-3, F-LIFE-6, F-HTTP-11, F-STD-7: nothing but errors of the one tree, nothing left."""
+    """F-LIFE-5, F-HTTP-7, F-HTTP-13: nothing but errors of the one tree, nothing left."""
 
     async def main() -> None:
         loop = asyncio.get_running_loop()

@@ -254,7 +254,7 @@ def test_rubbish_fails_at_most_the_call_it_answers(rubbish: bytes) -> None:
 
 
 def test_a_batch_is_taken_apart() -> None:
-    """F-HTTP-3: revision 2025-03-26 allows it on every transport."""
+    """F-WIRE-1: revision 2025-03-26 allows it on every transport."""
 
     async def work(client: Client) -> None:
         batch = b'[{"method": "vendor/x"}, {"jsonrpc": "2.0", "id": {id}, "result": {}}]\n'

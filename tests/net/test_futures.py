@@ -45,7 +45,7 @@ def test_other_outcomes_are_left_alone() -> None:
 
 
 def test_outcomes_of_work_done_side_by_side() -> None:
-    """F-LIFE-9: in order, an error in the place of what it kept from coming."""
+    """F-API-2: in order, an error in the place of what it kept from coming."""
 
     async def give(value: object, delay: float) -> object:
         await asyncio.sleep(delay)

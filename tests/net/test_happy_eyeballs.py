@@ -70,7 +70,6 @@ def connect(host: str, port: int = 0) -> int:
 
 
 def test_an_address_needs_no_resolver(servers: list[socket.socket]) -> None:
-    """F-HTTP-13"""
     assert connect("127.0.0.1", port_of(servers[0])) == port_of(servers[0])
 
 
@@ -83,7 +82,7 @@ def test_a_name_is_resolved(servers: list[socket.socket]) -> None:
 
 
 def test_a_name_that_cannot_be_one_is_an_os_error() -> None:
-    """F-STD-7: never anything else, whatever the resolver makes of it."""
+    """Never anything else, whatever the resolver makes of it."""
     with pytest.raises(OSError, match="not a host name"):
         connect("x" * 70 + ".example")
 

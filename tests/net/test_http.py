@@ -470,7 +470,7 @@ async def eight_pieces(sink: Recorder) -> None:
 
 
 def test_a_body_may_be_given_up_while_it_is_decoded() -> None:
-    """F-WIRE-5, F-HTTP-8: between two turns, too."""
+    """F-WIRE-5, F-API-8: between two turns, too."""
 
     async def work(server: HttpServer, client: HttpClient) -> None:
         sink = Recorder()
@@ -633,7 +633,7 @@ def test_no_server_is_a_failure_to_connect() -> None:
 
 
 def test_an_option_of_a_wrong_type_is_told_and_not_waited_for() -> None:
-    """F-LIFE-7: whatever goes wrong while connecting, the request ends."""
+    """F-HTTP-12: whatever goes wrong while connecting, the request ends."""
 
     async def main() -> None:
         client = HttpClient(Dialer(NetworkOptions(ca_file=5)))  # type: ignore[arg-type]
@@ -774,7 +774,7 @@ def test_a_connection_that_is_gone_before_it_is_used_fails_its_request() -> None
 
 
 def test_a_server_that_speaks_first_is_no_http_server() -> None:
-    """F-LIFE-7: SSH and SMTP servers do."""
+    """F-WIRE-5: SSH and SMTP servers do."""
 
     def greet(server: HttpServer) -> None:
         for writer in server._tasks.values():

@@ -1,4 +1,4 @@
-"""Headers of the caller's, and errors made of HTTP answers: F-HTTP-6, F-HTTP-7."""
+"""Headers of the caller's, and errors made of HTTP answers: F-HTTP-1, F-HTTP-6, F-HTTP-7."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def call_with(headers: Mapping[str, str]) -> Outgoing:
 
 
 def test_fixed_headers() -> None:
-    """F-HTTP-7: sent with every message; those of a call replace them, whatever their case."""
+    """F-HTTP-1: sent with every message; those of a call replace them, whatever their case."""
     headers = CallerHeaders({"X-A": "1", "Authorization": "Bearer a"}, URL)
     assert not headers.may_wait
     assert headers.fixed_for(None) == [("X-A", "1"), ("Authorization", "Bearer a")]
@@ -83,7 +83,7 @@ def test_credentials_of_the_url() -> None:
 
 
 def test_headers_of_the_protocol_are_not_the_callers() -> None:
-    """F-HTTP-2: what the protocol says of a message is left out, in every case."""
+    """F-HTTP-1: what the protocol says of a message is left out, in every case."""
     reserved = ["Host", "CONTENT-LENGTH", "content-type", "Accept", "Connection"]
     reserved += ["Transfer-Encoding", "Mcp-Session-Id", "MCP-Protocol-Version"]
     reserved += ["Mcp-Method", "mcp-name", "Last-Event-ID"]
@@ -94,7 +94,7 @@ def test_headers_of_the_protocol_are_not_the_callers() -> None:
 
 @pytest.mark.parametrize("headers", [{"X": 1}, {1: "x"}, {"X": None}, {"X": b"1"}])
 def test_headers_are_strings(headers: Any) -> None:
-    """F-HTTP-7: said at once, without the value, which may be secret."""
+    """F-HTTP-1: said at once, without the value, which may be secret."""
     with pytest.raises(UsageError, match="strings"):
         CallerHeaders(headers, URL)
     with pytest.raises(UsageError, match="strings"):

@@ -362,7 +362,7 @@ def test_a_notification_that_is_refused_or_never_taken_is_reported() -> None:
 
 
 def test_nothing_is_reported_of_a_notification_under_way_at_the_end() -> None:
-    """F-LIFE-6"""
+    """F-LIFE-5"""
 
     async def stall(request: Request, answer: Answer) -> None:
         await answer.stall()

@@ -1,4 +1,4 @@
-"""What both HTTP transports have in common: F-HTTP-7, F-HTTP-14 and F-SHOW-8."""
+"""What both HTTP transports have in common: F-HTTP-14, F-AUTH-12 and F-SHOW-8."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ both = pytest.mark.parametrize("kind", [StreamableHttpTransport, LegacySseTransp
 
 @both
 def test_it_is_described_without_secrets(kind: type[HttpTransport]) -> None:
-    """F-HTTP-7"""
+    """F-AUTH-12"""
     assert kind(URL).description == "http://h.example/mcp"  # type: ignore[call-arg]
 
 

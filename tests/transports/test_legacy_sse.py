@@ -170,7 +170,7 @@ def test_opening_can_be_cancelled() -> None:
 
 
 def test_closing_ends_an_opening() -> None:
-    """F-LIFE-6"""
+    """F-LIFE-5"""
 
     async def main() -> None:
         async with HttpServer({"GET /mcp": stall}) as server:
@@ -374,7 +374,7 @@ def test_a_notification_nobody_takes_is_reported() -> None:
 
 
 def test_it_can_be_dropped_when_its_loop_is_gone() -> None:
-    """F-LIFE-5: opened in one task, closed in another."""
+    """F-LIFE-5: also from a finalizer."""
 
     async def main() -> tuple[HttpServer, LegacySseTransport]:
         server = await HttpServer(routes()).__aenter__()
@@ -448,7 +448,7 @@ def test_an_endpoint_that_is_too_long_is_known_at_once() -> None:
 
 
 def test_receipts_that_stay_open_are_bounded() -> None:
-    """F-HTTP-3: a server that never ends its 202 costs no socket for each message."""
+    """F-HTTP-10: a server that never ends its 202 costs no socket for each message."""
 
     async def leave_open(request: Request, answer: Answer) -> None:
         answer.stream()

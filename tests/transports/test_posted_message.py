@@ -66,7 +66,7 @@ def in_loop(work: Callable[[], Awaitable[None]]) -> None:
 
 
 def test_a_notification_has_been_sent_when_the_server_has_taken_it() -> None:
-    """F-HTTP-2: a request has not: its answer says so."""
+    """F-LIFE-4: a request has not: its answer says so."""
 
     async def work() -> None:
         _, note, _ = posted(NOTE)
@@ -79,7 +79,7 @@ def test_a_notification_has_been_sent_when_the_server_has_taken_it() -> None:
 
 
 def test_a_notification_that_is_not_taken_fails_in_time() -> None:
-    """F-HTTP-6: nobody waits for it, so it has a limit of its own."""
+    """F-HTTP-13: nobody waits for it, so it has a limit of its own."""
 
     async def work() -> None:
         transport, note, sending = posted(NOTE)
@@ -107,7 +107,7 @@ def test_a_response_is_read_on_until_it_ends() -> None:
 
 
 def test_a_failure_is_reported_once_it_has_ended() -> None:
-    """F-HTTP-6"""
+    """F-HTTP-7"""
 
     async def work() -> None:
         transport, call, _ = posted(CALL)

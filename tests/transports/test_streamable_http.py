@@ -705,7 +705,7 @@ async def _promise(request: Request, answer: Answer) -> None:
 @pytest.mark.parametrize("headers", [{}, lambda: {}], ids=["fixed", "provided"])
 @pytest.mark.parametrize("reluctant", [_stall, _promise])
 def test_answers_take_so_many_connections_and_no_more(reluctant: Handler, headers: Any) -> None:
-    """F-HTTP-13, F-API-10: the server decides how much it asks, and how soon it takes the answer.
+    """F-API-10: the server decides how much it asks, and how soon it takes the answer.
 
     A call is made all the same, and answers have their turns.
     """
@@ -737,7 +737,7 @@ def test_answers_take_so_many_connections_and_no_more(reluctant: Handler, header
 
 
 def test_an_answer_nobody_wants_any_more_frees_its_connection() -> None:
-    """F-HTTP-13: else a server that withdraws its questions gets any number of connections."""
+    """F-API-10: else a server that withdraws its questions gets any number of connections."""
 
     async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
         for number in range(3):
@@ -789,7 +789,7 @@ def test_a_header_that_cannot_be_sent_fails_its_call_only() -> None:
 
 
 def test_it_can_be_dropped_when_its_loop_is_gone() -> None:
-    """F-LIFE-5: opened in one task, closed in another."""
+    """F-LIFE-5: also from a finalizer."""
 
     async def main(server: HttpServer) -> StreamableHttpTransport:
         transport = StreamableHttpTransport(server.url("/mcp?key=secret"))

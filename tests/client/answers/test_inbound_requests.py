@@ -316,18 +316,24 @@ def test_an_answer_that_cannot_be_sent_is_reported(error: McpError) -> None:
 
 
 def test_closing_cancels_the_handlers_that_still_run() -> None:
-    """F-LIFE-6, F-API-10"""
+    """F-LIFE-5, F-API-10"""
+
+    ended: list[float] = []
 
     async def ask(params: Any) -> Any:
-        await asyncio.sleep(1000)
+        try:
+            await asyncio.sleep(1000)
+        finally:
+            ended.append(now())
 
     async def work(bench: Bench) -> None:
         params = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
         message = {"id": 1, "method": "elicitation/create", "params": params}
         bench.session.message_received(message)
         await turn()
+        assert ended == []
         await bench.session.close(5)
-        assert now() == 0
+        assert ended == [0] and now() == 0
         assert bench.wire.sent == []
 
     on_bench(work, handlers=Handlers(elicitation=ask))

@@ -259,15 +259,25 @@ def test_a_humans_time_is_not_the_callers() -> None:
 
 
 def test_closing_stops_what_still_runs() -> None:
-    """F-LIFE-6: no task outlives the client; a lost connection ends none."""
+    """F-LIFE-5: no task outlives the client; a lost connection ends none."""
+    ended: list[float] = []
+
+    async def sample_for_long(request: object) -> Mapping[str, Any]:
+        try:
+            return await sample_slowly(request)
+        finally:
+            ended.append(asyncio.get_running_loop().time())
 
     async def main() -> None:
-        server, client = connected()
+        server, client = connected(sampling=sample_for_long)
         async with client:
             task_id = (await create(server))["taskId"]
             server.lose()
             await asyncio.sleep(1)
             await client.connect()
             assert "result" in await server.ask("g", "tasks/get", taskId=task_id)
+            assert ended == []
+        await asyncio.sleep(0)
+        assert ended == [1]
 
     virtual_time.run(main())

@@ -174,7 +174,7 @@ def test_a_callback_may_call_itself() -> None:
 
 @pytest.mark.parametrize("steps", [0, 1])
 def test_the_end_of_the_session_ends_the_callback(steps: int) -> None:
-    """F-LIFE-6: also in the turn in which it was called, and with no coroutine left unawaited."""
+    """F-LIFE-5: also in the turn in which it was called, and with no coroutine left unawaited."""
 
     async def main() -> None:
         async def endless(_: int) -> None:

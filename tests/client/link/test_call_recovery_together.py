@@ -62,7 +62,7 @@ def asks(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def test_each_call_has_its_own_time() -> None:
-    """F-LIFE-4: one that is not answered ends by itself, and later ones have come meanwhile."""
+    """F-API-7: one that is not answered ends by itself, and later ones have come meanwhile."""
 
     async def main() -> None:
         async with Server().opened() as client:
@@ -108,7 +108,7 @@ def test_input_that_is_not_given_fails_its_call_only() -> None:
 
 @pytest.mark.parametrize("first", ["never", "quick"])
 def test_cancelling_cancels_them_all(first: str) -> None:
-    """F-LIFE-5: the server hears of each that it has not answered, once."""
+    """F-API-8: the server hears of each that it has not answered, once."""
 
     async def main() -> None:
         server = Server()

@@ -161,7 +161,7 @@ def test_without_a_limit_there_is_always_time() -> None:
 
 
 def test_a_cancellation_stays_one() -> None:
-    """F-LIFE-9: also where the limit is reached in the same moment, as far as Python can tell."""
+    """F-API-8: also where the limit is reached in the same moment, as far as Python can tell."""
 
     async def main() -> None:
         async with ScriptedServer().client() as client:

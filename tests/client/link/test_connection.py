@@ -372,8 +372,9 @@ def test_a_command_that_is_not_there_is_named() -> None:
 def test_a_client_reconnects_to_a_server_process_that_died() -> None:
     """F-LIFE-5, F-LIFE-7: when told to."""
 
+    closed: list[McpError | None] = []
+
     async def work(client: Client) -> None:
-        closed: list[McpError | None] = []
         with pytest.raises(ProcessExited):
             await client.call_tool("die", {"code": 3, "stderr": "bye"})
         assert not client.is_connected
@@ -381,9 +382,11 @@ def test_a_client_reconnects_to_a_server_process_that_died() -> None:
             await client.ping()
         await client.connect()
         await use(client)
-        assert closed == []
+        (lost,) = closed
+        assert isinstance(lost, ProcessExited) and lost.exit_code == 3
 
-    on_stdio(work)
+    on_stdio(work, on_close=closed.append)
+    assert closed[1:] == [None]
 
 
 @pytest.mark.parametrize("turns", range(10))
@@ -500,7 +503,7 @@ def test_what_outlasts_a_connection_restores_it() -> None:
 
 
 def test_a_token_is_sent_with_everything_and_let_go_of_at_the_end() -> None:
-    """F-HTTP-1"""
+    """F-AUTH-13"""
     service = StreamableEndpoint(McpServer(), session="s", listens=True)
 
     async def main() -> None:

@@ -82,7 +82,7 @@ def test_a_server_that_prints_to_stdout_and_hangs(noise: str) -> None:
 
 @pytest.mark.parametrize("answer", [b"\x15\x03\x03\x00\x02\x02\x50", b""])
 def test_http_to_a_port_of_tls(answer: bytes) -> None:
-    """F-HTTP-13: an alert, or the end of the connection."""
+    """F-HTTP-12: an alert, or the end of the connection."""
 
     async def main() -> None:
         async def alert(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

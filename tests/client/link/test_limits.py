@@ -64,7 +64,7 @@ def test_no_limit_is_no_limit(limit: float | None) -> None:
 
 
 def test_stopping_forgets_every_deadline_and_others_may_come() -> None:
-    """F-LIFE-3: a session goes on over another transport."""
+    """F-API-7: a session goes on over another transport."""
 
     async def main() -> None:
         loop = asyncio.get_running_loop()

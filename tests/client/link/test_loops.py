@@ -223,7 +223,7 @@ def test_a_loop_that_ends_cancels_its_call_elsewhere() -> None:
 
 @pytest.mark.parametrize("way", ["end", "stop"])
 def test_the_home_loop_ends_while_another_waits(way: str) -> None:
-    """F-LIFE-7: no hang, and no cancellation that nobody asked for."""
+    """F-LIFE-5: no hang, and no cancellation that nobody asked for."""
     server = McpServer()
     home = Home(stay, close=way == "end")
     client = home.run(inside(server).connect())

@@ -136,7 +136,7 @@ def test_a_stateless_server_is_found_and_gets_no_handshake() -> None:
 
 
 def test_one_url_is_enough_for_a_legacy_server() -> None:
-    """F-HTTP-10, F-HTTP-11: both attempts are shown."""
+    """F-HTTP-10, F-HTTP-11"""
 
     async def main() -> None:
         service = LegacyEndpoint(McpServer(version="2024-11-05"))
@@ -161,7 +161,7 @@ def test_a_legacy_transport_is_not_probed() -> None:
 
 @pytest.mark.parametrize("status", [400, 404, 405])
 def test_when_nothing_works_both_attempts_are_shown(status: int) -> None:
-    """F-HTTP-11: both attempts are shown."""
+    """F-HTTP-11"""
     routes = {"POST /mcp": answer_with(status), "GET /mcp": answer_with(410)}
 
     async def main() -> None:
@@ -204,7 +204,7 @@ def test_other_answers_are_errors_without_a_detour(
 
 
 def test_connecting_has_a_limit() -> None:
-    """F-LIFE-6, F-HTTP-13"""
+    """F-HTTP-13"""
 
     async def main() -> None:
         async with http({"POST /mcp": stall, "GET /mcp": stall}) as server:
@@ -216,7 +216,7 @@ def test_connecting_has_a_limit() -> None:
 
 
 def test_a_legacy_stream_that_never_names_its_endpoint_has_the_same_limit() -> None:
-    """F-LIFE-6"""
+    """F-HTTP-13"""
 
     async def main() -> None:
         async with http({"GET /mcp": stall}) as server:
@@ -228,7 +228,7 @@ def test_a_legacy_stream_that_never_names_its_endpoint_has_the_same_limit() -> N
 
 
 def test_connecting_without_a_limit_waits() -> None:
-    """F-LIFE-6"""
+    """F-HTTP-13"""
     service = StreamableEndpoint(McpServer())
 
     async def slow(request: Request, answer: Answer) -> None:

@@ -103,7 +103,7 @@ def test_options_that_would_be_ignored(target: str, given: Any, reason: str) -> 
 
 
 def test_options_of_a_connection() -> None:
-    """F-LIFE-4, F-WIRE-3: the defaults of everything else."""
+    """F-LIFE-4, F-STD-1, F-STD-4, F-WS-2, F-WIRE-3: the defaults of everything else."""
     options = Options.of({}, {})
     assert options.max_message_size == 64 * 1024 * 1024
     assert options.listen_wait is None

@@ -1,4 +1,4 @@
-"""The way to one server: F-LIFE-3 and F-AUTH-13."""
+"""The way to one server: F-AUTH-13."""
 
 from __future__ import annotations
 

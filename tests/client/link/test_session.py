@@ -367,7 +367,7 @@ def test_late_and_unknown_progress_is_ignored(token: Any) -> None:
 
 
 def test_limits_still_hold_after_the_transport_was_replaced() -> None:
-    """F-LIFE-3: the server did not survive the probe, and its successor is silent."""
+    """F-API-7: the server did not survive the probe, and its successor is silent."""
 
     async def work(bench: Bench) -> None:
         probe = bench.call(RequestOptions(timeout=5))
@@ -705,7 +705,7 @@ def test_closing_fails_the_calls_that_wait() -> None:
 
 
 def test_nothing_is_delivered_after_the_end() -> None:
-    """F-LIFE-6: a server process may go on talking while it is being stopped."""
+    """F-LIFE-5: a server process may go on talking while it is being stopped."""
 
     async def work(bench: Bench) -> None:
         await bench.session.close(5)

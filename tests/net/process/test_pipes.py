@@ -75,7 +75,7 @@ def use_reader(
 
 @Readers
 def test_a_reader_pushes_what_comes_and_says_once_that_it_ended(make: type[Reader]) -> None:
-    """F-STD-5"""
+    """F-LIFE-7"""
 
     async def use(reader: Reader, pipe: Pipe, ends: Ends) -> None:
         pipe.writing.write(b"one")
