@@ -127,7 +127,8 @@ def test_a_call_whose_stream_never_brings_the_answer(retry: int | None) -> None:
                     await client.call_tool("never", timeout=5)
                 assert asyncio.get_running_loop().time() == pytest.approx(5)
                 tries = len(storm.times)
-                assert tries <= {None: 5, 0: 100}.get(retry, 0)
+                least, most = {None: (4, 5), 0: (90, 100)}.get(retry, (0, 0))
+                assert least <= tries <= most
                 assert (await client.call_tool("echo", {"text": "x"})).text == "x"
                 await asyncio.sleep(60)
                 assert len(storm.times) == tries
@@ -169,7 +170,8 @@ def test_a_door_that_is_closed_at_once(version: str | None) -> None:
                 client = mcpclient.connect(f"{scheme}://127.0.0.1:{port}", protocol_version=version)
                 with pytest.raises(McpError):
                     await client.connect()
-                assert 1 <= len(opened) <= (3 if version is None else 1)
+                is_probed = version is None and scheme != "ws"  # which is never open
+                assert len(opened) == (2 if is_probed else 1)
                 assert asyncio.get_running_loop().time() == 0
 
     run(main())
