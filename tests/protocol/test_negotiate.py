@@ -66,16 +66,22 @@ def plan(**fields: Any) -> Plan:
 
 
 def converse(plan: Plan, conversation: Conversation) -> Agreement:
-    """Negotiate with a server that answers as written; every step must be the one written."""
+    """Negotiate with a server that answers as written; the steps must be those written, and all."""
     steps = negotiate(plan)
     outcome: Outcome = None
+    left = [expected for expected, _ in conversation]
     try:
         for expected, next_outcome in conversation:
             effect = steps.throw(outcome) if isinstance(outcome, McpError) else steps.send(outcome)
             assert describe(effect) == expected
             outcome = next_outcome
+            left.pop(0)
         effect = steps.throw(outcome) if isinstance(outcome, McpError) else steps.send(outcome)
+    except McpError:
+        assert left == []
+        raise
     except StopIteration as end:
+        assert left == []
         agreement: Agreement = end.value
         return agreement
     raise AssertionError(f"one step too many: {describe(effect)}")
