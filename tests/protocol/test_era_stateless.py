@@ -83,6 +83,7 @@ def test_the_log_level_goes_with_each_request() -> None:
         ("prompts/get", {"name": "übung"}, "=?base64?w7xidW5n?="),
         ("resources/read", {"uri": "file:///a%20b?c"}, "file:///a%20b?c"),
         ("tasks/get", {"taskId": "t-1"}, "t-1"),
+        ("tasks/update", {"taskId": "t-1"}, "t-1"),
         ("tasks/cancel", {"taskId": "t-1"}, "t-1"),
         ("resources/read", {"name": "x"}, None),
         ("tools/call", {"name": 5}, None),

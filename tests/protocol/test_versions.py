@@ -12,6 +12,7 @@ from mcpclient.protocol.versions import (
     Era,
     best_common,
     era_of,
+    is_past_handshakes,
 )
 
 
@@ -43,3 +44,20 @@ def test_eras() -> None:
 def test_the_newest_of_both_sides(offered: list[object], best: str | None) -> None:
     """F-LIFE-3: order in the list is of no weight, and what is no string is passed over."""
     assert best_common(offered, HANDSHAKE_VERSIONS) == best
+
+
+@pytest.mark.parametrize(
+    ("version", "is_past"),
+    [
+        ("2025-11-25", False),
+        ("2026-07-27", False),
+        ("2026-07-28", True),
+        ("2026-07-28-draft", True),
+        ("2027-01-01", True),
+        ("DRAFT-2027", False),
+        ("", False),
+    ],
+)
+def test_what_comes_after_the_handshakes(version: str, is_past: bool) -> None:
+    """F-LIFE-2: such a revision is no handshake session; a name that is no date tells nothing."""
+    assert is_past_handshakes(version) is is_past
