@@ -54,6 +54,59 @@ def hexed(data: bytes) -> str:
     return data.hex()
 
 
+# What a server is given
+
+
+SHOWING = (
+    "import json, os, signal, sys\n"
+    "signal.signal(signal.SIGINT, lambda *_: os._exit(42))\n"
+    "sys.stderr.write('ready\\n')\n"
+    "sys.stderr.flush()\n"
+    "params = {'arguments': sys.argv[1:], 'folder': os.getcwd(), 'environment': dict(os.environ)}\n"
+    "print(json.dumps({'method': 'vendor/shown', 'params': params}), flush=True)\n"
+    "while True: signal.pause()"
+)
+
+
+@pytest.mark.needs_posix
+def test_the_options_reach_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-STD-1, F-STD-3, F-STD-4: arguments, environment, folder, stderr, and how it is stopped."""
+    monkeypatch.setenv("API_TOKEN", "ours")
+    folder = tmp_path.resolve()
+    lines: list[str] = []
+
+    async def main() -> None:
+        heard = asyncio.Event()
+
+        def keep(line: str) -> None:
+            lines.append(line)
+            heard.set()
+
+        transport = StdioTransport(
+            [sys.executable, "-S", "-E", "-c", SHOWING, "an argument", "another"],
+            env={"KEY": "value"},
+            inherit_env="none",
+            cwd=folder,
+            stderr=keep,
+            ladder=StopLadder(interrupt=60),
+        )
+        inbox = Inbox()
+        await transport.open(inbox)
+        await inbox.until(lambda: inbox.messages)
+        await asyncio.wait_for(heard.wait(), 20)
+        process = transport._process
+        await asyncio.wait_for(transport.close(), 20)
+        shown = inbox.messages[0]["params"]
+        assert shown["arguments"] == ["an argument", "another"]
+        assert shown["folder"] == str(folder)
+        assert shown["environment"]["KEY"] == "value"
+        assert not {"API_TOKEN", "PATH"} & shown["environment"].keys()
+        assert lines == ["ready"] and transport.stderr_tail == "ready\n"
+        assert process is not None and process.exit_code == 42  # it was interrupted first
+
+    asyncio.run(main())
+
+
 # What comes out of a server besides messages
 
 

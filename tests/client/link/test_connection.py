@@ -22,6 +22,7 @@ from mcpclient.errors import (
     McpError,
     PeerError,
     ProcessExited,
+    ProtocolViolation,
     SessionExpired,
 )
 from mcpclient.net.process.server_process import StopLadder
@@ -265,6 +266,40 @@ def test_a_session_of_an_unknown_version_can_be_renewed_too() -> None:
     run(main())
 
 
+def test_a_renewed_session_is_offered_the_revision_of_the_one_before() -> None:
+    """F-HTTP-6, F-LIFE-1: which is the one obeyed so far, and without another probe."""
+    server = McpServer(version="2025-06-18")
+    service = StreamableEndpoint(server, session="one")
+
+    async def main() -> None:
+        async with http(service.routes) as web, Client(str(web.url())) as client:
+            service.session = "two"
+            web.requests.clear()
+            await client.ping()
+            opening = ["initialize", "GET", "notifications/initialized"]
+            assert methods(web) == ["ping", *opening, "ping"]
+            assert client.protocol_version == "2025-06-18"
+        offers = [message["params"] for message in server.messages("initialize")]
+        assert [offer["protocolVersion"] for offer in offers] == ["2025-11-25", "2025-06-18"]
+
+    run(main())
+
+
+def test_a_renewed_session_is_judged_as_strictly_as_the_first() -> None:
+    """F-HTTP-6, F-LIFE-1: the server may have been replaced by one of an unknown revision."""
+    service, server = expiring()
+
+    async def main() -> None:
+        async with http(service.routes) as web:
+            client = await Client(str(web.url()), strict_version=True)
+            service.session, server.version = "two", "2025-12-24"
+            with pytest.raises(ProtocolViolation, match="unknown revision '2025-12-24'"):
+                await client.ping()
+            await client.close()
+
+    run(main())
+
+
 def test_the_channel_of_a_renewed_session_is_opened_again() -> None:
     """F-HTTP-6, F-HTTP-4"""
     service = StreamableEndpoint(McpServer(), session="one", listens=True)
@@ -332,7 +367,8 @@ def test_a_server_process_that_crashes_is_started_as_often_as_it_helps(
     tmp_path: Path, era: str
 ) -> None:
     """F-LIFE-3, F-STD-7: twice, as the probe may be to blame; once where that is known not to be
-    so. What it writes meanwhile is shown once, and the error says why.
+    so, but not twice in a row, since the server may have been replaced. What it writes meanwhile is
+    shown once, and the error says why.
     """
     log, crash = tmp_path / "log", tmp_path / "crash"
     lines: list[str] = []
@@ -359,6 +395,8 @@ def test_a_server_process_that_crashes_is_started_as_often_as_it_helps(
         await fail()
         assert log.read_text().split() == ["start"]
         assert len(lines) == 2
+        await fail()
+        assert log.read_text().split() == ["start", "start"]
 
     asyncio.run(main())
 

@@ -19,6 +19,7 @@ from mcpclient.errors import (
     ProtocolViolation,
     UsageError,
 )
+from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.client.link.test_connection import client_of, http, methods, now, on_stdio, stall, use
 from tests.support.http_server import Answer, Handler, Request, answer_with, in_turn
 from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
@@ -133,6 +134,27 @@ def test_a_stateless_server_is_found_and_gets_no_handshake() -> None:
                 assert "io.modelcontextprotocol/clientInfo" in meta
 
     run(main())
+
+
+def test_a_server_that_lives_is_not_started_again() -> None:
+    """F-LIFE-3: though its answer to the probe is none, which ends some connections."""
+    server = McpServer()
+    starts: list[ServerEnd] = []
+
+    async def serve(end: ServerEnd) -> None:
+        starts.append(end)
+        async for message in end:
+            if message["method"] == "server/discover":
+                end.send({"jsonrpc": "2.0", "id": message["id"], "result": "what?"})
+            else:
+                server.receive(message, end.send)
+
+    async def main() -> None:
+        async with Client(InProcessTransport(serve)) as client:
+            await use(client)
+
+    run(main())
+    assert len(starts) == 1
 
 
 def test_one_url_is_enough_for_a_legacy_server() -> None:

@@ -11,6 +11,8 @@ from mcpclient.client.client import Client
 from mcpclient.errors import CallTimeout, PeerError
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.client.link.test_connection import now
+from tests.support.http_server import Answer, HttpServer, Request
+from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer, refusing
 from tests.support.virtual_time import run
 
@@ -111,6 +113,25 @@ def test_an_answer_to_the_probe_counts_until_initialize_is_answered() -> None:
     run(connected(SlowServer("both", 0, delays=delays), "2026-07-28", 6))
     delays = {"server/discover": 6.0, "initialize": 4.0}
     run(connected(SlowServer("both", 0, delays=delays), "2025-11-25", 5))
+
+
+@pytest.mark.parametrize("seconds", [1.5, 14])
+def test_a_slow_answer_over_http_is_waited_for(seconds: float) -> None:
+    """F-LIFE-3: every request is answered there, so that silence tells nothing of the era."""
+    service = StreamableEndpoint(McpServer("both"))
+
+    async def slow(request: Request, answer: Answer) -> None:
+        if request.message["method"] == "server/discover":
+            await asyncio.sleep(seconds)
+        await service.post(request, answer)
+
+    async def main() -> None:
+        async with HttpServer({"POST /mcp": slow}) as web, Client(str(web.url())) as client:
+            assert now() == seconds
+            assert client.protocol_version == "2026-07-28"
+        assert service.server.received_methods() == ["server/discover"]
+
+    run(main())
 
 
 def test_a_refusal_does_not_outrun_the_answer_to_the_probe() -> None:

@@ -453,6 +453,26 @@ def test_the_environment_and_the_directory_are_as_asked(
     run(main())
 
 
+@pytest.mark.parametrize("inherit_env", ["all", "none"])
+def test_what_is_inherited_is_up_to_the_caller(
+    inherit_env: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-STD-1: everything, or nothing."""
+    monkeypatch.setenv("API_TOKEN", "ours")
+
+    async def main() -> None:
+        receiver = Recorder()
+        source = "import os; print(*sorted({'API_TOKEN', 'KEY', 'PATH'} & set(os.environ)))"
+        server = await spawn(
+            python(source), receiver, env={"KEY": "value"}, inherit_env=inherit_env
+        )
+        seen = ["API_TOKEN", "KEY", "PATH"] if inherit_env == "all" else ["KEY"]
+        assert (await receiver.lines(1))[0].split() == seen
+        await server.stop()
+
+    run(main())
+
+
 def test_what_cannot_start_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-STD-7 F-STD-2"""
 

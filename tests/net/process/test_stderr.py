@@ -129,10 +129,11 @@ def test_a_line_without_an_end_is_handed_out_in_pieces() -> None:
 
 
 def test_the_tail_is_the_last_64_kib() -> None:
-    """F-STD-4"""
+    """F-STD-4: however much is written, no more than twice that is held."""
     tee = StderrTee("discard")
     for number in range(40_000):
         tee.write(b"%06d\n" % number)
+        assert len(tee._kept) <= 2 * 64 * 1024
     assert len(tee.tail()) == 64 * 1024
     assert tee.tail().endswith("039998\n039999\n")
     assert tee.tail(14) == "039998\n039999\n"
