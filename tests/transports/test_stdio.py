@@ -107,6 +107,25 @@ def test_the_options_reach_the_process(tmp_path: Path, monkeypatch: pytest.Monke
     asyncio.run(main())
 
 
+@pytest.mark.needs_posix
+def test_what_is_ours_is_not_inherited_unless_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-STD-1"""
+    monkeypatch.setenv("API_TOKEN", "ours")
+
+    async def main() -> None:
+        transport = StdioTransport([sys.executable, "-S", "-E", "-c", SHOWING], ladder=QUICK)
+        inbox = Inbox()
+        await transport.open(inbox)
+        await inbox.until(lambda: inbox.messages)
+        await asyncio.wait_for(transport.close(), 5)
+        environment = inbox.messages[0]["params"]["environment"]
+        assert "PATH" in environment and "API_TOKEN" not in environment
+
+    asyncio.run(main())
+
+
 # What comes out of a server besides messages
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Mapping
+from contextlib import suppress
 from typing import Any, Callable
 
 import pytest
@@ -725,6 +726,28 @@ def test_closing_is_bounded_and_ends_in_force() -> None:
         await bench.session.close(3)
         assert now() == 3
         assert bench.wire.aborted
+
+    on_bench(work)
+
+
+@pytest.mark.parametrize(("seconds", "waits"), [(5, 1.0), (0.5, 0.5)])
+def test_closing_does_not_wait_for_a_callback_that_will_not_end(
+    seconds: float, waits: float
+) -> None:
+    """F-LIFE-6: it has a second after it was cancelled, and less where less is left."""
+
+    async def work(bench: Bench) -> None:
+        async def go_on() -> None:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(1000)
+            await asyncio.sleep(1000)
+
+        bench.session.tasks.start(go_on())
+        await turn()
+        await bench.session.close(seconds)
+        assert now() == waits
+        bench.session.tasks.cancel()
+        await bench.session.tasks.wait(5)
 
     on_bench(work)
 
