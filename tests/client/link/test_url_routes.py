@@ -15,6 +15,7 @@ from mcpclient.client.link.timeouts import DEFAULT, Timeouts
 from mcpclient.client.link.url_routes import route_to_url
 from mcpclient.errors import UsageError
 from mcpclient.net.network_options import NetworkOptions
+from mcpclient.net.websocket import WebSocketSettings
 from mcpclient.transports.authorized import Credentials
 from mcpclient.transports.legacy_sse import LegacySseTransport
 from mcpclient.transports.line_socket import LineSocketTransport
@@ -54,6 +55,49 @@ def test_other_urls() -> None:
     assert isinstance(url_route("ws://h", transport="ws").open(), WebSocketTransport)
     assert isinstance(url_route("tcp://h:1").open(), LineSocketTransport)
     assert isinstance(url_route("unix:///run/x").open(), LineSocketTransport)
+
+
+# Options
+
+
+NETWORK = NetworkOptions(verify=False)
+GIVEN: dict[str, Any] = {
+    "headers": {"X-Own": "1"},
+    "auth": "token",
+    "max_message_size": 1000,
+    "network": NETWORK,
+}
+
+
+def test_what_http_is_given() -> None:
+    """F-HTTP-1, F-HTTP-12, F-HTTP-13, F-WIRE-3: each option of the caller reaches both ways."""
+    found = url_route("http://h/mcp", **GIVEN, listen_wait=3.0, liveness=60.0)
+    assert found.open_legacy is not None
+    made, legacy = found.open(), found.open_legacy()
+    assert isinstance(made, StreamableHttpTransport) and isinstance(legacy, LegacySseTransport)
+    for each in (made, legacy):
+        headers = each._headers.fixed_for(None)
+        assert headers == [("X-Own", "1"), ("Authorization", "Bearer token")]
+        assert each._dialer._options is NETWORK
+        assert each.max_message_size == 1000
+    assert (made._listen_wait, made.liveness) == (3.0, 60.0)
+
+
+def test_what_a_websocket_is_given() -> None:
+    """F-WS-1, F-WS-2, F-HTTP-12, F-WIRE-3: headers for its opening, limits, and the network."""
+    made = url_route("wss://h/mcp", **GIVEN, ping_interval=7.0, ping_timeout=8.0).open()
+    assert isinstance(made, WebSocketTransport)
+    headers = made._headers.fixed_for(None)
+    assert headers == [("X-Own", "1"), ("Authorization", "Bearer token")]
+    assert made._dialer._options is NETWORK
+    assert made._settings == WebSocketSettings(1000, 7.0, 8.0)
+
+
+def test_what_a_socket_is_given() -> None:
+    """F-STD-8, F-WIRE-3: there is nothing that could carry headers."""
+    made = url_route("tcp://h:1", max_message_size=1000, network=NETWORK).open()
+    assert isinstance(made, LineSocketTransport)
+    assert (made._max_message_size, made._dialer._options) == (1000, NETWORK)
 
 
 # Authorization
