@@ -58,7 +58,7 @@ def members(group: int) -> list[int]:
 def test_a_program_may_end_with_open_clients(
     way: str, exit_code: int, last_words: str, server: list[str]
 ) -> None:
-    """F-LIFE-5, F-STD-2: in development mode, and with warnings as errors."""
+    """F-LIFE-5, F-LIFE-8, F-STD-2: in development mode, and with warnings as errors."""
     options = ["-X", "dev", "-W", "error"]
     answer = subprocess.run(
         [sys.executable, *options, str(PROGRAM), way, *server],

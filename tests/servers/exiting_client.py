@@ -2,10 +2,10 @@
 
 Arguments: the way, the file for the server's ledger, the port of a server of `tests.soak.server`.
 It tells the ids of its server processes as one line each. On every client a call is in flight and
-a subscription open. Ways: ``return``, ``raise``, ``exit``, ``terminate``,
-``interrupt``, ``thread`` (a loop that still runs in a daemon thread), ``linger`` (the same, and the
-loop has turns left after the servers were killed), and ``many`` (loops that are closed, stopped and
-left alone, one after the other, in one process).
+a subscription open, and where there are pings, the next is an hour away. Ways: ``return``,
+``raise``, ``exit``, ``terminate``, ``interrupt``, ``thread`` (a loop that still runs in a daemon
+thread), ``linger`` (the same, and the loop has turns left after the servers were killed), and
+``many`` (loops that are closed, stopped and left alone, one after the other, in one process).
 """
 
 from __future__ import annotations
@@ -50,9 +50,11 @@ Kept = list[tuple[Client, Subscription, "asyncio.Task[Any]"]]
 
 def clients(ledger: str, port: str) -> list[Client]:
     tree = ["sh", "-c", '"$@"; exit $?', "sh", sys.executable, "-S", "-E", FILE, ledger]
-    made = [Client(tree, protocol_version="2025-11-25", stderr="discard")]
+    made = [Client(tree, protocol_version="2025-11-25", stderr="discard", keep_alive=3600)]
     for url, version, transport in PATHS:
-        made.append(Client(url.format(port), protocol_version=version, transport=transport))
+        made.append(
+            Client(url.format(port), protocol_version=version, transport=transport, keep_alive=3600)
+        )
     return made
 
 

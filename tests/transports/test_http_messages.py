@@ -82,6 +82,15 @@ def test_credentials_of_the_url() -> None:
     assert own.fixed_for(None) == [("authorization", "Bearer x")]
 
 
+@pytest.mark.parametrize("source", [{"authorization": "mine"}, lambda: {"authorization": "mine"}])
+def test_credentials_go_before_headers_of_the_caller(source: HeaderSource) -> None:
+    """F-HTTP-1, F-AUTH-13: also before those of a provider; but a single call may have its own."""
+    headers = CallerHeaders(source, URL, {"Authorization": "Bearer token"})
+    assert asyncio.run(headers.provided_for(None)) == [("Authorization", "Bearer token")]
+    call = call_with({"AUTHORIZATION": "Bearer call"})
+    assert asyncio.run(headers.provided_for(call)) == [("AUTHORIZATION", "Bearer call")]
+
+
 def test_headers_of_the_protocol_are_not_the_callers() -> None:
     """F-HTTP-1: what the protocol says of a message is left out, in every case."""
     reserved = ["Host", "CONTENT-LENGTH", "content-type", "Accept", "Connection"]
