@@ -168,6 +168,16 @@ def test_each_event_is_delivered_once() -> None:
     assert events.last_event_id == "c"
 
 
+def test_a_long_replay_is_recognised_as_well() -> None:
+    """F-HTTP-5: a server may send the last 256 events again."""
+    events, receiver = stream(limit=100_000)
+    sent = b"".join(event(NOTE, id=str(number)) for number in range(256))
+    events.feed(sent)
+    events.reconnected()
+    events.feed(sent + event(ANSWER, id="256"))
+    assert receiver.messages == [NOTE] * 256 + [ANSWER]
+
+
 def test_ids_are_no_proof_on_the_first_connection() -> None:
     """F-HTTP-5: a server that gives every event the same id, or none, loses nothing."""
     events, receiver = stream()

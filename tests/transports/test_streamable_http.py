@@ -377,6 +377,13 @@ def test_a_session_that_is_gone_is_told_apart_and_another_can_begin() -> None:
         assert "mcp-session-id" not in server.requests[-1].headers
         await post(transport, call(4, "echo", text="x"))
         assert await inbox.text_of(4) == "x"
+        assert server.requests[-1].headers["mcp-session-id"] == "two"
+        service.session = None  # as of a server that has none
+        await post(transport, initialize(5))
+        await inbox.answer_to(5)
+        await post(transport, call(6, "echo", text="x"))
+        assert await inbox.text_of(6) == "x"
+        assert "mcp-session-id" not in server.requests[-1].headers
 
     run_with(service.routes, work)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -485,14 +487,34 @@ def test_the_stateless_era_has_no_ping() -> None:
 
 
 def test_closing_ends_the_pings() -> None:
-    """F-LIFE-8: no timer outlives the connection."""
+    """F-LIFE-8: no timer outlives the connection, nor keeps it in memory."""
     server = McpServer()
 
     async def main() -> None:
-        async with client_of(server, keep_alive=10):
-            pass
+        client = await client_of(server, keep_alive=10)
+        await client.close()
+        connection = weakref.ref(client._connection)
+        del client
+        await asyncio.sleep(1)
+        gc.collect()
+        assert connection() is None
         await asyncio.sleep(100)
         assert server.messages("ping") == []
+
+    run(main())
+
+
+def test_the_next_session_has_the_only_timer() -> None:
+    """F-LIFE-8: as many pings as before the loss."""
+    server = McpServer()
+
+    async def main() -> None:
+        async with client_of(server, keep_alive=10) as client:
+            await asyncio.sleep(5)
+            client._connection.session.connection_lost(ConnectionLost("gone"))
+            await client.connect()
+            await asyncio.sleep(31)
+            assert len(server.messages("ping")) == 3
 
     run(main())
 
