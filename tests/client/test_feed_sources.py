@@ -69,7 +69,7 @@ def test_news_that_a_closed_client_still_reads_are_left() -> None:
             observers = list(client._connection.observers)
             meta = {SUBSCRIPTION_ID: server.ids(LISTEN)[-1]}
             closing = asyncio.ensure_future(client.close())
-            while client.is_connected:
+            while client.is_connected:  # noqa: ASYNC110 - nobody is told of this very moment
                 await asyncio.sleep(0)
             for observer in observers:
                 observer.notified(TOOLS, {"_meta": meta})
