@@ -112,27 +112,21 @@ class WorkerProcess:
 
 def run_importer(command: list[str], patience: float) -> Answer:
     """What the import of one library costs in a fresh interpreter that finds it compiled."""
-    try:
-        for _ in ("compile", "measure"):
-            finished = subprocess.run(
-                command,
-                cwd=ROOT,
-                env=compiled(),
-                capture_output=True,
-                timeout=patience,
-                check=True,
-            )
-    except subprocess.CalledProcessError as error:
-        raise WorkerFailedError(_last_line(error.stderr)) from error
-    except subprocess.TimeoutExpired as error:
-        raise WorkerFailedError(f"no answer within {patience:.0f} s") from error
-    answer: dict[str, float] = json.loads(finished.stdout)
+    _output_of(command, patience)  # which compiles it
+    answer: dict[str, float] = json.loads(_output_of(command, patience))
     return answer
 
 
 def run_command_line(command: list[str], patience: float) -> Answer:
     """What a command line takes to its end, the processes that it starts and awaits included."""
     before, started = _spent_by_children(), perf_counter()
+    output = _output_of(command, patience)
+    seconds, cpu = perf_counter() - started, _spent_by_children() - before
+    return {"count": 1, "seconds": seconds, "cpu": cpu, "bytes": len(output)}
+
+
+def _output_of(command: list[str], patience: float) -> bytes:
+    """Run a command to its end and return what it printed."""
     try:
         finished = subprocess.run(
             command,
@@ -147,8 +141,7 @@ def run_command_line(command: list[str], patience: float) -> Answer:
         raise WorkerFailedError(_last_line(error.stderr)) from error
     except subprocess.TimeoutExpired as error:
         raise WorkerFailedError(f"no answer within {patience:.0f} s") from error
-    seconds, cpu = perf_counter() - started, _spent_by_children() - before
-    return {"count": 1, "seconds": seconds, "cpu": cpu, "bytes": len(finished.stdout)}
+    return finished.stdout
 
 
 def _spent_by_children() -> float:

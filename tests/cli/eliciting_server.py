@@ -8,14 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.support.mcp_server import (
-    Json,
-    OpenedServer,
-    Send,
-    send_result,
-    serve_stdio,
-    text_result,
-)
+from tests.support.mcp_server import Json, OpenedServer, Send, send_text, serve_stdio
 
 FORM = {
     "message": "Which table?",
@@ -56,16 +49,13 @@ class ElicitingServer(OpenedServer):
         tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ASKED]
         self.answers["tools/list"] = {"tools": tools}
 
-    def take_other(self, message: Json, params: Json, send: Send) -> None:
-        if message["method"] != "tools/call":
-            super().take_other(message, params, send)
-        asked, asked_params = ASKED[params["name"]]
-        self._call = message, send
-        send({"id": "asked", "method": asked, "params": asked_params})
+    def call_tool(self, message: Json, name: str, arguments: Json, send: Send) -> None:
+        method, params = ASKED[name]
+        self.ask_for(message, send, method, params=params)
 
-    def take_answer(self, message: Json) -> None:
-        answer = json.dumps(message.get("result", message.get("error")))
-        send_result(*self._call, text_result(f"heard {answer}"))
+    def answered(self, call: Json, send: Send, answer: Json) -> None:
+        heard = json.dumps(answer.get("result", answer.get("error")))
+        send_text(call, send, f"heard {heard}")
 
 
 if __name__ == "__main__":

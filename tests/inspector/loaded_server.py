@@ -16,14 +16,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.support.mcp_server import (
-    Json,
-    OpenedServer,
-    Send,
-    send_result,
-    serve_stdio,
-    text_result,
-)
+from tests.support.mcp_server import Json, OpenedServer, Send, send_text, serve_stdio
 
 ATTACK = "<img src=x onerror=\"window.hacked='yes'\"><script>window.hacked='yes'</script>"
 
@@ -64,13 +57,10 @@ class LoadedServer(OpenedServer):
         answers: dict[str, Any] = {"tools/list": {"tools": offered}, "logging/setLevel": {}}
         super().__init__(capabilities={"tools": {}, "logging": {}}, answers=answers)
 
-    def take_other(self, message: Json, params: Json, send: Send) -> None:
-        if message["method"] != "tools/call":
-            super().take_other(message, params, send)
-        arguments = params.get("arguments", {})
-        if params["name"] == "flood":
+    def call_tool(self, message: Json, name: str, arguments: Json, send: Send) -> None:
+        if name == "flood":
             flood(int(arguments["count"]), send)
-        send_result(message, send, text_result(json.dumps(arguments)))
+        send_text(message, send, json.dumps(arguments))
 
 
 def flood(count: int, send: Send) -> None:

@@ -78,6 +78,8 @@ class OpenedServer:
         self.capabilities = capabilities or {}
         self.answers = dict(answers or {})
         self.received: list[Json] = []
+        self._asked: dict[Any, tuple[Json, Send]] = {}
+        self._last_id = 1000
 
     def received_methods(self) -> list[str]:
         """The methods of all requests and notifications that came."""
@@ -95,8 +97,21 @@ class OpenedServer:
         elif "id" in message:
             self.take_request(message, send)
 
+    def ask_for(self, call: Json, send: Send, method: str, **fields: Any) -> None:
+        """Send the client a request, whose answer `answered` takes for the call it is asked for."""
+        self._last_id += 1
+        self._asked[self._last_id] = call, send
+        send({"jsonrpc": "2.0", "id": self._last_id, "method": method, **fields})
+
     def take_answer(self, message: Json) -> None:
         """Take what the client answers to a request of this server."""
+        asked = self._asked.pop(message["id"], None)
+        if asked is not None:
+            self.answered(*asked, message)
+
+    def answered(self, call: Json, send: Send, answer: Json) -> None:
+        """Answer a tool call for which the client was asked: by what came back."""
+        send_text(call, send, str(answer.get("result", answer.get("error"))))
 
     def take_request(self, message: Json, send: Send) -> None:
         """Answer by the table, or as the era wants it."""
@@ -150,8 +165,14 @@ class OpenedServer:
         }
 
     def take_other(self, message: Json, params: Json, send: Send) -> None:
-        """Answer a request that is neither in the table nor an opening: by a refusal."""
-        raise Refusal(-32601, f"Method not found: {message['method']}")
+        """Answer a request that is neither in the table nor an opening."""
+        if message["method"] != "tools/call":
+            raise Refusal(-32601, f"Method not found: {message['method']}")
+        self.call_tool(message, params["name"], params.get("arguments") or {}, send)
+
+    def call_tool(self, message: Json, name: str, arguments: Json, send: Send) -> None:
+        """Answer a call of a tool, by a server that has some."""
+        raise Refusal(-32601, "Method not found: tools/call")
 
 
 class McpServer(OpenedServer):
@@ -173,13 +194,6 @@ class McpServer(OpenedServer):
         super().__init__(era, version, capabilities={"tools": {}, "logging": {}})
         self.pages = pages
         self._held: list[tuple[Json, Send]] = []
-        self._asked: dict[Any, tuple[Json, Send]] = {}
-        self._next_id = 1000
-
-    def take_answer(self, message: Json) -> None:
-        asked = self._asked.pop(message["id"], None)
-        if asked is not None:
-            _text(*asked, str(message.get("result", message.get("error"))))
 
     def take_other(self, message: Json, params: Json, send: Send) -> None:
         method = message["method"]
@@ -187,8 +201,6 @@ class McpServer(OpenedServer):
             send_result(message, send, {})
         elif method == "tools/list":
             self._list_tools(message, params, send)
-        elif method == "tools/call":
-            self._call(message, params["name"], params.get("arguments") or {}, send)
         else:
             super().take_other(message, params, send)
 
@@ -200,9 +212,9 @@ class McpServer(OpenedServer):
         else:
             send_result(message, send, {"tools": tools, "nextCursor": str(page + 1)})
 
-    def _call(self, message: Json, name: str, arguments: Json, send: Send) -> None:
+    def call_tool(self, message: Json, name: str, arguments: Json, send: Send) -> None:
         if name == "echo":
-            _text(message, send, arguments["text"])
+            send_text(message, send, arguments["text"])
         elif name == "fail":
             content = [{"type": "text", "text": "it failed"}]
             send_result(message, send, {"content": content, "isError": True})
@@ -212,37 +224,29 @@ class McpServer(OpenedServer):
                 self._release()
         elif name == "release":
             self._release()
-            _text(message, send, "released")
+            send_text(message, send, "released")
         elif name == "notify":
             for notification in arguments["messages"]:
                 send({"jsonrpc": "2.0", **notification})
-            _text(message, send, "notified")
+            send_text(message, send, "notified")
         elif name == "progress":
             self._progress(message, arguments["steps"], send)
         elif name == "ask":
-            self._ask(message, arguments, send)
+            self.ask_for(message, send, **arguments)
         elif name != "never":
             raise Refusal(-32602, f"Unknown tool: {name}")
 
     def _release(self) -> None:
         while self._held:
             held, send = self._held.pop()
-            _text(held, send, held["params"]["arguments"]["text"])
+            send_text(held, send, held["params"]["arguments"]["text"])
 
     def _progress(self, message: Json, steps: int, send: Send) -> None:
         token = message["params"]["_meta"]["progressToken"]
         for step in range(1, steps + 1):
             params = {"progressToken": token, "progress": step, "total": steps}
             send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
-        _text(message, send, "done")
-
-    def _ask(self, message: Json, arguments: Json, send: Send) -> None:
-        self._next_id += 1
-        self._asked[self._next_id] = (message, send)
-        request = {"jsonrpc": "2.0", "id": self._next_id, "method": arguments["method"]}
-        if "params" in arguments:
-            request["params"] = arguments["params"]
-        send(request)
+        send_text(message, send, "done")
 
 
 def send_result(message: Json, send: Send, result: Mapping[str, Any]) -> None:
@@ -255,7 +259,8 @@ def text_result(text: str) -> Json:
     return {"content": [{"type": "text", "text": text}]}
 
 
-def _text(message: Json, send: Send, text: str) -> None:
+def send_text(message: Json, send: Send, text: str) -> None:
+    """Answer a tool call with a text."""
     send_result(message, send, text_result(text))
 
 

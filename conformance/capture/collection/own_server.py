@@ -15,6 +15,19 @@ from conformance.capture.collection.parts import (
 )
 from conformance.scripts import Script
 
+# The connection has survived what came before.
+STILL_THERE = call("echo", text="still there")
+
+# The server's own stream is closed, and what it says then comes over the next one.
+STREAM_CLOSED = (
+    call("change"),
+    wait("resources/list_changed", 1),
+    call("close_other_stream"),
+    wait("resources/list_changed", 2),
+    STILL_THERE,
+)
+WITHDRAWN = (call("withdraw"), STILL_THERE)
+
 OFFERS = (
     Script(
         "pages",
@@ -70,7 +83,7 @@ OFFERS = (
             call("demand_visit"),
             {"do": "read_resource", "uri": "test://nowhere"},
             {"do": "get_prompt", "name": "no_such_prompt"},
-            call("echo", text="still there"),
+            STILL_THERE,
         ),
     ),
     Script(
@@ -98,7 +111,7 @@ CALLS = (
         transports=("stdio", "http", "sse", "ws"),
         steps=(
             {"do": "cancel_call", "name": "hang", "arguments": {}, "after": "progress"},
-            call("echo", text="still there"),
+            STILL_THERE,
         ),
     ),
     Script(
@@ -106,7 +119,7 @@ CALLS = (
         "sdk1",
         steps=(
             {"do": "call_tool", "name": "hang", "arguments": {}, "timeout": 0.2},
-            call("echo", text="still there"),
+            STILL_THERE,
         ),
     ),
     Script(
@@ -210,13 +223,13 @@ REQUESTS = (
     Script(
         "withdrawn",
         "sdk1",
-        steps=(call("withdraw"), call("echo", text="still there")),
+        steps=WITHDRAWN,
         client={"capabilities": EVERYTHING_DECLARED, "elicitation": [{"never": True}]},
     ),
     Script(
         "withdrawn-late",
         "sdk1",
-        steps=(call("withdraw"), call("echo", text="still there")),
+        steps=WITHDRAWN,
         client={
             "capabilities": EVERYTHING_DECLARED,
             "elicitation": [{"late": {"action": "cancel"}}],
@@ -227,7 +240,7 @@ REQUESTS = (
         "sdk1",
         steps=(
             {"do": "cancel_call", "name": "ask_user", "arguments": {}, "after": "request"},
-            call("echo", text="still there"),
+            STILL_THERE,
         ),
         client={"capabilities": EVERYTHING_DECLARED, "elicitation": [{"never": True}]},
     ),
@@ -351,13 +364,7 @@ HTTP = (
         "own-stream-resumed",
         "sdk1-resumable",
         transports=("http",),
-        steps=(
-            call("change"),
-            wait("resources/list_changed", 1),
-            call("close_other_stream"),
-            wait("resources/list_changed", 2),
-            call("echo", text="still there"),
-        ),
+        steps=STREAM_CLOSED,
     ),
 )
 
@@ -366,13 +373,7 @@ OF_SERVERS_THAT_MISBEHAVE = (
         "resumed",
         "sdk1-repeating",
         transports=("http",),
-        steps=(
-            call("change"),
-            wait("resources/list_changed", 1),
-            call("close_other_stream"),
-            wait("resources/list_changed", 2),
-            call("echo", text="still there"),
-        ),
+        steps=STREAM_CLOSED,
     ),
     Script("hello", "sdk1-silent", steps=(), client={"connect_timeout": 0.3}),
     Script("hello", "sdk1-elsewhere", transports=("sse",), steps=()),

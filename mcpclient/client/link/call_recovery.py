@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ...errors import (
     CallTimeout,
@@ -52,6 +52,15 @@ _BUSY = (429, 503)
 
 # How many requests for input are answered at the same time; more fail their call.
 _MOST_REQUESTS = 100
+
+
+class _Call(NamedTuple):
+    """A call that takes more than one request: what it asks, its limits, and its time so far."""
+
+    method: str
+    params: Mapping[str, Any] | None
+    options: RequestOptions
+    time: CallTime
 
 
 class CallRecovery:
@@ -104,7 +113,7 @@ class CallRecovery:
         except McpError as error:
             outcome = error
         time = time or CallTime(self._connection, method, options, params, started)
-        return await self._complete(outcome, generation, method, params, options, time)
+        return await self._complete(outcome, generation, _Call(method, params, options, time))
 
     async def call_together(
         self, method: str, calls: Sequence[Mapping[str, Any]], options: RequestOptions
@@ -124,7 +133,8 @@ class CallRecovery:
                 outcome, is_complete = await self._first_outcome(session, method, request)
                 if not is_complete:
                     time = CallTime(self._connection, method, options, params, started)
-                    rest = self._complete(outcome, generation, method, params, options, time)
+                    call = _Call(method, params, options, time)
+                    rest = self._complete(outcome, generation, call)
                     unfinished[len(outcomes)] = asyncio.ensure_future(rest)
                 outcomes.append(outcome)
             for position, task in unfinished.items():
@@ -152,34 +162,33 @@ class CallRecovery:
             return error, False
 
     async def _complete(
-        self,
-        outcome: dict[str, Any] | McpError,
-        generation: int,
-        method: str,
-        params: Mapping[str, Any] | None,
-        options: RequestOptions,
-        time: CallTime,
+        self, outcome: dict[str, Any] | McpError, generation: int, call: _Call
     ) -> dict[str, Any]:
         """Return the complete result of a call, of which the first request had this outcome."""
-        sent, rounds = params, 0
+        sent, rounds = call, 0
         while True:
             session = self._connection.session
             result = (
-                await self._recover(outcome, generation, method, sent, options, time)
+                await self._recover(outcome, generation, sent)
                 if isinstance(outcome, McpError)
                 else outcome
             )
-            asked = self._asked(session, method, result)
+            asked = self._asked(session, call.method, result)
             if asked is None:
                 return result
             rounds += 1
-            answers = await self._input(method, asked, rounds, time)
-            sent = retry_params(params or {}, result, answers)
-            session, generation = self._connection.session, self._connection.generation
+            answers = await self._input(call, asked, rounds)
+            sent = call._replace(params=retry_params(call.params or {}, result, answers))
+            generation = self._connection.generation
             try:
-                outcome = await session.request(method, sent, time.rest_of(options))
+                outcome = await self._request(sent)
             except McpError as error:
                 outcome = error
+
+    async def _request(self, call: _Call) -> dict[str, Any]:
+        """Make a further request for a call, in the time that is left to it."""
+        limits = call.time.rest_of(call.options)
+        return await self._connection.session.request(call.method, call.params, limits)
 
     def _asked(
         self, session: Session, method: str, result: Mapping[str, Any]
@@ -188,16 +197,14 @@ class CallRecovery:
         assert session.era is not None, "there is a result, so there was an agreement"
         return session.era.input_requests(method, result, takes_tasks=self._takes_tasks)
 
-    async def _input(
-        self, method: str, asked: Mapping[str, Any], rounds: int, time: CallTime
-    ) -> dict[str, Any]:
+    async def _input(self, call: _Call, asked: Mapping[str, Any], rounds: int) -> dict[str, Any]:
         """Return what the server asks for. If it only wants to be asked again, wait a little."""
         if rounds > MAX_ROUNDS:
-            raise ProtocolViolation(f"{method}: the server asked for input {rounds} times")
+            raise ProtocolViolation(f"{call.method}: the server asked for input {rounds} times")
         if asked:
-            with time.standing_still():
+            with call.time.standing_still():
                 return await self.answers(asked)
-        await time.limit(asyncio.sleep(pause_before_retry(rounds)))
+        await call.time.limit(asyncio.sleep(pause_before_retry(rounds)))
         return {}
 
     async def answers(self, requests: Mapping[str, Any]) -> dict[str, Any]:
@@ -225,69 +232,50 @@ class CallRecovery:
             raise ProtocolViolation(f"the server asked for input with invalid params of {method}")
         return await self._connection.options.handlers.answer(method, params)
 
-    async def _recover(
-        self,
-        error: McpError,
-        generation: int,
-        method: str,
-        params: Mapping[str, Any] | None,
-        options: RequestOptions,
-        time: CallTime,
-    ) -> dict[str, Any]:
+    async def _recover(self, error: McpError, generation: int, call: _Call) -> dict[str, Any]:
         """Remove the cause of an error and repeat the request, or raise the error."""
         if isinstance(error, CallTimeout):
-            raise time.timeout if error.limit == "total" else time.named(error)
+            raise call.time.timeout if error.limit == "total" else call.time.named(error)
         try:
             if isinstance(error, HttpError) and error.status in _BUSY:
                 if self._connection.options.retry_busy:
-                    return await self._request_when_ready(method, params, options, error, time)
-            elif await self._is_mended(error, generation, method, time):
-                limits = time.rest_of(options)
-                return await self._connection.session.request(method, params, limits)
+                    return await self._request_when_ready(call, error)
+            elif await self._is_mended(error, generation, call):
+                return await self._request(call)
             raise error
         except PeerError as refusal:
             if self._cache is not None:
-                self._cache.refused(method, params, refusal)
+                self._cache.refused(call.method, call.params, refusal)
             raise
 
-    async def _is_mended(
-        self, error: McpError, generation: int, method: str, time: CallTime
-    ) -> bool:
+    async def _is_mended(self, error: McpError, generation: int, call: _Call) -> bool:
         connection = self._connection
         if isinstance(error, SessionExpired):
-            await time.limit(connection.renew(generation))
+            await call.time.limit(connection.renew(generation))
             return True
         if isinstance(error, UrlElicitationRequired):
             # The server has not begun with the call, so it is made again after the visit.
-            with time.standing_still():
+            with call.time.standing_still():
                 return await connection.options.handlers.visit(error.elicitations)
         headers_changed = isinstance(error, PeerError) and error.code == ErrorCode.HEADER_MISMATCH
-        if headers_changed and method == "tools/call":
-            await time.limit(self._refresh_tools())
+        if headers_changed and call.method == "tools/call":
+            await call.time.limit(self._refresh_tools())
             return True
         return False
 
-    async def _request_when_ready(
-        self,
-        method: str,
-        params: Mapping[str, Any] | None,
-        options: RequestOptions,
-        busy: HttpError,
-        time: CallTime,
-    ) -> dict[str, Any]:
+    async def _request_when_ready(self, call: _Call, busy: HttpError) -> dict[str, Any]:
         """Repeat a request the server refused to take, as long as its limits allow."""
-        limits = [limit for limit in (options.timeout, options.max_timeout) if limit]
+        limits = [limit for limit in (call.options.timeout, call.options.max_timeout) if limit]
         longest = min(limits, default=math.inf)
         for _ in range(_MOST_RETRIES):
             header = busy.headers.get("retry-after", "")
             delay = max(retry_after.retry_after_seconds(header, _RETRY_AFTER), _RETRY_AFTER)
-            if delay > min(longest - time.spent, _LONGEST_RETRY_AFTER):
+            if delay > min(longest - call.time.spent, _LONGEST_RETRY_AFTER):
                 busy.advice = _too_long_to_wait(delay, longest)
                 raise busy
             await asyncio.sleep(delay)
             try:
-                limits_left = time.rest_of(options)
-                return await self._connection.session.request(method, params, limits_left)
+                return await self._request(call)
             except HttpError as error:
                 if error.status not in _BUSY:
                     raise

@@ -11,14 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from tests.support.mcp_server import (
-    Json,
-    OpenedServer,
-    Send,
-    send_result,
-    serve_stdio,
-    text_result,
-)
+from tests.support.mcp_server import Json, OpenedServer, Send, send_text, serve_stdio
 
 
 def schema(**properties: Json) -> Json:
@@ -54,28 +47,22 @@ class AskingServer(OpenedServer):
     def __init__(self) -> None:
         answers = {"tools/list": {"tools": TOOLS}, "logging/setLevel": {}}
         super().__init__(capabilities={"tools": {}, "logging": {}}, answers=answers)
-        self._asking: dict[str, tuple[Json, Send]] = {}
 
-    def take_other(self, message: Json, params: Json, send: Send) -> None:
-        if message["method"] != "tools/call":
-            super().take_other(message, params, send)
-        name, arguments = params["name"], params["arguments"]
+    def call_tool(self, message: Json, name: str, arguments: Json, send: Send) -> None:
         if name == "name":
-            key = f"ask-{message['id']}"
-            self._asking[key] = message, send
-            send({"id": key, "method": "elicitation/create", "params": ASKED})
+            self.ask_for(message, send, "elicitation/create", params=ASKED)
         elif name == "pay":
-            send_result(message, send, text_result(f"paid {arguments['amount']}"))
+            send_text(message, send, f"paid {arguments['amount']}")
         elif name == "sleep":
             say(send, "warning", "asleep")
         elif name == "news":
             say(send, "debug", arguments["text"])
-            send_result(message, send, text_result(f"\x1b[31m{arguments['colour']}"))
+            send_text(message, send, f"\x1b[31m{arguments['colour']}")
 
-    def take_answer(self, message: Json) -> None:
-        answer = message["result"]
-        said = answer.get("content", {}).get("name") or answer["action"]
-        send_result(*self._asking.pop(message["id"]), text_result(f"hello {said}"))
+    def answered(self, call: Json, send: Send, answer: Json) -> None:
+        result = answer["result"]
+        said = result.get("content", {}).get("name") or result["action"]
+        send_text(call, send, f"hello {said}")
 
 
 if __name__ == "__main__":
