@@ -8,12 +8,11 @@ import os
 from collections.abc import Collection, Generator, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Literal, Union
 
 from ..client.client import Client
 from ..client.link.options import OPTION_NAMES, check_names
 from ..client.link.targets import Target
-from ..client.link.timeouts import DEFAULT, Default, Seconds
 from ..client.toolboxes import Toolboxes
 from ..config.config import Config
 from ..config.load import load_config
@@ -22,10 +21,9 @@ from ..config.problem import Problem
 from ..config.server import ServerConfig
 from ..errors import ClientClosed, McpError, ServersFailed, UsageError
 from ..framing.logs import logger_for
-from ..net.futures import side_by_side
 from ..protocol.tool_search import search_tools
-from ..protocol.types import CallToolResult
 from .backoff import Reconnect
+from .calls import Calls
 from .catalog import Catalog
 from .changes import Changes, compare_servers
 from .configured import configured_servers
@@ -41,13 +39,10 @@ from .status import Status
 from .tools import ManagedTool, ToolList
 
 if TYPE_CHECKING:
-    from ..client.link.client_options import CallOptions, ClientOptions
-    from ..client.tools import ToolOutcome
+    from ..client.link.client_options import ClientOptions
     from ..new_typing import Unpack
 
 __all__ = ["Manager", "Servers", "connect_all"]
-
-T = TypeVar("T")
 
 _logger = logger_for("mcpclient.manager")
 
@@ -60,7 +55,7 @@ Servers = Union[
 """Servers by name, a loaded configuration, a list of targets, or the path of a file."""
 
 
-class Manager(Toolboxes, Content):
+class Manager(Toolboxes, Calls, Content):
     """The servers of an agent.
 
     ``async with Manager(servers, …) as manager`` connects and closes; so do ``manager = await
@@ -300,71 +295,6 @@ class Manager(Toolboxes, Content):
     def search_tools(self, query: str, *, limit: int = 5) -> list[ManagedTool]:
         """Return the tools that fit a few words best, at most ``limit`` of them."""
         return search_tools(query, self.tools, limit=limit)
-
-    # Calls
-
-    @overload
-    async def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        returns: None = ...,
-        **options: Unpack[CallOptions],
-    ) -> CallToolResult: ...
-
-    @overload
-    async def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        returns: type[T],
-        **options: Unpack[CallOptions],
-    ) -> T: ...
-
-    async def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        returns: Any = None,
-        **options: Unpack[CallOptions],
-    ) -> Any:
-        """Call a tool by its full name. The options are those of `Client.call_tool`.
-
-        While its server is being connected, the call waits within its ``timeout``; a name that is
-        not known yet waits for the server whose name it begins with. When the connection is lost,
-        the call is repeated once where it surely did not run, or where a trusted server says that
-        this does no harm; otherwise it fails with the reason.
-
-        Raises `UsageError` for a name that no tool has, `ServerUnavailable` for a server that is
-        disabled, denied, not approved or disconnected, and what `Client.call_tool` raises.
-        """
-        if self._names.owner(name) is None:
-            await self._look_for(name, options.get("timeout", DEFAULT))
-        server, tool = self._catalog.owner(name)
-        client = self._servers[server].client
-        if returns is None:
-            return await client.call_tool(tool, arguments, **options)
-        return await client.call_tool(tool, arguments, returns=returns, **options)
-
-    async def _look_for(self, name: str, timeout: Seconds) -> None:
-        """Wait for the server that a tool nobody has heard of may belong to."""
-        for server in self._servers.values():
-            if not server.is_connected and self._names.begins_as(server.name, name):
-                limit = server.client.idle_limit
-                await server.ready(limit if isinstance(timeout, Default) else timeout)
-
-    async def call_tools(
-        self,
-        calls: Iterable[tuple[str, Mapping[str, Any] | None]],
-        **options: Unpack[CallOptions],
-    ) -> list[ToolOutcome]:
-        """Call several tools, of any servers, at the same time; see `Client.call_tools`."""
-        return await side_by_side(
-            self.call_tool(name, arguments, **options) for name, arguments in calls
-        )
 
     # Other servers
 

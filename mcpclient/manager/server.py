@@ -350,7 +350,8 @@ class Server:
             if self._closing is not None:
                 await asyncio.wait({self._closing})
             if self.status is Status.RECONNECTING:
-                await self._read_again(switch_on=False)
+                # One that its file disables has been connected because somebody asked for it.
+                await self._read_again(switch_on=not self.config.enabled)
             await self._look_for_login()
             local = runs_here(self.config.target)
             tools = await self._shared.slots.run(self._connect, local=local)

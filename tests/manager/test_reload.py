@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mcpclient import Config, Manager, ServerConfig, Status
+from mcpclient import Config, Manager, Reconnect, ServerConfig, Status, StatusChanged
 from mcpclient.errors import UsageError
 from tests.manager.fleet import Member, statuses
+from tests.support.subprocesses import TOP
 from tests.support.virtual_time import run
 
 
@@ -56,6 +59,31 @@ def test_servers_that_came_from_no_file() -> None:
                 await manager.reload()
 
     run(main())
+
+
+def test_what_was_switched_on_is_brought_back(tmp_path: Path) -> None:
+    """F-MANY-2, F-MANY-5: its file still disables it when its connection is lost."""
+    file = tmp_path / ".mcp.json"
+    demo = str(TOP / "conformance" / "servers" / "demo_server.py")
+    entry = {"command": sys.executable, "args": [demo], "disabled": True}
+    file.write_text(json.dumps({"mcpServers": {"off": entry}}), "utf-8")
+
+    async def main() -> None:
+        async with Manager(file, reconnect=Reconnect(delays=(0.01,))) as manager:
+            assert (await manager.connect("off")).status is Status.CONNECTED
+            seen = []
+            events = manager.events()
+            transport: Any = manager["off"]._connection.session.transport
+            os.kill(transport._process.pid, signal.SIGTERM)
+            async for event in events:
+                if isinstance(event, StatusChanged):
+                    seen.append(event.new.value)
+                    if event.new is not Status.RECONNECTING:
+                        break
+            assert seen == ["reconnecting", "connected"]
+            assert (await manager.call_tool("off__echo", {"message": "hi"})).text == "hi"
+
+    asyncio.run(asyncio.wait_for(main(), 60))
 
 
 def test_a_file_of_servers(tmp_path: Path) -> None:
