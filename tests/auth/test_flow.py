@@ -8,6 +8,7 @@ from mcpclient.auth.authorization_code import parse_callback
 from mcpclient.auth.effects import Authorize, Callback, Exclusive, Response
 from mcpclient.auth.flow import Authorization
 from mcpclient.auth.options import ClientCredentials, OAuth, WorkloadIdentity
+from mcpclient.auth.signing import Es256Key
 from mcpclient.errors import (
     AuthError,
     AuthorizationRequired,
@@ -584,6 +585,23 @@ def test_two_steps_and_two_processes() -> None:
     assert scene.call(scene.process()).status == 200
     with pytest.raises(AuthError, match="not that of an authorization begun here"):
         scene.world.run(scene.process().finish(parse_callback(pasted)))
+
+
+@pytest.mark.parametrize("credential", ["client_secret", "signer"])
+def test_another_process_finishes_with_the_credentials_it_was_given(credential: str) -> None:
+    """F-AUTH-6, F-AUTH-8: which are not stored between the two steps."""
+    secret = {"client_secret": "s3cret", "signer": Es256Key.from_random(b"b" * 48)}[credential]
+    method = {"client_secret": "client_secret_post", "signer": "private_key_jwt"}[credential]
+    scene = Scene(OAuth(client_id="known", trust_first_issuer=True, **{credential: secret}))
+    scene.issuer.document["token_endpoint_auth_methods_supported"] = [method]
+    scene.world.user = scene.world._nobody
+    with pytest.raises(AuthorizationRequired):
+        scene.call()
+    assert "s3cret" not in repr(scene.world.store)
+    scene.world.run(scene.process().finish(scene.issuer.authorize(scene.world.visited[0])))
+    (form,) = scene.issuer.token_forms
+    assert {"client_secret": "client_secret", "signer": "client_assertion"}[credential] in form
+    assert scene.call(scene.process()).status == 200
 
 
 def test_a_running_process_takes_over_what_another_finished() -> None:

@@ -60,7 +60,9 @@ def form_of(request: Fetch) -> dict[str, str]:
 
 
 def query_of(url: str) -> dict[str, str]:
-    return dict(parse_qsl(urlsplit(url).query))
+    pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True)
+    assert len(pairs) == len(dict(pairs)), "a parameter came twice"
+    return dict(pairs)
 
 
 def decode_jwt(token: str) -> tuple[dict[str, object], dict[str, object]]:

@@ -62,7 +62,18 @@ def test_metadata_travels_with_every_request(version: str) -> None:
     run(session())
     for method in answers:
         (params,) = server.sent(method)
-        assert {key: params["_meta"][key] for key in META} == META, method
+        meta = params.pop("_meta")
+        assert {key: meta[key] for key in META} == META, method
+    beside = {method: server.sent(method)[0] for method in answers if server.sent(method)[0]}
+    assert beside == {
+        "tools/call": {"name": "t", "arguments": {}},
+        "resources/read": {"uri": "file:///x"},
+        "prompts/get": {"name": "p"},
+        "completion/complete": {
+            "ref": {"type": "ref/prompt", "name": "p"},
+            "argument": {"name": "a", "value": ""},
+        },
+    }
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,13 @@ def test_public_results_are_for_everyone() -> None:
         assert cache.find(key(), context, now=1) is not None
 
 
+def test_a_public_result_is_kept_whoever_has_asked() -> None:
+    """F-API-15: also where nobody knows under which authorization."""
+    cache = ResponseCache()
+    cache.keep(key(), None, result(scope="public"), now=0)
+    assert cache.find(key(), YOU, now=1) is not None
+
+
 def test_a_later_result_takes_the_place_of_an_earlier_one() -> None:
     cache = ResponseCache()
     cache.keep(key(), ME, result(scope="public", n=1), now=0)

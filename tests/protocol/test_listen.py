@@ -85,6 +85,8 @@ def test_what_is_granted_is_compared_with_what_was_asked() -> None:
     assert refused == ListenFilter(False, True, True, ("file:///a",), ("t1",))
     assert str(refused) == "prompts, resources, uris file:///a, tasks t1"
     assert not ALL.without(ALL)
+    assert not ListenFilter(tools=True).without(ListenFilter(tools=True))
+    assert not ListenFilter(prompts=True).without(ListenFilter(prompts=True))
 
 
 def test_a_handshake_server_offers_what_its_capabilities_say() -> None:
@@ -100,6 +102,8 @@ def test_a_handshake_server_offers_what_its_capabilities_say() -> None:
         (ListenFilter(prompts=True), TOOLS, {}, False),
         (ListenFilter(prompts=True), "notifications/prompts/list_changed", {}, True),
         (ListenFilter(resources=True), "notifications/resources/list_changed", {}, True),
+        (ListenFilter(tools=True), "notifications/resources/list_changed", {}, False),
+        (ListenFilter(tools=True), "notifications/prompts/list_changed", {}, False),
         (ListenFilter(resources=True), UPDATED, {"uri": "file:///a"}, False),
         (ListenFilter(uris=("file:///a",)), UPDATED, {"uri": "file:///a/part"}, True),
         (ListenFilter(tasks=("t1",)), "notifications/tasks", {"taskId": "t1"}, True),

@@ -56,6 +56,7 @@ def test_an_entry() -> None:
         ({"uri": f"{ROOT}/README.md"}, "does not end with /SKILL.md"),
         ({"frontmatter": None}, "no name"),
         ({"frontmatter": {"name": "pdf"}}, "no description"),
+        ({"uri": "skill://acme//SKILL.md", "frontmatter": {"description": "d"}}, "no name"),
         ({"frontmatter": {"name": "doc", "description": "d"}}, "not called 'doc'"),
         ({"resources": None}, "neither a list nor"),
         ({"resources": "live"}, "neither a list nor"),

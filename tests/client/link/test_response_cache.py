@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mcpclient.client.authentication import BearerToken
 from mcpclient.client.client import Client
 from mcpclient.errors import PeerError
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
@@ -210,6 +211,25 @@ def test_a_provider_of_headers_keeps_private_results_out() -> None:
     assert len(public.sent("tools/list")) == 1
 
 
+@pytest.mark.parametrize(("scope", "asked"), [("private", 2), ("public", 1)])
+def test_a_token_that_may_change_keeps_private_results_out(scope: str, asked: int) -> None:
+    """F-API-15: the next one may be another user's."""
+    server = caching_server(scope=scope)
+    endpoint = StreamableEndpoint(server)
+
+    async def main() -> None:
+        token = BearerToken(lambda: "t")
+        async with (
+            HttpServer(endpoint.routes) as http,
+            Client(str(http.url()), auth=token) as client,
+        ):
+            await client.list_tools()
+            await client.list_tools()
+
+    virtual_time.run(main())
+    assert len(server.sent("tools/list")) == asked
+
+
 def test_a_result_that_took_input_is_not_kept() -> None:
     """F-API-15: what the server answers to a retry depends on more than the request."""
     server = caching_server()
@@ -247,15 +267,19 @@ def test_a_tool_that_is_not_there_casts_doubt_on_the_list() -> None:
     assert len(server.sent("tools/list")) == 2
 
 
-def test_a_new_connection_begins_with_nothing() -> None:
+@pytest.mark.parametrize("ended_by", ["the server", "the client"])
+def test_a_new_connection_begins_with_nothing(ended_by: str) -> None:
     """F-API-15: another server may answer there, and changes in between were not told."""
     server = caching_server()
 
     async def main() -> None:
         async with server.client() as client:
             await client.list_tools()
-            server.lose()
-            await asyncio.sleep(1)
+            if ended_by == "the server":
+                server.lose()
+                await asyncio.sleep(1)
+            else:
+                await client.close()
             await client.connect()
             await client.list_tools()
 
