@@ -94,6 +94,19 @@ def test_a_signer_decides() -> None:
     assert choose_method(["none"], has_secret=True, signer=KEY) == "private_key_jwt"
 
 
+@pytest.mark.parametrize("method", [None, "client_secret_post"])
+def test_the_user_knows_better_than_the_metadata(method: str | None) -> None:
+    """F-AUTH-6: which method the server takes."""
+    listed = ("client_secret_basic", "client_secret_post")
+    server = AuthorizationServer(
+        ISSUER, f"{ISSUER}/token", token_endpoint_auth_methods_supported=listed
+    )
+    options = OAuth(
+        client_id="id", client_secret="s", issuer=ISSUER, token_endpoint_auth_method=method
+    )
+    assert configured_client(options, "id", server).method == (method or "client_secret_basic")
+
+
 def test_configured_clients_keep_their_secrets_to_themselves() -> None:
     """F-AUTH-9: a store holds only the secrets that came from registration."""
     server = AuthorizationServer(ISSUER, f"{ISSUER}/token")

@@ -300,12 +300,40 @@ def test_visits_that_are_over() -> None:
             await server.ask(1, "elicitation/create", **VISIT)
             declined = {**VISIT, "message": "No", "elicitationId": "e2"}
             await server.ask(2, "elicitation/create", **declined)
-            for elicitation_id in ("e2", "unknown", None, ["e1"], "e1", "e1"):
+            server.notify("vendor/elicitation", elicitationId="e1")
+            for elicitation_id in ("e2", "unknown", None, ["e1"]):
+                server.notify("notifications/elicitation/complete", elicitationId=elicitation_id)
+            await turns(30)
+            assert completed == []
+            for elicitation_id in ("e1", "e1"):
                 server.notify("notifications/elicitation/complete", elicitationId=elicitation_id)
             await turns(30)
             assert completed == ["e1"]
 
     run(session())
+
+
+def test_whoever_still_works_on_a_visit_that_is_over_is_cancelled_at_the_end() -> None:
+    """F-API-10, F-LIFE-6: nothing is left running."""
+    server = ScriptedServer(version=HANDSHAKE)
+    ends: list[str] = []
+
+    async def never_return(elicitation_id: str) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ends.append(elicitation_id)
+
+    async def session() -> None:
+        agrees = Elicitation(url=lambda request: True, on_complete=never_return)
+        async with server.client(elicitation=agrees):
+            await server.ask(1, "elicitation/create", **VISIT)
+            server.notify("notifications/elicitation/complete", elicitationId="e1")
+            await turns(30)
+            assert ends == []
+
+    run(session())
+    assert ends == ["e1"]
 
 
 def test_visits_are_not_remembered_forever() -> None:
@@ -314,11 +342,9 @@ def test_visits_are_not_remembered_forever() -> None:
     async def session() -> None:
         for number in range(1001):
             await answerer.answer({**VISIT, "elicitationId": str(number)}, "")
-        answerer.notified("notifications/elicitation/complete", {"elicitationId": "0"})
-        answerer.notified("notifications/elicitation/complete", {"elicitationId": "1"})
 
     asyncio.run(session())
-    assert len(answerer._visits) == 999
+    assert list(answerer._visits) == [str(number) for number in range(1, 1001)]
     answerer.closed()
     assert not answerer._visits
 
