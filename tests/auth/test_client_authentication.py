@@ -36,10 +36,10 @@ def test_none() -> None:
 
 def test_basic_is_form_encoded() -> None:
     """F-AUTH-6: RFC 6749 section 2.3.1: colons and more in id and secret."""
-    form, headers = run(RegisteredClient("a:b c", ISSUER, "client_secret_basic", "s%/+é"))
-    assert form == {"client_id": "a:b c"}  # the official Python SDK's server wants it there too
+    form, headers = run(RegisteredClient("a:b /", ISSUER, "client_secret_basic", "s%/+é"))
+    assert form == {"client_id": "a:b /"}  # the official Python SDK's server wants it there too
     decoded = base64.b64decode(headers["Authorization"].split()[1]).decode()
-    assert decoded == "a%3Ab%20c:s%25%2F%2B%C3%A9"
+    assert decoded == "a%3Ab%20%2F:s%25%2F%2B%C3%A9"
 
 
 def test_post() -> None:

@@ -364,6 +364,7 @@ def test_endpoints_the_user_names_need_no_metadata() -> None:
         "https://login.example/authorize",
         registration_endpoint="https://login.example/register",
         device_authorization_endpoint="https://login.example/device",
+        revocation_endpoint="https://login.example/revoke",
     )
     server = find(world, options=OAuth(endpoints=endpoints)).server
     assert not world.fetched
@@ -372,6 +373,7 @@ def test_endpoints_the_user_names_need_no_metadata() -> None:
     assert server.authorization_endpoint == "https://login.example/authorize"
     assert server.registration_endpoint == "https://login.example/register"
     assert server.device_authorization_endpoint == "https://login.example/device"
+    assert server.revocation_endpoint == "https://login.example/revoke"
     assert server.code_challenge_methods_supported == ("S256",)
     named = find(world, options=OAuth(endpoints=endpoints, issuer="https://i.example"))
     assert named.server.issuer == "https://i.example"

@@ -843,15 +843,13 @@ def test_an_expired_token_in_the_store_is_not_adopted() -> None:
 
 
 def test_metadata_requests_tell_the_protocol_version() -> None:
-    """F-AUTH-1: revision 2025-03-26 wants it."""
-    scene = Scene()
-    scene.call(Authorization(scene.server.url, OAuth(), protocol_version="2025-03-26"))
-    versions = {
-        request.headers.get("MCP-Protocol-Version")
-        for request in scene.world.fetched
-        if request.method == "GET"
-    }
-    assert versions == {"2025-03-26"}
+    """F-AUTH-1: revision 2025-03-26 wants it; before one is agreed on, there is none to tell."""
+    for version in ("2025-03-26", None):
+        scene = Scene()
+        scene.call(Authorization(scene.server.url, OAuth(), protocol_version=version))
+        headers = [each.headers for each in scene.world.fetched if each.method == "GET"]
+        assert {each.get("MCP-Protocol-Version") for each in headers} == {version}
+        assert all(("MCP-Protocol-Version" in each) == bool(version) for each in headers)
 
 
 def test_a_proof_is_made_for_where_it_is_sent_and_for_one_sending() -> None:

@@ -37,12 +37,13 @@ def test_images_and_sound() -> None:
         {"type": "hologram"},
     ]
     (only,) = messages_of(message(content))
-    assert only["content"] == [
+    assert only.pop("content") == [
         {"type": "text", "text": "see"},
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}},
         {"type": "input_audio", "input_audio": {"data": "AA==", "format": "mp3"}},
         {"type": "text", "text": "[hologram]"},
     ]
+    assert only == {"role": "user"}
 
 
 def test_tools_and_their_results() -> None:
@@ -52,6 +53,8 @@ def test_tools_and_their_results() -> None:
     results = [
         {"type": "tool_result", "toolUseId": "c1", "content": [said, {"type": "image"}]},
         {"type": "tool_result", "toolUseId": "c2", "content": [], "structuredContent": {"t": 1}},
+        {"type": "tool_result", "toolUseId": "c3", "content": [said], "structuredContent": {}},
+        {"type": "tool_result", "toolUseId": "c4", "content": []},
     ]
     assert messages_of(message([said, use], "assistant"), message(results)) == [
         {
@@ -67,6 +70,8 @@ def test_tools_and_their_results() -> None:
         },
         {"role": "tool", "tool_call_id": "c1", "content": "18\n[image]"},
         {"role": "tool", "tool_call_id": "c2", "content": '{"t": 1}'},
+        {"role": "tool", "tool_call_id": "c3", "content": "18"},
+        {"role": "tool", "tool_call_id": "c4", "content": ""},
     ]
     assert messages_of(message(use, "assistant"))[0]["content"] is None
 
@@ -156,6 +161,14 @@ def test_tool_calls_that_are_none(calls: object, problem: str) -> None:
         result_of(answer_from_chat({"content": "", "tool_calls": calls}))
 
 
-def test_a_response_without_a_message() -> None:
+@pytest.mark.parametrize("choices", [[{}], [], ["x"], "x", {"0": {}}])
+def test_a_response_without_a_message(choices: object) -> None:
     with pytest.raises(ValueError, match="neither text"):
-        result_of(answer_from_chat({"choices": [{}]}))
+        result_of(answer_from_chat({"choices": choices}))
+
+
+def test_arguments_that_were_read_already() -> None:
+    """F-API-11: some models' libraries hand them on as a mapping."""
+    call = {"id": "c1", "function": {"name": "f", "arguments": {"x": 1}}}
+    answer = result_of(answer_from_chat({"content": None, "tool_calls": [call]}))
+    assert answer["content"] == {"type": "tool_use", "id": "c1", "name": "f", "input": {"x": 1}}
