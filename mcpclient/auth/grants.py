@@ -32,7 +32,10 @@ __all__ = [
 
 # Fields of a token request that no error may show.
 _SECRET_FIELDS = frozenset(
-    {"code", "code_verifier", "refresh_token", "assertion", "subject_token", "device_code"}
+    {
+        *("assertion", "client_assertion", "client_secret", "code", "code_verifier"),
+        *("device_code", "refresh_token", "subject_token", "token"),
+    }
 )
 
 
@@ -211,8 +214,7 @@ def revoke(grant: Grant, policy: UrlPolicy) -> Flow[None]:
     token = tokens.refresh_token or tokens.access_token
     form = [("token", token), ("token_type_hint", kind)]
     endpoint = TokenEndpoint(grant.revocation_endpoint, grant.client.issuer, policy)
-    response = yield from _post_form(endpoint, grant.client, form, grant.prover)
-    secrets = (token, grant.client.client_secret or token)
+    response, secrets = yield from _post_form(endpoint, grant.client, form, grant.prover)
     raise_for_error(response, parse_object(response.body) or {}, secrets)
 
 
@@ -227,16 +229,13 @@ def request_token(
     Where the server wants its nonce in the DPoP proof, the same form is sent once more with it.
     Raises TokenRequestFailed; SsrfError when the endpoint is not a place to send secrets to.
     """
-    response = yield from _post_form(endpoint, client, form, prover)
+    response, secrets = yield from _post_form(endpoint, client, form, prover)
     if prover is not None and prover.note(response, endpoint.url, for_resource=False):
         fields = parse_object(response.body) or {}
         if wants_nonce(response.status, fields.get("error")):
-            response = yield from _post_form(endpoint, client, form, prover)
+            response, secrets = yield from _post_form(endpoint, client, form, prover)
             prover.note(response, endpoint.url, for_resource=False)
-    secrets = [value for name, value in form if name in _SECRET_FIELDS]
-    if client.client_secret:
-        secrets.append(client.client_secret)
-    return parse_token_response(response, tuple(secrets))
+    return parse_token_response(response, secrets)
 
 
 def _post_form(
@@ -244,13 +243,19 @@ def _post_form(
     client: RegisteredClient,
     form: Sequence[tuple[str, str]],
     prover: DpopProver | None,
-) -> Flow[Response]:
+) -> Flow[tuple[Response, list[str]]]:
+    """The answer, and what was sent that no error may show."""
     full_form = [*form]
     headers: dict[str, str] = {}
     yield from authenticate(client, full_form, headers)
     if prover is not None:
         headers["DPoP"] = yield from prover.proof("POST", endpoint.url)
-    return (yield from post(endpoint.url, endpoint.issuer, endpoint.policy, headers, full_form))
+    secrets = [value for name, value in full_form if name in _SECRET_FIELDS]
+    secrets += [value.rpartition(" ")[2] for value in headers.values()]
+    if client.client_secret:
+        secrets.append(client.client_secret)
+    response = yield from post(endpoint.url, endpoint.issuer, endpoint.policy, headers, full_form)
+    return response, secrets
 
 
 def _check_binding(tokens: TokenSet, prover: DpopProver | None) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -33,6 +34,7 @@ from .world import (
 )
 
 TOKEN = "https://auth.example/token"
+KNOWN: Any = {"client_id": "known", "trust_first_issuer": True}
 
 
 class Scene:
@@ -587,20 +589,28 @@ def test_two_steps_and_two_processes() -> None:
         scene.world.run(scene.process().finish(parse_callback(pasted)))
 
 
-@pytest.mark.parametrize("credential", ["client_secret", "signer"])
-def test_another_process_finishes_with_the_credentials_it_was_given(credential: str) -> None:
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        (OAuth(**KNOWN, client_secret="s3cret"), "client_secret"),
+        (OAuth(**KNOWN, signer=Es256Key.from_random(b"b" * 48)), "client_assertion"),
+    ],
+    ids=["a secret", "a key"],
+)
+def test_another_process_finishes_with_the_credentials_it_was_given(
+    options: OAuth, field: str
+) -> None:
     """F-AUTH-6, F-AUTH-8: which are not stored between the two steps."""
-    secret = {"client_secret": "s3cret", "signer": Es256Key.from_random(b"b" * 48)}[credential]
-    method = {"client_secret": "client_secret_post", "signer": "private_key_jwt"}[credential]
-    scene = Scene(OAuth(client_id="known", trust_first_issuer=True, **{credential: secret}))
-    scene.issuer.document["token_endpoint_auth_methods_supported"] = [method]
+    scene = Scene(options)
+    methods = ["client_secret_post", "private_key_jwt"]
+    scene.issuer.document["token_endpoint_auth_methods_supported"] = methods
     scene.world.user = scene.world._nobody
     with pytest.raises(AuthorizationRequired):
         scene.call()
     assert "s3cret" not in repr(scene.world.store)
     scene.world.run(scene.process().finish(scene.issuer.authorize(scene.world.visited[0])))
     (form,) = scene.issuer.token_forms
-    assert {"client_secret": "client_secret", "signer": "client_assertion"}[credential] in form
+    assert field in form
     assert scene.call(scene.process()).status == 200
 
 

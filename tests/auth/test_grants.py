@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from mcpclient.auth.grants import (
     TokenEndpoint,
     refresh,
     request_token,
+    revoke,
     store_name,
 )
 from mcpclient.auth.metadata import AuthorizationServer
@@ -25,6 +27,7 @@ from .world import World, decode_jwt, form_of, json_response
 
 TOKEN = "https://auth.example/token"
 CLIENT = RegisteredClient("id", "https://auth.example")
+KEY = Es256Key.from_random(b"k" * 48)
 SERVER = AuthorizationServer("https://auth.example", TOKEN)
 
 
@@ -142,6 +145,65 @@ def test_errors_do_not_repeat_what_was_sent() -> None:
     with pytest.raises(TokenRequestFailed) as caught:
         world.run(request().obtain(client, sent))
     assert caught.value.description == "no [redacted] [redacted] [redacted]"
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        *("assertion", "client_assertion", "client_secret", "code", "code_verifier"),
+        *("device_code", "refresh_token", "subject_token", "token", "Authorization", "DPoP"),
+    ],
+)
+def test_no_error_repeats_what_proves_who_asks(field: str) -> None:
+    """F-AUTH-12: whichever way a client has, and whatever it asks with."""
+    said: list[str] = []
+
+    def echo(asked: Fetch) -> Response:
+        value = {**form_of(asked), **asked.headers}[field].rpartition(" ")[2]
+        said.append(value)
+        return json_response({"error": f"no {value}", "error_description": f"not {value}."}, 400)
+
+    world = World()
+    world.on("POST", TOKEN, echo)
+    way = {"client_assertion": "private_key_jwt", "Authorization": "client_secret_basic"}
+    method = way.get(field, "client_secret_post")
+    client = RegisteredClient("id", "https://auth.example", method, "the-s3cret", KEY)
+    form = [("grant_type", "x")]
+    if field not in ("client_assertion", "client_secret", "Authorization", "DPoP"):
+        form.append((field, "s3cret-value"))
+    with pytest.raises(TokenRequestFailed) as caught:
+        world.run(request(prover()).obtain(client, form))
+    assert len(said[0]) > 8
+    assert said[0] not in str(caught.value)
+    assert caught.value.description == "not [redacted]."
+
+
+def test_no_error_of_a_revocation_repeats_the_token() -> None:
+    """F-AUTH-12"""
+    world = World()
+    world.on("POST", TOKEN, json_response({"access_token": "acc3ss", "refresh_token": "r3fresh"}))
+    revocation = "https://auth.example/revoke"
+    grant = replace(obtain(world), revocation_endpoint=revocation)
+    answer = {"error": "e", "error_description": "no r3fresh"}
+    world.on("POST", revocation, json_response(answer, 400))
+    with pytest.raises(TokenRequestFailed) as caught:
+        world.run(revoke(grant, UrlPolicy()))
+    assert caught.value.description == "no [redacted]"
+
+
+def test_a_refreshed_token_is_bound_as_the_old_one_was() -> None:
+    """F-AUTH-7: neither does a bound one lose its key, nor does another one get one."""
+    for asked, kind, other in (
+        (request(prover()), "DPoP", "Bearer"),
+        (request(), "Bearer", "DPoP"),
+    ):
+        world = World()
+        fields = {"access_token": "t", "refresh_token": "r", "token_type": kind}
+        world.on("POST", TOKEN, json_response(fields))
+        grant = obtain(world, asked)
+        world.on("POST", TOKEN, json_response({**fields, "token_type": other}))
+        with pytest.raises(AuthError, match=r"did not bind|was not given"):
+            world.run(refresh(grant, UrlPolicy()))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from tests.support.http_server import Answer, Handler, Request
-from tests.support.mcp_server import Json, McpServer
+from tests.support.mcp_server import Json, McpServer, OpenedServer
 
 __all__ = ["LegacyEndpoint", "StreamableEndpoint"]
 
@@ -22,7 +22,7 @@ class StreamableEndpoint:
 
     def __init__(
         self,
-        server: McpServer,
+        server: OpenedServer,
         *,
         json: bool = True,
         session: str | None = None,

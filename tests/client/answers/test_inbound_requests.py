@@ -285,13 +285,23 @@ def test_the_server_may_cancel_what_it_asked() -> None:
     """F-API-10"""
 
     async def work(bench: Bench) -> None:
-        bench.wire.on_send = lambda message: asyncio.sleep(1000)
-        bench.session.message_received({"id": "a", "method": "ping"})
+        ended: list[Any] = []
+
+        async def take_time(message: Message) -> None:
+            try:
+                await asyncio.sleep(1000)
+            finally:
+                ended.append((message["id"], now()))
+
+        bench.wire.on_send = take_time
+        for asked in ("a", "b"):
+            bench.session.message_received({"id": asked, "method": "ping"})
         await asyncio.sleep(1)
         for request_id in ("unknown", [1], None, "a"):
             params = {"requestId": request_id}
             bench.session.message_received({"method": "notifications/cancelled", "params": params})
         await turn()
+        assert ended == [("a", 1)]
         assert not bench.errors
         assert len(bench.notifications) == 4
 
