@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from .limits import LIMITS
 from .machine import HOME, TOP, VERSIONS, Lacking, Machine, prepare, windows_path
-from .suite import files_to_test, run_suite
+from .suite import files_to_test, log_of, run_suite
 
 # What is run besides the tests, unless paths are named.
 PARTS = {
@@ -57,7 +57,8 @@ def main() -> int:
 
 def run_version(machine: Machine, parts: Sequence[str], files: Sequence[str]) -> Iterator[str]:
     """Run all that was asked for on one version, whatever fails; yield lines to be printed."""
-    said = machine.run(["-c", "import sys; print(sys.version)"], _LIMIT).output.strip()
+    words = ["-c", "import sys; print(sys.version)"]
+    said = machine.run(words, _LIMIT, log_of(machine, "version")).output.strip()
     yield f"== Windows Python {said}"
     for name in parts:
         yield run_part(machine, name)
@@ -74,10 +75,9 @@ def run_part(machine: Machine, name: str) -> str:
             return "servers were not met: npm is missing, or `make conformance` was never run"
         words = [*words, windows_path(servers.resolve())]
     begun = time.monotonic()
-    outcome = machine.run(words, _LIMIT)
+    log = log_of(machine, name)
+    outcome = machine.run(words, _LIMIT, log)
     seconds = f"{time.monotonic() - begun:.0f} s"
-    log = machine.folder / f"{name}.txt"
-    log.write_text(outcome.output, "utf-8")
     last = outcome.output.strip().splitlines()[-1:] or [""]
     if outcome.code == 0:
         return f"passed  {name}: {last[0]} ({seconds})"

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tarfile
+import threading
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,6 +35,9 @@ _NOT_NEEDED = (
 _OLDER = {"jsonschema": "jsonschema==4.17.3", "trustme": "trustme==1.2.1 cryptography==42.0.5"}
 # Needed by others on Windows, or on an old Python, which pip does not see from here.
 _ALSO = ("colorama", "exceptiongroup", "tomli", "iniconfig==2.1.0")
+
+# Seconds that processes may stay which a program has started, once it has ended itself.
+_LEFT_OVER_LIMIT = 20.0
 
 
 class Lacking(Exception):
@@ -61,10 +65,15 @@ class Machine:
     def python(self) -> Path:
         return self.folder / f"cp{self.version.replace('.', '')}" / "python.exe"
 
-    def run(self, arguments: Sequence[str], seconds: float) -> Outcome:
-        """Run the Python; its standard streams are pipes, which is all that Wine can pass on."""
+    def run(self, arguments: Sequence[str], seconds: float, log: Path) -> Outcome:
+        """Run the Python; what it writes stands in ``log`` at once.
+
+        Its standard streams are pipes, which is all that Wine can pass on.
+        """
+        log.parent.mkdir(parents=True, exist_ok=True)
         process = subprocess.Popen(
             ["wine", str(self.python), *arguments],
+            bufsize=0,
             cwd=TOP,
             env={**environment(), **FOR_PYTHON},
             stdin=subprocess.DEVNULL,
@@ -72,15 +81,25 @@ class Machine:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+        with log.open("wb", buffering=0) as file:
+            copying = threading.Thread(target=shutil.copyfileobj, args=(process.stdout, file))
+            copying.start()
+            code = self._code_of(process, seconds)
+            copying.join(_LEFT_OVER_LIMIT)
+            if copying.is_alive():  # what the program has started holds its output open
+                self.stop()
+            copying.join()
+        return Outcome(code, log.read_text("utf-8", "replace"))
+
+    def _code_of(self, process: subprocess.Popen[bytes], seconds: float) -> int | None:
         try:
-            output, _ = process.communicate(timeout=seconds)
+            return process.wait(seconds)
         except subprocess.TimeoutExpired:
-            self.stop()  # what the program has started holds its output open as well
+            self.stop()
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            output, _ = process.communicate()
-            return Outcome(None, output.decode("utf-8", "replace"))
-        return Outcome(process.returncode, output.decode("utf-8", "replace"))
+            process.wait()
+            return None
 
     def stop(self) -> None:
         """End every program that Wine runs for these Pythons, left over or not."""

@@ -94,15 +94,15 @@ def run_files(machine: Machine, names: Sequence[str]) -> dict[str, Counts]:
     """Run test files in one process, and count the outcomes of the tests of each."""
     limits = [f"--deselect={test}" for test in LIMITS if test.startswith(tuple(names))]
     log = log_of(machine, names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more")
-    log.parent.mkdir(parents=True, exist_ok=True)
     report = log.with_suffix(".xml")
     report.unlink(missing_ok=True)
     pytest = ["-m", "pytest", "-vv", "-p", "no:cacheprovider", "-p", "tests.tooling.windows.watch"]
     pytest += [f"--junitxml={windows_path(report)}", "--continue-on-collection-errors"]
     begun = time.monotonic()
-    outcome = machine.run([*pytest, *names, *limits], _START_LIMIT + _FILE_LIMIT * len(names))
-    seconds = time.monotonic() - begun
-    log.write_text(f"{outcome.output}\nexit code {outcome.code} after {seconds:.0f} s\n", "utf-8")
+    limit = _START_LIMIT + _FILE_LIMIT * len(names)
+    outcome = machine.run([*pytest, *names, *limits], limit, log)
+    with log.open("a", encoding="utf-8") as file:
+        file.write(f"\nexit code {outcome.code} after {time.monotonic() - begun:.0f} s\n")
     # 5: no test was collected, as where everything is left out.
     is_complete = outcome.code in (0, 1, 5) and report.exists()
     outcomes = counted(report, names) if is_complete else {name: {"failed": 1} for name in names}
