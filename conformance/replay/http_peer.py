@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from mcpclient.net.local_http import send_at_once
 from mcpclient.recording.transcript import Record, bytes_of_event, bytes_of_payload
 
 from .names import Names
@@ -60,6 +61,7 @@ class HttpPeer:
         assert task is not None
         self._connections.add(task)
         requests = RequestReader(reader)
+        send_at_once(writer)
         try:
             await self.serve(requests, writer)
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):

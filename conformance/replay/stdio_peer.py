@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from mcpclient.net.local_http import send_at_once
 from mcpclient.recording.transcript import Record, bytes_of_payload
 
 from .names import Names
@@ -163,6 +164,7 @@ class _Copied:
         return str(self._server.sockets[0].getsockname()[1])
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        send_at_once(writer)
         self._streams.set_result((reader, writer))
 
     async def streams(self) -> tuple[asyncio.StreamReader, asyncio.WriteTransport]:

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Callable
 
 from mcpclient.net.dialing import Dialer
+from mcpclient.net.local_http import send_at_once
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.proxies import ProxyChoice, ProxyRules
 
@@ -36,6 +37,7 @@ async def serve(
         task = asyncio.current_task()
         assert task is not None
         tasks.add(task)
+        send_at_once(writer)
         with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             await handler(reader, writer)
         writer.transport.abort()

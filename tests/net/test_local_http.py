@@ -11,7 +11,7 @@ import pytest
 
 from mcpclient.errors import UsageError
 from mcpclient.net import local_http
-from mcpclient.net.local_http import LocalHttpServer, LocalRequest, LocalResponse
+from mcpclient.net.local_http import LocalHttpServer, LocalRequest, LocalResponse, send_at_once
 from tests.net.process_helpers import until
 
 Exchange = Callable[[bytes], Awaitable[bytes]]
@@ -322,3 +322,28 @@ def test_a_port_that_is_taken_is_named() -> None:
 
 def test_it_can_be_closed_before_it_was_opened() -> None:
     asyncio.run(LocalHttpServer(refuse, echo).close())
+
+
+def test_no_write_waits_for_what_the_browser_acknowledges() -> None:
+    """F-SHOW-10: on Windows the second part of every response waited."""
+    flags: list[int] = []
+
+    async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = writer.get_extra_info("socket")
+        for _ in range(2):
+            flags.append(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            send_at_once(writer)
+        writer.close()
+
+    async def main() -> None:
+        # What it accepts has no named protocol, as what asyncio accepts has on Windows.
+        listening = socket.create_server(("127.0.0.1", 0))
+        server = await asyncio.start_server(accepted, sock=listening)
+        reader, writer = await asyncio.open_connection(*listening.getsockname())
+        await reader.read()
+        writer.close()
+        server.close()
+
+    asyncio.run(main())
+    assert flags[0] == 0
+    assert flags[1] != 0

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Callable
 
 from mcpclient.framing.uri import Url, parse_url
+from mcpclient.net.local_http import send_at_once
 
 __all__ = ["Answer", "Handler", "HttpServer", "Request", "answer_with", "in_turn"]
 
@@ -211,6 +212,7 @@ class HttpServer:
         self._tasks[task] = writer
         self.connections += 1
         number = self.connections
+        send_at_once(writer)
         try:
             while not writer.is_closing():
                 request = await _read_request(reader, number)

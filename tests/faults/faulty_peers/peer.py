@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any
 
+from mcpclient.net.local_http import send_at_once
 from tests.faults.faulty_peers.script import Script
 
 __all__ = ["Peer", "SocketPeer"]
@@ -87,6 +88,7 @@ class SocketPeer(Peer, ABC):
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        send_at_once(writer)
         try:
             with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
                 await self.serve(reader, writer)
