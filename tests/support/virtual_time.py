@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 PATIENCE = 1.0
 
 # Real seconds that bytes may take from one socket of this loop to another before the clock jumps.
-# Loopback normally delivers within the system call that sends; on Windows it may take a little longer.
+# Loopback normally delivers within the system call that sends; on Windows not always.
 SETTLE = 0.005 if sys.platform != "win32" else 0.02
 
 # Steps that tasks get to finish in after the main coroutine has, without the clock moving.
