@@ -403,7 +403,7 @@ def test_what_the_server_is_told_of_a_fault_fits_a_control_frame() -> None:
 
 
 def test_a_close_reason_that_utf8_cannot_carry() -> None:
-    """F-WS-2: closing does not fail because of it."""
+    """F-WIRE-6: closing does not fail because of it."""
     written = WebSocketProtocol().send_close(1000, "\ud800" * 3)
     assert unmask(written) == [(FINAL | CLOSE, b"\x03\xe8???")]
 
@@ -465,7 +465,7 @@ def test_nothing_can_be_sent_once_the_connection_is_closing_or_over() -> None:
 
 
 def test_what_a_caller_may_not_send() -> None:
-    """F-WS-2"""
+    """F-WIRE-6"""
     protocol = WebSocketProtocol()
     with pytest.raises(UsageError, match="125 bytes"):
         protocol.send_ping(bytes(126))

@@ -1,4 +1,4 @@
-"""What both eras share: F-WIRE-5 and F-LIFE-1."""
+"""What both eras share: F-WIRE-5 and F-API-10."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_acting_may_not(method: str) -> None:
 
 
 def test_identity_cannot_be_changed() -> None:
-    """F-LIFE-1: one identity per connection, with no capability unless one is given."""
+    """F-API-10: one identity per connection, with no capability unless one is given."""
     identity = ClientIdentity({"name": "test", "version": "1"})
     assert identity.capabilities == {}
     with pytest.raises(AttributeError):

@@ -1,9 +1,8 @@
 """Server processes: start one, exchange bytes with it, and leave nothing of it behind.
 
 This module deals in bytes; framing is up to the transport. It is put together from smaller ones:
-`process_plan` and `process_launch` start a server, `process_pipes` (or `process_threads`) move its
-bytes, `process_stderr` keeps the end of its stderr, `process_exit` learns its exit code,
-`process_groups` and `process_ladder` end it.
+`plan` and `launch` start a server, `pipes` (or `threads`) move its bytes, `stderr` keeps the end of
+its stderr, `exit` learns its exit code, `groups` and `ladder` end it.
 """
 
 from __future__ import annotations
