@@ -261,6 +261,12 @@ def test_a_message_over_the_limit() -> None:
 # Signs of life
 
 
+def test_the_usual_limits() -> None:
+    """F-WS-2, F-WIRE-3: a ping every 20 seconds, 20 to answer it, and 64 MiB for a message."""
+    usual = WebSocketSettings()
+    assert usual == (64 * 1024 * 1024, 20.0, 20.0)
+
+
 def test_a_connection_without_signs_of_life_is_given_up() -> None:
     """F-WS-2: after ping_interval and ping_timeout, naming the option."""
     seen: list[Any] = []
