@@ -305,6 +305,28 @@ def test_resuming_is_given_up_and_the_call_fails(
     run_with({"POST /mcp": broken_stream(), "GET /mcp": handler}, work)
 
 
+def test_a_resumed_stream_that_falls_silent_is_asked_for_again() -> None:
+    """F-HTTP-13, F-HTTP-5: after as many seconds as ``liveness`` says."""
+
+    async def silent(request: Request, answer: Answer) -> None:
+        answer.stream()
+        await answer.stall()
+
+    async def rest(request: Request, answer: Answer) -> None:
+        answer.stream()
+        answer.event({"jsonrpc": "2.0", "id": 1, "result": {"ok": True}})
+        answer.end()
+
+    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+        await post(transport, call(1, "echo"))
+        assert (await inbox.answer_to(1))["result"] == {"ok": True}
+        assert len(server.requests_of("GET")) == 2
+        assert asyncio.get_running_loop().time() == 12  # a second before each GET, and ten of none
+
+    routes = {"POST /mcp": broken_stream(retry=1000), "GET /mcp": in_turn(silent, rest)}
+    run_with(routes, work, liveness=10)
+
+
 def test_a_call_given_up_while_it_is_being_resumed_ends_that() -> None:
     """F-API-8"""
 
