@@ -11,7 +11,7 @@ import json
 from typing import Any
 from urllib.parse import unquote
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcpclient.errors import TemplateError
@@ -152,6 +152,7 @@ tool_schemas = st.recursive(
 
 @examples(40)
 @given(tool_schemas, json_values)
+@example({"properties": {"a": {"type": "string", "x-mcp-header": "A"}}}, {"a": "\u2713"})
 def test_any_schema_has_header_parameters_or_a_fault(schema: Any, arguments: Any) -> None:
     """F-HTTP-9: a tool whose annotations are wrong is refused, and sends nothing."""
     known = HeaderParameters()

@@ -6,7 +6,7 @@ import json
 import logging
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcpclient.errors import ConnectionLost, MessageTooLarge
@@ -285,15 +285,21 @@ class Waiter:
         self.outcome = exception
 
 
+ANSWERED = b'{"id":1,"result":{}}\n'
+PROGRESS = b'{"method":"notifications/progress","params":{"progressToken":1}}\n'
+
 fragments = st.sampled_from(
-    b'{ } [ ] " \\ "id":1 "id":"1" , : NaN "method":"m" "\\ud800" \xff \xed\xa0\x80'.split()
-    + b'{"id":1,"result":{}}\n {"id":2,"error":{"code":1,"message":""}}\n'.split(b" ")
-    + b'{"method":"notifications/progress","params":{"progressToken":1}}\n \n \r\n'.split(b" ")
-    + [b"\xef\xbb\xbf", b"x" * 60, b"9" * 60, b"[" * 60]
+    [
+        *b'{ } [ ] " \\ "id":1 "id":"1" , : NaN "method":"m" "\\ud800" \xff \xed\xa0\x80'.split(),
+        *(ANSWERED, b'{"id":2,"error":{"code":1,"message":""}}\n', PROGRESS),
+        *(b"\n", b"\r\n", b"\xef\xbb\xbf", b"x" * 60, b"9" * 60, b"[" * 60),
+    ]
 )
 
 
 @given(st.lists(fragments | st.binary(max_size=8), max_size=30).map(b"".join), cuts)
+@example(PROGRESS + ANSWERED + PROGRESS, [10, 70])
+@example(b'{"id":1,"result":{\n', [])
 @examples(100)
 def test_any_bytes_are_messages_or_recorded_faults(data: bytes, places: list[int]) -> None:
     """F-WIRE-3, F-WIRE-7: framer, decoder and correlator together raise nothing, whatever comes.
@@ -302,8 +308,8 @@ def test_any_bytes_are_messages_or_recorded_faults(data: bytes, places: list[int
     """
     logging.getLogger("mcpclient.transport").disabled = True
     try:
-        receiver = read(split(data, places), 50)
-        whole = read([data], 50)
+        receiver = read(split(data, places), len(PROGRESS))
+        whole = read([data], len(PROGRESS))
     finally:
         logging.getLogger("mcpclient.transport").disabled = False
     assert (receiver.lost, receiver.failed) == ([], [])
