@@ -8,38 +8,24 @@ be aborted at any time.
 from __future__ import annotations
 
 import asyncio
-import select
-from collections import deque
 from collections.abc import Awaitable, Iterable, Iterator
 from typing import Callable, Protocol
 
-from ..errors import ConnectFailed, ConnectionLost, McpError, UsageError
+from ..errors import ConnectFailed, McpError, UsageError
 from ..framing.content_coding import ContentDecoder
 from ..framing.headers import encode_header
-from ..framing.http1 import (
-    BodyChunk,
-    Event,
-    Fault,
-    ResponseEnd,
-    ResponseHead,
-    ResponseParser,
-    encode_request,
-)
+from ..framing.http1 import ResponseHead, encode_request
 from ..framing.uri import Url, resolve_url
 from .background_tasks import BackgroundTasks
-from .dialing import Dialer, explain_loss
+from .dialing import Dialer
 from .futures import cancel
-from .stream import abort_transport, read_buffer
+from .http_connection import HttpConnection
 
 __all__ = ["Exchange", "HttpClient", "HttpRequest", "ResponseSink"]
 
 _MAX_REDIRECTS = 5
 # Idle connections kept for one origin: as many as a burst of calls leaves behind, within reason.
 _MAX_IDLE = 100
-
-# So many pieces of a coded body, of 64 KiB at most, are decoded in one turn of the loop. A single
-# read can expand to 64 MiB, which would hold up everything else for seconds.
-_PIECES_PER_TURN = 4
 
 
 class ResponseSink(Protocol):
@@ -102,8 +88,8 @@ class HttpClient:
 
     def __init__(self, dialer: Dialer) -> None:
         self._dialer = dialer
-        self._idle: dict[tuple[str, str, int], list[_Connection]] = {}
-        self._connections: set[_Connection] = set()
+        self._idle: dict[tuple[str, str, int], list[HttpConnection]] = {}
+        self._connections: set[HttpConnection] = set()
         self.tasks: BackgroundTasks = BackgroundTasks()
         self._heads: dict[object, bytes] = {}
 
@@ -172,7 +158,7 @@ class HttpClient:
 
     # What exchanges and connections use
 
-    def idle_connection(self, url: Url) -> _Connection | None:
+    def idle_connection(self, url: Url) -> HttpConnection | None:
         """Take a free connection out of the pool: one that, as far as can be told, is alive."""
         idle = self._idle.get(url.origin)
         while idle:
@@ -182,13 +168,13 @@ class HttpClient:
             connection.abort()
         return None
 
-    async def new_connection(self, url: Url) -> _Connection:
+    async def new_connection(self, url: Url) -> HttpConnection:
         """Open a connection. Raises `ConnectFailed`."""
-        connection = await self._dialer.dial(url, lambda: _Connection(self, url))
+        connection = await self._dialer.dial(url, lambda: HttpConnection(self, url))
         self._connections.add(connection)
         return connection
 
-    def release(self, connection: _Connection) -> None:
+    def release(self, connection: HttpConnection) -> None:
         """Take a connection back, free for the next request."""
         idle = self._idle.setdefault(connection.origin, [])
         if len(idle) < _MAX_IDLE:
@@ -196,7 +182,7 @@ class HttpClient:
         else:
             connection.abort()
 
-    def forget(self, connection: _Connection) -> None:
+    def forget(self, connection: HttpConnection) -> None:
         """Drop a closed connection from the pool."""
         self._connections.discard(connection)
         idle = self._idle.get(connection.origin)
@@ -212,7 +198,7 @@ class Exchange:
         self._sink = sink
         self._request = request
         self._bytes = client.encode(request)
-        self._connection: _Connection | None = None
+        self._connection: HttpConnection | None = None
         self._dialing: asyncio.Task[None] | None = None
         self._decoder: ContentDecoder | None = None
         self._redirect: Url | None = None
@@ -360,152 +346,3 @@ class Exchange:
         self._fail(error)
         if connection is not None:
             connection.abort()
-
-
-class _Connection(asyncio.BufferedProtocol):
-    """One connection to an origin, with at most one request on it."""
-
-    def __init__(self, client: HttpClient, url: Url) -> None:
-        self.url = url
-        self.origin: tuple[str, str, int] = url.origin
-        self._client = client
-        self._parser = ResponseParser()
-        self._buffer = read_buffer()
-        self._transport: asyncio.Transport | None = None
-        self._exchange: Exchange | None = None
-        self._heard: Callable[[], object] | None = None
-        # What has been received and not been passed on yet: a body that takes several turns of the
-        # loop to decode, and what came after it. Meanwhile nothing more is read.
-        self._decoding: Iterator[None] | None = None
-        self._events: deque[Event] = deque()
-        self._rest: asyncio.Handle | None = None
-        self._loss: Exception | None = None
-
-    def is_usable(self) -> bool:
-        """Whether the connection is open, and nothing has come: an idle server only ever closes."""
-        if self._transport is None or self._transport.is_closing() or not self._parser.reusable:
-            return False
-        return self._heard is None or not self._heard()
-
-    def run(self, exchange: Exchange, method: str, request: bytes) -> None:
-        """Write a request; its response goes to ``exchange``."""
-        self._exchange = exchange
-        if self._transport is None or not self._parser.reusable:  # since it was opened
-            reason = f"the server at {self.url.shown} ended the connection before the request"
-            self._fail(self._parser.fault or ConnectionLost(reason))
-        else:
-            self._parser.start(method)
-            self._transport.write(request)
-
-    def abort(self) -> None:
-        """Close at once."""
-        self._exchange = self._decoding = None
-        self._events.clear()
-        if self._rest is not None:
-            self._rest.cancel()
-            self._rest = None
-        if self._transport is not None:
-            abort_transport(self._transport)
-
-    # asyncio.BufferedProtocol
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        socket = transport.get_extra_info("socket")
-        if socket is not None:
-            self._heard = _hearing(socket.fileno())
-
-    def get_buffer(self, sizehint: int) -> memoryview:
-        return self._buffer
-
-    def buffer_updated(self, nbytes: int) -> None:
-        self._dispatch(self._parser.feed(bytes(self._buffer[:nbytes])))
-
-    def _dispatch(self, events: list[Event]) -> None:
-        self._events += events
-        if self._rest is None:
-            self._work()
-
-    def _work(self) -> None:
-        """Pass on what has been received, for one turn of the loop at most."""
-        pieces = 0
-        while self._decoding is not None or self._events:
-            if self._decoding is None:
-                self._take(self._events.popleft())
-            elif next(self._decoding, self) is self:
-                self._decoding = None
-            else:
-                pieces += 1
-                if pieces == _PIECES_PER_TURN:
-                    self._rest = asyncio.get_running_loop().call_soon(self._go_on)
-                    if self._transport is not None:
-                        self._transport.pause_reading()
-                    return
-
-    def _go_on(self) -> None:
-        self._rest = None
-        self._work()
-        if self._rest is None and self._transport is not None:
-            self._transport.resume_reading()
-        elif self._rest is None:
-            self._fail_lost()
-
-    def _take(self, event: Event) -> None:
-        exchange = self._exchange
-        kind = type(event)
-        if exchange is None:
-            if kind is not ResponseEnd:
-                self.abort()
-        elif kind is BodyChunk:
-            self._decoding = exchange.body_received(event[0])  # type: ignore[arg-type]
-        elif isinstance(event, ResponseHead):
-            exchange.head_received(event)
-        elif isinstance(event, ResponseEnd):
-            self._end(exchange, keep_alive=event.keep_alive)
-        elif isinstance(event, Fault):
-            self._fail(self._parser.fault or ConnectionLost(event.reason))
-
-    def _end(self, exchange: Exchange, *, keep_alive: bool) -> None:
-        self._exchange = None
-        if keep_alive and self._transport is not None:
-            self._client.release(self)
-        elif self._transport is not None:
-            self._transport.close()
-        exchange.response_ended()
-
-    def _fail(self, error: McpError) -> None:
-        exchange, self._exchange = self._exchange, None
-        if self._transport is not None:
-            self._transport.abort()
-        if exchange is not None:
-            exchange.connection_failed(error, answer_begun=self._parser.answer_begun)
-
-    def eof_received(self) -> bool:
-        self._dispatch(self._parser.feed_eof())
-        return False
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._client.forget(self)
-        self._loss = exc
-        if self._rest is None:  # otherwise the answer may be there, and is only to be decoded
-            self._fail_lost()
-        if self._transport is not None:
-            # Python 3.9 and 3.10 warn of a TLS transport that was lost, but not closed.
-            self._transport.close()
-            self._transport = None
-
-    def _fail_lost(self) -> None:
-        if self._exchange is not None:
-            reason = explain_loss(self._loss, self.url)
-            text = f"the connection to {self.url.shown} was lost: {reason}"
-            self._fail(ConnectionLost(text))
-
-
-def _hearing(descriptor: int) -> Callable[[], object]:
-    """Return what tells whether a socket has something to read, or has ended."""
-    if not hasattr(select, "poll"):  # Windows, where `select` has no limit that matters
-        return lambda: select.select([descriptor], [], [], 0)[0]
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return lambda: poll.poll(0)

@@ -1,0 +1,225 @@
+"""One HTTP/1.1 connection: what arrives on it, in time and too late, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from typing import Callable
+
+import pytest
+
+from mcpclient.errors import ConnectionLost, McpError, ProtocolViolation
+from mcpclient.framing.uri import Url
+from mcpclient.net.http import HttpClient, HttpRequest
+from mcpclient.net.http_connection import HttpConnection
+from tests.net.http_fetch import Recorder, compressed, fetch, hello, raw, with_server
+from tests.support.http_server import Answer, HttpServer, Request, answer_with, in_turn
+
+
+@pytest.mark.parametrize("way", ["poll", "select"])
+def test_a_goodbye_still_unread_is_noticed_before_the_connection_is_used(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-WIRE-5: the loop has had no turn to read the end, but the socket knows."""
+    if way == "select":  # as on Windows
+        monkeypatch.delattr(select, "poll", raising=False)
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        await fetch(client, server.url())
+        (connection,) = client._idle[server.url().origin]
+        assert connection._transport is not None
+        connection._transport.pause_reading()
+        server.drop_connections()
+        await asyncio.sleep(1)
+        sink = await fetch(client, server.url(), "POST", b"", repeatable=False)
+        assert sink.body == b"hello"
+        assert server.connections == 2
+
+    with_server(hello, work)
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "body"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", b"hello"),
+        (CHUNKED + b"2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", b"hello"),
+        (b"HTTP/1.1 200 OK\r\n\r\nhello", b"hello"),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", b"x"),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
+    ],
+)
+def test_every_way_to_end_a_body(answer: bytes, body: bytes) -> None:
+    """F-WIRE-5"""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = await fetch(client, server.url())
+        assert (sink.body, sink.error) == (body, None)
+
+    with_server(raw(answer), work)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error_type"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello", ConnectionLost),
+        (CHUNKED + b"9\r\nhe", ConnectionLost),
+        (CHUNKED + b"zz\r\nhe", ProtocolViolation),
+        (CHUNKED + b"2\r\nhello\r\n", ProtocolViolation),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\nh", ProtocolViolation),
+        (b"SSH-2.0-OpenSSH_9.9\r\n", ProtocolViolation),
+        (b"", ConnectionLost),
+    ],
+)
+def test_a_bad_answer_fails_its_request_and_the_next_one_works(
+    answer: bytes, error_type: type[McpError]
+) -> None:
+    """F-WIRE-5"""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = await fetch(client, server.url())
+        assert type(sink.error) is error_type
+        assert (await fetch(client, server.url())).body == b"hello"
+
+    with_server(in_turn(raw(answer), hello), work)
+
+
+def test_bytes_that_answer_nothing_end_their_connection() -> None:
+    """F-WIRE-5: an answer too many must never be taken for that to the next request."""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        assert (await fetch(client, server.url())).body == b"hello"
+        assert (await fetch(client, server.url())).body == b"hello"
+        assert server.connections == 2
+
+    extra = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+    with_server(in_turn(raw(extra + extra, cut=False), hello), work)
+
+
+def test_bytes_that_come_later_while_idle_end_the_connection_too() -> None:
+    """F-WIRE-5"""
+
+    async def chatty(request: Request, answer: Answer) -> None:
+        answer.full(200, {}, b"hello")
+        await asyncio.sleep(1)
+        answer.raw(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        assert (await fetch(client, server.url())).body == b"hello"
+        await asyncio.sleep(5)
+        assert not client._connections
+        assert (await fetch(client, server.url())).status == 200
+
+    with_server(in_turn(chatty, hello), work)
+
+
+BOMB = bytes(2**22)  # 64 pieces
+SQUEEZED = compressed(BOMB, "gzip")
+
+
+def test_a_bomb_is_decoded_a_little_in_each_turn_of_the_loop() -> None:
+    """F-WIRE-5: few bytes that become many hold up nothing else, and their connection is kept."""
+    turns: list[int] = []
+
+    async def count(sink: Recorder) -> None:
+        while not sink.over.done():
+            turns.append(sink.pieces)
+            await asyncio.sleep(0)
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = Recorder()
+        client.request(HttpRequest("GET", server.url(), ()), sink)
+        await count(sink)
+        assert (sink.body, sink.error) == (BOMB, None)
+        assert (await fetch(client, server.url())).body == b"hello"
+        assert [request.connection for request in server.requests] == [1, 1]
+
+    bomb = answer_with(200, {"Content-Encoding": "gzip"}, SQUEEZED)
+    with_server(in_turn(bomb, hello), work)
+    assert max(after - before for before, after in zip(turns, turns[1:])) <= 4
+
+
+async def eight_pieces(sink: Recorder) -> None:
+    """Wait until the decoding has got so far."""
+    there = asyncio.Event()
+    sink.on_body = lambda: there.set() if sink.pieces == 8 else None
+    await there.wait()
+
+
+def test_a_body_may_be_given_up_while_it_is_decoded() -> None:
+    """F-WIRE-5, F-API-8: between two turns, too."""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = Recorder()
+        exchange = client.request(HttpRequest("GET", server.url(), ()), sink)
+        await eight_pieces(sink)
+        exchange.abort()
+        await asyncio.sleep(1)
+        assert sink.pieces == 8
+        assert not client._connections
+
+    with_server(answer_with(200, {"Content-Encoding": "gzip"}, SQUEEZED), work)
+
+
+@pytest.mark.parametrize("length", [len(SQUEEZED), len(SQUEEZED) + 1], ids=["whole", "cut"])
+def test_a_connection_lost_while_its_answer_is_decoded(length: int) -> None:
+    """F-WIRE-5: as over TLS, where the end may be read with the answer. What is there counts."""
+
+    async def handler(request: Request, answer: Answer) -> None:
+        answer.head(200, {"Content-Encoding": "gzip", "Content-Length": str(length)})
+        answer.raw(SQUEEZED)
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = Recorder()
+        client.request(HttpRequest("GET", server.url(), ()), sink)
+        await eight_pieces(sink)
+        (connection,) = client._connections
+        connection.connection_lost(ConnectionResetError())
+        await sink.over
+        assert sink.body == BOMB
+        if length == len(SQUEEZED):
+            assert sink.error is None
+        else:
+            assert isinstance(sink.error, ConnectionLost)
+        assert (await fetch(client, server.url())).pieces == 64
+
+    with_server(in_turn(handler, answer_with(200, {"Content-Encoding": "gzip"}, SQUEEZED)), work)
+
+
+def with_slow_dialer(meanwhile: Callable[[HttpServer], None]) -> list[McpError | None]:
+    """Make a request through a dialer that needs a second after it has connected."""
+    errors = []
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        dial = client._dialer.dial
+
+        async def slow_dial(url: Url, protocol: Callable[[], HttpConnection]) -> HttpConnection:
+            connection = await dial(url, protocol)
+            meanwhile(server)
+            await asyncio.sleep(1)
+            return connection
+
+        client._dialer.dial = slow_dial  # type: ignore[method-assign,assignment]
+        errors.append((await fetch(client, server.url())).error)
+
+    with_server(hello, work)
+    return errors
+
+
+def test_a_connection_that_is_gone_before_it_is_used_fails_its_request() -> None:
+    """F-LIFE-7: a dialer may need more turns after connecting, and the peer may not wait."""
+    (error,) = with_slow_dialer(HttpServer.drop_connections)
+    assert isinstance(error, ConnectionLost)
+
+
+def test_a_server_that_speaks_first_is_no_http_server() -> None:
+    """F-WIRE-5: SSH and SMTP servers do."""
+
+    def greet(server: HttpServer) -> None:
+        for writer in server._tasks.values():
+            writer.write(b"220 mail.example ESMTP\r\n")
+
+    (error,) = with_slow_dialer(greet)
+    assert isinstance(error, ProtocolViolation)
