@@ -218,7 +218,7 @@ class Manager(Toolboxes, Calls, Content):
             return
         self._is_open = False
         servers = list(self._servers.values())
-        closing = [asyncio.ensure_future(server.disconnect()) for server in servers]
+        closing = [asyncio.ensure_future(server.end()) for server in servers]
         try:
             if closing:
                 _, late = await asyncio.wait(closing, timeout=_CLOSE_SECONDS)
@@ -306,12 +306,12 @@ class Manager(Toolboxes, Calls, Content):
         """
         self._require_open()
         config = configured_servers({name: server}, self._policy)[name]
-        before = self._servers.get(name)
-        if before is not None:
+        while (before := self._servers.get(name)) is not None:
             if not compare_servers({name: before.config}, {name: config}):
                 await before.connect()
                 return before
-            await self.remove(name)
+            await self._drop(before)  # meanwhile, another of this name may have been added
+        self._require_open()
         added = self._make(config)
         added.start()
         await added.settled()
@@ -333,10 +333,14 @@ class Manager(Toolboxes, Calls, Content):
 
     async def remove(self, name: str) -> None:
         """Close a server and forget about it. Its tools' names stay reserved for it."""
-        await self._server(name).disconnect()
-        self._catalog.update(self._servers[name], ())
-        del self._servers[name]
-        self._configs.pop(name, None)
+        await self._drop(self._server(name))
+
+    async def _drop(self, server: Server) -> None:
+        await server.end()
+        if self._servers.get(server.name) is server:
+            self._catalog.update(server, ())
+            del self._servers[server.name]
+            self._configs.pop(server.name, None)
 
     async def reload(self, config: Config | None = None) -> Changes:
         """Take another configuration, by default what the files say now.
@@ -349,15 +353,20 @@ class Manager(Toolboxes, Calls, Content):
             if not self._is_loaded:
                 raise UsageError("these servers came from no file: give reload() a Config")
             config = await self._load()
+            self._require_open()
         after = configured_servers(config, self._policy)
         changes = compare_servers({n: s.config for n, s in self._servers.items()}, after)
         self._config = config
-        gone = [self.remove(name) for name in (*changes.removed, *changes.changed)]
-        await asyncio.gather(*gone)
-        made = [self._make(after[name]) for name in (*changes.added, *changes.changed)]
+        gone = [self._servers[name] for name in (*changes.removed, *changes.changed)]
+        await asyncio.gather(*(self._drop(server) for server in gone))
+        self._require_open()
+        new = [name for name in (*changes.added, *changes.changed) if name not in self._servers]
+        made = [self._make(after[name]) for name in new]
         for server in made:
             server.start()
-        self._servers = {name: self._servers[name] for name in after}
+        for name in after:  # in the order of the file; `servers` shows this very mapping
+            if name in self._servers:
+                self._servers[name] = self._servers.pop(name)
         await asyncio.gather(*(server.settled() for server in made))
         self._names.settle()
         return changes

@@ -79,6 +79,7 @@ class Server:
         self._client: ManagedClient | None = None
         self._expected_version = ""
         self._is_asked_for = False
+        self._is_over = False
         limit = shared.reconnect.terminal_errors if shared.reconnect is not None else 0
         self._failures = FailureCount(limit)
         self._attempts = 0
@@ -224,6 +225,11 @@ class Server:
         if self._closing is not None:
             await asyncio.wait({self._closing})
 
+    async def end(self) -> None:
+        """Close the connection for good: what still asks for one will get none."""
+        self._is_over = True
+        await self.disconnect()
+
     def abort(self) -> None:
         """Drop everything without waiting."""
         if self._client is not None:
@@ -273,6 +279,8 @@ class Server:
 
     def _feed(self, event: Event, error: Exception | None = None) -> None:
         old = self.status
+        if self._is_over and event is not Event.DISCONNECT:
+            return
         if event is Event.LOST and self._shared.reconnect is None:
             event = Event.DISCONNECT
         self.status, actions = step(old, event)

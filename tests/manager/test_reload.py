@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from mcpclient import Config, Manager, Reconnect, ServerConfig, Status, StatusChanged
-from mcpclient.errors import UsageError
+from mcpclient.errors import ClientClosed, UsageError
+from tests.client.scripted_server import turns
 from tests.manager.fleet import Member, statuses
 from tests.support.subprocesses import TOP
 from tests.support.virtual_time import run
@@ -105,5 +106,89 @@ def test_a_file_of_servers(tmp_path: Path) -> None:
             write(off={**server, "disabled": True})
             assert (await manager.reload()).changed == ("off",)
             assert manager.problems == []
+
+    asyncio.run(main())
+
+
+def test_one_who_holds_the_servers_sees_the_new_ones() -> None:
+    """F-MANY-4: `Manager.servers` is always as of now, and in the order of the new file."""
+
+    async def main() -> None:
+        same, new = Member("x"), Member("y")
+        async with Manager(config(same=same, gone=Member("z"))) as manager:
+            held = manager.servers
+            await manager.reload(config(new=new, same=same))
+            assert list(held) == ["new", "same"]
+            assert held["new"].status is Status.CONNECTED
+
+    run(main())
+
+
+class Leisurely(Member):
+    """It takes a second to be closed."""
+
+    async def close(self) -> None:
+        await asyncio.sleep(1.0)
+        await super().close()
+
+
+def test_what_changes_while_a_server_is_being_closed() -> None:
+    """F-MANY-4: removed twice, or added meanwhile: nothing is lost, and nothing fails."""
+
+    async def main() -> None:
+        same, late = Member("x"), Member("y")
+        async with Manager(config(same=same, gone=Leisurely("z"))) as manager:
+            reloading = asyncio.ensure_future(manager.reload(config(same=same)))
+            removing = asyncio.ensure_future(manager.remove("gone"))
+            await turns()
+            await manager.add("late", late)
+            await asyncio.gather(reloading, removing)
+            assert statuses(manager) == {"late": "connected", "same": "connected"}
+        assert statuses(manager) == {"late": "closed", "same": "closed"}
+
+    run(main())
+
+
+def test_two_that_are_added_under_one_name() -> None:
+    """F-MANY-4: the last one stays, and the other is closed, not forgotten while it runs."""
+
+    async def main() -> None:
+        first, second = Member("x"), Member("y")
+        async with Manager({"a": Leisurely("z")}) as manager:
+            added = await asyncio.gather(manager.add("a", first), manager.add("a", second))
+            assert [each.status for each in added] == [Status.CLOSED, Status.CONNECTED]
+            assert [each.name for each in manager.tools] == ["a__y"]
+
+    run(main())
+
+
+def test_closed_while_servers_are_exchanged() -> None:
+    """F-MANY-4, F-MANY-11: nothing is connected that nobody would close."""
+
+    async def main() -> None:
+        for name, target in (("a", Member("x")), ("b", Member("y"))):
+            manager = await Manager({"a": Leisurely("z")})
+            changes = manager.add("a", target) if name == "a" else manager.reload(config(b=target))
+            changing = asyncio.ensure_future(changes)
+            await turns()
+            await manager.close()
+            with pytest.raises(ClientClosed):
+                await changing
+            assert target.attempts == 0
+
+    run(main())
+
+
+def test_closed_while_the_file_is_read_for_one_server(tmp_path: Path) -> None:
+    """F-MANY-4, F-MANY-11: it is not connected any more."""
+    file = tmp_path / ".mcp.json"
+    server = {"command": sys.executable, "args": ["-c", "pass"], "disabled": True}
+    file.write_text(json.dumps({"mcpServers": {"off": server}}), "utf-8")
+
+    async def main() -> None:
+        async with Manager(file) as manager:
+            connecting = asyncio.ensure_future(manager.connect("off"))
+            await turns()
+        assert (await connecting).status is Status.DISABLED
 
     asyncio.run(main())
