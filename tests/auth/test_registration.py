@@ -46,6 +46,9 @@ def test_the_registration_request() -> None:
             "scope": "a b",
         }
     ]
+    world.store.clear()
+    identify(world, fake)
+    assert "scope" not in fake.registrations[-1]
 
 
 @pytest.mark.parametrize(
@@ -211,6 +214,7 @@ def test_who_is_known_is_not_registered() -> None:
         world, fake, OAuth(client_id="known", client_metadata_url=document)
     ) == RegisteredClient("known", fake.issuer, is_configured=True)
     assert identify(world, fake, OAuth(client_metadata_url=document)).client_id == document
+    assert identify(world, fake).client_id == fake.client_id, "who has no document registers"
     fake.document["client_id_metadata_document_supported"] = False
     assert identify(world, fake, OAuth(client_metadata_url=document)).client_id == fake.client_id
 

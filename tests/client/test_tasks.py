@@ -97,14 +97,16 @@ def test_headers_go_with_every_request_about_a_task(make: Any) -> None:
     async def main() -> None:
         async with server.client(tasks=True) as client:
             task = await client.call_tool_task("slow", headers=mine)
-            await client.get_task(task, headers=mine)
-            await client.await_task(task, headers=mine)
-            await client.cancel_task(task, headers=mine)
+            for ask in (client.get_task, client.await_task, client.cancel_task):
+                await ask(task, headers=mine)
+                sent = {name: each for name, each in server.headers.items() if "/" in name[:6]}
+                assert all(headers == mine for headers in sent.values())
+                server.headers.clear()
 
     virtual_time.run(main())
-    sent = {method: headers for method, headers in server.headers.items() if "/" in method[:6]}
-    assert {"tools/call", "tasks/get", "tasks/cancel"} <= sent.keys()
-    assert all(headers == mine for headers in sent.values())
+    assert {"tools/call", "tasks/get", "tasks/cancel"} <= {
+        message.get("method") for message in server.received
+    }
 
 
 def test_results_of_tasks_are_checked_like_those_of_calls() -> None:

@@ -64,6 +64,36 @@ def test_urls_keep_what_oauth_says_and_lose_the_rest(url: str, shown: str) -> No
     assert Redactor().url(url) == shown
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "actor_token_type",
+            "audience",
+            "client_assertion_type",
+            "client_id",
+            "resource",
+            "scope",
+        ),
+        *("code_challenge_method", "error", "error_description", "error_uri", "grant_type", "iss"),
+        *("prompt", "redirect_uri", "requested_token_type", "response_type", "subject_token_type"),
+        "token_type_hint",
+    ],
+)
+def test_what_is_to_be_done_is_told_in_a_form(name: str) -> None:
+    """F-SHOW-8: else a login that was recorded could not be replayed."""
+    assert Redactor().form(f"{name}=urn:a-long-value") == f"{name}=urn:a-long-value"
+
+
+def test_the_body_of_a_form_is_one() -> None:
+    """F-AUTH-12: what is in it under a name that nobody knows may be a secret."""
+    head = {"method": "POST", "headers": [["Content-Type", "application/x-www-form-urlencoded"]]}
+    record = {"http": head, "text": "grant_type=urn:x&vendor=long-s3cret"}
+    assert Redactor().record(record)["text"] == "grant_type=urn:x&vendor=redacted-1"
+    plain = {"http": {"method": "POST", "headers": [["Content-Type", "text/plain"]]}}
+    assert Redactor().record({**plain, "text": "a=1&b=2"})["text"] == "a=1&b=2"
+
+
 def test_who_answers_a_login_and_why_not_is_no_secret() -> None:
     """F-AUTH-12, F-SHOW-8: an issuer named in a callback (RFC 9207) can be read everywhere else."""
     redactor = Redactor()
@@ -385,6 +415,20 @@ def test_ordinary_text_stays(text: str) -> None:
     assert Redactor().text(text) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Authorization: s3cret, x", "Authorization: redacted-1, x"),
+        ("tried Bearer offline_access here", "tried Bearer redacted-1 here"),
+        ("used total_tokens=12 and pin=12", "used total_tokens=12 and pin=redacted-1"),
+        ("password='two words', x=1", "password='redacted-1', x=1"),
+    ],
+)
+def test_what_stands_around_a_secret_stays(text: str, shown: str) -> None:
+    """F-AUTH-12"""
+    assert Redactor().text(text) == shown
+
+
 @pytest.mark.parametrize("scheme", ["Basic", "basic", "proxy:Basic"])
 @pytest.mark.parametrize("credentials", ["dXNlcjpwYXNz", "dXNlcjpw", "dTpwYXNzd28=", "dT1wLw-_"])
 def test_basic_credentials_in_running_text(scheme: str, credentials: str) -> None:
@@ -450,9 +494,17 @@ def test_a_parameter_header_repeats_a_secret_argument() -> None:
 def test_the_values_of_variables() -> None:
     """F-AUTH-12: all of 8 characters and more, and shorter ones whose name says so."""
     redactor = Redactor()
-    redactor.learn({"REGION": "eu-central-1", "MY_PIN": "4711", "MODE": "fast"})
-    shown = redactor.text("eu-central-1, 4711, 147112, fast")
-    assert shown == "redacted-1, redacted-2, 147112, fast"
+    redactor.learn({"REGION": "eu-central-1", "MY_PIN": "4711", "MODE": "fast", "MY_KEY": "hunt"})
+    shown = redactor.text("eu-central-1, 4711, 147112, fast, hunt")
+    assert shown == "redacted-1, redacted-2, 147112, fast, redacted-3"
+
+
+def test_a_secret_within_the_value_of_a_variable() -> None:
+    """F-AUTH-12: it may turn up by itself."""
+    redactor = Redactor()
+    redactor.learn({"DATABASE": "postgres://me:long-s3cret@db/x"})
+    assert "s3cret" not in redactor.text("refused: me and long-s3cret")
+    assert "s3cret" not in redactor.text("with postgres://me:long-s3cret@db/x")
 
 
 def test_a_short_secret_is_found_as_a_word() -> None:
