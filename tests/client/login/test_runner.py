@@ -336,13 +336,19 @@ def test_the_error_of_a_provider_is_the_cause_of_a_clear_one() -> None:
     play(scene, user=broken)
 
 
-def test_closing_with_an_expired_login_asks_nobody() -> None:
+@pytest.mark.parametrize("way", ["expired", "revoked"])
+def test_closing_with_a_login_that_is_over_asks_nobody(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """F-AUTH-8: the session is ended without, if need be."""
 
     async def scene(client: Client, server: Protected, user: User) -> None:
         await client.connect()
         user.asked.clear()
         server.revoke()
+        if way == "expired":
+            later = time.time() + 10_000
+            monkeypatch.setattr(runner_module, "seconds_since_epoch", lambda: later)
         await client.close()
         assert not user.asked
         assert server.counts["refresh_token"] == 0
