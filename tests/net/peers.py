@@ -164,6 +164,7 @@ def dialer_with(
     proxy: ProxyChoice = False,
     *,
     ca_file: str | None = None,
+    client_cert: str | None = None,
     verify: bool = True,
     unix_socket: str | os.PathLike[str] | None = None,
 ) -> Dialer:
@@ -171,6 +172,7 @@ def dialer_with(
     return Dialer(
         NetworkOptions(
             ca_file=ca_file,
+            client_cert=client_cert,
             verify=verify,
             unix_socket=unix_socket,
             proxies=ProxyRules.of(proxy, {}),

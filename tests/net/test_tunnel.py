@@ -87,6 +87,21 @@ def test_a_proxy_may_itself_be_reached_by_tls(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+def test_a_proxy_is_not_shown_the_client_certificate(tmp_path: Path) -> None:
+    """F-HTTP-12, F-AUTH-13: it is for the server; here, a proxy that demands one goes without."""
+    authority = Authority(tmp_path)
+
+    async def scenario() -> None:
+        tls = authority.server_context("localhost", client_authority=authority)
+        async with serve(echo) as server, serve(Proxy().handle, tls=tls) as port:
+            proxy, url = f"https://localhost:{port}", f"ws://server.test:{server}"
+            own = authority.client_file()
+            with pytest.raises(ConnectFailed):
+                await through(proxy, url, ca_file=authority.file, client_cert=own)
+
+    asyncio.run(scenario())
+
+
 def test_tls_inside_tls(tmp_path: Path) -> None:
     """F-HTTP-12: an https proxy for an https server, where Python can do it."""
     authority = Authority(tmp_path)
