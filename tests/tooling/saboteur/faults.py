@@ -525,6 +525,18 @@ OTHERS = [
         "await self.tasks.wait(100)",
     ),
     Fault(
+        _POST,
+        "an answer settles questions of other sessions",
+        "            if post.session_id == session_id:\n                post.settle(question)",
+        "            if True:\n                post.settle(question)",
+    ),
+    Fault(
+        "net.dialing",
+        "a proxy is shown the client certificate",
+        "self._tls.for_server if peer is url else self._tls.for_proxy",
+        "self._tls.for_server",
+    ),
+    Fault(
         "transports.stdio",
         "a server gets all our variables",
         "inherit_env=self._inherit_env,",
