@@ -168,6 +168,15 @@ def test_each_event_is_delivered_once() -> None:
     assert events.last_event_id == "c"
 
 
+def test_an_event_without_an_id_of_its_own_is_no_repetition() -> None:
+    """F-HTTP-5: it has the id of the one before it, on a resumed stream as well."""
+    events, receiver = stream()
+    events.feed(event(NOTE, id="a"))
+    events.reconnected()
+    events.feed(event(NOTE, id="a") + event(NOTE, id="b") + event(NOTE) + event(ANSWER))
+    assert receiver.messages == [NOTE, NOTE, NOTE, ANSWER]
+
+
 def test_a_long_replay_is_recognised_as_well() -> None:
     """F-HTTP-5: a server may send the last 256 events again."""
     events, receiver = stream(limit=100_000)

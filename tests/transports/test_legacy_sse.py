@@ -363,6 +363,33 @@ def test_a_message_that_cannot_be_sent_fails_once() -> None:
     run_with(routes(), work, headers=lambda: next(provided))
 
 
+def test_a_notification_that_is_refused_is_reported() -> None:
+    """F-HTTP-7: there is no call that could fail with it."""
+
+    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+        await post(transport, ERA.notification("note", None))
+        await inbox.until(lambda: inbox.failures)
+        ((request_id, error),) = inbox.failures
+        assert request_id is None
+        assert isinstance(error, HttpError) and error.status == 500
+
+    run_with(routes(**{"POST /messages": answer_with(500)}), work)
+
+
+def test_nothing_is_reported_of_a_notification_under_way_at_the_end() -> None:
+    """F-LIFE-5: and whoever sends it waits no longer."""
+
+    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+        sending = asyncio.ensure_future(post(transport, ERA.notification("note", None)))
+        await asyncio.sleep(1)
+        await transport.close()
+        await sending
+        assert asyncio.get_running_loop().time() == 1
+        assert not inbox.failures
+
+    run_with(routes(**{"POST /messages": stall}), work)
+
+
 def test_a_notification_nobody_takes_is_reported() -> None:
     """F-HTTP-13"""
 
