@@ -30,6 +30,7 @@ from .era import EraRules
 from .era_handshake import HandshakeEra
 from .era_stateless import StatelessEra
 from .negotiation import (
+    PROBE,
     Agreement,
     Ask,
     Effect,
@@ -120,7 +121,7 @@ class _Negotiation:
 
     def _discovery(self, version: str, timeout: float | None) -> Ask:
         era = StatelessEra(version, self._plan.identity)
-        return Ask(era, "server/discover", None, timeout)
+        return Ask(era, PROBE, None, timeout)
 
     def _stateless_agreement(self, result: Mapping[str, Any]) -> Agreement:
         supported = result.get("supportedVersions")

@@ -10,6 +10,7 @@ from .era import ClientIdentity, EraRules, Params
 from .versions import Era
 
 __all__ = [
+    "PROBE",
     "Agreement",
     "Ask",
     "Effect",
@@ -21,6 +22,10 @@ __all__ = [
     "SwitchToLegacySse",
     "Tell",
 ]
+
+
+PROBE = "server/discover"
+"""The request that a server of the handshake era does not know."""
 
 
 class Plan(NamedTuple):

@@ -131,7 +131,8 @@ class ClientOptions(TypedDict, total=False):
     """The folder it starts in. Default: this process's."""
     stderr: StderrTarget
     """Where its stderr goes: ``"inherit"``, ``"discard"``, a function that takes each line, a
-    logger, or a file. Default: ``"inherit"``."""
+    logger, or a file. What it writes about the request for the newest revision, where it turns out
+    not to know that one, is kept for errors and not passed on. Default: ``"inherit"``."""
     stop_ladder: StopLadder | None
     """How long it gets to end by itself. Default: `StopLadder()`."""
 

@@ -167,11 +167,13 @@ class Connection:
                 raise ClientClosed()
             self._connecting = session = self._new_session()
             opening = Opening(self.route, self.options, session)
+            agreed = None
             try:
                 with self.options.hooks.reporting(self.name, "connect"):
                     agreement = await opening.run(self.options.eras.recall(self.route.key))
                 if session.ended is not None:
                     raise session.ended.again()
+                agreed = agreement.era.version
             except BaseException as error:
                 if isinstance(error, ConnectionLost):
                     self.options.eras.failed(self.route.key)
@@ -182,6 +184,8 @@ class Connection:
                 raise
             finally:
                 self._connecting = None
+                if self.route.opened is not None:
+                    self.route.opened(agreed)
             self._agree(session, agreement)
             if earlier is not None:
                 await self._leave(earlier)

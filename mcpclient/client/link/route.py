@@ -23,7 +23,8 @@ class Route(NamedTuple):
     second start in a row, where that makes a difference. What is remembered of the server is kept
     under ``key``; with None nothing is. ``authorizer`` is what its transports get as credentials,
     where these are more than fixed headers. ``destination`` is the URL or the whole command, where
-    it is one of them, secrets included.
+    it is one of them, secrets included. ``opened`` is told after each attempt to open a session
+    which revision was agreed on, None where there was no agreement.
     """
 
     shown: str
@@ -33,6 +34,7 @@ class Route(NamedTuple):
     authorizer: Authorizer | None = None
     open_again: Callable[[], Transport] | None = None
     destination: str | Sequence[str] | None = None
+    opened: Callable[[str | None], None] | None = None
 
     def __repr__(self) -> str:  # it holds secrets
         return object.__repr__(self)

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Callable, Union
 from ...errors import UsageError
 from ...net.paths import absolute_path
 from ...net.process.stderr import StderrCopy, StderrTarget
-from ...net.process.stderr_once import FirstStart, SecondStart
+from ...net.process.stderr_filters import FirstStart, SecondStart, WithheldComplaint
 from ...on_demand import OnDemand
+from ...protocol.negotiation import PROBE
+from ...protocol.versions import Era, era_of
 from ...shown import shown_command
 from ...transports.base import Transport
 from ...transports.stdio import StdioTransport
@@ -135,23 +137,33 @@ def _to_command(command: list[str], options: Options) -> Route:
     launches = _Launches(command, options)
     key = repr((command, absolute_path() if options.cwd is None else os.fspath(options.cwd)))
     shown = shown_command(command)
-    return Route(shown, key, launches.first, open_again=launches.again, destination=command)
+    return Route(
+        shown,
+        key,
+        launches.first,
+        open_again=launches.again,
+        destination=command,
+        opened=launches.opened,
+    )
 
 
 class _Launches:
     """Makes the transports of a server process.
 
-    What it writes besides messages is not shown again when it is started a second time.
+    What it writes besides messages is not shown again when it is started a second time, nor what it
+    writes about the probe, if it is of the handshake era.
     """
 
     def __init__(self, command: list[str], options: Options) -> None:
         self._command = command
         self._options = options
         self._first: tuple[FirstStart, Transport] | None = None
+        self._complaint: WithheldComplaint | None = None
 
     def first(self) -> Transport:
         """Return a transport that starts the server."""
-        stderr = FirstStart(self._options.stderr)
+        self._complaint = WithheldComplaint(self._options.stderr, PROBE)
+        stderr = FirstStart(self._complaint)
         transport = self._transport(stderr)
         self._first = stderr, transport
         return transport
@@ -161,6 +173,12 @@ class _Launches:
         assert self._first is not None, "there was no first start"
         stderr, transport = self._first
         return self._transport(SecondStart(stderr), transport.skipped)
+
+    def opened(self, version: str | None) -> None:
+        """Show what the server wrote about the probe, unless that was refused."""
+        if self._complaint is not None:
+            is_refused = version is not None and era_of(version) is Era.HANDSHAKE
+            self._complaint.decide(is_unknown=is_refused)
 
     def _transport(self, stderr: StderrTarget, known: Sequence[str] = ()) -> Transport:
         options = self._options

@@ -597,3 +597,55 @@ def test_an_era_that_was_met_in_an_earlier_run(monkeypatch: pytest.MonkeyPatch) 
     assert eras.recall(client._connection.route.key) is None
     client._connection.expect("2025-11-25")
     assert eras.recall(client._connection.route.key) is Era.HANDSHAKE
+
+
+# What a server writes about the probe
+
+COMPLAINING = """
+import json, sys
+print("ready", file=sys.stderr)
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["method"] == "server/discover":
+        sys.stderr.write("invalid\\nmethod\\n  server/discover\\n  see the manual\\n")
+        sys.stderr.flush()
+        if "dies" in sys.argv:
+            sys.exit(3)
+        answer = {"error": {"code": -32602, "message": "invalid request"}}
+    elif request["method"] == "initialize":
+        version, information = request["params"]["protocolVersion"], {"name": "s", "version": "1"}
+        result = {"protocolVersion": version, "capabilities": {}, "serverInfo": information}
+        answer = {"result": result}
+    else:
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}), flush=True)
+"""
+
+
+def test_what_a_server_writes_about_the_probe_is_not_shown() -> None:
+    """F-STD-4, F-LIFE-3: it is about a request that only this client has ever made."""
+    lines: list[str] = []
+
+    async def main() -> None:
+        command = [sys.executable, "-c", COMPLAINING]
+        async with Client(command, stderr=lines.append, stop_ladder=QUICK) as client:
+            assert client.protocol_version == "2025-11-25"
+            assert lines == ["ready"]
+            assert "see the manual" in client._connection.session.transport.stderr_tail
+
+    asyncio.run(main())
+
+
+def test_what_a_server_writes_that_ends_at_the_probe_is_shown() -> None:
+    """F-STD-7: it may say why."""
+    lines: list[str] = []
+
+    async def main() -> None:
+        command = [sys.executable, "-c", COMPLAINING + "\n", "dies"]
+        with pytest.raises(ProcessExited):
+            await Client(
+                command, stderr=lines.append, stop_ladder=QUICK, protocol_version="2026-07-28"
+            ).connect()
+
+    asyncio.run(main())
+    assert lines == ["ready", "invalid", "method", "  server/discover", "  see the manual"]

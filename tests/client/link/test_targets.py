@@ -21,7 +21,7 @@ from mcpclient.errors import UsageError
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.process.ladder import StopLadder
 from mcpclient.net.process.stderr import StderrTee
-from mcpclient.net.process.stderr_once import FirstStart
+from mcpclient.net.process.stderr_filters import FirstStart
 from mcpclient.net.recorder import Recorder
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Receiver, Transport
@@ -81,18 +81,21 @@ def test_the_stderr_of_a_server_is_recorded_with_the_rest(text: bool) -> None:
 def test_what_a_process_is_given() -> None:
     """F-STD-1, F-STD-3, F-WIRE-3: each option of the caller reaches the transport."""
     env, ladder = {"A": "1"}, StopLadder(close_input=7.0)
+    lines: list[str] = []
     made = route(
         ["server"],
         env=env,
         inherit_env="none",
         cwd="/srv",
-        stderr="discard",
+        stderr=lines.append,
         stop_ladder=ladder,
         max_message_size=1000,
     ).open()
     assert isinstance(made, StdioTransport)
     assert (made._env, made._inherit_env, made._cwd) == (env, "none", "/srv")
-    assert isinstance(made._stderr, FirstStart) and made._stderr.target == "discard"
+    assert isinstance(made._stderr, FirstStart)
+    made._stderr.write(b"x\n")
+    assert lines == ["x"]
     assert (made._ladder, made._max_message_size) == (ladder, 1000)
 
 

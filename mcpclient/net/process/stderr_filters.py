@@ -1,19 +1,27 @@
-"""The stderr of a server that is started twice to be connected to once: not shown twice."""
+"""What of a server's stderr is not shown: the same output of a second start, and what it writes
+about a request that only this client makes.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable
 
 from .stderr import StderrTarget, sink
 
-__all__ = ["FirstStart", "SecondStart"]
+__all__ = ["FirstStart", "SecondStart", "WithheldComplaint"]
 
 # How much of what the first start has written is kept to be compared.
 _KEPT = 64 * 1024
 
 # Times, process ids, ports and addresses differ from start to start.
 _NUMBER = re.compile(rb"[0-9a-fA-F]*[0-9][0-9a-fA-F]*")
+
+# A server writes what it thinks of a request just before it refuses it, in one piece, which may
+# name the request only in its third line.
+_REFUSED_WITHIN = 0.5
+_LINES_BEFORE = 2
 
 
 class FirstStart:
@@ -68,3 +76,48 @@ class SecondStart:
 
 def _is_alike(line: bytes, known: bytes | None) -> bool:
     return known is not None and _NUMBER.sub(b"0", line) == _NUMBER.sub(b"0", known)
+
+
+class WithheldComplaint:
+    """A target that holds back what names a method, until it is clear whether the server knows it.
+
+    That is the rest of a piece of output, from two lines before the name on; all else is passed on
+    to ``target`` at once, and what is held after half a second, since a user may have to read it.
+    Servers on version 1 of the Python SDK write a hundred lines about a method that is not theirs.
+    """
+
+    def __init__(self, target: StderrTarget, method: str) -> None:
+        self._pass_on = sink(target)
+        self._method = method.encode()
+        self._held = b""
+        self._is_decided = False
+
+    def write(self, data: bytes) -> None:
+        """Take a chunk; text is refused, which tells `StderrTee` to give bytes."""
+        if isinstance(data, str):
+            raise TypeError("bytes are needed")
+        if self._is_decided or self._method not in data:
+            self._pass_on(data)
+            return
+        lines = data.splitlines(keepends=True)
+        named = next(index for index, line in enumerate(lines) if self._method in line)
+        start = max(named - _LINES_BEFORE, 0)
+        if start:
+            self._pass_on(b"".join(lines[:start]))
+        self._held += b"".join(lines[start:])
+        asyncio.get_running_loop().call_later(_REFUSED_WITHIN, self._show)
+
+    def decide(self, *, is_unknown: bool) -> None:
+        """Drop what is held back where the method is unknown to the server; else pass it on.
+
+        From now on everything is passed on. Further calls change nothing.
+        """
+        self._is_decided = True
+        if is_unknown:
+            self._held = b""
+        self._show()
+
+    def _show(self) -> None:
+        held, self._held = self._held, b""
+        if held:
+            self._pass_on(held)

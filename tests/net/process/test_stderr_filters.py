@@ -1,13 +1,15 @@
-"""What a second start in a row shows of a server's stderr."""
+"""What is not shown of a server's stderr: what was shown before, and what is about the probe."""
 
 from __future__ import annotations
 
+import asyncio
 import io
 
 import pytest
 
 from mcpclient.net.process.stderr import StderrTee
-from mcpclient.net.process.stderr_once import FirstStart, SecondStart
+from mcpclient.net.process.stderr_filters import FirstStart, SecondStart, WithheldComplaint
+from tests.support import virtual_time
 
 CRASH = b"server 4711 starts at 12:30:01.5\nTraceback:\n  at 0x7f3a\nKeyError: 'DATABASE'"
 
@@ -63,3 +65,46 @@ def test_the_first_start_keeps_a_bounded_part() -> None:
 def test_bytes_are_asked_for(target: FirstStart | SecondStart) -> None:
     with pytest.raises(TypeError):
         target.write("text")  # type: ignore[arg-type]
+
+
+# What is about the probe
+
+COMPLAINT = b"1 validation error\nmethod\n  not known: 'server/discover'\n  see the manual\n"
+LINES = COMPLAINT.decode().splitlines()
+
+
+@pytest.mark.parametrize(("is_unknown", "shown"), [(True, []), (False, LINES)])
+def test_the_answer_decides_about_what_names_the_method(is_unknown: bool, shown: list[str]) -> None:
+    """F-STD-4: in memory it is kept in any case."""
+    lines: list[str] = []
+
+    async def main() -> None:
+        withheld = WithheldComplaint(lines.append, "server/discover")
+        tee = StderrTee(withheld)
+        tee.write(b"ready\n" + COMPLAINT)
+        assert lines == ["ready"]
+        tee.write(b"at work\n")
+        withheld.decide(is_unknown=is_unknown)
+        tee.write(COMPLAINT)  # whatever that is, it is not about the probe
+        withheld.decide(is_unknown=is_unknown)
+        tee.finish()
+        assert lines == ["ready", "at work", *shown, *LINES]
+        assert tee.tail() == f"ready\n{COMPLAINT.decode()}at work\n{COMPLAINT.decode()}"
+
+    virtual_time.run(main())
+
+
+def test_what_is_not_decided_soon_is_shown() -> None:
+    """F-STD-4: a user may have to read it."""
+    lines: list[str] = []
+
+    async def main() -> None:
+        tee = StderrTee(WithheldComplaint(lines.append, "server/discover"))
+        tee.write(b"log in for server/discover: https://a.example")
+        await asyncio.sleep(0.4)
+        assert lines == []
+        await asyncio.sleep(0.2)
+        tee.finish()
+        assert lines == ["log in for server/discover: https://a.example"]
+
+    virtual_time.run(main())
