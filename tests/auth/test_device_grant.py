@@ -83,6 +83,14 @@ def test_the_user_enters_the_code() -> None:
     }
 
 
+def test_what_nobody_wants_is_not_asked_for() -> None:
+    """F-AUTH-8: neither scope nor resource."""
+    world = scene(None)
+    run(world, scopes=(), resource=None)
+    assert form_of(world.fetched[0]) == {"client_id": "id"}
+    assert "resource" not in form_of(world.fetched[1])
+
+
 @pytest.mark.parametrize("error", ["access_denied", "expired_token"])
 def test_the_user_says_no(error: str) -> None:
     """F-AUTH-8: no more polling."""

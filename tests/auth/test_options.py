@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -18,31 +19,35 @@ from mcpclient.auth.signing import Es256Key
 from mcpclient.errors import UsageError
 
 KEY = Es256Key.from_random(b"o" * 48)
+TRUSTED: Any = {"trust_first_issuer": True}
+BOTH: Any = {"client_secret": "s", "signer": KEY}
 PROVIDER = IdentityProvider(
     "https://idp.example/token", client_id="i", identity_assertion="hidden", client_secret="hidden"
 )
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("make", "problem"),
     [
-        lambda: OAuth(client_secret="s"),
-        lambda: OAuth(signer=KEY),
-        lambda: OAuth(client_metadata_url="http://app.example/client.json"),
-        lambda: OAuth(client_metadata_url="https://app.example"),
-        lambda: OAuth(client_metadata_url="https://app.example/"),
-        lambda: OAuth(redirect_uri="http://app.example/callback"),
-        lambda: ClientCredentials(client_secret="s"),
-        lambda: ClientCredentials(client_id="i"),
-        lambda: ClientCredentials(client_id="i", client_secret="s", signer=KEY),
-        lambda: EnterpriseManaged(client_id="i"),
-        lambda: EnterpriseManaged(identity_provider=PROVIDER),
-        lambda: WorkloadIdentity(),
+        (lambda: OAuth(**TRUSTED, client_secret="s"), "need a client_id"),
+        (lambda: OAuth(**TRUSTED, signer=KEY), "need a client_id"),
+        (lambda: OAuth(client_metadata_url="http://app.example/client.json"), "https URL with"),
+        (lambda: OAuth(client_metadata_url="https://app.example"), "https URL with a path"),
+        (lambda: OAuth(client_metadata_url="https://app.example/"), "https URL with a path"),
+        (lambda: OAuth(redirect_uri="http://app.example/callback"), "must use https"),
+        (lambda: ClientCredentials(**TRUSTED, client_secret="s"), "a client_id and"),
+        (lambda: ClientCredentials(**TRUSTED, client_id="i"), "a client_secret or a signer"),
+        (lambda: ClientCredentials(**TRUSTED, **BOTH, client_id="i"), "client_secret or a signer"),
+        (lambda: EnterpriseManaged(**TRUSTED, client_id="i"), "needs an identity_provider"),
+        (lambda: EnterpriseManaged(**TRUSTED, identity_provider=PROVIDER), "needs a client_id"),
+        (lambda: WorkloadIdentity(**TRUSTED), "needs an assertion"),
     ],
 )
-def test_options_that_cannot_work_are_refused_at_once(make: Callable[[], object]) -> None:
+def test_options_that_cannot_work_are_refused_at_once(
+    make: Callable[[], object], problem: str
+) -> None:
     """F-AUTH-2 F-AUTH-7: with the caller's own line in the traceback."""
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=problem):
         make()
 
 
@@ -88,7 +93,11 @@ def test_what_the_user_named_is_trusted() -> None:
 
 
 @pytest.mark.parametrize(
-    "uri", ["http://localhost:1/cb", "http://[::1]/cb", "https://app.example/cb", "com.app:/cb"]
+    "uri",
+    [
+        *("http://localhost:1/cb", "http://127.0.0.1/cb", "http://[::1]/cb"),
+        *("https://app.example/cb", "com.app:/cb"),
+    ],
 )
 def test_redirects_that_are_safe(uri: str) -> None:
     """F-AUTH-8: https, this machine, or an application's own scheme."""

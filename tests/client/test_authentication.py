@@ -328,7 +328,7 @@ def test_logging_in_where_nothing_is_refused() -> None:
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_two_steps(whole: bool) -> None:
-    """F-AUTH-8: the error carries the address; another object with the same store goes on."""
+    """F-AUTH-8, F-AUTH-11: another object with the same store goes on, and nothing is needed."""
     protected = protected_server()
 
     async def main() -> None:
@@ -339,11 +339,13 @@ def test_two_steps(whole: bool) -> None:
                 await Client(url, auth=OAuth(local_development=True, provider=TwoStepLogin(store)))
             callback = protected.authorize(caught.value.url)
             again = OAuth(local_development=True, provider=TwoStepLogin(store))
+            await NeedsAuthMemory(store).mark(url)
             if whole:
                 await finish_auth(url, callback, auth=again)
             else:
                 query = dict(pair.split("=") for pair in callback.partition("?")[2].split("&"))
                 await finish_auth(url, query["code"], query["state"], auth=again)
+            assert await awaiting_login({url: again}) == set()
             async with Client(url, auth=again) as client:
                 await client.list_tools()
             with pytest.raises(AuthError, match="not that of an authorization begun here"):

@@ -18,6 +18,7 @@ from mcpclient.auth.effects import (
     Authorize,
     Callback,
     Flow,
+    Response,
     ShowDeviceCode,
     StoredItem,
     Wait,
@@ -41,9 +42,12 @@ from mcpclient.errors import (
     InsufficientScope,
     UsageError,
 )
+from mcpclient.framing.headers import Headers
+from mcpclient.framing.http1 import ResponseHead
 from mcpclient.net.guarded_fetch import GuardedFetcher
 from mcpclient.net.login.storage import FileStore, MemoryStore
 from tests.net.process_helpers import until
+from tests.support import virtual_time
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
 from tests.support.mcp_server import McpServer
@@ -97,12 +101,19 @@ def test_a_user_is_led_through_a_login_once() -> None:
 def test_every_request_is_authorized_in_both_eras(version: str) -> None:
     """F-AUTH-5: POST, GET and DELETE alike."""
 
+    ended: list[str | None] = []
+
     async def scene(client: Client, server: Protected, user: User) -> None:
         await client.connect()
         assert await echo(client) == "hi"
+        seen = len(server.headers_seen)
+        await client.close()
+        ended.extend(server.headers_seen[seen:])
 
     server = play(scene, client={"protocol_version": version})
     assert server.headers_seen.count(None) == 1
+    has_session = version == "2025-11-25"
+    assert ("Bearer SECRET-token-1" in ended) == has_session
 
 
 def test_a_second_client_with_the_same_store_needs_no_user() -> None:
@@ -553,6 +564,42 @@ def test_it_is_said_why_a_call_waits(
 
     notice = "waiting for another login to https://mcp.example/mcp"
     asyncio.run(main())
+
+
+def test_a_call_that_need_not_wait_any_more_says_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """F-AUTH-5"""
+
+    async def main() -> None:
+        async with runner() as made:
+            await made.run(exclusive("name", wait(0)))
+            await asyncio.sleep(10)
+
+    virtual_time.run(main())
+    assert "waiting for" not in caplog.text
+
+
+def test_a_nonce_in_any_answer_reaches_the_flow() -> None:
+    """F-AUTH-7: RFC 9449 section 8.2; other answers that succeed are none of its business."""
+    noted: list[Response] = []
+
+    class Flows:
+        def recover(self, response: Response) -> Flow[bool]:
+            noted.append(response)
+            return False
+            yield
+
+    async def main() -> None:
+        async with runner() as made:
+            flows: Any = Flows()
+            request = runner_module._Request(flows, made, passive=False)
+            for headers in (Headers(), Headers([("DPoP-Nonce", "next")])):
+                request.note(ResponseHead(200, "OK", headers, "1.1"))
+
+    asyncio.run(main())
+    (response,) = noted
+    assert response.header("dpop-nonce") == "next"
 
 
 class UserWithFile(User):

@@ -83,6 +83,7 @@ def log_in(
         browser.redirect_uri = await login.open_redirect(configured, ())
         callback = await login.authorize(Authorize(PAGE, "s", browser.redirect_uri))
         await asyncio.gather(*browser._tasks)
+        assert callback is None or not login._listeners
         return callback
 
     return asyncio.run(main())
