@@ -323,6 +323,8 @@ class Connection:
                 for observer in list(self.observers):
                     observer.lost(error)
                 raise
+            if session.ended is not None:  # closed, or lost, after the server had answered
+                raise session.ended.again()
             self._agree(session, agreement)
 
     async def close(self) -> None:

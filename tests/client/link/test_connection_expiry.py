@@ -9,8 +9,18 @@ import pytest
 
 from mcpclient import Client
 from mcpclient.client.link.era_memory import EraMemory
-from mcpclient.errors import CallTimeout, ConnectionLost, HttpError, McpError, SessionExpired
+from mcpclient.client.link.opening import Opening
+from mcpclient.errors import (
+    CallTimeout,
+    ClientClosed,
+    ConnectionLost,
+    HttpError,
+    McpError,
+    SessionExpired,
+)
 from mcpclient.protocol.listen import EventsMissed
+from mcpclient.protocol.negotiation import Agreement
+from tests.client.scripted_server import ScriptedServer
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
@@ -218,5 +228,29 @@ def test_a_renewal_that_fails_for_good_ends_the_listener() -> None:
                 with pytest.raises(HttpError) as caught:
                     await subscription.__anext__()
                 assert caught.value.status == 403
+
+    run(main())
+
+
+def test_closed_when_the_new_session_has_just_been_agreed_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-LIFE-7, F-LIFE-8: whoever waits for it learns that, and nothing keeps it alive."""
+    follow = Opening.follow
+
+    async def main() -> None:
+        server = ScriptedServer(version=VERSION)
+        client = await server.client(keep_alive=100)
+        connection = client._connection
+
+        async def follow_and_close(self: Opening, *args: Any) -> Agreement:
+            agreement = await follow(self, *args)
+            await client.close()
+            return agreement
+
+        monkeypatch.setattr(Opening, "follow", follow_and_close)
+        with pytest.raises(ClientClosed):
+            await connection.renew(connection.generation)
+        assert connection._keep_alive_timer is None
 
     run(main())
