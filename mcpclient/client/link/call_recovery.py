@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ...errors import (
     CallTimeout,
+    HandlerFailed,
     HttpError,
     McpError,
     PeerError,
@@ -211,13 +212,20 @@ class CallRecovery:
         """Let the handlers answer the server's requests for input, side by side.
 
         When one of them fails, the others are cancelled: no answer would be sent any more. Raises
-        `ProtocolViolation` for more than can be meant.
+        its error, and `ProtocolViolation` for more than can be meant.
         """
         if len(requests) > _MOST_REQUESTS:
             raise ProtocolViolation(f"the server asked for input {len(requests)} times at once")
         answering = [asyncio.ensure_future(self._answer(each)) for each in requests.values()]
+        waiting = set(answering)
         try:
-            return dict(zip(requests, await asyncio.gather(*answering)))
+            while waiting:
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                if any(task.cancelled() for task in done):  # the caller is not
+                    raise HandlerFailed("input", "its handler was cancelled")
+                for task in done:
+                    task.result()
+            return dict(zip(requests, [task.result() for task in answering]))
         finally:
             await cancel_all(answering)
 

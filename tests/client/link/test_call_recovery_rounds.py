@@ -287,3 +287,23 @@ def test_in_the_handshake_era_no_result_is_a_question(kind: Any, tasks: bool) ->
     answer = call(server, elicitation=lambda request: True, tasks=tasks)
     assert answer.text == "done" and answer.raw["resultType"] == kind
     assert len(server.sent("tools/call")) == 1
+
+
+def test_a_handler_that_was_cancelled_by_itself() -> None:
+    """F-API-12: of what it waited for; the caller, whom nobody cancelled, learns why it fails."""
+    withdrawn: list[str] = []
+
+    async def ask_user(request: ElicitationRequest) -> Any:
+        if request.message == "gone":
+            raise asyncio.CancelledError
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            withdrawn.append(request.message)
+
+    form = {"message": "gone", "requestedSchema": {"type": "object", "properties": {}}}
+    gone = {"method": "elicitation/create", "params": form}
+    server = scripted(asking(inputRequests={"patient": FORM, "gone": gone}))
+    with pytest.raises(HandlerFailed, match="its handler was cancelled"):
+        call(server, elicitation=ask_user)
+    assert withdrawn == ["m"]
