@@ -56,12 +56,17 @@ class Feed(Observer):
         return self.wanted.without(self.acknowledged or ListenFilter())
 
     async def open(self) -> None:
-        """Start, and wait until the server has agreed."""
+        """Start, and wait until the server has agreed.
+
+        Raises `ClientClosed` when the client is closed meanwhile, and why there is no agreement.
+        """
         self._start()
         while self.acknowledged is None and not self._ended:
             await self._change()
         if self._error is not None:
             raise self._error.again()
+        if self.acknowledged is None:
+            self._connection.session  # noqa: B018 - raises when there is no connection
 
     async def next(self) -> ListenEvent | None:
         """Return the next event; None at the end."""

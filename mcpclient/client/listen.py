@@ -129,7 +129,7 @@ class Listening(Requests):
         """Have updates of a resource reach ``on_notification``, until `unsubscribe_resource`.
 
         It is a `listen` for this one resource, so it survives a reconnection. Raises what the
-        server answers, or `UsageError` when it agrees to nothing.
+        server answers, `UsageError` when it agrees to nothing, or `ClientClosed`.
         """
         if uri in self._held:
             return
@@ -141,7 +141,8 @@ class Listening(Requests):
                     f"the server does not announce updates of {uri}"
                 )
         except BaseException:
-            self._held.pop(uri, None)
+            if self._held.get(uri) is subscription:
+                del self._held[uri]
             await subscription.close()
             raise
 

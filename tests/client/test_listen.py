@@ -220,3 +220,25 @@ def test_a_resource_that_cannot_be_subscribed_to() -> None:
     virtual_time.run(main(refusing, PeerError))
     virtual_time.run(main(ignoring, UsageError))
     assert len(refusing.sent("resources/subscribe")) == 2
+
+
+@pytest.mark.parametrize("make", [ListeningServer, handshake_server])
+def test_a_client_that_is_closed_while_it_subscribes(make: Any) -> None:
+    """F-API-4, F-API-14: it is not the server that has agreed to nothing."""
+    server = make()
+    server.acknowledges = False
+    server.answers["resources/subscribe"] = lambda params: None
+
+    async def main() -> None:
+        async with server.client() as client:
+            listening = client.listen(uris=["b"])
+            opening = [
+                asyncio.ensure_future(work)
+                for work in (client.subscribe_resource("a"), listening.open())
+            ]
+            await turns()
+        for task in opening:
+            with pytest.raises(ClientClosed):
+                await task
+
+    virtual_time.run(main())
