@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Callable, Union
+from weakref import WeakSet
 
 from ..client.events.callbacks import OrderedCallback
 from ..errors import McpError
@@ -88,24 +89,24 @@ class Events:
     def __init__(self, on_event: Callable[[ManagerEvent], Any] | None) -> None:
         self._tasks = BackgroundTasks()
         self._callback = OrderedCallback(on_event, self._tasks) if on_event is not None else None
-        self._streams: list[EventStream] = []
+        self._streams: WeakSet[EventStream] = WeakSet()  # one that nobody reads any more is gone
 
     def stream(self) -> EventStream:
         """Return a stream of what is told from now on."""
         stream = EventStream()
-        self._streams.append(stream)
+        self._streams.add(stream)
         return stream
 
     def tell(self, event: ManagerEvent) -> None:
         """Hand out one event."""
         if self._callback is not None:
             self._callback(event)
-        for stream in self._streams:
+        for stream in tuple(self._streams):
             stream.put(event)
 
     async def close(self, seconds: float) -> None:
         """End every stream, and let the callback finish with what it was told."""
-        for stream in self._streams:
+        for stream in tuple(self._streams):
             stream.end()
         self._streams.clear()
         if self._callback is not None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from typing import Any
 
 from mcpclient import Manager, Status, StatusChanged, ToolsUpdated
@@ -66,5 +68,21 @@ def test_events_of_closing_are_delivered_before_close_returns() -> None:
             StatusChanged("a", Status.CONNECTED, Status.CLOSED),
         ]
         assert [event async for event in stream] == heard[-2:]
+
+    run(main())
+
+
+def test_a_stream_that_nobody_reads_any_more_is_freed() -> None:
+    """F-MANY-2: one who looks again and again leaves nothing behind."""
+
+    async def main() -> None:
+        events = Events(None)
+        read = events.stream()
+        forgotten = weakref.ref(events.stream())
+        gc.collect()
+        assert forgotten() is None
+        events.tell(changed(Status.FAILED))
+        await events.close(1)
+        assert [event async for event in read] == [changed(Status.FAILED)]
 
     run(main())
