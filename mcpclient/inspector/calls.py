@@ -10,7 +10,7 @@ from typing import Any
 
 from ..client.client import Client
 from ..client.link.timeouts import DEFAULT, Seconds
-from ..errors import McpError, UsageError
+from ..errors import UsageError
 from ..protocol.types import Progress
 from .board import Board
 from .described import described_error
@@ -114,7 +114,7 @@ class Calls:
             outcome, state = await _perform(client, wanted, progress)
         except asyncio.CancelledError:
             outcome, state = {"error": {"type": "Cancelled", "text": "it was cancelled"}}, "failed"
-        except McpError as error:
+        except Exception as error:  # the page would show for ever that it runs
             outcome, state = {"error": described_error(error)}, "failed"
         ended = True
         self._results[name] = outcome

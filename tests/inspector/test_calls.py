@@ -107,6 +107,17 @@ def test_progress_and_cancelling() -> None:
     play(work)
 
 
+def test_a_mistake_within_is_shown_as_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-10: the page would otherwise show for ever that the request runs."""
+
+    async def work(scene: Scene) -> None:
+        state, outcome = await scene.outcome("ping", {})
+        assert (state, outcome["error"]["type"]) == ("failed", "ZeroDivisionError")
+
+    monkeypatch.setattr(module, "_perform", lambda *args: 1 // 0)
+    play(work)
+
+
 def test_results_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_RESULTS", 2)
 
