@@ -182,7 +182,7 @@ EXAMPLES: list[tuple[McpError, str]] = [
     (AuthorizationDenied("access_denied"), "authorization was not given: access_denied"),
     (AuthorizationDenied("x", "because"), "authorization was not given: x: because"),
     (
-        RegistrationRequired("https://as", "no registration endpoint"),
+        RegistrationRequired("https://as?x=1", "no registration endpoint"),
         "a client_id for https://as is needed: no registration endpoint",
     ),
     (

@@ -16,22 +16,8 @@ from mcpclient.errors import ConnectionLost
 from mcpclient.net.recorder import Recorder
 from mcpclient.net.recordings import read_recording
 from mcpclient.recording.transcript import read_transcripts
+from tests.recording.written import Written
 from tests.support.subprocesses import run_python
-
-
-class Written:
-    """A recorder, and what it has written."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.recorder = Recorder(self.lines.append)
-
-    @property
-    def records(self) -> list[dict[str, Any]]:
-        records = [json.loads(line) for line in self.lines]
-        for record in records:
-            assert 0 <= record.pop("time", 0) < 60
-        return records
 
 
 def test_a_connection_begins_with_a_header() -> None:

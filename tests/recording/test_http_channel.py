@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 from mcpclient.errors import ConnectionLost
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.http1 import ResponseHead
-from mcpclient.net.recorder import Recorder
 from mcpclient.recording.http_channel import HttpChannel
+from tests.recording.written import Written
 
 
 def head(status: int = 200, kind: str = "application/json") -> ResponseHead:
@@ -17,19 +14,8 @@ def head(status: int = 200, kind: str = "application/json") -> ResponseHead:
     return ResponseHead(status, "Fine", Headers(fields), "1.1")
 
 
-class Written:
-    """A recorder, and what it has written."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.recorder = Recorder(self.lines.append)
-
-    @property
-    def records(self) -> list[dict[str, Any]]:
-        records = [json.loads(line) for line in self.lines]
-        for record in records:
-            assert 0 <= record.pop("time", 0) < 60
-        return records
+class Channels(Written):
+    """The channels of HTTP of a recorder."""
 
     def channel(self) -> HttpChannel:
         channel = self.recorder.http_channel()
@@ -40,7 +26,7 @@ class Written:
 
 def test_a_request_as_it_went_out() -> None:
     """F-SHOW-8"""
-    written = Written()
+    written = Channels()
     channel = written.recorder.http_channel()
     channel.sent(b'POST /mcp HTTP/1.1\r\nHost: h\r\nA-Key: x: y\r\n\r\n{"id":1}')
     assert written.records == [
@@ -60,7 +46,7 @@ def test_a_request_as_it_went_out() -> None:
 
 def test_a_body_stands_with_its_head() -> None:
     """F-SHOW-8"""
-    written = Written()
+    written = Channels()
     channel = written.channel()
     channel.head_received(head())
     channel.body_received(b'{"id"')
@@ -89,7 +75,7 @@ def test_a_body_stands_with_its_head() -> None:
 
 def test_events_are_written_as_they_come() -> None:
     """F-SHOW-8"""
-    written = Written()
+    written = Channels()
     channel = written.channel()
     channel.head_received(head(kind="text/event-stream"))
     channel.body_received(b'data: {"id":1}\n')
@@ -108,7 +94,7 @@ def test_events_are_written_as_they_come() -> None:
 
 def test_a_response_that_broke_off() -> None:
     """F-SHOW-8"""
-    written = Written()
+    written = Channels()
     channel = written.channel()
     channel.head_received(head())
     channel.body_received(b"half")
@@ -125,7 +111,7 @@ def test_a_response_that_broke_off() -> None:
 
 def test_behind_a_101_there_is_no_body_to_wait_for() -> None:
     """F-SHOW-6: the head of an opened WebSocket is written before its first message."""
-    written = Written()
+    written = Channels()
     written.channel().head_received(head(101))
     (record,) = written.records
     assert record["http"]["status"] == 101
