@@ -201,15 +201,18 @@ def refusing(code: int, message: str, data: Any = None) -> list[str]:
 BANNER = "import time; print('listening on 3000', flush=True); time.sleep(60)"
 STRAY = '{"jsonrpc": "2.0", "id": 99, "result": {}}'
 SHORT = ["--timeout", "0.5"]
+ONCE_IT_RUNS = ["--timeout", "1.5"]  # the server has to start within that, too
 OTHERS = {"supported": ["2031-01-01"]}
 REPORT = "Report it to the author"
 ODD_SERVERS = {
-    "only a banner": Row([*SHORT, *python(BANNER)], 3, "listening on 3000", "must log to stderr"),
+    "only a banner": Row(
+        [*ONCE_IT_RUNS, *python(BANNER)], 3, "listening on 3000", "must log to stderr"
+    ),
     "silence": Row(
         [*SHORT, *python("import time; time.sleep(60)")], 3, "not connected within", "--timeout"
     ),
     "an id of its own": Row(
-        [*SHORT, *saying("send({'id': 'x', 'result': {}})")], 124, "with the id 'x'", REPORT
+        [*ONCE_IT_RUNS, *saying("send({'id': 'x', 'result': {}})")], 124, "with the id 'x'", REPORT
     ),
     "an id of its own at once": Row(
         [*SHORT, *python(f"print('{STRAY}', flush=True); import time; time.sleep(60)")],
@@ -217,7 +220,9 @@ ODD_SERVERS = {
         "with the id 99",
         REPORT,
     ),
-    "no answer": Row([*SHORT, *saying("call:pass")], 124, "no answer within", "Raise", "call t"),
+    "no answer": Row(
+        [*ONCE_IT_RUNS, *saying("call:pass")], 124, "no answer within", "Raise", "call t"
+    ),
     "a crash in a call": Row(
         saying("call:raise ValueError('boom')"), 3, "boom", "Run the command", "call t"
     ),
