@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import ssl
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcpclient.auth.options import IdentityProvider
+from mcpclient.client import authentication
 from mcpclient.client.authentication import (
     ApiKey,
     BearerToken,
@@ -29,6 +33,7 @@ from mcpclient.client.login import runner
 from mcpclient.client.login.needs_auth import NeedsAuthMemory, memory_of
 from mcpclient.client.login.runner import OAuthAuthorizer, StaticAuthorizer
 from mcpclient.errors import AuthError, AuthorizationRequired, HttpError, UsageError
+from mcpclient.net.guarded_fetch import GuardedFetcher
 from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
 from mcpclient.net.login.storage import MemoryStore
 from mcpclient.net.network_options import NetworkOptions
@@ -266,6 +271,32 @@ def test_logging_out_of_a_programs_credentials() -> None:
         assert await store.load("credential c") is None
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        OAuth,
+        partial(ClientCredentials, client_id="c", client_secret="s", trust_first_issuer=True),
+        partial(WorkloadIdentity, assertion="a", trust_first_issuer=True),
+    ],
+)
+def test_tokens_are_asked_for_with_a_context_of_their_own(
+    make: Callable[..., OAuth | ClientCredentials | WorkloadIdentity],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-AUTH-10: and with the network of the server's connections."""
+    made: list[tuple[NetworkOptions, ssl.SSLContext | None]] = []
+
+    class Noting(GuardedFetcher):
+        def __init__(self, network: NetworkOptions, *, ssl_context: ssl.SSLContext | None) -> None:
+            made.append((network, ssl_context))
+            super().__init__(network, ssl_context=ssl_context)
+
+    monkeypatch.setattr(authentication, "GuardedFetcher", Noting)
+    context, network = ssl.create_default_context(), NetworkOptions()
+    make(ssl_context=context).credentials("https://h.example/mcp", network)
+    assert [(mine is network, its is context) for mine, its in made] == [(True, True)]
 
 
 def test_servers_that_await_a_login_are_looked_up_in_one_read() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 from collections.abc import Mapping
@@ -10,7 +11,12 @@ from typing import Any
 import pytest
 
 from mcpclient import Skill
-from mcpclient.errors import ProtocolViolation, SkillVerificationError, UsageError
+from mcpclient.errors import (
+    CallTimeout,
+    ProtocolViolation,
+    SkillVerificationError,
+    UsageError,
+)
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer
 from tests.support.virtual_time import run
 
@@ -55,6 +61,36 @@ def serving(answers: Mapping[str, Any] | None = None, version: str = STATELESS) 
         "resources/read": read,
     }
     return ScriptedServer({**usual, **(answers or {})}, version=version, capabilities=CAPABILITIES)
+
+
+SKILL = Skill(ENTRY)
+
+
+@pytest.mark.parametrize(
+    ("method", "ask"),
+    [
+        ("skills/list", lambda client, **more: client.list_skills(**more)),
+        ("skills/get", lambda client, **more: client.get_skill(URI, **more)),
+        ("skills/get", lambda client, **more: client.read_skill(URI, **more)),
+        ("resources/read", lambda client, **more: client.read_skill(SKILL, **more)),
+        (
+            "resources/read",
+            lambda client, **more: client.read_skill_file(SKILL, "logo.png", **more),
+        ),
+    ],
+)
+def test_each_request_has_the_limit_and_the_metadata_it_was_given(method: str, ask: Any) -> None:
+    """F-API-7, F-API-22"""
+    server = serving({method: lambda params: None})
+
+    async def session() -> None:
+        async with server.client() as client:
+            with pytest.raises(CallTimeout):
+                await ask(client, timeout=3, meta={"k": 1})
+            assert asyncio.get_running_loop().time() == 3
+
+    run(session())
+    assert server.sent(method)[-1]["_meta"]["k"] == 1
 
 
 @pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
