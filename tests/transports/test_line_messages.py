@@ -207,7 +207,8 @@ def test_a_peer_that_does_not_read() -> None:
     peer.writer.flush()
     peer.notify()
     assert peer.writes == []
-    peer.paused = False
+    peer.writer.flush()
+    peer.paused = False  # of which the writer has not been told so far
     peer.send(3)
     assert peer.writes == []
     peer.writer.flush()
