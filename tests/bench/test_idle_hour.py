@@ -1,4 +1,4 @@
-"""Connections that are open for an hour take no more at its end: F-LIFE-8, F-HTTP-2, F-WS-2."""
+"""Connections that are open for an hour take no more at its end: F-LIFE-5, F-LIFE-8, F-WS-2."""
 
 from __future__ import annotations
 
