@@ -525,6 +525,16 @@ def test_a_loop_that_stands_still_is_not_waited_for() -> None:
     loop.close()
 
 
+def test_a_client_whose_loop_is_closed_is_not_connected() -> None:
+    """F-LIFE-5, F-API-20: though nothing told it of the end."""
+    loop = asyncio.new_event_loop()
+    client = loop.run_until_complete(stdio().connect())
+    assert client.is_connected
+    loop.close()
+    assert not client.is_connected
+    asyncio.run(client.close())
+
+
 @pytest.mark.parametrize("state", ["closed", "standing", "running"])
 def test_a_client_that_is_dropped_leaves_nothing(state: str) -> None:
     """F-LIFE-5: the guard of the test suite looks for what is left."""

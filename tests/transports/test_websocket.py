@@ -344,13 +344,14 @@ def refusing(heads: list[str], status: str = "401 No") -> Any:
     return script
 
 
-def test_authorization_is_renewed_until_it_cannot_be() -> None:
-    """F-AUTH-5, F-WS-1: 401 asks for another token; its end is the server's refusal."""
+@pytest.mark.parametrize("status", [401, 403])
+def test_authorization_is_renewed_until_it_cannot_be(status: int) -> None:
+    """F-AUTH-5, F-WS-1: 401 and 403 ask for another token; its end is the server's refusal."""
 
     async def scenario() -> None:
         heads: list[str] = []
         authorization = Authorization(["one", "two"])
-        async with websocket_server(refusing(heads)) as url:
+        async with websocket_server(refusing(heads, f"{status} No")) as url:
             with pytest.raises(HttpError) as caught:
                 await open_to(
                     url,
@@ -359,7 +360,7 @@ def test_authorization_is_renewed_until_it_cannot_be() -> None:
                     credentials=authorization,
                 )
             assert authorization.asked_for == [("GET", url.replace("ws:", "http:"))]
-        assert caught.value.status == 401
+        assert caught.value.status == status
         assert ["Bearer one" in heads[0], "Bearer two" in heads[1]] == [True, True]
         assert "mine" not in "".join(heads)
         assert authorization.refusals[0].headers["www-authenticate"] == "Bearer"

@@ -28,6 +28,7 @@ from mcpclient.errors import (
     SessionExpired,
 )
 from mcpclient.net.process.server_process import StopLadder
+from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.protocol.versions import Era
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.support.http_server import Answer, Handler, HttpServer, Request
@@ -572,6 +573,51 @@ def test_a_token_is_sent_with_everything_and_let_go_of_at_the_end() -> None:
                 pass
             for request in server.requests:
                 assert request.headers["authorization"] == "Bearer secret"
+
+    run(main())
+
+
+class Vanishing(InProcessTransport):
+    """Is lost in the very moment in which the handshake is over."""
+
+    def send(self, outgoing: Outgoing) -> None:
+        super().send(outgoing)
+        if outgoing.message.get("method") == "notifications/initialized":
+            assert self._receiver is not None
+            self._receiver.connection_lost(ConnectionLost("gone at once"))
+
+
+def test_a_connection_that_is_lost_as_soon_as_it_is_made_is_none() -> None:
+    """F-LIFE-7: who connects learns of it; nobody else would be told."""
+    server = McpServer()
+
+    async def serve(end: ServerEnd) -> None:
+        async for message in end:
+            server.receive(message, end.send)
+
+    async def main() -> None:
+        client = Client(Vanishing(serve))
+        with pytest.raises(ConnectionLost, match="gone at once"):
+            await client.connect()
+        assert not client.is_connected
+
+    run(main())
+
+
+def test_aborting_ends_what_is_still_being_made() -> None:
+    """F-LIFE-5: as a finalizer does."""
+
+    async def main() -> None:
+        async with http({"POST /mcp": stall}) as server:
+            client = Client(str(server.url()))
+            connecting = asyncio.ensure_future(client.connect())
+            await asyncio.sleep(1)
+            assert server.open_connections == 1
+            client._connection.abort()
+            await asyncio.sleep(1)
+            assert server.open_connections == 0
+            connecting.cancel()
+            await asyncio.wait({connecting})
 
     run(main())
 

@@ -149,6 +149,30 @@ def test_a_program_is_found_over_path_and_pathext(name: str, path: str) -> None:
     assert plan(name, "a b").command_line.endswith(' "a b"')
 
 
+@pytest.mark.parametrize(
+    ("extensions", "found"),
+    [
+        (".EXE;.BAT", "both.exe"),
+        (".BAT;.EXE", "both.bat"),
+        (".js;.bat", "both.bat"),
+        ("", "both.exe"),
+    ],
+)
+def test_pathext_says_which_of_several_files_is_meant(extensions: str, found: str) -> None:
+    """F-STD-6: by what it names, and in its order; without it, as Windows has it by itself."""
+    assert (
+        f"C:\\Tools\\{found}" in plan("both", env={**WINDOWS, "PATHEXT": extensions}).command_line
+    )
+
+
+def test_what_pathext_does_not_name_is_not_found() -> None:
+    """F-STD-6: unless the command names the whole file."""
+    env = {**WINDOWS, "PATHEXT": ".COM;.CMD"}
+    with pytest.raises(CommandNotFound, match="no such command"):
+        plan("both", env=env)
+    assert plan("both.exe", env=env).executable == "C:\\Tools\\both.exe"
+
+
 def test_a_program_gets_no_window_and_a_group_of_its_own_and_waits_for_its_job() -> None:
     """F-STD-6: CREATE_NO_WINDOW, CREATE_NEW_PROCESS_GROUP and CREATE_SUSPENDED."""
     assert plan("node").creation_flags == 0x08000000 | 0x00000200 | 0x00000004
