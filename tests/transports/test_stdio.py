@@ -389,10 +389,12 @@ def test_closing_writes_what_is_queued(tmp_path: Path) -> None:
     log = tmp_path / "log"
 
     async def work(transport: StdioTransport, inbox: Inbox) -> None:
+        await post(transport, call(1, "echo", text="x"))
+        await inbox.text_of(1)  # it has started, which closing does not wait for
         for name in ("one", "two", "three"):
             await post(transport, ERA.notification(name, None))
         await transport.close()
-        assert log.read_text("utf-8").split("\n")[1:5] == ["one", "two", "three", "end of input"]
+        assert log.read_text("utf-8").split("\n")[2:6] == ["one", "two", "three", "end of input"]
 
     run_with(work, "--log", str(log))
 
