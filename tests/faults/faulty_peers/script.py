@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 
 from tests.faults.faulty_peers.faults import FAULTS, Delivery, duplicate, reorder
@@ -88,7 +89,10 @@ class Script:
                 self.strike(self._held)
         elif self.step == "stream":
             due[0].wire.send(due[0].message)
-            self.strike(due[1:])
+            if self.channel is None:
+                self.strike(due[1:])
+            else:  # on another connection, which the client could read first
+                asyncio.get_running_loop().call_later(0.001, self.strike, due[1:])
         elif self.step == "ask":
             self._ask(message, due)
         elif self.step == "answer":

@@ -27,8 +27,7 @@ _BATCH = (
 LIMITS = {
     "tests/client/test_client.py::"
     "test_a_client_whose_server_died_leaves_nothing_when_it_is_dropped": _OUTPUTS,
-    "tests/transports/test_stdio.py::"
-    "test_a_server_that_closes_its_output_is_of_no_use": _OUTPUTS,
+    "tests/transports/test_stdio.py::test_a_server_that_closes_its_output_is_of_no_use": _OUTPUTS,
     f"{_BATCH}[%NAME%]": _PERCENT,
     f"{_BATCH}[100%]": _PERCENT,
 }
