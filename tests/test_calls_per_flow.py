@@ -1,0 +1,111 @@
+"""How many functions of the package one call passes, and one opening: no layer only forwards.
+
+A layer more is seen here before any clock would show it. Imports are not counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from inspect import CO_OPTIMIZED
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import mcpclient
+from mcpclient.client.link.session import Session
+from tests.support.http_server import HttpServer
+from tests.support.mcp_http import StreamableEndpoint
+from tests.support.mcp_server import McpServer
+from tests.support.subprocesses import TOP
+
+PACKAGE = os.path.dirname(mcpclient.__file__) + os.sep
+DEMO = [sys.executable, str(TOP / "conformance" / "servers" / "demo_server.py")]
+
+
+class Passed:
+    """How often functions were entered, coroutines that go on included."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def note(self, frame: FrameType, event: str, argument: Any) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_flags & CO_OPTIMIZED:  # a body of a module or class is none
+            self.count += code.co_filename.startswith(PACKAGE)
+
+
+@contextmanager
+def counted() -> Iterator[Passed]:
+    passed, before = Passed(), sys.getprofile()
+    gc.collect()  # what has gone already is not to be freed meanwhile
+    gc.disable()
+    sys.setprofile(passed.note)
+    try:
+        yield passed
+    finally:
+        sys.setprofile(before)
+        gc.enable()
+
+
+async def costs(target: Any, **options: Any) -> tuple[int, int]:
+    """Return what opening costs, and one call, when everything is imported and has been used."""
+    async with mcpclient.connect(target, **options) as client:
+        await client.list_tools()
+    with counted() as opening:
+        client = await mcpclient.connect(target, **options)
+    for _ in range(3):
+        await client.call_tool("echo", {"message": "x", "text": "x"})
+    with counted() as call:
+        await client.call_tool("echo", {"message": "x", "text": "x"})
+    await client.close()
+    return opening.count, call.count
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy") or name.startswith("MCP_"):
+            monkeypatch.delenv(name)
+
+
+# What they cost at the most. A change that needs more says here why it is worth that.
+PROCESS = {"2025-11-25": (287, 54), "2026-07-28": (239, 55)}
+HTTP = {"handshake": (551, 110), "stateless": (337, 114)}
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="threads do a part of it elsewhere")
+@pytest.mark.parametrize("version", PROCESS)
+def test_a_server_process(version: str) -> None:
+    opening, call = asyncio.run(costs(DEMO, protocol_version=version))
+    assert opening <= PROCESS[version][0]
+    assert call <= PROCESS[version][1]
+
+
+@pytest.mark.parametrize("era", HTTP)
+def test_a_server_over_http(era: str) -> None:
+    async def main() -> tuple[int, int]:
+        async with HttpServer(StreamableEndpoint(McpServer(era)).routes) as server:
+            return await costs(str(server.url("/mcp")))
+
+    opening, call = asyncio.run(main())
+    assert opening <= HTTP[era][0]
+    assert call <= HTTP[era][1]
+
+
+def test_a_layer_more_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows above could fail: one function more is one too many."""
+    send = Session.begin
+    path = f"{PACKAGE}layer.py"
+    source = "def begin(*arguments, **named): return send(*arguments, **named)"
+    layer: dict[str, Any] = {"send": send}
+    exec(compile(source, path, "exec"), layer)
+    version = "2026-07-28"
+    plain = asyncio.run(costs(DEMO, protocol_version=version))
+    monkeypatch.setattr(Session, "begin", layer["begin"])
+    assert asyncio.run(costs(DEMO, protocol_version=version)) == (plain[0] + 1, plain[1] + 1)
