@@ -17,14 +17,25 @@ def redirect(target: str, status: int = 302) -> Response:
     return Response(status, [("Location", target)], b"")
 
 
-def test_a_redirect_is_followed_after_the_guard_saw_it() -> None:
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_followed_after_the_guard_saw_it(status: int) -> None:
     """F-AUTH-10: relative and absolute ones, within the same host."""
     world = World()
-    world.on("GET", URL, redirect("/moved"))
+    world.on("GET", URL, redirect("/moved", status))
     world.on("GET", "https://auth.example/moved", Response(200, [], b"{}"))
     response = world.run(get_document(URL, "https://auth.example", STRICT, {"X": "1"}))
     assert response.status == 200
-    assert all(request.headers["X"] == "1" for request in world.fetched)
+    sent = {"Accept": "application/json", "X": "1"}
+    assert [request.headers for request in world.fetched] == [sent, sent]
+
+
+@pytest.mark.parametrize("status", [200, 201, 300, 304, 404])
+def test_where_another_answer_points_to_is_not_followed(status: int) -> None:
+    """F-AUTH-10"""
+    world = World()
+    world.on("GET", URL, redirect("/moved", status))
+    assert world.run(get_document(URL, None, STRICT, {})).status == status
+    assert len(world.fetched) == 1
 
 
 @pytest.mark.parametrize(
@@ -94,13 +105,15 @@ def test_forms_and_documents_are_posted() -> None:
     assert form_of(form) == {"a b": "ü&=", "c": ""}
     assert form.headers["Content-Type"] == "application/x-www-form-urlencoded"
     assert form.headers["Authorization"] == "Basic x"
+    assert form.headers["Accept"] == document.headers["Accept"] == "application/json"
     assert (document.headers["Content-Type"], document.body) == ("application/json", b'{"x": 1}')
 
 
-def test_a_secret_is_not_redirected() -> None:
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_secret_is_not_redirected(status: int) -> None:
     """F-AUTH-10: a token endpoint that redirects is an error."""
     world = World()
-    world.on("POST", URL, redirect("https://auth.example/other", 307))
+    world.on("POST", URL, redirect("https://auth.example/other", status))
     with pytest.raises(AuthError, match="redirect"):
         world.run(post(URL, None, STRICT, {}, []))
     assert len(world.fetched) == 1

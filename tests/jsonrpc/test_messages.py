@@ -26,9 +26,9 @@ def test_the_four_kinds() -> None:
 
 def test_error_responses() -> None:
     """F-WIRE-2: a code is a plain integer on the wire; data only where there is some."""
-    error = messages.error_response(7, ErrorCode.METHOD_NOT_FOUND, "no")["error"]
-    assert error == {"code": -32601, "message": "no"}
-    assert type(error["code"]) is int
+    answer = messages.error_response(7, ErrorCode.METHOD_NOT_FOUND, "no")
+    assert answer == {"jsonrpc": "2.0", "id": 7, "error": {"code": -32601, "message": "no"}}
+    assert type(answer["error"]["code"]) is int
     assert messages.error_response(7, 1, "no", {"a": 1})["error"]["data"] == {"a": 1}
     assert messages.error_response(7, 1, "no", 0)["error"]["data"] == 0
 
