@@ -12,6 +12,7 @@ from mcpclient.client.client import Client
 from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import (
     CallTimeout,
+    ClientClosed,
     ConnectFailed,
     ConnectionLost,
     HttpError,
@@ -21,6 +22,7 @@ from mcpclient.errors import (
 )
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.client.link.test_connection import client_of, http, methods, now, on_stdio, stall, use
+from tests.net.peers import serve
 from tests.support.http_server import Answer, Handler, Request, answer_with, in_turn
 from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
 from tests.support.mcp_server import McpServer
@@ -245,6 +247,55 @@ def test_a_legacy_stream_that_never_names_its_endpoint_has_the_same_limit() -> N
             with pytest.raises(CallTimeout):
                 await Client(str(server.url()), transport="sse", connect_timeout=8)
             assert now() == 8
+
+    run(main())
+
+
+def test_what_is_half_open_when_the_time_is_over_is_closed() -> None:
+    """F-HTTP-13, F-LIFE-5: here, a WebSocket whose opening nobody answers."""
+
+    async def main() -> None:
+        left = asyncio.Event()
+
+        async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            while await reader.read(65536):
+                pass
+            left.set()
+
+        async with serve(silent) as port:
+            with pytest.raises(CallTimeout):
+                await Client(f"ws://127.0.0.1:{port}/mcp", connect_timeout=8)
+            assert now() == 8
+            await asyncio.wait_for(left.wait(), 5)
+
+    run(main())
+
+
+class SlowToClose(InProcessTransport):
+    """Takes a second to be closed."""
+
+    async def close(self) -> None:
+        await asyncio.sleep(1)
+        await super().close()
+
+
+def test_nothing_is_started_again_for_a_caller_who_has_closed() -> None:
+    """F-LIFE-5: meanwhile, of a server that has died of the probe, the rest is cleared away."""
+    starts: list[ServerEnd] = []
+
+    async def serve_once(end: ServerEnd) -> None:
+        starts.append(end)
+        async for _ in end:
+            return
+
+    async def main() -> None:
+        client = Client(SlowToClose(serve_once))
+        connecting = asyncio.ensure_future(client.connect())
+        await asyncio.sleep(0.5)
+        await client.close()
+        with pytest.raises(ClientClosed):
+            await connecting
+        assert len(starts) == 1
 
     run(main())
 

@@ -134,6 +134,25 @@ def test_a_slow_answer_over_http_is_waited_for(seconds: float) -> None:
     run(main())
 
 
+def test_an_ignored_probe_takes_half_of_the_time_at_most() -> None:
+    """F-LIFE-3: the handshake after it needs its share."""
+    service = StreamableEndpoint(McpServer())
+
+    async def ignore(request: Request, answer: Answer) -> None:
+        if request.message["method"] == "server/discover":
+            await answer.stall()
+        await service.post(request, answer)
+
+    async def main() -> None:
+        async with HttpServer({"POST /mcp": ignore}) as web:
+            client = await Client(str(web.url()), connect_timeout=8)
+            assert now() == 4
+            assert client.protocol_version == "2025-11-25"
+            await client.close()
+
+    run(main())
+
+
 def test_a_refusal_does_not_outrun_the_answer_to_the_probe() -> None:
     """F-LIFE-3: a server that takes 3 seconds to describe itself, and none to refuse."""
     run(connected(SlowServer("stateless", 0, delays={"server/discover": 3}), "2026-07-28", 3))
