@@ -513,6 +513,24 @@ OTHERS = [
         "if False:",
     ),
     Fault(
+        "client.link.opening",
+        "a server is started for who has closed",
+        "if isinstance(self._session.ended, ClientClosed):",
+        "if False:",
+    ),
+    Fault(
+        "client.link.opening",
+        "what is half open stays so",
+        "            if not task.done():\n                task.cancel()",
+        "            if False:\n                task.cancel()",
+    ),
+    Fault(
+        "client.link.opening",
+        "a probe takes all the time there is",
+        "seconds = min(step.timeout, (self._deadline - self._clock()) / 2)",
+        "seconds = step.timeout",
+    ),
+    Fault(
         "client.link.connection",
         "pings of an earlier session go on",
         "    def _schedule_keep_alive(self) -> None:\n        self._cancel_keep_alive()",
