@@ -321,13 +321,14 @@ def test_other_redirects_are_the_answer(status: int, location: str | None) -> No
     with_server(answer_with(status, headers), work)
 
 
-def test_a_redirect_from_https_to_http_is_the_answer() -> None:
-    """F-HTTP-8: the origin is another one, whatever the host."""
+@pytest.mark.parametrize("location", ["http://host.example/a", "http://host.example:443/a"])
+def test_a_redirect_from_https_to_http_is_the_answer(location: str) -> None:
+    """F-HTTP-8: the origin is another one, whatever the host and the port."""
     client = HttpClient(Dialer())
     request = HttpRequest("GET", parse_url("https://host.example/a"), ())
     exchange = object.__new__(Exchange)
     exchange._request, exchange._redirects = request, 0
-    from_server = "HTTP/1.1 307 Moved\r\nLocation: http://host.example/a\r\n\r\n"
+    from_server = f"HTTP/1.1 307 Moved\r\nLocation: {location}\r\n\r\n"
     parser = ResponseParser()
     parser.start("GET")
     (head,) = parser.feed(from_server.encode())
