@@ -36,7 +36,7 @@ def launch(
     arguments: str | list[str] = list(command)
     creation_flags = 0
     if sys.platform == "win32":
-        plan = windows_launch_plan(command, env, os.path.isfile, directory)
+        plan = windows_launch_plan(command, env, os.path.isfile, directory, is_folder=os.path.isdir)
         executable, arguments = plan.executable, plan.command_line
         creation_flags = plan.creation_flags
     else:

@@ -130,17 +130,20 @@ def windows_launch_plan(
     env: Mapping[str, str],
     exists: Callable[[str], bool],
     cwd: str = "",
+    *,
+    is_folder: Callable[[str], bool] = lambda path: False,
 ) -> LaunchPlan:
     """Decide how Windows starts ``command`` with the environment ``env``.
 
     A bare name is searched over PATH with the extensions of PATHEXT, never in the current
     directory; a name with a directory is taken relative to ``cwd``. ``exists`` says whether a
-    path is a file. Batch files, which CreateProcess would hand to cmd.exe with arguments it does
-    not protect (CVE-2024-24576), go through cmd.exe with every argument quoted for it.
+    path is a file, and ``is_folder`` whether it is a folder. Batch files, which CreateProcess would
+    hand to cmd.exe with arguments it does not protect (CVE-2024-24576), go through cmd.exe with
+    every argument quoted for it.
 
     Raises `CommandNotFound`, and `UsageError` for an argument that no batch file can be given.
     """
-    path = _find_on_windows(command, env, exists, cwd)
+    path = _find_on_windows(command, env, exists, is_folder, cwd)
     if _extension(path) in _PROGRAM_EXTENSIONS:
         return LaunchPlan(path, subprocess.list2cmdline([path, *command[1:]]))
     shell = _variable(env, "COMSPEC") or ntpath.join(
@@ -158,7 +161,11 @@ def tree_kill_command(pid: int) -> list[str]:
 
 
 def _find_on_windows(
-    command: Sequence[str], env: Mapping[str, str], exists: Callable[[str], bool], cwd: str
+    command: Sequence[str],
+    env: Mapping[str, str],
+    exists: Callable[[str], bool],
+    is_folder: Callable[[str], bool],
+    cwd: str,
 ) -> str:
     name = command[0]
     search_path = _variable(env, "PATH")
@@ -175,12 +182,14 @@ def _find_on_windows(
         for extension in extensions:
             if exists(base + extension):
                 return base + extension
+    folders = filter(is_folder, _bases(name, search_path, cwd))
     if any(exists(base) for base in _bases(name, search_path, cwd)):
         reason = "Windows cannot run this file by itself; name the program that runs it first"
     elif _extension(name) in SCRIPT_EXTENSIONS:
         raise CommandNotFound(command, "no such file", "")
     else:
-        reason = "no such command"
+        folder = next(folders, None)
+        reason = "no such command" if folder is None else f"{folder} is a directory"
     raise CommandNotFound(command, reason, search_path)
 
 
