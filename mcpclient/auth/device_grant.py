@@ -55,14 +55,16 @@ def obtain(request: GrantRequest, options: OAuth, endpoint: str) -> Flow[Grant]:
 
 
 def _slower(error: TokenRequestFailed) -> float:
-    """How much longer to wait before the next try; raises when there is none."""
+    """How many seconds longer to wait before the next try; raises when there is none."""
     if error.error == "authorization_pending":
         return 0.0
     if error.error == "slow_down":
         return _SLOW_DOWN
     if error.error in ("access_denied", "expired_token"):
         raise AuthorizationDenied(error.error, error.description) from None
-    raise error
+    if error.is_refusal or error.status < 400:
+        raise error
+    return _SLOW_DOWN  # the server is in trouble, while the user may be entering the code
 
 
 def _request_codes(

@@ -230,7 +230,7 @@ class Authorization:
         self, discovery: Discovery, challenge: AuthorizationChallenge, held: tuple[str, ...]
     ) -> Flow[None]:
         if self._refusal is not None:
-            raise self._refusal
+            raise self._refusal.again()
         uses_dpop = needs_dpop(self.options, discovery, challenge)
         request = GrantRequest(
             server_url=self.server_url,
@@ -251,10 +251,10 @@ class Authorization:
         except TokenRequestFailed as error:
             if error.error in ("invalid_client", "unauthorized_client"):
                 yield from forget_registration(discovery.server.issuer)
-            if isinstance(self.options, WorkloadIdentity) and isinstance(
+            is_fixed = isinstance(self.options, WorkloadIdentity) and isinstance(
                 self.options.assertion, str
-            ):
-                # The same assertion would be refused again, and must not be tried again.
+            )
+            if is_fixed and error.is_refusal:  # it would be refused again, and is not sent again
                 self._refusal = error
             raise
 

@@ -57,6 +57,8 @@ def scene(*answers: object, **codes: object) -> World:
         answer = next(remaining)
         if isinstance(answer, Exception):
             raise answer
+        if isinstance(answer, Response):
+            return answer
         if answer is None:
             return json_response({"access_token": "t"})
         return json_response({"error": answer}, 400)
@@ -119,6 +121,19 @@ def test_a_lost_connection_slows_down() -> None:
     world = scene(*lost, None, expires_in=1000)
     run(world)
     assert world.waited == [5, 10, 20, 40, 60, 60]
+
+
+def test_a_server_in_trouble_is_asked_again() -> None:
+    """F-AUTH-8: the user may be entering the code just now, and would have to begin anew."""
+    world = scene(Response(503, (), b"<h1>later</h1>"), "temporarily_unavailable", None)
+    assert run(world).tokens.access_token == "t"
+    assert world.waited == [5, 10, 15]
+
+
+def test_a_success_without_a_token_ends_it() -> None:
+    """F-AUTH-8: the code has been used, so asking again would be in vain."""
+    with pytest.raises(TokenRequestFailed):
+        run(scene(json_response({}), None))
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ KNOWN: Any = {"client_id": "known", "trust_first_issuer": True}
 class Scene:
     """One server, one authorization server that gives refresh tokens, one user who says yes."""
 
-    def __init__(self, options: OAuth | ClientCredentials | None = None) -> None:
+    def __init__(self, options: OAuth | ClientCredentials | WorkloadIdentity | None = None) -> None:
         self.world = World()
         self.issuer = AuthorizationServerFake(self.world, token_fields={"refresh_token": "first"})
         self.server = ResourceServerFake(self.world, [self.issuer])
@@ -875,3 +875,22 @@ def test_a_proof_is_made_for_where_it_is_sent_and_for_one_sending() -> None:
     assert [proof["htu"] for proof in proofs] == [scene.server.url, moved, moved]
     assert len({str(proof["jti"]) for proof in proofs}) == 3
     assert scene.world.run(request.headers("https://evil.example/mcp")) == {}
+
+
+def test_an_assertion_that_was_refused_is_not_sent_again() -> None:
+    """F-AUTH-7: trouble of the authorization server is no refusal: after it, it is sent again."""
+    scene = Scene(WorkloadIdentity(trust_first_issuer=True, assertion="jwt"))
+    scene.failing_token_endpoint("server_error", 503)
+    for _ in range(2):
+        with pytest.raises(TokenRequestFailed, match="server_error"):
+            scene.call()
+    scene.failing_token_endpoint("invalid_grant", 400)
+    refusals = []
+    for _ in range(2):
+        before = len(scene.world.fetched)
+        with pytest.raises(TokenRequestFailed, match="invalid_grant") as caught:
+            scene.call()
+        refusals.append((caught.value, [each.url for each in scene.world.fetched[before:]]))
+    (first, asked), (second, asked_again) = refusals
+    assert TOKEN in asked and TOKEN not in asked_again
+    assert first is not second, "each caller gets a traceback of its own"
