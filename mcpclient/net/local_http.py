@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Callable
@@ -108,6 +108,7 @@ class LocalHttpServer:
         self._answer = answer
         self._hosts: frozenset[str] = frozenset()
         self._server: asyncio.AbstractServer | None = None
+        self._is_closed = False
         self._connections: set[asyncio.Task[None]] = set()
         # Those whose request has not arrived, the oldest first.
         self._arriving: dict[asyncio.Task[None], None] = {}
@@ -134,6 +135,7 @@ class LocalHttpServer:
 
     async def close(self) -> None:
         """Listen no more, and end every response. Idempotent."""
+        self._is_closed = True
         if self._server is not None:
             self._server.close()
         for task in list(self._connections):
@@ -144,6 +146,8 @@ class LocalHttpServer:
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
+        if self._is_closed:  # while this connection was being accepted
+            return writer.transport.abort()
         self._connections.add(task)
         self._arriving[task] = None
         self._make_room()
@@ -252,3 +256,5 @@ async def _stream(
         for task in both:
             task.cancel()
         await asyncio.gather(*both, return_exceptions=True)
+        if isinstance(pieces, AsyncGenerator):
+            await pieces.aclose()  # it may have been left where it hands out a piece

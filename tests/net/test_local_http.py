@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable
+from contextlib import suppress
 from typing import Any, Callable
 
 import pytest
@@ -291,6 +292,51 @@ def test_a_stream_is_written_as_it_comes_and_ends_with_its_reader() -> None:
         await asyncio.wait_for(over.wait(), 5)
 
     serve(work)
+
+
+def test_a_stream_is_ended_when_its_reader_goes_in_the_middle_of_a_piece() -> None:
+    """F-SHOW-10: also where somebody else keeps the iterator."""
+
+    async def work(server: LocalHttpServer, exchange: Exchange) -> None:
+        over = asyncio.Event()
+
+        async def pieces() -> AsyncIterator[bytes]:
+            try:
+                while True:
+                    yield b"x" * 1_000_000
+            finally:
+                over.set()
+
+        kept = pieces()
+
+        async def answer(request: LocalRequest) -> LocalResponse:
+            return LocalResponse(200, "text/event-stream", kept)
+
+        server._answer = answer
+        host, _, port = server.authority.rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(get(host=server.authority))
+        await reader.readuntil(b"xxx")
+        writer.close()
+        await asyncio.wait_for(over.wait(), 5)
+
+    serve(work)
+
+
+def test_a_connection_that_comes_while_the_server_is_closed_is_not_served() -> None:
+    async def main() -> None:
+        server = LocalHttpServer(refuse, echo)
+        await server.open()
+        await server.close()
+        ours, theirs = socket.socketpair()
+        reader, writer = await asyncio.open_connection(sock=theirs)
+        with ours:
+            ours.sendall(get(host=server.authority))
+            await asyncio.ensure_future(server._accept(reader, writer))
+            with suppress(ConnectionResetError):
+                assert await asyncio.get_running_loop().run_in_executor(None, ours.recv, 1) == b""
+
+    asyncio.run(main())
 
 
 def test_a_stream_may_end_by_itself() -> None:
