@@ -185,6 +185,8 @@ class _Exchange(asyncio.Protocol):
     def close(self) -> None:
         """Close the connection."""
         self.response.cancel()
+        if self.channel is not None:
+            self.channel.end("closed")
         if self._transport is not None:
             self._transport.abort()
 

@@ -424,3 +424,26 @@ def test_what_is_fetched_is_written_down() -> None:
     )
     assert (third["channel"], third["direction"]) == ("http-2", "sent")
     assert fourth["error"]["type"] == "SsrfError"
+
+
+def test_a_fetch_that_is_given_up_has_an_end_in_the_trace() -> None:
+    """F-SHOW-8: whoever reads it sees that nobody waited for the answer any more."""
+    lines: list[str] = []
+
+    async def main() -> None:
+        arrived = asyncio.Event()
+
+        async def silent(request: Request, answer: Answer) -> None:
+            arrived.set()
+            await asyncio.get_running_loop().create_future()
+
+        async with HttpServer({"/": silent}) as server:
+            options = NetworkOptions(recorder=Recorder(lines.append))
+            getting = asyncio.ensure_future(get(fetch(str(server.url("/"))), options))
+            await asyncio.wait_for(arrived.wait(), 5)
+            getting.cancel()
+            await asyncio.wait({getting})
+            assert getting.cancelled()
+
+    asyncio.run(main())
+    assert [json.loads(line).get("end") for line in lines] == [None, "closed"]
