@@ -137,9 +137,9 @@ def replace_content(path: Path, content: bytes, mode: int | None = None) -> None
     prefix, suffix = _around_unfinished(path)
     descriptor, name = tempfile.mkstemp(prefix=prefix, suffix=suffix, dir=path.parent)
     try:
-        if mode is None:
-            make_private(name)  # before anything is in it
         with open(descriptor, "wb") as file:
+            if mode is None:
+                make_private(name)  # before anything is in it
             file.write(content)
             file.flush()
             os.fsync(descriptor)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -247,3 +250,26 @@ def test_a_file_that_another_program_reads_is_replaced_when_it_is_done(tmp_path:
         file.close()
         change.result()
     assert path.read_bytes() == b"new"
+
+
+def test_what_cannot_be_made_private_leaves_nothing_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-AUTH-5: neither a file nor a descriptor."""
+    opened: list[int] = []
+
+    def mkstemp(**options: Any) -> tuple[int, str]:
+        descriptor, name = tempfile.mkstemp(**options)
+        opened.append(descriptor)
+        return descriptor, name
+
+    def refuse(path: str) -> None:
+        raise OSError("not allowed")
+
+    monkeypatch.setattr(files, "tempfile", SimpleNamespace(mkstemp=mkstemp))
+    monkeypatch.setattr(files, "make_private", refuse)
+    with pytest.raises(OSError, match="not allowed"):
+        files.replace_content(tmp_path / "a", b"x")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(OSError, match="descriptor"):
+        os.fstat(opened[0])
