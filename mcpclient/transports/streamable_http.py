@@ -213,7 +213,7 @@ class StreamableHttpTransport(HttpTransport):
 
         async def open_rest(last_event_id: str, sink: ResponseSink) -> Sending:
             if self._expiry is not None and self.has_ended(post.session_id):
-                raise self._expiry  # another session knows nothing of these events
+                raise self._expiry.again()  # another session knows nothing of these events
             return await self.open_stream(last_event_id, sink)
 
         post.rest = ServerStream(stream, self.url, open_rest, self.liveness)

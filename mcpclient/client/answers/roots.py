@@ -10,6 +10,7 @@ from typing import Any, Callable, Union
 from urllib.parse import unquote, urlsplit
 
 from ...errors import HandlerFailed, UsageError
+from ...net.paths import absolute_path
 from .asking import ask
 
 __all__ = ["Root", "RootsAnswerer", "RootsOption"]
@@ -74,7 +75,7 @@ def _wire_root(root: object) -> dict[str, Any]:
     if isinstance(root, str) and _HAS_SCHEME.match(root):
         return {"uri": _checked_uri(root)}
     if isinstance(root, (str, os.PathLike)):
-        return {"uri": Path(os.path.abspath(os.fspath(root))).as_uri()}
+        return {"uri": Path(absolute_path(root)).as_uri()}
     raise UsageError(f"a root is a path, a file:// URI or a mapping with a uri, not {root!r}")
 
 

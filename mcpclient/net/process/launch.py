@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from ...errors import CommandNotFound, ConnectFailed, UsageError
 from ...shown import shown_words
+from ..paths import absolute_path
 from .plan import SCRIPT_EXTENSIONS, windows_launch_plan
 
 __all__ = ["find_executable", "launch"]
@@ -22,12 +23,12 @@ def launch(
 
     On Windows the process is suspended: `process_group` lets it run.
 
-    Raises `UsageError` for a command that is not a sequence of strings, `CommandNotFound` when
-    there is nothing to run, and `ConnectFailed` when the working directory is missing or the system
-    refuses.
+    Raises `UsageError` for a command that is not a sequence of strings, and for a relative ``cwd``
+    where the current folder is gone; `CommandNotFound` when there is nothing to run; and
+    `ConnectFailed` when the working directory is missing or the system refuses.
     """
     _check_command(command)
-    directory = os.path.abspath(cwd) if cwd is not None else ""
+    directory = absolute_path(cwd) if cwd is not None else ""
     if directory and not os.path.isdir(directory):
         problem = "is not a folder" if os.path.exists(directory) else "does not exist"
         raise ConnectFailed(

@@ -142,3 +142,12 @@ def test_roots_that_were_not_declared() -> None:
                 await client.set_roots([])
 
     run(session())
+
+
+@pytest.mark.needs_posix
+def test_a_root_in_a_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-10: a mistake of the caller, and no `FileNotFoundError` without a file's name."""
+    monkeypatch.chdir(tmp_path)
+    tmp_path.rmdir()
+    with pytest.raises(UsageError, match="current folder"):
+        RootsAnswerer(["a"])

@@ -82,6 +82,17 @@ def test_a_missing_working_directory_is_said(folder: Path) -> None:
         launch(["sh"], {}, folder / "gone")
 
 
+@pytest.mark.needs_posix
+def test_a_working_directory_in_a_folder_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-STD-7"""
+    monkeypatch.chdir(tmp_path)
+    tmp_path.rmdir()
+    with pytest.raises(UsageError, match="current folder"):
+        launch(["sh"], {}, "a")
+
+
 @pytest.mark.parametrize(
     "command", ["npx server", b"npx", [], [""], ["sh", 3], ["sh", None], ["sh", "a\0b"]]
 )
