@@ -19,7 +19,9 @@ The floors of the house, from the ground up. A module imports only from lower fl
 - ``errors/``     every exception, in one tree
 - ``framing/``    bytes to events and back: lines, server-sent events, HTTP/1.1, WebSocket, URLs
 - ``jsonrpc/``    messages, their JSON text, the requests in flight
+- ``formats/``    texts that are not MCP's own: front matter, URI templates, JSON with comments
 - ``protocol/``   what MCP means, without I/O: revisions, eras, negotiation, types, JSON Schema
+- ``recording/``  one transcript format for traces, tests and replay, with secrets replaced
 - ``auth/``       authorization, as flows that say what to do next
 - ``net/``        the only place that touches sockets, processes, files, the browser and the clock
 - ``transports/`` outgoing messages go in, incoming messages come out

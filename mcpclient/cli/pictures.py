@@ -22,10 +22,7 @@ def pictures_of(environ: Mapping[str, str]) -> str:
     """Return how the terminal takes images: ``"iterm"``, ``"kitty"``, or "" where it does not."""
     if environ.get("TERM_PROGRAM") in ("iTerm.app", "WezTerm"):
         return "iterm"
-    is_kitty = "KITTY_WINDOW_ID" in environ or environ.get("TERM") in (
-        "xterm-kitty",
-        "xterm-ghostty",
-    )
+    is_kitty = "KITTY_WINDOW_ID" in environ or environ.get("TERM") in _WITH_KITTYS_PROTOCOL
     return "kitty" if is_kitty else ""
 
 

@@ -141,7 +141,7 @@ class ResourceTemplate(WireObject):
     def expand(self, **variables: uri_templates.TemplateValue) -> str:
         """Return the URI that the template makes of these values (RFC 6570, all levels).
 
-        A variable that is missing or None adds nothing. Raises `ProtocolViolation` for a malformed
+        A variable that is missing or None adds nothing. Raises `TemplateError` for a malformed
         template, and `UsageError` for a value that cannot stand where its variable does.
         """
         return uri_templates.expand(self.uri_template, variables)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from .plan import tree_kill_command
+from .plan import CREATE_NO_WINDOW, tree_kill_command
 
 if sys.platform == "win32":
     from .jobs import contain, windows_calls
@@ -34,7 +34,6 @@ __all__ = [
     "process_group",
 ]
 
-_CREATE_NO_WINDOW = 0x08000000
 _TREE_KILL_TIMEOUT = 3.0
 
 _live: set[ProcessGroup] = set()
@@ -197,7 +196,7 @@ def _run_unseen(command: Sequence[str]) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         timeout=_TREE_KILL_TIMEOUT,
-        creationflags=_CREATE_NO_WINDOW,
+        creationflags=CREATE_NO_WINDOW,
         check=False,
     )
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from ...errors import CommandNotFound, UsageError
 
 __all__ = [
+    "CREATE_NO_WINDOW",
     "SCRIPT_EXTENSIONS",
     "LaunchPlan",
     "child_environment",
@@ -49,7 +50,7 @@ _PROXIES = frozenset({"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"})
 # It runs only once it is in a job object, so that nothing it starts is outside of it.
 _CREATE_SUSPENDED = 0x00000004
 _CREATE_NEW_PROCESS_GROUP = 0x00000200
-_CREATE_NO_WINDOW = 0x08000000
+CREATE_NO_WINDOW = 0x08000000
 
 _DEFAULT_EXTENSIONS = ".COM;.EXE;.BAT;.CMD"
 _PROGRAM_EXTENSIONS = (".com", ".exe")
@@ -122,7 +123,7 @@ class LaunchPlan(NamedTuple):
 
     executable: str
     command_line: str
-    creation_flags: int = _CREATE_NO_WINDOW | _CREATE_NEW_PROCESS_GROUP | _CREATE_SUSPENDED
+    creation_flags: int = CREATE_NO_WINDOW | _CREATE_NEW_PROCESS_GROUP | _CREATE_SUSPENDED
 
 
 def windows_launch_plan(

@@ -113,7 +113,7 @@ class ServerProcess:
         self.pid: int = group.process.pid
         #: None while the process runs; negative: the signal that ended it.
         self.exit_code: int | None = None
-        #: Whether `drain` would wait: more than 64 KiB written are not yet taken by the server.
+        #: Whether more than 64 KiB written are not yet taken by the server.
         self.paused: bool = False
         self._loop = loop
         self._thread = threading.get_ident()
@@ -183,7 +183,7 @@ class ServerProcess:
         """Kill the server and all it started, and let go of it, now.
 
         May be called from any thread and from finalizers, also when the loop is closed; never
-        raises. The receiver is called no more, and waiting `drain` and `stop` calls return.
+        raises. The receiver is called no more, and waiting `stop` calls return.
 
         A loop that lives holds on to this object and to its receiver, so the finalizer that calls
         this belongs to an object which neither of them refers to.
