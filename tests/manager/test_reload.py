@@ -189,6 +189,7 @@ def test_closed_while_the_file_is_read_for_one_server(tmp_path: Path) -> None:
         async with Manager(file) as manager:
             connecting = asyncio.ensure_future(manager.connect("off"))
             await turns()
-        assert (await connecting).status is Status.DISABLED
+        # The file may have been read in the meantime: then it was switched on, and is closed again.
+        assert (await connecting).status in (Status.DISABLED, Status.CLOSED)
 
     asyncio.run(main())
