@@ -51,7 +51,9 @@ class Completing(Transport):
             self._recording.send(outgoing)
         except NotRecorded:
             task = asyncio.ensure_future(self._ask(outgoing.message))
-            self._asking[outgoing.message["id"]] = task
+            request_id = outgoing.message["id"]
+            self._asking[request_id] = task
+            task.add_done_callback(lambda _: self._asking.pop(request_id, None))
 
     async def _ask(self, request: Message) -> None:
         receiver, request_id = self._receiver, request["id"]

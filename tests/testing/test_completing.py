@@ -12,6 +12,8 @@ import pytest
 import mcpclient
 from mcpclient import CommandNotFound, PeerError, testing
 from mcpclient.sync.loop_thread import end_loop_thread
+from mcpclient.testing.completing import Completing
+from tests.client.scripted_server import turns
 from tests.support.subprocesses import TOP
 from tests.sync.calling import ToolServer
 
@@ -88,6 +90,10 @@ def test_cancelling_a_new_call_reaches_the_server(tmp_path: Path) -> None:
             async with tape.connect(server.transport(), **options) as client:
                 await client.call_tool("echo", {"message": "x"})
                 for name in calls:
+                    await client.call_tool("echo", {"message": "new"})
+                    await turns()
+                    completing = client._connection.session.transport
+                    assert isinstance(completing, Completing) and not completing._asking
                     calling = asyncio.ensure_future(client.call_tool(name))
                     await server.began.wait()
                     calling.cancel()
