@@ -158,7 +158,11 @@ def _format(site: Site) -> Rule | None:
     def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
         assert isinstance(value, str)
         run.spend(len(value))
-        return None if is_format(value) else site.fail(f"{describe(value)} is not a {name}")
+        return (
+            None
+            if is_format(value)
+            else site.fail(f"{describe(value)} does not have the format {name}")
+        )
 
     return Rule(TEXT, check)
 
