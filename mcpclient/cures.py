@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Callable, Union
 
-__all__ = ["CURES", "cure_for"]
+__all__ = ["CHECK_ENDPOINT", "CURES", "cure_for"]
 
 _SCRIPT = re.compile(r"(?i).*\.(?:py|js|mjs|cjs|ts)")
 _NPM_SCOPE = re.compile(r"@[\w.-]+/[\w.@-]+")
@@ -176,7 +176,7 @@ def _violation(error: Any) -> str:
             "whether this network wants you to log in first (open any page in a browser)."
         )
     if "is this an MCP endpoint" in error.reason or "not a JSON-RPC message" in error.reason:
-        return _CHECK_ENDPOINT
+        return CHECK_ENDPOINT
     return "Report it to the author of the server; a trace= shows what was said."
 
 
@@ -188,18 +188,18 @@ def _http(error: Any) -> str:
         location = error.headers.get("location", "").split("?")[0]
         if re.search(r"(?i)log-?in|sign-?in|auth|sso|portal", location):
             return f"It sends browsers to a login at {location}: give a token as auth= instead."
-        return f"Use the address that it names: {location}" if location else _CHECK_ENDPOINT
+        return f"Use the address that it names: {location}" if location else CHECK_ENDPOINT
     if b"HTTPS" in error.body and error.status == 400:
         return "The server wants TLS on this port: write https:// instead of http://"
-    return _BY_STATUS.get(error.status, _SERVER_SIDE if error.status >= 500 else _CHECK_ENDPOINT)
+    return _BY_STATUS.get(error.status, _SERVER_SIDE if error.status >= 500 else CHECK_ENDPOINT)
 
 
 _SERVER_SIDE = "The server has failed: look at its log, or try again later."
-_CHECK_ENDPOINT = "Check that the URL is that of an MCP endpoint; many end in /mcp or /sse."
+CHECK_ENDPOINT = "Check that the URL is that of an MCP endpoint; many end in /mcp or /sse."
 _BY_STATUS: Mapping[int, str] = {
     401: "Give auth=: a token as a string, or mcpclient.OAuth() for a login in the browser.",
     403: "Give auth= with credentials that are allowed to do this.",
-    404: _CHECK_ENDPOINT,
+    404: CHECK_ENDPOINT,
     407: "Give the proxy's user and password in the URL of proxy=.",
     429: "Wait and call again, or let the client do that with retry_busy=True.",
     503: "Wait and call again, or let the client do that with retry_busy=True.",

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..client.client import Client
+from ..client.events.fan_out import LOG_LEVELS
 from ..errors import ConnectionLost, McpError, PeerError
 from ..framing.escaping import escape_line
 from ..jsonrpc.messages import ErrorCode
@@ -18,8 +19,6 @@ from .screen import Screen
 from .target import find_server
 
 __all__ = ["COMMAND", "line_of"]
-
-_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
 def line_of(method: str, params: Mapping[str, Any]) -> str:
@@ -115,7 +114,7 @@ async def _listen(client: Client, uris: list[str], level: str | None, screen: Sc
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--count", type=int, metavar="NUMBER", help="end after so many")
-    parser.add_argument("--log-level", choices=_LEVELS, help="of the log messages (info)")
+    parser.add_argument("--log-level", choices=tuple(LOG_LEVELS), help="of the log messages (info)")
 
 
 COMMAND = LocalCommand(

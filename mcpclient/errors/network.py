@@ -95,9 +95,9 @@ class ProcessExited(ConnectionLost):
     """The server process ended.
 
     Fields: ``command`` (its words, each argument that may be secret as ``…``), ``exit_code``
-    (negative: the signal that ended it; None: it closed its output but has not ended) and
-    ``stderr`` (the last 4 KiB it wrote there) and ``output`` (the last lines it wrote to stdout
-    that were no messages).
+    (negative: the signal that ended it; None: it closed its output but has not ended), ``stderr``
+    (the last 4 KiB it wrote there) and ``output`` (the last lines it wrote to stdout that were no
+    messages).
     """
 
     def __init__(

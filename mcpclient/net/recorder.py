@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Callable, TextIO, Union
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import Message
 from ..on_demand import OnDemand
+from .clocks import timestamp
 
 if TYPE_CHECKING:
     from ..recording.http_channel import HttpChannel
@@ -87,8 +88,7 @@ class Recorder:
     def begin(self, transport: str, target: str) -> None:
         """Write the header of a connection."""
         self._began = time.monotonic()
-        recorded = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        self._connection = (transport, target, recorded)
+        self._connection = (transport, target, timestamp())
         if self._targets:
             self._put(self._writer.header(*self._connection), self._targets)
 

@@ -232,13 +232,13 @@ class _Player:
 
 def _copied(message: Message) -> Message:
     try:
-        copy: Message = json.loads(json.dumps(message))
+        copied: Message = json.loads(json.dumps(message))
     except RecursionError:  # then it is shared by all who ask for it, but for what is renumbered
-        copy = {**message}
+        copied = {**message}
         for name in ("params", "result"):
-            if isinstance(copy.get(name), dict):
-                copy[name] = {**copy[name]}
-    return copy
+            if isinstance(copied.get(name), dict):
+                copied[name] = {**copied[name]}
+    return copied
 
 
 def _token_of(request: Message) -> Any:

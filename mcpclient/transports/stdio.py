@@ -96,7 +96,7 @@ class StdioTransport(ConnectedTransport):
         assert self._process is not None
         await self._process.stop()
 
-    # net.process.ProcessReceiver
+    # net.process.server_process.ProcessReceiver
 
     def output_received(self, data: bytes) -> None:
         """Take a chunk of the server's output."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ...client.events.fan_out import LOG_LEVELS
 from ...errors import UsageError
 from ...protocol.types import Prompt, Tool
 from .paths import follow_path, names_in, parse_path
@@ -16,10 +17,6 @@ from .words import Word, quoted, split_words
 
 __all__ = ["Candidate", "Known", "Typing", "candidates", "typing_at"]
 
-_LOG_LEVELS = (
-    *("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"),
-    "off",
-)
 _MOST_FILES = 200
 
 
@@ -276,7 +273,7 @@ _CHOOSERS: Mapping[str, Callable[[str, Known], Iterable[Candidate]]] = {
     "forget": _named(lambda known: known.saved),
     "cancel": _named(lambda known: known.jobs),
     "wait": _named(lambda known: known.jobs),
-    "log": _named(lambda known: _LOG_LEVELS),
+    "log": _named(lambda known: (*LOG_LEVELS, "off")),
     "trace": _named(lambda known: ("on", "off")),
     "help": lambda word, known: (
         Candidate(name, summary) for name, summary in known.commands.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...cures import CHECK_ENDPOINT
 from ...errors import CallTimeout, ConnectionLost, McpError, ProtocolViolation
 from ...transports.base import Transport
 
@@ -25,7 +26,7 @@ def explain(
         error.reason += f"; if the server speaks TLS on this port, write {url}"
         error.advise(f"If the server speaks TLS on this port, write {url}")
     elif isinstance(error, ConnectionLost) and error.reason.startswith("No response received"):
-        error.advise("Check that the URL is that of an MCP endpoint; many end in /mcp or /sse.")
+        error.advise(CHECK_ENDPOINT)
 
 
 def _is_no_http(error: ConnectionLost | ProtocolViolation, transport: Transport) -> bool:

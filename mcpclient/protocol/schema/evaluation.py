@@ -144,8 +144,5 @@ class TrackingNode(Node):
 
 
 def rules_by_type(rules: Sequence[tuple[Sequence[type], Check]]) -> Mapping[type, Sequence[Check]]:
-    """Sort rules by the JSON types they have something to say about, keeping their order."""
-    return {
-        json_type: tuple([check for types, check in rules if json_type in types])
-        for json_type in JSON_TYPES
-    }
+    """Sort rules by the types of Python they have something to say about, in their order."""
+    return {kind: tuple([check for kinds, check in rules if kind in kinds]) for kind in JSON_TYPES}
