@@ -236,7 +236,8 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
     async def set_log_level(self, level: str) -> None:
         """Ask for log messages of this level and above: ``debug``, ``info``, … ``emergency``.
 
-        In the stateless era the level travels with every later request instead.
+        In the stateless era the level travels with every later request instead, also over another
+        connection.
         """
         era = self._connection.era
         if era is not None and era.repeats_log_level:

@@ -193,6 +193,20 @@ def test_the_log_level_is_the_sessions_or_travels_with_every_request() -> None:
     assert meta["io.modelcontextprotocol/logLevel"] == "warning"
 
 
+def test_the_log_level_outlives_a_connection() -> None:
+    """F-API-6, F-LIFE-7: nobody would ask for it again, and the log would end without a word."""
+
+    async def work(client: Client) -> None:
+        await client.set_log_level("warning")
+        await client.close()
+        await client.connect()
+        await echo(client)
+
+    server = with_client(work, McpServer("stateless"))
+    meta = server.messages("tools/call")[0]["params"]["_meta"]
+    assert meta["io.modelcontextprotocol/logLevel"] == "warning"
+
+
 def test_all_pages_are_listed_and_a_repeated_cursor_is_an_error() -> None:
     """F-API-9: pages, complete and finite."""
 

@@ -234,6 +234,8 @@ class Connection:
             on_channel_lost=callbacks.channel_lost,
         )
         callbacks.wire(session.tasks, events)
+        if self._session is not None:
+            session.log_level = self._session.log_level
         self.receiver.patience = session.deadlines
         if self.route.authorizer is not None:
             self.route.authorizer.patience = session.deadlines
