@@ -131,9 +131,8 @@ class Listening(Requests):
         It is a `listen` for this one resource, so it survives a reconnection. Raises what the
         server answers, `UsageError` when it agrees to nothing, or `ClientClosed`.
         """
-        if uri in self._held:
-            return
-        subscription = self._held[uri] = self.listen(uris=[uri])
+        earlier = self._held.get(uri)  # of a caller who may still wait for the server to agree
+        subscription = earlier or self._held.setdefault(uri, self.listen(uris=[uri]))
         try:
             await subscription.open()
             if subscription.refused:
@@ -141,9 +140,10 @@ class Listening(Requests):
                     f"the server does not announce updates of {uri}"
                 )
         except BaseException:
-            if self._held.get(uri) is subscription:
-                del self._held[uri]
-            await subscription.close()
+            if earlier is None:
+                if self._held.get(uri) is subscription:
+                    del self._held[uri]
+                await subscription.close()
             raise
 
     async def unsubscribe_resource(self, uri: str) -> None:

@@ -183,6 +183,25 @@ def test_a_listener_serves_another_event_loop() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("granted", [{"resourceSubscriptions": ["a"]}, {}])
+def test_whoever_subscribes_second_waits_for_the_agreement_too(granted: dict[str, Any]) -> None:
+    """F-API-4: and learns that there is none."""
+    server = ListeningServer()
+    server.acknowledges = False
+
+    async def main() -> None:
+        async with server.client() as client:
+            both = [asyncio.ensure_future(client.subscribe_resource("a")) for _ in range(2)]
+            await turns()
+            assert not any(each.done() for each in both)
+            server.acknowledge(server.ids(LISTEN)[-1], granted)
+            outcomes = await asyncio.gather(*both, return_exceptions=True)
+            expected = type(None) if granted else UsageError
+            assert [type(each) for each in outcomes] == [expected, expected]
+
+    virtual_time.run(main())
+
+
 @pytest.mark.parametrize("make", [ListeningServer, handshake_server])
 def test_a_resource_can_be_subscribed_to_in_either_era(make: Any) -> None:
     """F-API-4: updated events reach on_notification, until it is taken back."""
