@@ -9,12 +9,17 @@ from typing import Any, Callable, Generic, TypeVar
 
 from ...errors import UsageError
 
-__all__ = ["Job", "Jobs"]
+__all__ = ["Job", "Jobs", "in_words"]
 
 T = TypeVar("T")
 
 # How many that have ended are still known.
 _MOST_ENDED = 100
+
+
+def in_words(error: BaseException) -> str:
+    """Return an error that is none of the library's, as one that a hook raises, in words."""
+    return f"{type(error).__name__}: {error}"
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from ...errors import UsageError
+from ...errors import McpError, UsageError
 from ..render import one_line, table
 from .builtin import Builtin
 from .expectations import parse_expectation
-from .jobs import Job
+from .jobs import Job, in_words
 from .outcome import Finding
 from .session import Session
 from .words import Word
@@ -76,6 +76,9 @@ async def _brought_back(job: Job[Finding]) -> Finding:
     await asyncio.wait({job.task})
     if job.task.cancelled():
         raise UsageError(f"call {job.number} was cancelled")
+    error = job.task.exception()
+    if error is not None and not isinstance(error, McpError):
+        raise UsageError(f"call {job.number} ended with {in_words(error)}")
     return job.task.result()
 
 

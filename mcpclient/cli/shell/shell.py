@@ -15,13 +15,13 @@ from ...net.folders import state_folder
 from ...net.process.interrupt import ctrl_c_calls
 from ...protocol.types import Prompt
 from ..asking import Asking
-from ..failures import CANCELLED, error_text, exit_code
+from ..failures import CANCELLED, TOOL_ERROR, error_text, exit_code
 from ..render import one_line
 from ..screen import Screen
 from .commands import COMMANDS, SUMMARIES
 from .completion import Candidate, Known, Typing, candidates, typing_at
 from .history import History, without_secrets
-from .jobs import Job, Jobs
+from .jobs import Job, Jobs, in_words
 from .lines import Lines, open_lines
 from .outcome import Finding, Outcome, found_part
 from .output import send_on
@@ -81,9 +81,12 @@ class Shell:
             return self._failed(error)
         return Outcome(finding.exit_code, finding.text)
 
-    def _failed(self, error: McpError) -> Outcome:
-        text = escape(error_text(error, stderr_was_shown=True))
-        return Outcome(exit_code(error), f"{self._screen.error_style.bold('error:')} {text}")
+    def _failed(self, error: BaseException) -> Outcome:
+        if isinstance(error, McpError):
+            code, text = exit_code(error), error_text(error, stderr_was_shown=True)
+        else:  # out of a hook of the program
+            code, text = TOOL_ERROR, in_words(error)
+        return Outcome(code, f"{self._screen.error_style.bold('error:')} {escape(text)}")
 
     async def _found(self, text: str) -> Finding:
         said = self._saved.take(text, has_secret=self._public(text) != text.strip())
@@ -144,7 +147,7 @@ class Shell:
         if job.task.cancelled():
             return Outcome(CANCELLED, "cancelled")
         error = job.task.exception()
-        if isinstance(error, McpError):
+        if error is not None:
             return self._failed(error)
         finding = job.task.result()
         return Outcome(finding.exit_code, finding.text)

@@ -246,6 +246,33 @@ def test_a_script_that_goes_well() -> None:
     in_shell(fails, lines=Typed(["nope &"]))
 
 
+class Unusual(BaseException):
+    """An error that is not even an `Exception`."""
+
+
+@pytest.mark.parametrize("kind", [ValueError, Unusual])
+def test_any_error_is_a_failure_of_the_call_in_the_background(
+    kind: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SHOW-5: also one of a hook that is none of the library's; the shell goes on."""
+
+    async def fail(*_: object) -> None:
+        raise kind("no\x1b[2J")
+
+    monkeypatch.setattr("mcpclient.cli.shell.shell.call_tool", fail)
+
+    async def work(world: World) -> None:
+        assert await world.run("echo message=hi &", "wait") == ["[1]", ""]
+        said = f"[1] echo message=hi &: error: {kind.__name__}: no"
+        assert said in world.errors.getvalue()
+        assert "\x1b" not in world.errors.getvalue()
+        code, text = await world.fail("wait 1")
+        assert (code, f"call 1 ended with {kind.__name__}: no" in text) == (2, True)
+        assert await world.shell.run() == 1
+
+    in_shell(work, lines=Typed(["echo message=hi &"]))
+
+
 def test_somebody_who_types_goes_on() -> None:
     """F-SHOW-5: after a failure; the prompt names the server in use."""
     lines = Typed(["nope", "echo message=hi"], is_interactive=True)
