@@ -13,15 +13,8 @@ from ..recording.redaction import Redactor
 from .copying import copied_target
 from .login import has_login
 
-__all__ = ["described_client", "described_error", "described_recording", "recorded_lists"]
+__all__ = ["described_client", "described_error", "described_recording"]
 
-# Which list of a recording comes from which method, and under which name in its results.
-_LISTS = {
-    "tools": ("tools/list", "tools"),
-    "resources": ("resources/list", "resources"),
-    "templates": ("resources/templates/list", "resourceTemplates"),
-    "prompts": ("prompts/list", "prompts"),
-}
 _OPENING = ("initialize", "server/discover")
 
 
@@ -96,21 +89,3 @@ def described_recording(header: Mapping[str, Any], conversation: Conversation) -
 
 def _first(values: Any) -> Any:
     return values[0] if isinstance(values, Sequence) and values else None
-
-
-def recorded_lists(conversation: Conversation) -> dict[str, list[Any]]:
-    """Return the lists of a recorded server as they were last asked for, all pages of each."""
-    found: dict[str, list[Any]] = {}
-    for name, (method, key) in _LISTS.items():
-        pages: list[Any] = []
-        for call in conversation.calls:
-            result = call.answer.get("result") if call.answer is not None else None
-            if call.request["method"] != method or not isinstance(result, dict):
-                continue
-            params = call.request.get("params")
-            if not (isinstance(params, dict) and "cursor" in params):
-                pages = []  # it was asked for anew
-            page = result.get(key)
-            pages += page if isinstance(page, list) else []
-        found[name] = pages
-    return found

@@ -8,9 +8,9 @@ from ..client.client import Client
 from ..errors import UsageError
 from ..recording.conversation import Call, read_calls
 from ..recording.transcript import write_line
-from .described import described_client, described_error, described_recording, recorded_lists
+from .described import described_client, described_error, described_recording
 from .journal import Journal
-from .lists import Lists, fetch_lists, known_lists
+from .lists import Lists, fetch_lists, known_lists, recorded_lists
 from .login import described_login
 from .sources import ServerState
 

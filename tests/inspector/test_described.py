@@ -7,12 +7,8 @@ import sys
 from pathlib import Path
 
 from mcpclient import Client, CommandNotFound, ConnectFailed, OAuth, Recording, UsageError
-from mcpclient.inspector.described import (
-    described_client,
-    described_error,
-    described_recording,
-    recorded_lists,
-)
+from mcpclient.inspector.described import described_client, described_error, described_recording
+from mcpclient.inspector.lists import recorded_lists
 from tests.inspector.showcase import Showcase
 from tests.support.virtual_time import run
 

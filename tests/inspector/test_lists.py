@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from mcpclient import Client, PeerError
 from mcpclient.inspector.lists import fetch_lists, known_lists
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
@@ -59,8 +61,22 @@ def test_a_list_that_fails_is_empty_and_says_why() -> None:
     texts = {name: error["text"] for name, error in found["errors"].items()}
     assert "no tools today" in texts["tools"]
     assert "no list of resources" in texts["resources"]
-    assert "same cursor" in texts["templates"]
+    assert "the cursor 'same' for resourceTemplates twice" in texts["templates"]
     assert "did not end" in texts["prompts"]
+
+
+def test_a_list_is_bounded_in_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-9: as for the program's own requests."""
+    monkeypatch.setattr("mcpclient.client.link.paging.MAX_WEIGHT", 3_000_000)
+    asked: list[Any] = []
+
+    def page(params: Any) -> dict[str, Any]:
+        asked.append(params)
+        return {"tools": ["x" * 1_000_000], "nextCursor": str(len(asked))}
+
+    found = fetched({"tools/list": page}, {"tools": {}})
+    assert "takes over 2 MiB" in found["errors"]["tools"]["text"]
+    assert (found["tools"], len(asked)) == ([], 3)
 
 
 def test_lists_that_are_known_already() -> None:
