@@ -6,9 +6,9 @@ import json
 import sys
 from pathlib import Path
 
-from mcpclient import Client, CommandNotFound, ConnectFailed, OAuth, Recording, UsageError
+from mcpclient import Client, CommandNotFound, ConnectFailed, OAuth, UsageError
 from mcpclient.inspector.described import described_client, described_error, described_recording
-from mcpclient.inspector.lists import recorded_lists
+from tests.inspector.recorded import recording
 from tests.inspector.showcase import Showcase
 from tests.support.virtual_time import run
 
@@ -56,23 +56,6 @@ def test_an_error_comes_with_its_cure_and_without_secrets() -> None:
     assert (described_error(UsageError("x")) or {})["text"] == "x"
 
 
-def record(time: float, direction: str, message: object) -> str:
-    return json.dumps(
-        {"time": time, "direction": direction, "channel": "stdio", "message": message}
-    )
-
-
-def recording(path: Path, *exchanges: tuple[str, object, object]) -> Recording:
-    lines = ['{"transcript": 1, "transport": "stdio", "target": "npx x"}']
-    for number, (method, params, result) in enumerate(exchanges):
-        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-        lines.append(record(number, "sent", request))
-        answer = {"jsonrpc": "2.0", "id": number, "result": result}
-        lines.append(record(number + 0.5, "received", answer))
-    path.write_text("\n".join(lines) + "\n")
-    return Recording(path)
-
-
 def test_a_recorded_server(tmp_path: Path) -> None:
     opening = {
         "protocolVersion": "2025-11-25",
@@ -80,13 +63,7 @@ def test_a_recorded_server(tmp_path: Path) -> None:
         "serverInfo": {"name": "old"},
         "instructions": "do",
     }
-    pages = [
-        ("tools/list", {}, {"tools": [{"name": "stale"}]}),
-        ("tools/list", {}, {"tools": [{"name": "a"}], "nextCursor": "2"}),
-        ("tools/list", {"cursor": "2"}, {"tools": [{"name": "b"}]}),
-        ("resources/list", {}, {"resources": "odd"}),
-    ]
-    made = recording(tmp_path / "r.jsonl", ("initialize", {}, opening), *pages)
+    made = recording(tmp_path / "r.jsonl", ("initialize", {}, opening))
     told = described_recording(made.transcripts[0].header, made.conversation)
     assert (told["target"], told["transport"]) == ("npx x", "stdio")
     assert (told["server"], told["era"], told["instructions"]) == (
@@ -94,9 +71,6 @@ def test_a_recorded_server(tmp_path: Path) -> None:
         "handshake",
         "do",
     )
-    lists = recorded_lists(made.conversation)
-    assert [tool["name"] for tool in lists["tools"]] == ["a", "b"]
-    assert lists["resources"] == lists["prompts"] == []
 
 
 def test_a_recorded_server_of_the_stateless_era(tmp_path: Path) -> None:

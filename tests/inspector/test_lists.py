@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcpclient import Client, PeerError
-from mcpclient.inspector.lists import fetch_lists, known_lists
+from mcpclient.inspector.lists import fetch_lists, known_lists, recorded_lists
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
+from tests.inspector.recorded import recording
 from tests.inspector.showcase import MALFORMED, Showcase
 from tests.support.virtual_time import run
 
@@ -83,3 +85,17 @@ def test_lists_that_are_known_already() -> None:
     found = {"tools": [1], "resources": [], "templates": [], "prompts": []}
     lists = known_lists(found, {})
     assert lists["odd"]["tools"][0].reason == "is a number and not an object"
+
+
+def test_the_lists_of_a_recorded_server(tmp_path: Path) -> None:
+    """F-SHOW-10: all pages, as they were asked for last."""
+    made = recording(
+        tmp_path / "r.jsonl",
+        ("tools/list", {}, {"tools": [{"name": "stale"}]}),
+        ("tools/list", {}, {"tools": [{"name": "a"}], "nextCursor": "2"}),
+        ("tools/list", {"cursor": "2"}, {"tools": [{"name": "b"}]}),
+        ("resources/list", {}, {"resources": "odd"}),
+    )
+    lists = recorded_lists(made.conversation)
+    assert [tool["name"] for tool in lists["tools"]] == ["a", "b"]
+    assert lists["resources"] == lists["prompts"] == []
