@@ -243,8 +243,7 @@ class Tasks(ToolCalls):
             await asyncio.wait({asking})
         except asyncio.CancelledError:
             if self._connection.is_open:
-                giving_up = self._give_up_when_made(asking, params, limits)
-                self._connection.session.tasks.start(_quietly(giving_up))
+                self._in_background(lambda: self._give_up_when_made(asking, params, limits))
             else:
                 asking.cancel()
             raise
@@ -263,8 +262,10 @@ class Tasks(ToolCalls):
     def _give_up(self, task: Task, limits: RequestOptions) -> None:
         """Ask the server to stop a task that the caller does not know of."""
         if self._connection.is_open:
-            giving_up = self.cancel_task(task, headers=limits.headers)
-            self._connection.session.tasks.start(_quietly(giving_up))
+            self._in_background(lambda: self.cancel_task(task, headers=limits.headers))
+
+    def _in_background(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._connection.session.tasks.start(_quietly(work))
 
 
 class TaskNews(Observer):
@@ -328,9 +329,10 @@ class TaskNews(Observer):
         self._progress.clear()
 
 
-async def _quietly(work: Coroutine[Any, Any, None]) -> None:
+async def _quietly(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    # The coroutine is made here, since one that is never begun is a warning.
     with suppress(McpError):
-        await work
+        await work()
 
 
 def _forget_oldest(memory: dict[str, Any]) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import warnings
 from typing import Any
 
 import pytest
 
 from mcpclient.errors import ProtocolViolation, UsageError
 from mcpclient.protocol.tasks import Task
+from tests.client.scripted_server import turns
 from tests.client.task_servers import (
     DONE,
     OPTIONAL,
@@ -139,6 +142,27 @@ def test_what_is_remembered_of_tasks_is_bounded() -> None:
             assert len(client._task_news._inputs) == 1000
 
     virtual_time.run(main())
+
+
+def test_a_call_that_is_given_up_as_the_client_is_closed() -> None:
+    """F-API-13, F-LIFE-5: what was to cancel its task is not begun, and no warning says so."""
+    server = handshake_server()
+    server.answers["tools/call"] = lambda params: None
+
+    async def main() -> None:
+        async with server.client() as client:
+            calling = asyncio.ensure_future(client.call_tool_task("slow"))
+            await turns()
+            calling.cancel()
+            closing = asyncio.ensure_future(client.close())
+            await asyncio.wait({calling, closing})
+            assert calling.cancelled()
+
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        virtual_time.run(main())
+        gc.collect()
+    assert warned == []
 
 
 @pytest.mark.parametrize("make", [handshake_server, stateless_server])
