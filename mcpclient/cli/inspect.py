@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ..client.client import Client
@@ -57,12 +58,13 @@ async def _run_all(config: Config, options: argparse.Namespace, screen: Screen) 
         screen.say(str(problem))
     questions = Questions(Board())
 
-    def with_options(server: ServerConfig) -> ServerConfig:
+    def with_options(name: str, server: ServerConfig) -> ServerConfig:
+        show_login = partial(questions.show_login, name)
         told = Server(server.target, server.options)
-        chosen = client_options(told, options, screen, questions.show_login, **_answers(questions))
+        chosen = client_options(told, options, screen, show_login, **_answers(questions))
         return replace(server, options=chosen)
 
-    servers = {name: with_options(server) for name, server in config.servers.items()}
+    servers = {name: with_options(name, server) for name, server in config.servers.items()}
     async with Manager(servers, wait="none") as manager:
         source = ManagerSource(manager)
         inspector = Inspector(source, port=options.port, allow=options.allow, questions=questions)
@@ -83,10 +85,14 @@ def _inspector(server: Server, options: argparse.Namespace, screen: Screen) -> I
     """Return an inspector with a client of its own, whose server's questions the page answers."""
     questions = Questions(Board())
 
-    def client_of(server: Server) -> Client:
-        return client_for(server, options, screen, questions.show_login, **_answers(questions))
+    def client_of(server: Server, name: str | None = None) -> Client:
+        async def show_login(url: str) -> bool:
+            return await questions.show_login(name or client.target, url)
 
-    source = ClientSource(client_of(server), lambda target: client_of(Server(target)))
+        client = client_for(server, options, screen, show_login, **_answers(questions))
+        return client
+
+    source = ClientSource(client_of(server), lambda name, target: client_of(Server(target), name))
     return Inspector(source, port=options.port, allow=options.allow, questions=questions)
 
 

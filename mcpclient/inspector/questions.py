@@ -28,6 +28,7 @@ class Questions:
         self.board = board
         self._waiting: dict[str, asyncio.Future[Any]] = {}
         self._count = 0
+        self._logins: set[str] = set()
 
     @property
     def elicitation(self) -> Elicitation:
@@ -75,11 +76,17 @@ class Questions:
     async def _ask_model(self, request: SamplingRequest) -> Any:
         return await self.ask("sampling", request.server, {"request": dict(request.raw)})
 
-    async def show_login(self, url: str) -> bool:
-        """Show where to log in, for a `BrowserLogin`; the visitor opens it. Always True."""
-        self.board.put("login", "", {"url": url, "host": host_of(url)})
+    async def show_login(self, server: str, url: str) -> bool:
+        """Show where to log in to a server, for a `BrowserLogin`; the visitor opens it.
+
+        Always True.
+        """
+        self.board.put("login", server, {"url": url, "host": host_of(url)})
+        self._logins.add(server)
         return True
 
-    def login_ended(self) -> None:
-        """Take the address of a login away."""
-        self.board.put("login", "", None)
+    def login_ended(self, server: str) -> None:
+        """Take the address of the login to a server away, if one is shown."""
+        if server in self._logins:
+            self._logins.remove(server)
+            self.board.put("login", server, None)

@@ -56,8 +56,8 @@ class Source(Protocol):
         """Close what this source has opened itself."""
 
 
-MakeClient = Callable[[Any], Client]
-"""Returns a client for a target, not yet connected."""
+MakeClient = Callable[[str, Any], Client]
+"""Returns a client for a server's name and target, not yet connected."""
 
 
 class ClientSource:
@@ -67,7 +67,7 @@ class ClientSource:
     """
 
     def __init__(self, client: Client, make: MakeClient | None = None) -> None:
-        self._make = make or Client
+        self._make = make or (lambda name, target: Client(target))
         self._clients = {client.target: client}
         # Clients that are made here are closed here.
         self._own = [] if make is None else [client]
@@ -115,7 +115,7 @@ class ClientSource:
         """Connect to one more server."""
         if not name or name in self._clients:
             raise UsageError(f"there is a server {name!r} already" if name else "it needs a name")
-        client = self._make(target)
+        client = self._make(name, target)
         self._clients[name] = client
         self._own.append(client)
         await self.connect(name)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from mcpclient import UsageError
+from mcpclient.cli import connecting
 from mcpclient.cli import inspect as module
 from mcpclient.cli.command import LocalRequest
 from mcpclient.cli.inspect import COMMAND
@@ -89,6 +90,56 @@ def test_all_that_are_configured(tmp_path: Path) -> None:
     path.write_text('{"mcpServers": {}}')
     with pytest.raises(UsageError, match="no server is configured"):
         understand(["inspect", "--config", str(path)])
+
+
+@pytest.fixture
+def ways(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What shows the address of a login, for each client that is made, in order."""
+    found: list[Any] = []
+    chosen = connecting.client_options
+
+    def noting(server: Any, options: Any, screen: Any, show_login: Any, **others: Any) -> Any:
+        found.append(show_login)
+        return chosen(server, options, screen, show_login, **others)
+
+    for each in (module, connecting):
+        monkeypatch.setattr(each, "client_options", noting)
+    return found
+
+
+def logins(inspector: Any) -> set[str]:
+    items = inspector.room.board.since(0)
+    return {item.name for item in items if item.kind == "login" and item.value}
+
+
+def test_each_configured_server_has_a_login_of_its_own(tmp_path: Path, ways: list[Any]) -> None:
+    """F-SHOW-10, F-AUTH-12"""
+    showing: list[Any] = []
+
+    def are_shown(inspector: Any) -> bool:
+        if not showing:
+            showing.extend(asyncio.ensure_future(way("https://id.example/")) for way in ways)
+        return logins(inspector) == {"one", "two"}
+
+    path = tmp_path / "mcp.json"
+    servers = {name: {"url": f"http://127.0.0.1:1/{name}"} for name in ("one", "two")}
+    path.write_text(json.dumps({"mcpServers": servers}))
+    serve(["--no-browser", "--config", str(path)], are_shown)
+
+
+def test_a_server_that_is_added_has_a_login_of_its_own(ways: list[Any]) -> None:
+    """F-SHOW-10, F-AUTH-12: under the name it was given; the first one under its address."""
+    begun: list[Any] = []
+
+    def are_shown(inspector: Any) -> bool:
+        if not begun:
+            adding = inspector.room.source.add("more", "http://127.0.0.1:1/more")
+            begun.append(asyncio.ensure_future(adding))
+        if len(begun) == 1 and len(ways) == 2 and statuses(inspector) == {"failed"}:
+            begun.extend(asyncio.ensure_future(way("https://id.example/")) for way in ways)
+        return logins(inspector) == {"http://127.0.0.1:1/mcp", "more"}
+
+    serve(["--no-browser", "--allow", "add", "http://127.0.0.1:1/mcp"], are_shown)
 
 
 def test_recordings(monkeypatch: pytest.MonkeyPatch) -> None:

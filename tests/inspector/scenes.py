@@ -31,7 +31,7 @@ class Scene:
     def __init__(self, showcase: Showcase | None = None, *, allow: str = "call") -> None:
         self.showcase = showcase or Showcase()
         self.questions = Questions(Board())
-        source = ClientSource(self.make(), lambda target: self.make())
+        source = ClientSource(self.make(), lambda name, target: self.make())
         self.inspector = Inspector(source, allow=allow, questions=self.questions)
         (self.name,) = source.states()
         self.client = source._clients[self.name]

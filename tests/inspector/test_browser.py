@@ -583,7 +583,7 @@ class Reaching(Scene):
 
     async def __aenter__(self) -> Scene:
         self.client = self._make_client(self)
-        source = ClientSource(self.client, lambda target: self.client)
+        source = ClientSource(self.client, lambda name, target: self.client)
         self.name = self.client.target
         self.inspector = Inspector(source, questions=self.questions)
         await self.inspector.open()
@@ -680,7 +680,10 @@ class LoggingIn(Scene):
     """A client of a server that wants a login."""
 
     def provider(self) -> Any:
-        return BrowserLogin(MemoryStore(), open_browser=self.questions.show_login)
+        async def show_login(url: str) -> bool:
+            return await self.questions.show_login(self.client.target, url)
+
+        return BrowserLogin(MemoryStore(), open_browser=show_login)
 
     async def __aenter__(self) -> Scene:
         self.protected = Protected(StreamableEndpoint(McpServer()).routes)
@@ -688,7 +691,7 @@ class LoggingIn(Scene):
         await self.http.__aenter__()
         auth = OAuth(local_development=True, provider=self.provider())
         self.client = Client(str(self.http.url()), auth=auth, protocol_version="2025-11-25")
-        source = ClientSource(self.client, lambda target: self.client)
+        source = ClientSource(self.client, lambda name, target: self.client)
         self.inspector = Inspector(source, questions=self.questions)
         await self.inspector.open()
         self.inspector.connect_all()
@@ -718,6 +721,22 @@ def test_a_login_begins_in_the_page_and_leaves_no_secret_in_it(chromium: Chromiu
         assert "SECRET" not in told + "".join(watch.journal.transcript())
 
     chromium.visit(LoggingIn(), work, ready=".question")
+
+
+def test_each_server_that_wants_a_login_has_its_own_address(chromium: Chromium) -> None:
+    """F-SHOW-10, F-AUTH-12: the end of one takes none of another away."""
+
+    async def work(page: Page, scene: Scene) -> None:
+        for name in ("one", "two"):
+            await scene.questions.show_login(name, f"https://id.example/{name}")
+        links = page.get_by_role("link", name="Open the login page")
+        await expect(links).to_have_count(2)
+        scene.questions.login_ended("one")
+        await expect(links).to_have_count(1)
+        assert await links.get_attribute("href") == "https://id.example/two"
+        await expect(page.locator(".question")).to_contain_text("asked by two")
+
+    chromium.visit(Scene(), work)
 
 
 def test_a_login_is_shown_and_ended_in_the_page(chromium: Chromium) -> None:

@@ -72,8 +72,11 @@ def test_a_question_nobody_waits_for_is_taken_away() -> None:
 
 def test_a_login_is_shown_and_taken_away() -> None:
     questions = Questions(Board())
-    assert run(questions.show_login("https://id.example/authorize?x=1"))
+    assert run(questions.show_login("a", "https://id.example/authorize?x=1"))
     (item,) = questions.board.since(0)
+    assert (item.kind, item.name) == ("login", "a")
     assert item.value == {"url": "https://id.example/authorize?x=1", "host": "id.example"}
-    questions.login_ended()
-    assert questions.board.since(0)[-1].value is None
+    questions.login_ended("b")
+    assert questions.board.since(0) == [item]
+    questions.login_ended("a")
+    assert [each.value for each in questions.board.since(0)] == [None]

@@ -106,3 +106,52 @@ def test_connecting_is_seen_on_the_board() -> None:
         await client.close()
 
     run(main())
+
+
+def logins(room: Room) -> set[str]:
+    """The servers that the address of a login is shown for."""
+    return {item.name for item in room.board.since(0) if item.kind == "login" and item.value}
+
+
+def test_a_login_is_shown_until_its_own_server_has_been_tried() -> None:
+    """F-SHOW-10, F-AUTH-12: what becomes of another server takes nothing away."""
+
+    async def main() -> None:
+        client = client_of()
+        room = room_of(client)
+        for name in (client.target, "other"):
+            await room.questions.show_login(name, "https://id.example/")
+        room.connect(client.target)
+        await until(lambda: logins(room) == {"other"})
+        room.connect("other")
+        await until(lambda: not logins(room))
+        await room.close()
+        await client.close()
+
+    run(main())
+
+
+def test_a_login_ends_also_where_something_else_connects_the_server() -> None:
+    """F-SHOW-10, F-AUTH-12: as a manager does, or the program."""
+
+    async def main() -> None:
+        client = client_of()
+        room = room_of(client)
+        source = room.source
+        assert isinstance(source, ClientSource)
+        source._connecting.add(client.target)
+        await room.questions.show_login(client.target, "https://id.example/")
+        room.observe()
+        assert logins(room) == {client.target}
+        await source.connect(client.target)
+        room.observe()
+        assert logins(room) == set()
+        await room.questions.show_login(client.target, "https://id.example/more")
+        room.observe()  # a call that needs more rights than the login gave
+        assert logins(room) == {client.target}
+        source._clients.clear()
+        room.observe()
+        assert logins(room) == set()
+        await client.close()
+
+    run(main())

@@ -76,11 +76,11 @@ def test_servers_are_added_and_closed_with_it() -> None:
     async def main() -> None:
         made: list[Client] = []
 
-        def make(target: Any) -> Client:
+        def make(name: str, target: Any) -> Client:
             made.append(client_of(Showcase()))
             return made[-1]
 
-        source = ClientSource(make("first"), make)
+        source = ClientSource(make("first", "anything"), make)
         await source.add("second", "anything")
         assert source.states()["second"].status == "connected"
         for name in ("", "second"):

@@ -2,6 +2,7 @@
 
 const MOST_QUESTIONS = 20;
 const drawnQuestions = new Map();
+const drawnLogins = new Map(); // by server: what is known of the login, and its element
 
 function buildQuestions() {
   on("question", refreshQuestions);
@@ -15,7 +16,7 @@ function buildQuestions() {
 function refreshQuestions() {
   const holder = document.getElementById("questions");
   for (const [name, element] of drawnQuestions) {
-    if (known.questions.has(name) || name === "login") continue;
+    if (known.questions.has(name)) continue;
     element.remove();
     drawnQuestions.delete(name);
   }
@@ -28,18 +29,25 @@ function refreshQuestions() {
     announce(`${question.server} asks: ${textOf(question.message) || "for an answer of a language model"}`);
     if (narrow.matches) showView("subject");
   }
-  const isNewLogin = known.login && !drawnQuestions.has("login");
-  drawnQuestions.get("login")?.remove();
-  drawnQuestions.delete("login");
-  if (known.login) drawnQuestions.set("login", holder.appendChild(drawLogin(known.login)));
-  if (isNewLogin) {
-    announce("The server wants a login");
-    if (narrow.matches) showView("subject");
-  }
-  const count = known.questions.size + (known.login ? 1 : 0);
+  refreshLogins(holder);
+  const count = known.questions.size + known.logins.size;
   const asked = document.getElementById("asked");
   asked.hidden = !count;
   asked.textContent = count === 1 ? "1 question" : `${count} questions`;
+}
+
+function refreshLogins(holder) {
+  for (const [name, { login, element }] of drawnLogins) {
+    if (known.logins.get(name) === login) continue;
+    element.remove();
+    drawnLogins.delete(name);
+  }
+  for (const [name, login] of known.logins) {
+    if (drawnLogins.has(name)) continue;
+    drawnLogins.set(name, { login, element: holder.appendChild(drawLogin(name, login)) });
+    announce(`${name} wants a login`);
+    if (narrow.matches) showView("subject");
+  }
 }
 
 function questionBox(title, who, ...children) {
@@ -126,8 +134,8 @@ function visitLink(url, label, then) {
   return el("a", { class: "button primary", href: String(url), target: "_blank", rel: "noopener noreferrer", on: { click: () => then?.() } }, label);
 }
 
-function drawLogin(login) {
-  return questionBox("Log in", "", el("p", {}, "The server wants to know who you are. Log in at:"), addressOf(login.url, login.host), el("div", { class: "buttons" }, visitLink(login.url, "Open the login page")));
+function drawLogin(name, login) {
+  return questionBox("Log in", name, el("p", {}, "The server wants to know who you are. Log in at:"), addressOf(login.url, login.host), el("div", { class: "buttons" }, visitLink(login.url, "Open the login page")));
 }
 
 function drawSampling(question, answer, problem) {

@@ -9,7 +9,7 @@ const known = {
   calls: new Map(),
   asked: new Map(),
   questions: new Map(),
-  login: null,
+  logins: new Map(),
   notice: null,
   lists: new Map(),
   wires: new Map(),
@@ -28,7 +28,7 @@ function changed(kind, name) {
   for (const work of listeners.get(kind) ?? []) work(name);
 }
 
-const PLACES = { server: "servers", call: "calls", asked: "asked", question: "questions" };
+const PLACES = { server: "servers", call: "calls", asked: "asked", question: "questions", login: "logins" };
 const MOST_CALLS = 1000;
 
 const changedKinds = new Set();
@@ -36,8 +36,7 @@ const changedKinds = new Set();
 function takeNews(news) {
   if (!changedKinds.size) queueMicrotask(tellChanges);
   for (const [kind, name, value] of news.items) {
-    if (kind === "login") known.login = value;
-    else if (kind === "notice") known.notice = value;
+    if (kind === "notice") known.notice = value;
     else if (kind in PLACES) {
       const place = known[PLACES[kind]];
       if (value === null) place.delete(name);
