@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from ...cures import CHECK_ENDPOINT
+from typing import TYPE_CHECKING
+
 from ...errors import CallTimeout, ConnectionLost, McpError, ProtocolViolation
+from ...on_demand import OnDemand
 from ...transports.base import Transport
+
+if TYPE_CHECKING:
+    from ... import cures
+else:
+    cures = OnDemand("...cures", __name__)
 
 __all__ = ["explain"]
 
@@ -26,7 +33,7 @@ def explain(
         error.reason += f"; if the server speaks TLS on this port, write {url}"
         error.advise(f"If the server speaks TLS on this port, write {url}")
     elif isinstance(error, ConnectionLost) and error.reason.startswith("No response received"):
-        error.advise(CHECK_ENDPOINT)
+        error.advise(cures.CHECK_ENDPOINT)
 
 
 def _is_no_http(error: ConnectionLost | ProtocolViolation, transport: Transport) -> bool:
