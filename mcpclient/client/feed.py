@@ -66,7 +66,7 @@ class Feed(Observer):
         if self._error is not None:
             raise self._error.again()
         if self.acknowledged is None:
-            self._connection.session  # noqa: B018 - raises when there is no connection
+            self._connection.require_session()
 
     async def next(self) -> ListenEvent | None:
         """Return the next event; None at the end."""
@@ -111,7 +111,7 @@ class Feed(Observer):
 
     def _start(self) -> None:
         if self._runner is None and not self._ended:
-            self._connection.session  # noqa: B018 - raises when there is no connection
+            self._connection.require_session()
             self._connection.observers.append(self)
             self._runner = asyncio.get_running_loop().create_task(self._keep_up())
             self._runner.add_done_callback(self._finish)

@@ -56,6 +56,6 @@ class TaskDesign(ABC):
         return agreement is not None and declares(agreement.capabilities, *capability)
 
     def _require(self, *capability: str) -> None:
-        # Where there is no session, asking for it raises why.
-        if self._connection.session is not None and not self._declares(*capability):
+        self._connection.require_session()
+        if not self._declares(*capability):
             raise UsageError(f"the server does not declare the capability {'.'.join(capability)}")

@@ -249,24 +249,19 @@ def test_a_client_the_server_forgot_registers_anew() -> None:
     assert len(scene.issuer.registrations) == 2
 
 
-def test_an_unknown_client_at_the_code_exchange_registers_next_time() -> None:
-    """F-AUTH-2: the registration is dropped, the error is told."""
+@pytest.mark.parametrize(
+    ("error", "status", "registrations"), [("invalid_client", 401, 2), ("invalid_grant", 400, 1)]
+)
+def test_a_failed_code_exchange_drops_the_registration_of_an_unknown_client_only(
+    error: str, status: int, registrations: int
+) -> None:
+    """F-AUTH-2: the error is told in either case; the next login registers again, or does not."""
     scene = Scene()
-    scene.failing_token_endpoint("invalid_client", 401)
+    scene.failing_token_endpoint(error, status)
     for _ in range(2):
         with pytest.raises(TokenRequestFailed):
             scene.call()
-    assert len(scene.issuer.registrations) == 2
-
-
-def test_another_failure_of_the_code_exchange_keeps_the_registration() -> None:
-    """F-AUTH-2: the client is as good as before."""
-    scene = Scene()
-    scene.failing_token_endpoint("invalid_grant", 400)
-    for _ in range(2):
-        with pytest.raises(TokenRequestFailed):
-            scene.call()
-    assert len(scene.issuer.registrations) == 1
+    assert len(scene.issuer.registrations) == registrations
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,10 @@ class Connection:
             raise ClientClosed()
         return self._session
 
+    def require_session(self) -> None:
+        """Raise `ClientClosed` when there is no session, as `session` does."""
+        self.session  # noqa: B018 - it raises
+
     @property
     def held_seconds(self) -> float:
         """How long the clocks of the session's calls have stood still so far."""
@@ -203,7 +207,8 @@ class Connection:
 
         Raises `ClientClosed` when the caller has closed it, and what `open` does.
         """
-        if not self.is_open and self.session is not None:
+        self.require_session()
+        if not self.is_open:
             await self.open()
         elif self.session.expired is not None:
             await self.renew(self.generation)
