@@ -28,6 +28,7 @@ FLOORS = {
     "on_demand": -2,  # modules that are imported when first used
     "cures": -1,  # what to do about each kind of error
     "shown": -1,  # what messages show of commands and URLs
+    "similar": -1,  # what was meant by a name that does not exist
     "errors": 0,
     "framing": 1,  # bytes <-> events
     "jsonrpc": 2,  # four message values; ids and waiters
@@ -70,6 +71,7 @@ PURE = {
     "new_typing",
     "cures",
     "shown",
+    "similar",
     "errors",
     "framing",
     "jsonrpc",

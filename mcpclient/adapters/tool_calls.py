@@ -6,7 +6,6 @@ What a model gets wrong, such as arguments that are no JSON, is no exception: th
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,11 +13,10 @@ from typing import Any, NamedTuple
 
 from ..errors import UsageError
 from ..protocol.types import Tool
+from ..similar import there_is_no
 from .definitions import Binding, ToolDefinitions
 
 __all__ = ["RawCall", "ToolCall", "first_present", "plain", "read_calls", "unreadable"]
-
-_SHOWN_NAMES = 3
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,8 @@ def _read(raw: RawCall, bindings: Mapping[str, Binding] | None) -> ToolCall:
         return ToolCall(identity, "", problem="The call names no tool. Call again with a name.")
     binding = Binding(Tool({})) if bindings is None else bindings.get(raw.name)
     if binding is None:
-        return ToolCall(identity, raw.name, {}, _unknown(raw.name, bindings or {}), raw.name)
+        problem = there_is_no("tool", raw.name, bindings or {})
+        return ToolCall(identity, raw.name, {}, problem, raw.name)
     tool = None if bindings is None else binding.tool
     name = raw.name if tool is None else tool.name
     try:
@@ -106,12 +105,6 @@ def _arguments(given: object) -> Mapping[str, Any]:
 
 def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
-
-
-def _unknown(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), _SHOWN_NAMES)
-    hint = f" Did you mean {' or '.join(close)}?" if close else ""
-    return f"There is no tool {name!r}.{hint}"
 
 
 def plain(value: object) -> Any:

@@ -14,9 +14,9 @@ from .arguments import Typed, typed_value
 from .signature import properties_of, required_of, signature
 
 if TYPE_CHECKING:
-    import difflib
+    from .. import similar
 else:
-    difflib = OnDemand("difflib")
+    similar = OnDemand("..similar", __name__)
 
 __all__ = ["checked_arguments", "tool_named", "unchecked_arguments"]
 
@@ -29,11 +29,8 @@ def tool_named(name: str, tools: Sequence[Tool]) -> Tool:
         if tool.name == name:
             return tool
     names = [tool.name for tool in tools]
-    near = next((each for each in names if each.lower() == name.lower()), None)
-    meant = [near] if near else difflib.get_close_matches(name, names, n=1)
-    raise UsageError(f"there is no tool {name!r}; {_meant(meant, names)}").advise(
-        "List them with: mcpclient tools"
-    )
+    message = similar.there_is_no("tool", name, names, otherwise=_listed(names))
+    raise UsageError(message).advise("List them with: mcpclient tools")
 
 
 def unchecked_arguments(given: Mapping[str, Any | Typed]) -> dict[str, Any]:
@@ -70,9 +67,9 @@ def _check_names(given: Iterable[str], properties: Mapping[str, Any], schema: An
     for name in given:
         if name in properties or not isinstance(schema, Mapping):
             continue
-        meant = difflib.get_close_matches(name, properties, n=1)
-        if meant or schema.get("additionalProperties") is False:
-            raise UsageError(f"there is no argument {name!r}; {_meant(meant, properties)}")
+        hint = similar.did_you_mean(name, properties)
+        if hint or schema.get("additionalProperties") is False:
+            raise UsageError(f"there is no argument {name!r}; {hint or _listed(properties)}")
     missing = [name for name in required_of(schema) if name not in given]
     if missing:
         raise UsageError(f"missing: {', '.join(missing)}")
@@ -87,8 +84,6 @@ def _check_values(arguments: Mapping[str, Any], schema: Any) -> None:
         raise UsageError("; ".join(str(violation) for violation in violations[:_NAMED]))
 
 
-def _meant(near: Sequence[str], known: Iterable[str]) -> str:
-    if near:
-        return f"did you mean {near[0]!r}?"
+def _listed(known: Iterable[str]) -> str:
     names = ", ".join(known)
     return f"there are {names[:300]}" if names else "there are none"

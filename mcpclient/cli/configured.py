@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from ..config.approvals import Approvals
 from ..config.config import Config
 from ..config.load import load_config
-from ..config.problem import did_you_mean
 from ..config.server import ServerConfig
 from ..errors import ServerUnavailable, UsageError
 from ..framing.escaping import escape_line
 from ..net.login.terminal import Terminal
 from ..shown import shown_command, shown_url
+from ..similar import did_you_mean
 from .server import Server
 
 __all__ = ["configured", "load", "shown_target"]

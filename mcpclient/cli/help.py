@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import inspect
 import re
 
 from .. import errors
 from ..errors import McpError, UsageError
+from ..similar import there_is_no
 from .command import Answer, LocalCommand, LocalWork
 from .commands import COMMANDS, command_named
 from .guide import CHAPTERS, chapter
@@ -36,9 +36,8 @@ def _text_for(words: list[str]) -> str:
     if topic in COMMANDS and topic not in CHAPTERS and not more:
         return parser_of(command_named(topic)).format_help().rstrip()
     if topic not in CHAPTERS:
-        near = difflib.get_close_matches(topic, [*CHAPTERS, *COMMANDS], 1)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        raise UsageError(f"the guide has no chapter {topic!r}{meant}\n\n{_contents()}")
+        unknown = there_is_no("chapter", topic, [*CHAPTERS, *COMMANDS])
+        raise UsageError(f"{unknown}\n\n{_contents()}")
     if not more:
         return re.sub(r"^<!-- \w+ -->\n", "", chapter(topic), flags=re.M).rstrip()
     if topic != "errors" or len(more) > 1:
@@ -69,9 +68,7 @@ def _exception(name: str) -> str:
         if inspect.isclass(each) and issubclass(each, McpError)
     }
     if name not in kinds:
-        near = difflib.get_close_matches(name, kinds, 1)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        raise UsageError(f"there is no exception {name!r}{meant}")
+        raise UsageError(there_is_no("exception", name, kinds))
     kind = kinds[name]
     line = " > ".join(
         each.__name__ for each in reversed(kind.__mro__) if issubclass(each, McpError)

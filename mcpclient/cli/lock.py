@@ -11,6 +11,7 @@ from ..manager.manager import Manager
 from ..manager.pins import Mismatch, Pins
 from ..manager.server import Server
 from ..protocol.types import Tool
+from ..similar import there_is_no
 from .command import Answer, LocalCommand, LocalWork
 from .configured import load
 from .render import one_line
@@ -27,7 +28,7 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
     config = load(options.config)
     for name in options.words:
         if name not in config.servers:
-            raise UsageError(f"there is no server {name!r} in the configuration")
+            raise UsageError(there_is_no("server", name, config.servers, "in the configuration"))
     chosen = {
         name: server
         for name, server in config.servers.items()

@@ -14,9 +14,9 @@ from .commands import COMMANDS, command_named
 from .target import add_options, find_server, split_after_file, split_at_command
 
 if TYPE_CHECKING:
-    import difflib
+    from .. import similar
 else:
-    difflib = OnDemand("difflib")
+    similar = OnDemand("..similar", __name__)
 
 __all__ = ["options_of", "own_words", "parser_of", "understand"]
 
@@ -88,9 +88,8 @@ def _command_of(words: Sequence[str]) -> AnyCommand:
         return command_named(name)
     if name.startswith("-") or not name:
         raise UsageError("the command comes first, as in: mcpclient tools --json SERVER")
-    near = difflib.get_close_matches(name, COMMANDS, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "mcpclient --help lists them"
-    raise UsageError(f"there is no command {name!r}; {hint}")
+    otherwise = "mcpclient --help lists them"
+    raise UsageError(similar.there_is_no("command", name, COMMANDS, otherwise=otherwise))
 
 
 def parser_of(command: AnyCommand) -> argparse.ArgumentParser:

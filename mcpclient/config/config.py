@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..errors import UsageError
-from .problem import Problem, did_you_mean
+from ..similar import there_is_no
+from .problem import Problem
 from .server import ServerConfig
 
 __all__ = ["Config", "Source"]
@@ -48,6 +49,5 @@ class Config:
         a name that no file has.
         """
         if name not in self.explanations:
-            hint = did_you_mean(name, self.explanations)
-            raise UsageError(f"no server {name!r} in the configuration" + (hint and f"; {hint}"))
+            raise UsageError(there_is_no("server", name, self.explanations, "in the configuration"))
         return self.explanations[name]

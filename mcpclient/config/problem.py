@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal
 
-__all__ = ["Problem", "did_you_mean"]
+__all__ = ["Problem"]
 
 
 @dataclass(frozen=True)
@@ -33,10 +31,3 @@ class Problem:
         named = ".".join(part for part in (self.server, self.field) if part)
         text = f"{place}: {self.severity}: {named + ': ' if named else ''}{self.message}"
         return f"{text} ({self.hint})" if self.hint else text
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return "did you mean …?" for a word that is near to a known one, otherwise ""."""
-    spelled = {name.lower(): name for name in known}
-    near = get_close_matches(word[:80].lower(), spelled, n=1, cutoff=0.7)
-    return f"did you mean {spelled[near[0]]!r}?" if near else ""

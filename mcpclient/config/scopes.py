@@ -11,7 +11,7 @@ from typing import Literal
 
 from ..errors import UsageError
 from ..net.folders import config_folder, home_folder
-from .problem import did_you_mean
+from ..similar import there_is_no
 
 __all__ = [
     "SCOPES",
@@ -59,8 +59,8 @@ def check_scopes(scopes: Sequence[str]) -> None:
     """Raise `UsageError` for a scope that there is not."""
     for scope in scopes:
         if scope not in SCOPES:
-            hint = did_you_mean(scope, SCOPES) or f"known are {', '.join(SCOPES)}"
-            raise UsageError(f"there is no scope {scope!r}; {hint}")
+            otherwise = f"known are {', '.join(SCOPES)}"
+            raise UsageError(there_is_no("scope", scope, SCOPES, otherwise=otherwise))
 
 
 def places_of(
@@ -205,8 +205,8 @@ def discover_configs(
     known = sorted({application for application, _ in _USER_FILES + _PROJECT_FILES})
     for name in apps or ():
         if name not in known:
-            hint = did_you_mean(name, known) or f"known are {', '.join(known)}"
-            raise UsageError(f"there is no application {name!r}; {hint}")
+            otherwise = f"known are {', '.join(known)}"
+            raise UsageError(there_is_no("application", name, known, otherwise=otherwise))
     places = application_places(os.fspath(start), os.environ if env is None else env)
     return [
         place

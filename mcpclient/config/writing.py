@@ -11,8 +11,8 @@ from ..formats.jsonc import JsoncError
 from ..formats.jsonc_edit import remove_member, set_member
 from ..formats.toml_edit import add_table, remove_table
 from ..net.files import change_file
+from ..similar import there_is_no
 from .document import DocumentError, read_document
-from .problem import did_you_mean
 from .shapes.applications import APPLICATIONS, FileKind, find_servers, kind_of
 from .shapes.entry import read_entry
 from .shapes.values import EntryError
@@ -83,8 +83,7 @@ def remove_server_from(text: str, path: str, name: str) -> str:
     kind = _writable(path)
     known = _names(text, path, kind)
     if name not in known:
-        hint = did_you_mean(name, known)
-        raise UsageError(f"there is no server {name!r} in {path}" + (hint and f"; {hint}"))
+        raise UsageError(there_is_no("server", name, known, f"in {path}"))
     place = [*_place(text, path, kind), name]
     try:
         if path.lower().endswith(".toml"):

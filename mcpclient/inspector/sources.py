@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Protocol
 
 from ..client.client import Client
 from ..errors import AuthError, McpError, UsageError
+from ..similar import there_is_no
 from ..transports.replaying import Recording
 from .login import expect_login
 
@@ -91,9 +92,7 @@ class ClientSource:
 
     async def connect(self, name: str) -> None:
         """Connect a client, unless it is connected."""
-        client = self._clients.get(name)
-        if client is None:
-            raise UsageError(f"there is no server {name!r}")
+        client = self._client_of(name)
         self._connecting.add(name)
         try:
             await expect_login(client)
@@ -106,10 +105,13 @@ class ClientSource:
 
     async def disconnect(self, name: str) -> None:
         """Close a client."""
+        await self._client_of(name).close()
+
+    def _client_of(self, name: str) -> Client:
         client = self._clients.get(name)
         if client is None:
-            raise UsageError(f"there is no server {name!r}")
-        await client.close()
+            raise UsageError(there_is_no("server", name, self._clients))
+        return client
 
     async def add(self, name: str, target: Any) -> None:
         """Connect to one more server."""

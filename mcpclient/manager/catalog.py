@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, Callable
 
 from ..errors import UsageError
+from ..similar import there_is_no
 from .events import ToolsUpdated
 from .naming import ToolNames
 from .tools import Home, ManagedTool, ToolList, difference
@@ -62,7 +62,5 @@ class Catalog:
         """
         owner = self.names.owner(name)
         if owner is None:
-            similar = difflib.get_close_matches(name, [tool.name for tool in self.tools], n=1)
-            hint = f"; did you mean {similar[0]!r}?" if similar else ""
-            raise UsageError(f"there is no tool {name!r}{hint}")
+            raise UsageError(there_is_no("tool", name, [tool.name for tool in self.tools]))
         return owner

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import os
 from collections.abc import Collection, Generator, Iterable, Mapping
 from functools import partial
@@ -22,6 +21,7 @@ from ..config.server import ServerConfig
 from ..errors import ClientClosed, McpError, ServersFailed, UsageError
 from ..framing.logs import logger_for
 from ..protocol.tool_search import search_tools
+from ..similar import there_is_no
 from .backoff import Reconnect
 from .calls import Calls
 from .catalog import Catalog
@@ -145,7 +145,7 @@ class Manager(Toolboxes, Calls, Content):
         if not isinstance(self._required, bool):
             for name in self._required:
                 if name not in self._configs:
-                    raise UsageError(_unknown(name, self._configs))
+                    raise UsageError(there_is_no("server", name, self._configs))
 
     # Connecting and closing
 
@@ -402,7 +402,7 @@ class Manager(Toolboxes, Calls, Content):
     def _server(self, name: str) -> Server:
         self._require_open()
         if name not in self._servers:
-            raise UsageError(_unknown(name, self._servers))
+            raise UsageError(there_is_no("server", name, self._servers))
         return self._servers[name]
 
     def _require_open(self) -> None:
@@ -415,12 +415,6 @@ class Manager(Toolboxes, Calls, Content):
 
 connect_all = Manager
 """Connect to many servers: ``async with connect_all(servers) as manager``. See `Manager`."""
-
-
-def _unknown(name: str, known: Iterable[str]) -> str:
-    similar = difflib.get_close_matches(name, list(known), n=1)
-    hint = f"; did you mean {similar[0]!r}?" if similar else ""
-    return f"there is no server {name!r}{hint}"
 
 
 def _as_mcp_error(server: Server) -> McpError:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..errors import UsageError
 from ..protocol.types import Prompt, Resource
+from ..similar import there_is_no
 
 __all__ = ["ManagedPrompt", "ManagedResource", "find_resource_server", "split_prompt_name"]
 
@@ -56,9 +56,8 @@ def split_prompt_name(name: str, servers: Collection[str]) -> tuple[str, str]:
     """
     fitting = [server for server in servers if name.startswith(f"{server}:")]
     if not fitting:
-        similar = difflib.get_close_matches(name.partition(":")[0], servers, n=1)
-        hint = f"; did you mean the server {similar[0]!r}?" if similar else ""
-        raise UsageError(f"a prompt is named server:prompt, not {name!r}{hint}")
+        unknown = there_is_no("server", name.partition(":")[0], servers)
+        raise UsageError(f"a prompt is named server:prompt, not {name!r}: {unknown}")
     server = max(fitting, key=len)
     return server, name[len(server) + 1 :]
 

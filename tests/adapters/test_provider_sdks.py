@@ -103,7 +103,7 @@ def test_an_agent_with_a_real_server(provider: str) -> None:
         assert (first, second, third) == ("call_0", "call_1", "call_2")
         assert "3" in added
         assert failed.lstrip("!").removeprefix("Tool error: ") != failed
-        assert "There is no tool 'nope'." in unknown
+        assert "there is no tool 'nope'" in unknown
 
     asyncio.run(main())
 

@@ -60,7 +60,7 @@ def test_tools(provider: str) -> None:
 @pytest.mark.parametrize("provider", APIS)
 def test_a_call_that_makes_no_sense(provider: str) -> None:
     """F-API-11: the server gets an error, and the connection goes on."""
-    with pytest.raises(HandlerFailed, match="is invalid: There is no tool 'nope'"):
+    with pytest.raises(HandlerFailed, match="is invalid: there is no tool 'nope'"):
         answered(provider, [("nope", {})], {**PARAMS, "tools": [LOOK]})
 
 

@@ -70,8 +70,8 @@ def test_arguments_that_are_none(arguments: object, problem: str) -> None:
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("web_serch", "There is no tool 'web_serch'. Did you mean web_search?"),
-        ("zzz", "There is no tool 'zzz'."),
+        ("web_serch", "there is no tool 'web_serch'; did you mean 'web_search'?"),
+        ("zzz", "there is no tool 'zzz'"),
         ("", "The call names no tool. Call again with a name."),
         (None, "The call names no tool. Call again with a name."),
         (7, "The call names no tool. Call again with a name."),

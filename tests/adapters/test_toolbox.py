@@ -99,7 +99,7 @@ def test_what_a_model_gets_wrong_is_told_to_it() -> None:
             call("echo", "", "c"),
         )
         said = texts(await box.run(turn))
-        assert said[0] == "Tool error: There is no tool 'ecko'. Did you mean echo?"
+        assert said[0] == "Tool error: there is no tool 'ecko'; did you mean 'echo'?"
         assert said[1].startswith("Tool error: The arguments are not valid JSON: ")
         assert said[2] == "Tool error: The arguments are not a JSON object. Call again with one."
         assert said[3] == "echo {}"
@@ -333,7 +333,7 @@ def test_include_and_exclude() -> None:
         box = await made(client, include=["*o*", "files.*"], exclude=["*delete*"])
         assert names(box.tools) == ["echo", "slow"]
         (said,) = texts(await box.run(response(call("files_delete"))))
-        assert said == "Tool error: There is no tool 'files_delete'."
+        assert said == "Tool error: there is no tool 'files_delete'"
 
     use(server, work)
 

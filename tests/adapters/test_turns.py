@@ -49,9 +49,9 @@ def test_results_of_calls() -> None:
     call = ToolCall("c", "web.search", {}, None, "web_search")
     (made,) = made_results([(call, OUTCOMES["text"])], None, RULES)
     assert made == MadeResult("c", "web_search", Prepared(["one\ntwo"], False))
-    wrong = ToolCall("d", "x", {}, "There is no tool 'x'.", "x")
+    wrong = ToolCall("d", "x", {}, "there is no tool 'x'", "x")
     for outcome in (None, OUTCOMES["text"]):
         (made,) = made_results([(wrong, outcome)], None, RULES)
-        assert made.prepared == Prepared(["There is no tool 'x'."], True)
+        assert made.prepared == Prepared(["there is no tool 'x'"], True)
     (made,) = made_results([(call, None)], None, RULES)
     assert made.prepared == Prepared(["The call was not made."], True)

@@ -55,9 +55,9 @@ def test_an_exit_code_or_an_exception_is_explained(word: str, part: str) -> None
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["autentication"], "did you mean authentication"),
+        (["autentication"], "did you mean 'authentication'"),
         (["errors", "99"], "there is no exit code 99; there are 0, 1, 2"),
-        (["errors", "PearError"], "did you mean PeerError"),
+        (["errors", "PearError"], "did you mean 'PeerError'"),
         (["servers", "github"], "takes no further word"),
         (["errors", "1", "2"], "takes no further word"),
     ],
@@ -72,7 +72,7 @@ def test_a_command_is_explained_as_by_itself() -> None:
     """F-SHOW-11: ``help call`` is ``call --help``; a chapter of the same name comes first."""
     assert shown("call").startswith("usage: mcpclient call ")
     assert shown("servers").startswith("# Many servers")
-    with pytest.raises(UsageError, match="did you mean tools"):
+    with pytest.raises(UsageError, match="did you mean 'tools'"):
         shown("tols")
 
 

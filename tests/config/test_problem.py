@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpclient.config.problem import Problem, did_you_mean
+from mcpclient.config.problem import Problem
 
 
 def test_a_problem_says_where_and_what_to_do() -> None:
@@ -12,9 +12,3 @@ def test_a_problem_says_where_and_what_to_do() -> None:
     assert str(Problem("error", "is not JSON", "/p/.mcp.json")) == (
         "/p/.mcp.json: error: is not JSON"
     )
-
-
-def test_a_near_word_is_offered() -> None:
-    assert did_you_mean("comand", ["command", "url"]) == "did you mean 'command'?"
-    assert did_you_mean("HTTPURL", ["httpUrl"]) == "did you mean 'httpUrl'?"
-    assert did_you_mean("zzz", ["command"]) == ""

@@ -46,7 +46,7 @@ def test_names_of_prompts() -> None:
     assert split_prompt_name("a:review", ["a", "b"]) == ("a", "review")
     with pytest.raises(UsageError, match=r"server:prompt, not 'review'"):
         split_prompt_name("review", ["a"])
-    with pytest.raises(UsageError, match="did you mean the server 'github'"):
+    with pytest.raises(UsageError, match="did you mean 'github'"):
         split_prompt_name("githb:review", ["github"])
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 
 from ...errors import UsageError
+from ...similar import there_is_no
 from ..definitions import definitions
 from . import own_commands, server_commands, watching
 from .builtin import Builtin
@@ -39,9 +39,8 @@ async def _help(session: Session, words: Sequence[Word]) -> Finding:
 def _about(name: str) -> str:
     command = {**COMMANDS, **{each.name: each for each in _IN_LINES}}.get(name)
     if command is None:
-        similar = difflib.get_close_matches(name, COMMANDS, n=1)
-        hint = f"; did you mean {similar[0]!r}?" if similar else ""
-        raise UsageError(f"there is no command {name!r}{hint}. For a tool, see: tool {name}")
+        otherwise = f"for a tool, see: tool {name}"
+        raise UsageError(there_is_no("command", name, COMMANDS, otherwise=otherwise))
     return "\n".join(
         filter(None, (f"{command.name} {command.usage}", command.summary, command.details))
     )

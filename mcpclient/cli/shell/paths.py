@@ -5,7 +5,6 @@ A path is read and never evaluated: names behind a dot, and numbers or names in 
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any, Union
 
 from ...errors import UsageError
 from ...protocol.wire_object import WireObject
+from ...similar import did_you_mean
 
 __all__ = ["Key", "follow_path", "is_path", "names_in", "parse_path"]
 
@@ -96,8 +96,7 @@ def _complaint(value: Any, key: Key) -> str:
         if isinstance(value, (list, tuple)):
             return f"has {len(value)} items, numbered from 0, and no {key!r}"
         return f"is {_kind(value)} and has no {key!r}"
-    similar = difflib.get_close_matches(str(key), names, n=1)
-    hint = f"did you mean {similar[0]!r}?" if similar else f"it has {_listed(names)}"
+    hint = did_you_mean(str(key), names) or f"it has {_listed(names)}"
     return f"has no {key!r}; {hint}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -10,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from ...errors import UsageError
 from ...framing.logs import logger_for
 from ...net.files import change_file, read_file
+from ...similar import did_you_mean
 from .words import Word, split_words
 
 __all__ = ["SavedLines"]
@@ -118,9 +118,8 @@ class SavedLines:
     def _find(self, name: str) -> str:
         if name in self._lines:
             return self._lines[name]
-        similar = difflib.get_close_matches(name, self._lines, n=1)
         names = ", ".join(self._lines) or "none yet"
-        hint = f"did you mean {similar[0]!r}?" if similar else f"there is: {names}"
+        hint = did_you_mean(name, self._lines) or f"there is: {names}"
         raise UsageError(f"nothing is saved as {name!r}; {hint}")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from ...manager.manager import Manager
 from ...manager.server import Server
 from ...manager.tools import ManagedTool
 from ...protocol.types import Prompt, Resource
+from ...similar import did_you_mean, there_is_no
 from ..screen import Screen
 from .jobs import Jobs
 from .outcome import Finding
@@ -54,9 +54,8 @@ class Session:
             return servers[name]
         if not servers:
             raise UsageError("there is no server; name one, or write a configuration")
-        similar = difflib.get_close_matches(name, servers, n=1)
-        hint = f"did you mean {similar[0]!r}?" if similar else f"there is: {', '.join(servers)}"
-        raise UsageError(f"there is no server {name!r}; {hint}")
+        otherwise = f"there is: {', '.join(servers)}"
+        raise UsageError(there_is_no("server", name, servers, otherwise=otherwise))
 
     async def client(self, server: str | None = None) -> Client:
         """Return the client of a server, by default of the one in use, once it is connected.
@@ -111,7 +110,7 @@ class Session:
             return found
         names = list(self.tools_of(server)) if server in self.manager.servers else []
         prefix = name[: len(name) - len(tool)]
-        similar = difflib.get_close_matches(tool, [*names, *(() if prefix else others)], n=1)
-        hint = f"did you mean {prefix + similar[0]!r}?" if similar else "help lists the commands"
+        known = names if prefix else [*names, *others]
+        hint = did_you_mean(tool, known, prefix) or "help lists the commands"
         kind = "tool" if prefix or not others else "command or tool"
         raise UsageError(f"there is no {kind} {name!r}{problem}; {hint}")

@@ -21,15 +21,14 @@ from .era_memory import EraMemory
 from .timeouts import DEFAULT, Timeouts
 
 if TYPE_CHECKING:
-    import difflib
-
+    from ... import similar
     from ...net.process.stderr import StderrTarget
     from ...protocol.schema import SchemaLimits
     from ...transports.http_messages import HeaderSource
     from ..events.around import Around
     from .client_options import Authentication, ClientOptions
 else:
-    difflib = OnDemand("difflib")
+    similar = OnDemand("...similar", __name__)
 
 __all__ = ["OPTION_NAMES", "Events", "Options", "check_names"]
 
@@ -41,9 +40,7 @@ def check_names(given: Iterable[str], known: Iterable[str]) -> None:
     known = list(known)
     for name in given:
         if name not in known:
-            similar = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {similar[0]!r}?" if similar else ""
-            raise UsageError(f"there is no option {name!r}{hint}")
+            raise UsageError(similar.there_is_no("option", name, known))
 
 
 class Options(NamedTuple):

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...client.link.targets import TRANSPORT_NAMES
+from ...similar import did_you_mean
 from ..naming import NAMING_STYLES, NamingStyle
-from ..problem import did_you_mean
 from .applications import Application
 from .fields import FIELDS, IGNORED, is_comment
 from .values import READERS, EntryError, Report, kind_of_value, read_words, shown

@@ -1,0 +1,34 @@
+"""What was meant by a name that does not exist: the known one that is most like it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = ["did_you_mean", "there_is_no"]
+
+# Comparing takes quadratic time, and names come from servers, models and files.
+_MAX_CHARACTERS = 80
+
+
+def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
+    """Return "did you mean …?" for a name that is like a known one, otherwise "".
+
+    ``prefix``: what stands before the known name where it is shown.
+    """
+    spelled = {each[:_MAX_CHARACTERS].lower(): each for each in known}
+    similar = get_close_matches(name[:_MAX_CHARACTERS].lower(), spelled, n=1)
+    return f"did you mean {prefix + spelled[similar[0]]!r}?" if similar else ""
+
+
+def there_is_no(
+    kind: str, name: str, known: Iterable[str], where: str = "", otherwise: str = ""
+) -> str:
+    """Return the message about a name that does not exist, with the one that was meant.
+
+    ``where``: what has no such name, as in "in .mcp.json". ``otherwise``: what is said when no
+    known name is like it.
+    """
+    place = f" {where}" if where else ""
+    hint = did_you_mean(name, known) or otherwise
+    return f"there is no {kind} {name!r}{place}" + (f"; {hint}" if hint else "")
