@@ -7,9 +7,9 @@ one response, however often the request had to be sent to get it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from contextlib import AbstractContextManager
-from typing import Protocol, Union
+from typing import Protocol, TypeVar, Union
 
 from ..errors import AuthError, HttpError, McpError
 from ..framing.headers import merged
@@ -28,6 +28,8 @@ __all__ = [
     "http_url",
     "start_request",
 ]
+
+T = TypeVar("T")
 
 # How many bytes of a refusal's body are kept.
 _BODY_LIMIT = 64 * 1024
@@ -138,6 +140,7 @@ class AuthorizedExchange:
         self._exchange: Exchange | None = None
         self._refusal: ResponseHead | None = None
         self._body = bytearray()
+        self._is_given_up = False
         self._task: asyncio.Task[None] | None = client.tasks.start(self._send())
 
     @property
@@ -147,6 +150,7 @@ class AuthorizedExchange:
 
     def abort(self) -> None:
         """Give the request up; the sink hears no more. Idempotent."""
+        self._is_given_up = True
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -155,13 +159,31 @@ class AuthorizedExchange:
 
     async def _send(self) -> None:
         try:
-            request = self._with(await self._authorization.headers(), self._request.url)
+            headers = await self._answer(self._authorization.headers())
+            request = self._with(headers, self._request.url)
             self._refusal = None
             self._body.clear()
             self._task = None
             self._exchange = self._client.request(request, self)
         except Exception as error:
             self._fail(error)
+
+    async def _answer(self, asked: Awaitable[T]) -> T:
+        """Return what the authorizer answers. Whatever it raises, the caller must not wait for it:
+        it is an `McpError`, unless the request was given up.
+        """
+        try:
+            answer = await asked
+        except McpError:
+            raise
+        except (Exception, asyncio.CancelledError) as error:
+            if self._is_given_up:
+                raise
+            # Nobody cancelled this: something that the caller's own function waited for was.
+            raise _as_ours(error) from error
+        if self._is_given_up:  # which the caller's own function may have taken no notice of
+            raise asyncio.CancelledError
+        return answer
 
     def _with(self, headers: Mapping[str, str], url: Url) -> HttpRequest:
         """Return the request with the authorization, to be sent to ``url``."""
@@ -176,17 +198,12 @@ class AuthorizedExchange:
 
     async def _renew(self, request: HttpRequest) -> HttpRequest:
         """Return the request for another sending; a proof serves only once (RFC 9449)."""
-        try:
-            headers = await self._authorization.headers(http_url(request.url))
-        except McpError:
-            raise
-        except Exception as error:
-            raise _as_ours(error) from error
+        headers = await self._answer(self._authorization.headers(http_url(request.url)))
         return self._with(headers, request.url)
 
     async def _recover(self, refusal: ResponseHead) -> None:
         try:
-            again = await self._authorization.recover(refusal)
+            again = await self._answer(self._authorization.recover(refusal))
         except Exception as error:
             if error.__cause__ is None:  # about a server without OAuth, the refusal says the most
                 error.__cause__ = HttpError(
@@ -205,7 +222,8 @@ class AuthorizedExchange:
 
     def _fail(self, error: Exception) -> None:
         self._task = None
-        self._sink.response_failed(_as_ours(error))
+        if not self._is_given_up:
+            self._sink.response_failed(_as_ours(error))
 
     # net.http.ResponseSink
 
@@ -244,8 +262,8 @@ class AuthorizedExchange:
             self._sink.response_failed(error)
 
 
-def _as_ours(error: Exception) -> McpError:
-    """Return the error, or one in its place where it is a bug: the caller must not wait for it."""
+def _as_ours(error: BaseException) -> McpError:
+    """Return the error, or one in its place where it is a bug."""
     if isinstance(error, McpError):
         return error
     failure = AuthError(f"authorization failed with {type(error).__name__}")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+from ..errors import ConnectionLost
 from ..framing.uri import Url
 from ..net.dialing import Dialer
 from ..net.recorded_http import RecordedHttpClient, http_client
+from ..protocol.outgoing import Outgoing
 from .authorized import Credentials, authorizer_in
 from .base import Receiver, Transport
 from .http_messages import CallerHeaders, HeaderSource
@@ -40,6 +42,7 @@ class HttpTransport(Transport):
         self._http = http_client(self._dialer)
         self.records_itself: bool = isinstance(self._http, RecordedHttpClient)
         self._receiver: Receiver | None = None
+        self._is_open = False
         self._answer_turns: asyncio.Semaphore | None = None
 
     @property
@@ -67,4 +70,16 @@ class HttpTransport(Transport):
     async def open(self, receiver: Receiver) -> None:
         """Make ready; the first message opens the first connection."""
         self._receiver = receiver
+        self._is_open = True
         self._answer_turns = asyncio.Semaphore(_MOST_ANSWERS)  # which belongs to the running loop
+
+    async def _provided_headers(self, outgoing: Outgoing | None) -> list[tuple[str, str]]:
+        """Return the caller's headers for a message.
+
+        Raises `ConnectionLost` when the transport was closed while the caller's function was asked:
+        nobody would close a connection that is opened now.
+        """
+        headers = await self._headers.provided_for(outgoing)
+        if not self._is_open:
+            raise ConnectionLost("the transport was closed")
+        return headers

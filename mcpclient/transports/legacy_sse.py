@@ -72,7 +72,7 @@ class LegacySseTransport(HttpTransport):
         """
         await super().open(receiver)
         headers = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
-        headers += await self._headers.provided_for(None)
+        headers += await self._provided_headers(None)
         self._sink = sink = _Stream(self, receiver)
         request = HttpRequest("GET", self.url, headers)
         self._stream = start_request(self._http, request, sink, self._authorizer)
@@ -102,7 +102,7 @@ class LegacySseTransport(HttpTransport):
         headers = [
             ("Content-Type", "application/json"),
             ("Accept-Encoding", ACCEPT_ENCODING),
-            *await self._headers.provided_for(outgoing),
+            *await self._provided_headers(outgoing),
             *outgoing.headers.items(),
         ]
         assert self._endpoint is not None, "the transport is not open"
@@ -136,6 +136,7 @@ class LegacySseTransport(HttpTransport):
 
     def abort(self) -> None:
         """Drop everything."""
+        self._is_open = False
         if self._stream is not None:
             self._stream.abort()
             self._stream = None

@@ -107,7 +107,7 @@ class StreamableHttpTransport(HttpTransport):
     async def _answer(self, outgoing: Outgoing, body: bytes) -> None:
         """POST an answer in its turn, which lasts until the response has ended."""
         async with self._turns:
-            post = self._post(outgoing, body, await self._headers.provided_for(outgoing))
+            post = self._post(outgoing, body, await self._provided_headers(outgoing))
             assert post.taken is not None
             try:
                 await post.taken
@@ -115,7 +115,7 @@ class StreamableHttpTransport(HttpTransport):
                 post.abort()
 
     async def _ask_and_post(self, outgoing: Outgoing, body: bytes) -> None:
-        post = self._post(outgoing, body, await self._headers.provided_for(outgoing))
+        post = self._post(outgoing, body, await self._provided_headers(outgoing))
         if post.taken is not None:
             await post.taken
 
@@ -200,7 +200,7 @@ class StreamableHttpTransport(HttpTransport):
         self, last_event_id: str, sink: ResponseSink, *, passive: bool = False
     ) -> Sending:
         """Send a GET for an event stream, from ``last_event_id`` on."""
-        headers = [*_GET_HEADERS, *await self._headers.provided_for(None), *self._session_headers]
+        headers = [*_GET_HEADERS, *await self._provided_headers(None), *self._session_headers]
         if self._session_id is not None:
             headers.append(("Mcp-Session-Id", self._session_id))
         if last_event_id:
@@ -276,6 +276,7 @@ class StreamableHttpTransport(HttpTransport):
 
     async def close(self) -> None:
         """End the session with DELETE, if there is one, and close all connections."""
+        self._is_open = False
         try:
             for post in list(self._posts.values()):
                 post.abort()
@@ -303,6 +304,7 @@ class StreamableHttpTransport(HttpTransport):
 
     def abort(self) -> None:
         """Drop all connections and tasks."""
+        self._is_open = False
         for post in list(self._posts.values()):
             post.abort()
         self._posts.clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from mcpclient.errors import AuthError, HttpError, McpError, UsageError
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
 from mcpclient.net.dialing import Dialer
-from mcpclient.net.http import HttpClient, HttpRequest
+from mcpclient.net.http import Exchange, HttpClient, HttpRequest, ResponseSink
 from mcpclient.transports.authorized import (
     AuthorizedExchange,
     PausableClocks,
@@ -30,7 +31,7 @@ class Script:
 
     def __init__(self, headers: list[Any], recoveries: list[Any] | None = None) -> None:
         self._headers = headers
-        self._recoveries = recoveries or []
+        self.recoveries = recoveries or []
         self.asked: list[tuple[str, str, bool]] = []
         self.noted: list[int] = []
         self.refused: list[int] = []
@@ -49,7 +50,7 @@ class Script:
 
     async def recover(self, head: ResponseHead) -> bool:
         self.refused.append(head.status)
-        return _said(self._recoveries.pop(0))  # type: ignore[no-any-return]
+        return _said(self.recoveries.pop(0))  # type: ignore[no-any-return]
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -274,6 +275,59 @@ def test_an_authorizer_with_a_fault_does_not_leave_the_caller_waiting() -> None:
     assert isinstance(error, AuthError)
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        Script([asyncio.CancelledError()]),
+        Script([{}], [asyncio.CancelledError()]),
+        Script([{}, asyncio.CancelledError()]),
+    ],
+    ids=["headers", "recover", "renew"],
+)
+def test_an_authorizer_that_is_cancelled_by_itself_fails_the_request(script: Script) -> None:
+    """F-AUTH-9: nobody gave the request up, so that nobody is to wait for its timeout."""
+    moved = answer_with(307, {"Location": "/mcp"})
+    sink, _, error = send(script, REFUSED if script.recoveries else moved)
+    assert isinstance(error, AuthError)
+    assert isinstance(error.__cause__, asyncio.CancelledError)
+    assert not sink.heads
+
+
+@pytest.mark.parametrize("failure", [None, ValueError()])
+def test_an_authorizer_that_takes_no_notice_of_the_end(failure: Exception | None) -> None:
+    """F-AUTH-8: nothing is sent for a request that was given up, and its sink hears no more."""
+
+    async def main() -> None:
+        reached = asyncio.Event()
+        sent: list[HttpRequest] = []
+
+        class Stubborn(Script):
+            async def headers(self, url: str | None = None) -> Mapping[str, str]:
+                reached.set()
+                with suppress(asyncio.CancelledError):
+                    await asyncio.get_running_loop().create_future()
+                if failure is not None:
+                    raise failure
+                return {}
+
+        class Noting(HttpClient):
+            def request(self, request: HttpRequest, sink: ResponseSink) -> Exchange:
+                sent.append(request)
+                return super().request(request, sink)
+
+        client, sink = Noting(Dialer()), Sink()
+        request = HttpRequest("POST", parse_url("http://127.0.0.1:9/mcp"), [], b"{}")
+        sending = start_request(client, request, sink, Stubborn([]))
+        await reached.wait()
+        sending.abort()
+        await client.tasks.wait(10)
+        assert not sent
+        assert not sink.over.done()
+        await client.close()
+
+    asyncio.run(main())
+
+
 def test_headers_that_cannot_be_sent() -> None:
     _, _, error = send(Script([{"Authorization": "a\nb"}]), REFUSED)
     assert isinstance(error, UsageError)
@@ -303,23 +357,22 @@ def test_giving_up_at_every_stage() -> None:
     """F-AUTH-8: the sink hears no more."""
 
     async def main() -> None:
-        never: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
         class Slow(Script):
             def __init__(self, where: str) -> None:
                 super().__init__([{}], [True])
                 self.where = where
                 self.reached = asyncio.Event()
+                self.never: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
             async def headers(self, url: str | None = None) -> Mapping[str, str]:
                 if self.where == "headers":
                     self.reached.set()
-                    await never
+                    await self.never
                 return await super().headers()
 
             async def recover(self, head: ResponseHead) -> bool:
                 self.reached.set()
-                await never
+                await self.never
                 return True
 
         async def stall(request: Request, answer: Answer) -> None:

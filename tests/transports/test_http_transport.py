@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from mcpclient.errors import ConnectionLost
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.uri import parse_url
 from mcpclient.net.dialing import Dialer
@@ -14,7 +15,11 @@ from mcpclient.net.recorder import Recorder
 from mcpclient.transports.http_transport import HttpTransport
 from mcpclient.transports.legacy_sse import LegacySseTransport
 from mcpclient.transports.streamable_http import StreamableHttpTransport
+from tests.contract.transport_contract import ERA
+from tests.support.http_server import HttpServer
 from tests.support.inbox import Inbox
+from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
+from tests.support.mcp_server import McpServer
 
 URL = parse_url("http://user:s3cret@h.example/mcp?key=s3cret")
 
@@ -58,3 +63,43 @@ def test_messages_go_to_the_receiver_of_the_moment() -> None:
         await transport.close()
 
     asyncio.run(main())
+
+
+@both
+def test_nothing_is_sent_once_it_is_closed(kind: type[HttpTransport]) -> None:
+    """F-LIFE-5: nobody would close the connection, when the caller's function for headers has taken
+    until then.
+    """
+
+    async def main() -> None:
+        asked, answer = asyncio.Event(), asyncio.Event()
+        is_slow = False
+
+        async def headers() -> dict[str, str]:
+            if is_slow:
+                asked.set()
+                await answer.wait()
+            return {}
+
+        server = McpServer("handshake")
+        endpoint = (LegacyEndpoint if kind is LegacySseTransport else StreamableEndpoint)(server)
+        async with HttpServer(endpoint.routes) as web:
+            transport = kind(web.url(), headers=headers)  # type: ignore[call-arg]
+            await transport.open(Inbox())
+            before = len(web.requests)
+            is_slow = True
+            sending = asyncio.ensure_future(_sent(transport))
+            await asked.wait()
+            await transport.close()
+            answer.set()
+            with pytest.raises(ConnectionLost, match="closed"):
+                await asyncio.wait_for(sending, 10)
+            assert len(web.requests) == before
+
+    asyncio.run(main())
+
+
+async def _sent(transport: HttpTransport) -> None:
+    sending = transport.send(ERA.notification("notifications/roots/list_changed", None))
+    assert sending is not None
+    await sending

@@ -18,6 +18,7 @@ from ...errors import (
     McpError,
     ProtocolViolation,
     SessionExpired,
+    UsageError,
 )
 from ...framing.logs import logger_for
 from ...jsonrpc.correlator import Correlator, Pending
@@ -241,6 +242,10 @@ class Session:
         both: set[asyncio.Future[Any]] = {sending, waiter}
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            if sending.cancelled() and not waiter.done():  # not by the caller, who waits here
+                raise UsageError(
+                    "the request was not sent: what its headers wait for was cancelled"
+                )
         finally:
             sending.cancel()
             sending.add_done_callback(disregard)

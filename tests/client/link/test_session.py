@@ -515,6 +515,20 @@ def test_a_send_that_takes_time_may_succeed_fail_or_be_overtaken() -> None:
     on_bench(work)
 
 
+def test_a_send_that_is_cancelled_by_itself_fails_its_call() -> None:
+    """F-API-8: nobody gave the call up, so that nobody is to wait for its timeout."""
+
+    async def work(bench: Bench) -> None:
+        async def ask() -> None:
+            raise asyncio.CancelledError
+
+        bench.wire.on_send = lambda message: ask()
+        with pytest.raises(UsageError, match="was not sent"):
+            await bench.call(RequestOptions(timeout=None, max_timeout=None))
+
+    on_bench(work)
+
+
 def test_the_loss_of_the_connection_beats_a_send_that_fails_in_the_same_turn() -> None:
     """F-LIFE-7: and no exception is left unseen; the guard of the test suite looks for it."""
 
