@@ -8,14 +8,16 @@ once; between two blocks the client gets the time to read.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Callable
 
 __all__ = ["CHUNKINGS", "Chunking"]
 
-# Of a transcript with more bytes from the server than this, not every byte is sent on its own.
-SMALL = 8000
+# Of a transcript with more bytes from the server than this, not every byte is sent on its own. On
+# Windows each byte of a process passes another process, which copies it.
+SMALL = 2000 if sys.platform == "win32" else 8000
 
 
 @dataclass(frozen=True)
