@@ -26,6 +26,7 @@ class BackgroundTasks:
 
     def __init__(self, on_failure: Callable[[Exception], None] = _log) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._cancelled: set[asyncio.Task[Any]] = set()
         self._on_failure = on_failure
 
     def start(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
@@ -37,6 +38,7 @@ class BackgroundTasks:
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
+        self._cancelled.discard(task)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, Exception):  # and no Ctrl-C, which ends the program
             self._on_failure(error)
@@ -49,7 +51,12 @@ class BackgroundTasks:
             current = None
         for task in list(self._tasks):
             if task is not current:
+                self._cancelled.add(task)
                 cancel(task)
+
+    def has_cancelled(self, task: asyncio.Task[Any] | None) -> bool:
+        """Whether a task that has not ended was cancelled by `cancel`: else its own work was."""
+        return task in self._cancelled
 
     async def wait(self, seconds: float | None = None) -> None:
         """Wait until all tasks have ended, but no longer than ``seconds`` (None: no limit)."""

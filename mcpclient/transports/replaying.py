@@ -133,8 +133,10 @@ class Recording(Transport):
     def _go_on(self, request_id: RequestId) -> None:
         """Go on where the recorded server waited for an answer of the client's."""
         waiting = self._asking.get(request_id)
-        if waiting:
+        if waiting is not None:
             self._start(waiting.popleft())
+            if not waiting:
+                del self._asking[request_id]
 
     def abandon(self, outgoing: Outgoing) -> Abandoned:
         """Play no more for a request."""
@@ -151,6 +153,11 @@ class Recording(Transport):
         self._held.clear()
 
     # What players do
+
+    def forget(self, player: _Player, request_id: RequestId) -> None:
+        """Drop a player that has come to its end."""
+        if self._players.get(request_id) is player:
+            del self._players[request_id]
 
     def deliver(self, message: Message, player: _Player, *, answered: bool) -> None:
         """Deliver a message; its player waits when the recorded server did."""
@@ -208,6 +215,8 @@ class _Player:
                 self._recording.deliver(message, self, answered=step.answered)
             if step.answered:
                 return
+        if self._request is not None:
+            self._recording.forget(self, self._request["id"])
 
     def _renumbered(self, recorded: Message) -> Message | None:
         """Give a message the ids of the new request; None: nobody has asked for it."""

@@ -198,6 +198,25 @@ def test_the_servers_own_requests_are_answered_before_it_goes_on(taped: Taped) -
     assert asked == ["who?"]
 
 
+def test_what_was_played_is_not_kept(taped: Taped) -> None:
+    """F-SHOW-8: a replay as long as one likes takes no more memory."""
+
+    async def play(client: Client) -> None:
+        await echo(client)
+        await client.call_tool("ask", {"method": "roots/list"})
+
+    taped.record(McpServer("handshake"), play, roots=[])
+    recording = Recording(taped.path)
+
+    async def again(client: Client) -> None:
+        for _ in range(3):
+            await play(client)
+        assert not recording._players
+        assert not recording._asking
+
+    run(use(recording, again, roots=[]))
+
+
 def test_the_same_request_again_gets_the_next_answer(taped: Taped) -> None:
     """F-SHOW-8: and then always the last."""
     answers = iter(["one", "two"])

@@ -22,7 +22,8 @@ _MOST_WEIGHT = 32 * 1024 * 1024
 
 
 class OrderedCallback:
-    """One callback, called in order and one call at a time. An exception it raises is logged.
+    """One callback, called in order and one call at a time. An exception it raises is logged, and
+    so is a `CancelledError` of something that it waits for.
 
     A plain function runs at once. When it returns an awaitable, that is awaited in the background,
     and later calls wait for it. At most 10,000 calls wait, with arguments of 32 MiB together. Then
@@ -45,8 +46,7 @@ class OrderedCallback:
             return
         outcome = self._call(arguments)
         if outcome is not None:
-            self._running = self._tasks.start(self._drain(outcome))
-            self._running.add_done_callback(lambda task: self._ended(task, outcome))
+            self._start(outcome)
 
     def _wait(self, arguments: tuple[Any, ...]) -> None:
         weight = weight_of(arguments, _MOST_WEIGHT)
@@ -68,26 +68,37 @@ class OrderedCallback:
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         try:
             outcome = self._function(*arguments)
-        except Exception:
+        except (Exception, asyncio.CancelledError):
             _logger.exception("callback %r failed", self._function)
             return None
         return outcome if inspect.isawaitable(outcome) else None
 
+    def _start(self, outcome: Any) -> None:
+        self._running = self._tasks.start(self._drain(outcome))
+        self._running.add_done_callback(lambda task: self._ended(task, outcome))
+
     async def _drain(self, outcome: Any) -> None:
+        """Await an outcome, and make the calls that wait for it."""
         try:
-            while True:
+            while outcome is not None or self._waiting:
                 if outcome is not None:
                     await self._await(outcome)
-                if not self._waiting:
-                    return
-                outcome = self._call(self._next())
-        finally:
+                outcome = self._call(self._next()) if self._waiting else None
+        except asyncio.CancelledError:
+            if self._tasks.has_cancelled(asyncio.current_task()):
+                raise
+            _logger.exception("callback %r failed", self._function)
+            # In another task, since this may be the end of the loop, which waits for its tasks.
+            self._start(None)
+        else:
             self._running = None
 
     def _ended(self, task: asyncio.Task[Any], outcome: Any) -> None:
-        """Clean up where a task was cancelled before its first step, so that no line of it ran."""
+        """Clean up where a task was cancelled, perhaps before its first step."""
         if self._running is task:
             self._running = None
+            self._waiting.clear()
+            self._weight = 0
         if inspect.iscoroutine(outcome):
             outcome.close()
 
@@ -99,6 +110,10 @@ class OrderedCallback:
 
     async def finish(self, seconds: float | None) -> None:
         """Wait until every call made so far has ended, for ``seconds`` at most (None: no limit)."""
-        if self._running is not None:
-            timeout = None if seconds == math.inf else seconds
-            await asyncio.wait({self._running}, timeout=timeout)
+        clock = asyncio.get_running_loop().time
+        deadline = math.inf if seconds is None else clock() + seconds
+        while self._running is not None:
+            timeout = None if deadline == math.inf else deadline - clock()
+            done, _ = await asyncio.wait({self._running}, timeout=timeout)
+            if not done:
+                return

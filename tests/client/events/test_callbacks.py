@@ -153,6 +153,67 @@ def test_a_callback_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) ->
     assert caplog.text.count("ValueError: async trouble") == 2
 
 
+def test_a_callback_that_is_cancelled_by_itself_harms_nobody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """F-API-20: nobody ended the session, so the calls that wait are made, in order."""
+
+    async def main() -> None:
+        heard: list[int] = []
+        cancelled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        cancelled.cancel()
+
+        def plain(number: int) -> None:
+            heard.append(number)
+            if number == 1:
+                cancelled.result()
+
+        async def later(number: int) -> None:
+            await asyncio.sleep(1)
+            heard.append(number)
+            if number != 2:
+                await cancelled
+
+        for function in (plain, later):
+            callback = OrderedCallback(function, BackgroundTasks())
+            for number in range(1, 4):
+                callback(number)
+            await callback.finish(None)
+            callback(4)
+            await callback.finish(10)
+        assert heard == [1, 2, 3, 4] * 2
+
+    with caplog.at_level(logging.ERROR, "mcpclient.client"):
+        run(main())
+    assert caplog.text.count("failed") == 4
+
+
+def test_calls_that_wait_are_forgotten_with_their_session() -> None:
+    """F-LIFE-5: they are not made before those of the next."""
+
+    async def main() -> None:
+        heard: list[int] = []
+
+        async def slow(number: int) -> None:
+            await asyncio.sleep(1)
+            heard.append(number)
+
+        tasks = BackgroundTasks()
+        callback = OrderedCallback(slow, tasks)
+        callback(1)
+        callback(2)
+        await asyncio.sleep(0)
+        tasks.cancel()
+        await tasks.wait()
+        await asyncio.sleep(0)
+        callback(3)
+        callback(4)
+        await callback.finish(None)
+        assert heard == [3, 4]
+
+    run(main())
+
+
 def test_a_callback_may_call_itself() -> None:
     """F-API-10: what a coroutine callback sets off is heard after it."""
 
