@@ -51,13 +51,14 @@ class Prompts(Requests):
         value: str,
         *,
         context: Mapping[str, str] | None = None,
+        timeout: Seconds = DEFAULT,
         meta: Mapping[str, Any] | None = None,
     ) -> Completion:
         """Return suggestions for an argument of a prompt or a resource template.
 
         ``reference``: the `Prompt` or `ResourceTemplate`, or a reference as the protocol has it,
         such as ``{"type": "ref/prompt", "name": …}``. ``value``: what has been typed so far.
-        ``context``: the arguments that are already known. Raises what `request` does.
+        ``context``: the arguments that are already known. The other options are those of `request`.
         """
         params: dict[str, Any] = {
             "ref": _wire_reference(reference),
@@ -65,7 +66,7 @@ class Prompts(Requests):
         }
         if context:
             params["context"] = {"arguments": context}
-        result = await self.request("completion/complete", params, meta=meta)
+        result = await self.request("completion/complete", params, timeout=timeout, meta=meta)
         completion = result.get("completion")
         return Completion(completion if isinstance(completion, dict) else {})
 

@@ -290,6 +290,7 @@ class Client:
         value: str,
         *,
         context: Mapping[str, str] | None = None,
+        timeout: Seconds = ...,
         meta: Mapping[str, Any] | None = None,
     ) -> Completion: ...
     def list_skills(

@@ -66,6 +66,16 @@ def test_arguments_are_completed(reference: Any, wire: Mapping[str, Any]) -> Non
     use(server, work)
 
 
+def test_a_completion_has_a_time_limit_of_its_own() -> None:
+    """F-API-5, F-API-8: whoever types waits for less than for a call."""
+
+    async def work(client: mcpclient.Client) -> None:
+        with pytest.raises(mcpclient.CallTimeout, match="within 2 s"):
+            await client.complete({"type": "ref/prompt", "name": "x"}, "a", "", timeout=2)
+
+    use(Server(completion_complete=lambda params: None), work)
+
+
 def test_a_completion_of_the_wrong_shape_is_empty() -> None:
     """F-WIRE-8."""
 

@@ -77,7 +77,7 @@ class Shell:
         """Do what a line says. Errors are outcomes, with the exit codes of the command line."""
         try:
             finding = await self._found(line)
-        except McpError as error:
+        except Exception as error:
             return self._failed(error)
         return Outcome(finding.exit_code, finding.text)
 

@@ -273,6 +273,24 @@ def test_any_error_is_a_failure_of_the_call_in_the_background(
     in_shell(work, lines=Typed(["echo message=hi &"]))
 
 
+def test_any_error_is_a_failure_of_the_call_in_front(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-5: one message, and whoever types goes on."""
+
+    async def fail(*_: object) -> None:
+        raise ValueError("no\x1b[2J")
+
+    monkeypatch.setattr("mcpclient.cli.shell.shell.call_tool", fail)
+    lines = Typed(["echo message=hi", "server"], is_interactive=True)
+
+    async def work(world: World) -> None:
+        assert await world.shell.run() == 0
+        assert world.errors.getvalue().count("error: ValueError: no") == 1
+        assert "\x1b" not in world.errors.getvalue()
+        assert len(lines.prompts) == 3
+
+    in_shell(work, lines=lines)
+
+
 def test_somebody_who_types_goes_on() -> None:
     """F-SHOW-5: after a failure; the prompt names the server in use."""
     lines = Typed(["nope", "echo message=hi"], is_interactive=True)
