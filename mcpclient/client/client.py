@@ -236,14 +236,13 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
     async def set_log_level(self, level: str) -> None:
         """Ask for log messages of this level and above: ``debug``, ``info``, … ``emergency``.
 
-        In the stateless era the level travels with every later request instead, also over another
-        connection.
+        It holds over another connection and in another session, too. In the stateless era the level
+        travels with every later request.
         """
         era = self._connection.era
-        if era is not None and era.repeats_log_level:
-            self._connection.session.log_level = level
-        else:
+        if era is None or not era.repeats_log_level:
             await self.request("logging/setLevel", {"level": level})
+        self._connection.session.log_level = level
 
 
 connect = Client

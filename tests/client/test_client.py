@@ -193,7 +193,7 @@ def test_the_log_level_is_the_sessions_or_travels_with_every_request() -> None:
     assert meta["io.modelcontextprotocol/logLevel"] == "warning"
 
 
-def test_the_log_level_outlives_a_connection() -> None:
+def test_the_log_level_outlives_a_connection_of_the_stateless_era() -> None:
     """F-API-6, F-LIFE-7: nobody would ask for it again, and the log would end without a word."""
 
     async def work(client: Client) -> None:

@@ -175,6 +175,7 @@ class Connection:
             try:
                 with self.options.hooks.reporting(self.name, "connect"):
                     agreement = await opening.run(self.options.eras.recall(self.route.key))
+                await self._repeat_log_level(session, agreement.era)
                 if session.ended is not None:
                     raise session.ended.again()
                 agreed = agreement.era.version
@@ -278,6 +279,19 @@ class Connection:
         for observer in list(self.observers):
             observer.connected()
 
+    async def _repeat_log_level(self, session: Session, era: EraRules) -> None:
+        """Ask again for the log messages that the caller wants: a new session knows nothing.
+
+        Before anything else is asked, so that it does not overtake a level that is set then.
+        """
+        if session.log_level is None or era.repeats_log_level:
+            return
+        params, limits = {"level": session.log_level}, RequestOptions(self.options.timeouts.connect)
+        try:
+            await session.request("logging/setLevel", params, limits, era)
+        except McpError as error:
+            _logger.warning("%s: the level of log messages was not set again: %s", self.name, error)
+
     async def _report(self, session: Session, agreement: Agreement) -> None:
         self.options.hooks.connected(
             server=self.name,
@@ -330,6 +344,7 @@ class Connection:
                 for observer in list(self.observers):
                     observer.lost(error)
                 raise
+            await self._repeat_log_level(session, agreement.era)
             if session.ended is not None:  # closed, or lost, after the server had answered
                 raise session.ended.again()
             self._agree(session, agreement)

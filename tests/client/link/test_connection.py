@@ -563,6 +563,34 @@ def test_what_outlasts_a_connection_restores_it() -> None:
     run(main())
 
 
+def test_the_log_level_is_asked_for_again_in_another_session() -> None:
+    """F-API-6, F-LIFE-7: as subscriptions are; a server that refuses it harms no call."""
+    service, server = expiring()
+
+    def levels() -> list[Any]:
+        return [message["params"]["level"] for message in server.messages("logging/setLevel")]
+
+    async def main() -> None:
+        async with http(service.routes) as web, Client(str(web.url())) as client:
+            await client.set_log_level("warning")
+            service.session = "two"
+            await client.call_tool("echo", {"text": "x"})
+            assert levels() == ["warning"] * 2
+            client._connection.session.connection_lost(ConnectionLost("gone"))
+            await client.connect()
+            assert levels() == ["warning"] * 3
+            server.answers["logging/setLevel"] = refusing(-32601, "Method not found")
+            await client.close()
+            await client.connect()
+            await client.call_tool("echo", {"text": "x"})
+            with pytest.raises(PeerError):
+                await client.set_log_level("debug")
+            assert levels() == ["warning"] * 4 + ["debug"]
+            assert client._connection.session.log_level == "warning"
+
+    run(main())
+
+
 def test_a_token_is_sent_with_everything_and_let_go_of_at_the_end() -> None:
     """F-AUTH-13"""
     service = StreamableEndpoint(McpServer(), session="s", listens=True)
