@@ -28,7 +28,7 @@ class Questions:
         self.board = board
         self._waiting: dict[str, asyncio.Future[Any]] = {}
         self._count = 0
-        self._logins: set[str] = set()
+        self._logins: dict[str, asyncio.Task[Any]] = {}
 
     @property
     def elicitation(self) -> Elicitation:
@@ -79,14 +79,16 @@ class Questions:
     async def show_login(self, server: str, url: str) -> bool:
         """Show where to log in to a server, for a `BrowserLogin`; the visitor opens it.
 
-        Always True.
+        It is shown until the task ends that asks for it, which is the login's. Always True.
         """
         self.board.put("login", server, {"url": url, "host": host_of(url)})
-        self._logins.add(server)
+        login = asyncio.current_task()
+        assert login is not None
+        self._logins[server] = login
+        login.add_done_callback(lambda login: self._login_ended(server, login))
         return True
 
-    def login_ended(self, server: str) -> None:
-        """Take the address of the login to a server away, if one is shown."""
-        if server in self._logins:
-            self._logins.remove(server)
+    def _login_ended(self, server: str, login: asyncio.Task[Any]) -> None:
+        if self._logins.get(server) is login:  # and there is no other by now
+            del self._logins[server]
             self.board.put("login", server, None)

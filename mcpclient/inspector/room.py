@@ -19,9 +19,6 @@ __all__ = ["Room"]
 # Seconds after the last page has gone until nothing is written down any more: a reload is no end.
 _PATIENCE = 30.0
 
-# The states of a server in which somebody may be about to log in.
-_ON_THE_WAY = ("connecting", "reconnecting")
-
 
 class Room:
     """Everything the pages of one inspector look at.
@@ -58,13 +55,10 @@ class Room:
             watch = self.watches.get(name)
             if watch is None:
                 watch = self.watches[name] = Watch()
-            if state.status not in (watch.status, *_ON_THE_WAY):
-                self.questions.login_ended(name)  # the attempt that needed it is over
             watch.follow(state)
             self.board.put("server", name, watch.described())
         for name in [name for name in self.watches if name not in states]:
             self.watches.pop(name).stop()
-            self.questions.login_ended(name)
             self.board.put("server", name, None)
 
     @contextmanager
@@ -96,8 +90,6 @@ class Room:
             await self.source.connect(name)
         except UsageError as error:
             self.board.put("notice", name, {"text": str(error)})
-        finally:
-            self.questions.login_ended(name)
 
     async def close(self) -> None:
         """End everything that was begun here."""

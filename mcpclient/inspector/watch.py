@@ -32,11 +32,6 @@ class Watch:
         self._lists_are_of = -1
 
     @property
-    def status(self) -> str:
-        """How it stood with the server at the last `follow`."""
-        return self._state.status
-
-    @property
     def client(self) -> Client:
         """The client to make requests with. Raises `UsageError` when there is none."""
         if self._state.client is None:

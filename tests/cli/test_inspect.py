@@ -107,6 +107,12 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return found
 
 
+async def log_in(show_login: Any) -> None:
+    """Be a login that nobody finishes."""
+    await show_login("https://id.example/")
+    await asyncio.get_running_loop().create_future()
+
+
 def logins(inspector: Any) -> set[str]:
     items = inspector.room.board.since(0)
     return {item.name for item in items if item.kind == "login" and item.value}
@@ -118,7 +124,7 @@ def test_each_configured_server_has_a_login_of_its_own(tmp_path: Path, ways: lis
 
     def are_shown(inspector: Any) -> bool:
         if not showing:
-            showing.extend(asyncio.ensure_future(way("https://id.example/")) for way in ways)
+            showing.extend(asyncio.ensure_future(log_in(way)) for way in ways)
         return logins(inspector) == {"one", "two"}
 
     path = tmp_path / "mcp.json"
@@ -136,7 +142,7 @@ def test_a_server_that_is_added_has_a_login_of_its_own(ways: list[Any]) -> None:
             adding = inspector.room.source.add("more", "http://127.0.0.1:1/more")
             begun.append(asyncio.ensure_future(adding))
         if len(begun) == 1 and len(ways) == 2 and statuses(inspector) == {"failed"}:
-            begun.extend(asyncio.ensure_future(way("https://id.example/")) for way in ways)
+            begun.extend(asyncio.ensure_future(log_in(way)) for way in ways)
         return logins(inspector) == {"http://127.0.0.1:1/mcp", "more"}
 
     serve(["--no-browser", "--allow", "add", "http://127.0.0.1:1/mcp"], are_shown)
