@@ -218,17 +218,20 @@ class Manager(Toolboxes, Calls, Content):
             return
         self._is_open = False
         servers = list(self._servers.values())
-        closing = [asyncio.ensure_future(server.end()) for server in servers]
+        closing: list[asyncio.Future[None]] = [
+            asyncio.ensure_future(server.end()) for server in servers
+        ]
+        if self._memory is not None:  # in a thread: another process may hold the file for a while
+            loop = asyncio.get_running_loop()
+            closing.append(loop.run_in_executor(None, self._memory.save))
         try:
             if closing:
                 _, late = await asyncio.wait(closing, timeout=_CLOSE_SECONDS)
-                for task in late:
-                    task.cancel()
+                for each in late:
+                    each.cancel()
         finally:
             for server in servers:
                 server.abort()
-            if self._memory is not None:
-                self._memory.save()
             await self._events.close(_EVENT_SECONDS)
 
     def __await__(self) -> Generator[Any, None, Manager]:

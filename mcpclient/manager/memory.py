@@ -77,7 +77,10 @@ class Memory:
         self._changes[key] = remembered
 
     def save(self) -> None:
-        """Write what was noted. A file that cannot be written is a warning in the log."""
+        """Write what was noted, waiting up to ten seconds for another process that does.
+
+        A file that cannot be written is a warning in the log.
+        """
         changes, self._changes = self._changes, {}
         if not changes:
             return

@@ -6,6 +6,8 @@ import asyncio
 import logging
 import os
 import stat
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,45 @@ def test_a_known_tool_can_be_called_while_its_server_is_connected(tmp_path: Path
         async with Manager({"a": config(member)}, memory=path, wait="none") as manager:
             assert list(manager.tools) == []
             assert (await manager.call_tool("a__x")).text == "x"
+
+    run(main())
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """What is set when another process lets go of the file, in time."""
+    free = threading.Event()
+    in_time: list[bool] = []
+    monkeypatch.setattr(Memory, "save", lambda memory: in_time.append(free.wait(10)))
+    yield free
+    assert in_time == [True]
+
+
+def test_a_file_that_is_held_holds_up_nothing_else(held: threading.Event, tmp_path: Path) -> None:
+    """F-MANY-4, F-MANY-14: the event loop goes on while the manager waits for it."""
+
+    async def main() -> None:
+        manager = await Manager({"a": Member("x")}, memory=tmp_path / "tools.json")
+        closing = asyncio.ensure_future(manager.close())
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert statuses(manager) == {"a": "closed"}
+        assert not closing.done()
+        held.set()
+        await closing
+
+    asyncio.run(main())
+
+
+def test_closing_waits_for_the_file_as_for_a_server(held: threading.Event, tmp_path: Path) -> None:
+    """F-MANY-4, F-MANY-14: five seconds at most."""
+
+    async def main() -> None:
+        manager = await Manager({"a": Member("x")}, memory=tmp_path / "tools.json")
+        began = asyncio.get_running_loop().time()
+        await manager.close()
+        assert asyncio.get_running_loop().time() - began == 5
+        held.set()
 
     run(main())
 
