@@ -18,6 +18,7 @@ from ..auth.effects import Callback, Fetch, Response
 from ..auth.flow import Authorization
 from ..auth.provider import AuthProvider, CredentialStore
 from ..auth.static import StaticAuthorization
+from ..errors import UsageError
 from ..framing.uri import parse_url
 from ..net.guarded_fetch import GuardedFetcher
 from ..net.login.logins import BrowserLogin
@@ -26,6 +27,7 @@ from ..net.network_options import NetworkOptions
 from ..net.recorder import Recorder, TraceTarget
 from ..protocol.versions import LATEST_HANDSHAKE
 from ..transports.authorized import Credentials, http_url
+from .login.forgetting import forget_variables
 from .login.needs_auth import NeedsAuthMemory, memory_of
 from .login.runner import OAuthAuthorizer, StaticAuthorizer, settled
 
@@ -212,7 +214,13 @@ async def finish_auth(
     Raises UsageError for an address without a code, AuthError when ``state`` belongs to no login
     begun here, AuthorizationDenied, TokenRequestFailed.
     """
-    callback = parse_callback(code) if state is None else Callback(code, state, iss)
+    try:
+        callback = parse_callback(code) if state is None else Callback(code, state, iss)
+    except UsageError as error:
+        forget_variables(error)
+        raise
+    finally:
+        del code, state, iss  # so that no traceback holds them: see forget_variables
     authorizer = (auth or OAuth()).authorizer(str(parse_url(server_url)))
     await authorizer.finish(callback)
 

@@ -203,7 +203,13 @@ def blocking_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def run(*arguments: Any, **options: Any) -> Any:
-        return loop_thread().run(function(*arguments, **with_workers(options)))
+        thread = loop_thread()
+        begun = function(*arguments, **with_workers(options))
+        del (
+            arguments,
+            options,
+        )  # the code of a login may be among them, which no traceback is to hold
+        return thread.run(begun)
 
     return run
 

@@ -187,6 +187,11 @@ def test_two_steps_and_a_file(everything: Everything, tmp_path: Path) -> None:
                     await finish_auth(url, callback, auth=auth)
                 except McpError as error:
                     everything.show_error(error)
+                    everything.show_variables(error)
+            for address in ("https://a.example/?nothing=SECRET", "code=SECRET&code=SECRET"):
+                with pytest.raises(UsageError) as caught:
+                    await finish_auth(url, address, auth=auth)
+                everything.show_variables(caught.value)
             store.path.write_text("damaged SECRET")
             await use(connect(url, auth, everything), everything)
 
