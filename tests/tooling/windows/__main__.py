@@ -8,7 +8,18 @@ import time
 from collections.abc import Iterator, Sequence
 
 from .limits import LIMITS
-from .machine import HOME, TOP, VERSIONS, Lacking, Machine, prepare, windows_path
+from .machine import (
+    HOME,
+    PYTHON_SERVERS,
+    SERVERS_HOME,
+    TOP,
+    VERSIONS,
+    Lacking,
+    Machine,
+    prepare,
+    python_of_servers,
+    windows_path,
+)
 from .suite import files_to_test, log_of, run_suite
 
 # What is run besides the tests, unless paths are named.
@@ -66,14 +77,23 @@ def run_version(machine: Machine, parts: Sequence[str], files: Sequence[str]) ->
         yield from run_suite(machine, files)
 
 
+def server_options() -> Iterator[str]:
+    """Yield where the servers are, and say which are not there."""
+    servers = TOP / ".peers" / "node-servers"
+    if (HOME / "node" / "package").exists() and servers.exists():
+        yield f"--npm={windows_path(servers.resolve())}"
+    else:
+        print("npm's servers are not met: npm is missing, or `make conformance` was never run")
+    if (SERVERS_HOME / PYTHON_SERVERS[0]).exists():
+        yield f"--python={windows_path(python_of_servers())}"
+        yield f"--packages={windows_path(SERVERS_HOME)}"
+    else:
+        print("servers in Python are not met: the compiler is missing (gcc-mingw-w64-x86-64)")
+
+
 def run_part(machine: Machine, name: str) -> str:
     """Run what is not a test; return a line on it, and what it said when it failed."""
-    words = PARTS[name]
-    servers = TOP / ".peers" / "node-servers"
-    if name == "servers":
-        if not (HOME / "node" / "package").exists() or not servers.exists():
-            return "servers were not met: npm is missing, or `make conformance` was never run"
-        words = [*words, windows_path(servers.resolve())]
+    words = [*PARTS[name], *(server_options() if name == "servers" else ())]
     begun = time.monotonic()
     log = log_of(machine, name)
     outcome = machine.run(words, _LIMIT, log)

