@@ -11,12 +11,10 @@ from ..protocol.types import CallToolResult, Tool
 from .definitions import Binding, ToolDefinitions
 from .limits import Limits
 from .media import MediaRules
-from .parts import Outcome, Part, prepared
+from .parts import ERROR_PREFIX, Outcome, Part, prepared
 from .tool_calls import RawCall, ToolCall, read_calls
 
 __all__ = ["AgentTool", "definition_of"]
-
-_ERROR = "Tool error: "
 
 
 class _AnyMedia(MediaRules):
@@ -97,9 +95,9 @@ class AgentTool:
         if validate_output and isinstance(outcome, CallToolResult) and not outcome.is_error:
             problem = _mismatch(self.tool, outcome)
             if problem is not None:
-                return f"{_ERROR}the result does not fit its schema: {problem}"
+                return f"{ERROR_PREFIX}the result does not fit its schema: {problem}"
         done = prepared(outcome, self._limits, _AnyMedia())
-        prefix = _ERROR if done.is_error else ""
+        prefix = ERROR_PREFIX if done.is_error else ""
         if not done.media:
             return prefix + done.text
         parts = [_part(part) for part in done.parts]

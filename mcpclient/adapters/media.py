@@ -62,6 +62,11 @@ class Media:
         return base64.b64encode(self.data).decode("ascii")
 
     @property
+    def file_name(self) -> str:
+        """The last part of the name, for APIs that want the name of a file."""
+        return self.name.rpartition("/")[2] or "document.pdf"
+
+    @property
     def description(self) -> str:
         """What it is, in words, for a model that does not get it."""
         named = f" {self.name}" if self.name else ""

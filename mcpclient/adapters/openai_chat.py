@@ -20,9 +20,9 @@ from ..protocol.types import GetPromptResult, Tool
 from .clean_text import LONE_SURROGATES
 from .definitions import Definition, DefinitionRules, ToolDefinitions, define
 from .limits import Limits
-from .media import Media, MediaRules
+from .media import MediaRules
 from .names import NameRule, fit_names
-from .parts import Outcome, Part, Prepared
+from .parts import ERROR_PREFIX, Outcome, Part, Prepared
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
 from .turns import MadeResult, Turn, made_results, turns_of
 
@@ -47,7 +47,6 @@ _MEDIA = MediaRules(
 # Tools have no media of their own: those follow in a message, which this text announces.
 _FOLLOWS = "[{}: see the next message]"
 _ANNOUNCED = "From the result of {} (call {}):"
-_ERROR = "Tool error: "
 
 
 def tools(
@@ -179,7 +178,7 @@ def _text(outcome: Prepared) -> str:
         part if isinstance(part, str) else _FOLLOWS.format(part.description)
         for part in outcome.parts
     ]
-    return (_ERROR if outcome.is_error else "") + "\n".join(texts)
+    return (ERROR_PREFIX if outcome.is_error else "") + "\n".join(texts)
 
 
 def _part(part: Part) -> dict[str, Any]:
@@ -191,11 +190,7 @@ def _part(part: Part) -> dict[str, Any]:
     url = f"data:{part.media_type};base64,{part.base64}"
     if part.kind == "image":
         return {"type": "image_url", "image_url": {"url": url}}
-    return {"type": "file", "file": {"filename": _file_name(part), "file_data": url}}
-
-
-def _file_name(media: Media) -> str:
-    return media.name.rpartition("/")[2] or "document.pdf"
+    return {"type": "file", "file": {"filename": part.file_name, "file_data": url}}
 
 
 def _messages(turns: Iterable[Turn]) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from .limits import Limits
 from .media import MediaRules
 from .names import fit_names
 from .openai_chat import RULES
-from .parts import Outcome, Part, Prepared
+from .parts import ERROR_PREFIX, Outcome, Part, Prepared
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
 from .turns import MadeResult, Turn, made_results, turns_of
 
@@ -31,7 +31,6 @@ _MEDIA = MediaRules(
     | {"application/pdf": "input_file"},
     {"image": 20_000_000},
 )
-_ERROR = "Tool error: "
 _SEARCH = {"type": "tool_search"}
 
 
@@ -145,7 +144,7 @@ def _result(result: MadeResult) -> dict[str, Any]:
 
 
 def _inside(outcome: Prepared) -> str | list[dict[str, Any]]:
-    prefix = _ERROR if outcome.is_error else ""
+    prefix = ERROR_PREFIX if outcome.is_error else ""
     if not outcome.media:
         return prefix + outcome.text
     parts = [_part(part) for part in outcome.parts]
@@ -158,8 +157,7 @@ def _part(part: Part) -> dict[str, Any]:
     url = f"data:{part.media_type};base64,{part.base64}"
     if part.kind == "image":
         return {"type": "input_image", "image_url": url, "detail": "auto"}
-    name = part.name.rpartition("/")[2] or "document.pdf"
-    return {"type": "input_file", "filename": name, "file_data": url}
+    return {"type": "input_file", "filename": part.file_name, "file_data": url}
 
 
 def _items(turns: Iterable[Turn]) -> list[dict[str, Any]]:

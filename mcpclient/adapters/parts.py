@@ -21,11 +21,14 @@ from .clean_text import without_surrogates
 from .limits import Limits, limited, token_warning
 from .media import Media, MediaRules, media_type_of
 
-__all__ = ["Outcome", "Part", "Prepared", "parts_of", "prepared", "text_of"]
+__all__ = ["ERROR_PREFIX", "Outcome", "Part", "Prepared", "parts_of", "prepared", "text_of"]
 
 Part = Union[str, Media]
 Outcome = Union[CallToolResult, BaseException, None]
 """What came of a call: its result, or why there is none; None for a call that was not made."""
+
+ERROR_PREFIX = "Tool error: "
+"""How the text of a failed call begins for APIs that have no field for it."""
 
 _NOTHING = "[no output]"
 _NOT_MADE = "The call was not made."

@@ -32,6 +32,7 @@ from .grants import Grant, GrantRequest, keep_nowhere, prover_from
 from .metadata import AuthorizationServer
 from .options import OAuth
 from .registration import identify_client, registered_redirects
+from .scopes import OFFLINE_ACCESS
 from .signing import base64url
 from .tokens import shown
 from .url_guard import UrlPolicy, without_query
@@ -313,7 +314,7 @@ def _authorization_url(endpoint: str, pending: Pending) -> str:
     ]
     if pending.scopes:
         parameters.append(("scope", " ".join(pending.scopes)))
-    if "offline_access" in pending.scopes:
+    if OFFLINE_ACCESS in pending.scopes:
         # Without consent asked for, the scope is ignored (OpenID Connect Core section 11).
         parameters.append(("prompt", "consent"))
     if pending.resource is not None:

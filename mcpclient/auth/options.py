@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Union
 from urllib.parse import urlsplit
 
 from ..errors import UsageError
+from ..framing.uri import LOOPBACK_HOSTS
 from .signing import Signer
-from .url_guard import LOOPBACK_HOSTS, UrlPolicy, host_of, origin_of
+from .url_guard import UrlPolicy, host_of, origin_of
 
 if TYPE_CHECKING:
     from ssl import SSLContext

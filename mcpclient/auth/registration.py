@@ -11,6 +11,7 @@ import json
 from urllib.parse import urlsplit
 
 from ..errors import AuthError, RegistrationRequired, TokenRequestFailed
+from ..framing.uri import LOOPBACK_HOSTS
 from .client_authentication import (
     NONE,
     SECRET_BASIC,
@@ -24,7 +25,7 @@ from .exchanges import post
 from .metadata import AuthorizationServer, parse_object
 from .options import OAuth
 from .tokens import raise_for_error
-from .url_guard import LOOPBACK_HOSTS, UrlPolicy, host_of, without_query
+from .url_guard import UrlPolicy, host_of, without_query
 
 __all__ = ["DEVICE_GRANT", "forget_registration", "identify_client", "registered_redirects"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["parse_scope", "select_scopes", "union"]
+__all__ = ["OFFLINE_ACCESS", "parse_scope", "select_scopes", "union"]
 
 OFFLINE_ACCESS = "offline_access"
 

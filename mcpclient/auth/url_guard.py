@@ -16,7 +16,6 @@ from ..framing.uri import DEFAULT_PORTS
 from .special_addresses import forbidden_reason, parse_canonical_ipv4
 
 __all__ = [
-    "LOOPBACK_HOSTS",
     "UrlPolicy",
     "assert_safe_url",
     "check_address",
@@ -27,7 +26,6 @@ __all__ = [
 ]
 
 # The hosts of redirect URIs that lead to the user's own machine (RFC 8252 section 7.3).
-LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 # Names that resolve to the machine itself or only inside its network (RFC 6761, 6762, 8375, 9476).
 _LOCAL_NAMES = {"localhost", "localdomain", "local", "internal", "intranet", "home.arpa", "lan"}

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..adapters.limits import token_warning
 from ..client.client import Client
 from ..errors import NotRecorded, PeerError
 from ..jsonrpc.messages import ErrorCode
@@ -13,7 +14,7 @@ from ..protocol.types import CallToolResult
 from . import arguments
 from .checking import checked_arguments, tool_named, unchecked_arguments
 from .command import Answer, Command, Work
-from .results import result_text, save_media, size_warning
+from .results import result_text, save_media
 from .screen import Screen
 
 __all__ = ["COMMAND"]
@@ -47,8 +48,9 @@ async def _checked(client: Client, name: str, typed: Mapping[str, Any]) -> dict[
 def _answer(result: CallToolResult, output: str | None, screen: Screen) -> Answer:
     style = screen.error_style if result.is_error else screen.style
     text = result_text(result, style)
-    for warning in (*result.warnings, *size_warning(result)):
-        screen.say(f"warning: {warning}")
+    for warning in (*result.warnings, token_warning(result.text)):
+        if warning is not None:
+            screen.say(f"warning: {warning}")
     if output is not None and not result.is_error:
         saved = save_media(result, output)
         text = "\n".join(f"saved {path}" for path in saved)

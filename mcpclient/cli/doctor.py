@@ -16,7 +16,8 @@ from ..protocol.schema_on_demand import compile_schema
 from .command import Answer, LocalCommand, LocalWork
 from .connecting import client_for
 from .diagnosis import Check, check_of, cure_of, raw_report, report_of
-from .failures import PROTOCOL_ERROR, exit_code
+from .exit_codes import PROTOCOL_ERROR
+from .failures import exit_code
 from .render import Style
 from .screen import Screen
 from .server import Server

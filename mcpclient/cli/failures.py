@@ -18,6 +18,7 @@ from ..errors import (
     shown,
 )
 from ..on_demand import OnDemand
+from .exit_codes import NEEDS_AUTH, NO_CONNECTION, PROTOCOL_ERROR, TIMEOUT, USAGE
 
 if TYPE_CHECKING:
     from . import diagnosis
@@ -25,21 +26,10 @@ else:
     diagnosis = OnDemand(".diagnosis", __name__)
 
 __all__ = [
-    "CANCELLED",
-    "PROTOCOL_ERROR",
-    "TOOL_ERROR",
     "error_as_json",
     "error_text",
     "exit_code",
 ]
-
-TOOL_ERROR = 1
-USAGE = 2
-NO_CONNECTION = 3
-NEEDS_AUTH = 4
-PROTOCOL_ERROR = 5
-TIMEOUT = 124
-CANCELLED = 130
 
 
 def exit_code(error: McpError, *, connecting: bool = False) -> int:

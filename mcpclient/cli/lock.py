@@ -14,6 +14,7 @@ from ..protocol.types import Tool
 from ..similar import there_is_no
 from .command import Answer, LocalCommand, LocalWork
 from .configured import load
+from .exit_codes import FAILED
 from .render import one_line
 from .screen import Screen
 
@@ -21,7 +22,6 @@ __all__ = ["COMMAND"]
 
 _FILE = "mcp.lock"
 _SKIPPED = ("disabled", "denied")
-_DIFFERS = 1
 
 
 def _prepare(options: argparse.Namespace) -> LocalWork:
@@ -80,7 +80,7 @@ def _compared(found: Mapping[str, Sequence[Mismatch]]) -> Answer:
     }
     lines = [escape(f"{name}: {each}") for name, mismatches in found.items() for each in mismatches]
     text = "\n".join(lines) or "everything is as it was locked"
-    return Answer(raw, text, exit_code=_DIFFERS if lines else 0)
+    return Answer(raw, text, exit_code=FAILED if lines else 0)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any, Callable
 
-from ..auth.url_guard import LOOPBACK_HOSTS, host_of
+from ..auth.url_guard import host_of
 from ..client.authentication import OAuth, default_store
-from ..framing.uri import parse_url
+from ..framing.uri import LOOPBACK_HOSTS, parse_url
 from ..net.login.logins import BrowserLogin, TwoStepLogin
 from ..transports.authorized import http_url
 from .screen import Screen

@@ -10,6 +10,7 @@ import sys
 from importlib import import_module
 
 from .. import __version__
+from .exit_codes import CANCELLED, USAGE
 from .streams import write_to
 
 TYPE_CHECKING = False  # see mcpclient/__init__.py
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["main"]
-
-_USAGE_ERROR = 2
-_CANCELLED = 130
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -36,7 +34,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         code: int = _module("running").run(words)
     except KeyboardInterrupt:  # while that was still being imported
-        return _CANCELLED
+        return CANCELLED
     return code
 
 
@@ -49,4 +47,4 @@ def _print(text: str) -> int:
     if failure is None:
         return 0
     write_to(sys.stderr, f"error: cannot write to stdout: {failure}\n")
-    return _USAGE_ERROR
+    return USAGE

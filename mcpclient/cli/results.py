@@ -26,15 +26,13 @@ from ..protocol.types import (
 from .compact import compact_line
 from .render import Style, contents, one_line, pretty_json, shorten, width_of
 
-__all__ = ["media_in", "object_text", "result_text", "save_media", "size_warning"]
+__all__ = ["media_in", "object_text", "result_text", "save_media"]
 
 _MOST_PAIRS = 12
 _DOMINANT = 0.8
 _MOST_LINES = 200
 _LONG = 40
 _LONGEST_NESTED = 120
-_WARNING_TOKENS = 10_000
-_CHARACTERS_PER_TOKEN = 4
 
 
 def result_text(result: CallToolResult, style: Style) -> str:
@@ -128,14 +126,6 @@ def _cut(text: str, style: Style) -> str:
     if missing:
         shown.append(style.dim(f"… {missing} more lines; --json, or a pipe, has all of it"))
     return "\n".join(shown)
-
-
-def size_warning(result: CallToolResult) -> list[str]:
-    """Return a warning for a result that would take much of what a language model can read."""
-    tokens = len(result.text) // _CHARACTERS_PER_TOKEN
-    if tokens <= _WARNING_TOKENS:
-        return []
-    return [f"this result is long: about {tokens:,} tokens for a language model"]
 
 
 def save_media(result: CallToolResult, path: str) -> list[str]:

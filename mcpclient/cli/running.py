@@ -18,7 +18,8 @@ from ..framing.escaping import escape
 from ..net.process.interrupt import cancel_on_ctrl_c
 from .command import Answer, LocalRequest, Request
 from .connecting import client_for
-from .failures import CANCELLED, TOOL_ERROR, error_as_json, error_text, exit_code
+from .exit_codes import CANCELLED, FAILED
+from .failures import error_as_json, error_text, exit_code
 from .parsing import own_words, understand
 from .screen import LogLines, Screen
 
@@ -79,7 +80,7 @@ async def _perform(request: Request | LocalRequest, screen: Screen) -> int:
             raise
         finally:
             await client.close()
-    return TOOL_ERROR if answer.failed else answer.exit_code
+    return FAILED if answer.failed else answer.exit_code
 
 
 async def _connect(client: Client, request: Request, screen: Screen) -> None:

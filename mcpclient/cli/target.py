@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from importlib import import_module
 
+from ..client.link.targets import SCRIPT_ENDINGS, TRANSPORTS
 from ..errors import UsageError
 from .server import Server
 
@@ -21,8 +22,6 @@ __all__ = [
 ]
 
 URL_SCHEMES = ("http://", "https://", "ws://", "wss://", "tcp://", "unix://")
-_SCRIPTS = (".py", ".js", ".mjs", ".cjs")
-_TRANSPORTS = ("stdio", "http", "sse", "ws", "socket")
 _WHICH = (
     "which server? Give the name of a configured one, a URL or a script first, or the command "
     "that starts it at the end, after --"
@@ -86,7 +85,7 @@ def _names_itself(word: str) -> bool:
     """Whether a word is a URL, or the path of a script or a program."""
     if "://" in word:
         return word.lower().startswith(URL_SCHEMES)
-    is_path = word.lower().endswith(_SCRIPTS) or os.path.dirname(word) != ""
+    is_path = word.lower().endswith(SCRIPT_ENDINGS) or os.path.dirname(word) != ""
     return is_path and "=" not in word and not word.startswith(("{", "@"))
 
 
@@ -124,7 +123,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--cwd", metavar="FOLDER", help="where the server process starts")
     add("--protocol-version", metavar="REVISION", help="default: the newest both sides speak")
-    add("--transport", choices=_TRANSPORTS, help="default: what the server speaks")
+    add("--transport", choices=TRANSPORTS, help="default: what the server speaks")
     add(
         *("--elicit",),
         choices=("ask", "accept", "decline"),

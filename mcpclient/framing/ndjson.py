@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple, Union
 
-__all__ = ["DEFAULT_LINE_LIMIT", "Line", "LineFramer", "OversizedLine"]
+__all__ = ["DEFAULT_MAX_MESSAGE_SIZE", "Line", "LineFramer", "OversizedLine"]
 
-DEFAULT_LINE_LIMIT = 64 * 1024 * 1024
+DEFAULT_MAX_MESSAGE_SIZE = 64 * 1024 * 1024
+"""How many bytes one message may have unless the caller says otherwise, however it is framed."""
 
 # What is kept of a line that is thrown away: enough to find the id at either end of a message.
 _KEPT_START = 4096
@@ -35,7 +36,7 @@ class LineFramer:
     reported once, as an `OversizedLine`, when its end is seen. Lines come without their LF.
     """
 
-    def __init__(self, limit: int = DEFAULT_LINE_LIMIT) -> None:
+    def __init__(self, limit: int = DEFAULT_MAX_MESSAGE_SIZE) -> None:
         self._limit = limit
         # The line that has no end yet. One buffer, because a list of the chunks would cost many
         # times the limit if a peer sent them a few bytes at a time.

@@ -9,17 +9,15 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, Union
 
+from .ndjson import DEFAULT_MAX_MESSAGE_SIZE
+
 __all__ = [
-    "DEFAULT_MAX_EVENT_SIZE",
     "MAX_RETRY",
     "Event",
     "EventDecoder",
     "OversizedEvent",
     "ServerSentEvent",
 ]
-
-DEFAULT_MAX_EVENT_SIZE = 64 * 1024 * 1024
-"""Bytes of data one event may have unless the caller says otherwise."""
 
 MAX_RETRY = 86_400_000
 """The longest reconnection time in milliseconds that is believed: one day."""
@@ -80,7 +78,7 @@ class EventDecoder:
         "retry",
     )
 
-    def __init__(self, max_event_size: int = DEFAULT_MAX_EVENT_SIZE) -> None:
+    def __init__(self, max_event_size: int = DEFAULT_MAX_MESSAGE_SIZE) -> None:
         self.last_event_id: str = ""
         self.retry: int | None = None
         self._max_event_size = max_event_size

@@ -13,10 +13,13 @@ from urllib.parse import quote, unquote, unquote_to_bytes, urljoin, urlsplit
 from ..errors import UsageError
 from ..shown import shown_path
 
-__all__ = ["DEFAULT_PORTS", "Url", "parse_url", "resolve_url"]
+__all__ = ["DEFAULT_PORTS", "LOOPBACK_HOSTS", "Url", "parse_url", "resolve_url"]
 
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 """The port that a URL means which names none, by scheme."""
+
+LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
+"""The hosts that are this machine, as they are mostly written."""
 
 # Byte streams without a protocol of their own: one has no usual port, the other no port at all.
 _STREAM_PORTS = {"tcp": -1, "unix": 0}

@@ -12,6 +12,7 @@ from os import urandom
 from typing import NamedTuple, Union
 
 from ..errors import ConnectionLost, UsageError
+from .ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from .websocket_deflate import DeflateParameters, MessageDeflater, MessageInflater
 from .websocket_frames import (
     BINARY,
@@ -128,7 +129,7 @@ class WebSocketProtocol:
         self,
         *,
         deflate: DeflateParameters | None = None,
-        max_message_size: int = 64 * 1024 * 1024,
+        max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE,
         random_bytes: Callable[[int], bytes] = urandom,
     ) -> None:
         self._deflater = MessageDeflater(deflate) if deflate else None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import abc
-import asyncio
-from collections.abc import Awaitable, Mapping
-from typing import Callable, TypeVar
+from collections.abc import Coroutine, Mapping
+from typing import Any, Callable, TypeVar
 
 from ..client.client import Client
 from ..errors import McpError
 from ..framing.logs import logger_for
+from ..net.futures import side_by_side
 from ..protocol.types import GetPromptResult, ReadResourceResult
 from .resources import ManagedPrompt, ManagedResource, find_resource_server, split_prompt_name
 from .server import Server
@@ -72,22 +72,19 @@ class Content(abc.ABC):
         return await server.ready(server.client.idle_limit)
 
     async def _of_all(
-        self, capability: str, ask: Callable[[Client], Awaitable[list[T]]]
+        self, capability: str, ask: Callable[[Client], Coroutine[Any, Any, list[T]]]
     ) -> dict[str, list[T]]:
         """Ask every connected server that declares a capability, side by side."""
-        asked = {
-            server.name: asyncio.ensure_future(ask(server.client))
+        asked = [
+            server
             for server in self._servers.values()
             if server.is_connected and capability in server.client.capabilities
-        }
-        await asyncio.gather(*asked.values(), return_exceptions=True)
+        ]
+        outcomes = await side_by_side(ask(server.client) for server in asked)
         answers: dict[str, list[T]] = {}
-        for name, task in asked.items():
-            error = task.exception()
-            if error is None:
-                answers[name] = task.result()
-            elif isinstance(error, McpError):
-                _logger.warning("%s: its %s were not listed: %s", name, capability, error)
+        for server, outcome in zip(asked, outcomes):
+            if isinstance(outcome, McpError):
+                _logger.warning("%s: its %s were not listed: %s", server.name, capability, outcome)
             else:
-                raise error
+                answers[server.name] = outcome
         return answers

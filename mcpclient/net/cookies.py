@@ -17,9 +17,9 @@ from ..framing.uri import Url
 from ..on_demand import OnDemand
 
 if TYPE_CHECKING:
-    import calendar
+    from . import dates
 else:
-    calendar = OnDemand("calendar")
+    dates = OnDemand(".dates", __name__)
 
 __all__ = ["CookieJar"]
 
@@ -29,8 +29,6 @@ _MAX_SIZE = 4096  # of name and value together, likewise
 _MAX_PATH = 1024
 _MAX_TOTAL = 32 * 1024  # of all cookies of one origin; servers take no longer heads
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DATE = re.compile(r"\b(\d{1,2})[ -]([a-z]{3})[a-z]*[ -](\d{4}|\d\d) (\d\d?):(\d\d):(\d\d)\b", re.I)
 _PRINTABLE = re.compile(r"[ -~\x80-\xff]*")
 
 
@@ -118,7 +116,7 @@ class CookieJar:
         age = attributes.get("max-age", "")
         if re.fullmatch(r"-?\d{1,15}", age):
             return self._now() + max(int(age), 0)
-        return _moment(attributes.get("expires", ""))
+        return dates.cookie_date(attributes.get("expires", ""))
 
     def __repr__(self) -> str:
         return f"<CookieJar of {sum(map(len, self._origins.values()))} cookies>"
@@ -136,19 +134,3 @@ def _path_matches(path: str, cookie_path: str) -> bool:
     """Section 5.1.4: equal, or below it."""
     below = cookie_path if cookie_path.endswith("/") else cookie_path + "/"
     return path == cookie_path or path.startswith(below)
-
-
-def _moment(text: str) -> float | None:
-    """The date of ``Expires`` in one of the forms that servers write."""
-    date = _DATE.search(text)
-    if date is None or date[2].lower() not in _MONTHS:
-        return None
-    day, name, year_text, *clock = date.groups()
-    year = int(year_text)
-    if len(year_text) == 2:  # section 5.1.1
-        year += 1900 if year >= 70 else 2000
-    hour, minute, second = map(int, clock)
-    if not 1 <= int(day) <= 31 or year < 1601 or hour > 23 or minute > 59 or second > 59:
-        return None  # section 5.1.1, step 5
-    month = _MONTHS.index(name.lower()) + 1
-    return float(calendar.timegm((year, month, int(day), hour, minute, second, 0, 0, 0)))

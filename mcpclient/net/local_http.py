@@ -20,16 +20,14 @@ from ..framing.headers import Headers
 from ..framing.http1 import MAX_HEAD
 from ..framing.http1_requests import encode_response_head, parse_request_head
 from ..framing.logs import logger_for
+from ..framing.uri import LOOPBACK_HOSTS
 
 __all__ = [
-    "LOOPBACK_ADDRESSES",
     "LocalHttpServer",
     "LocalRequest",
     "LocalResponse",
     "send_at_once",
 ]
-
-LOOPBACK_ADDRESSES = ("127.0.0.1", "::1", "localhost")
 
 _logger = logger_for("mcpclient.inspector")
 
@@ -118,8 +116,8 @@ class LocalHttpServer:
 
         Raises `UsageError` for an address that others could reach, and for a port that is taken.
         """
-        if host not in LOOPBACK_ADDRESSES:
-            names = " or ".join(LOOPBACK_ADDRESSES)
+        if host not in LOOPBACK_HOSTS:
+            names = " or ".join(LOOPBACK_HOSTS)
             raise UsageError(f"only this machine may reach it: host is {names}, not {host!r}")
         address = "127.0.0.1" if host == "localhost" else host
         try:

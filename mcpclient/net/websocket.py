@@ -9,7 +9,7 @@ import asyncio
 from typing import NamedTuple, Protocol
 
 from ..errors import ConnectionLost, McpError, MessageTooLarge, ProtocolViolation
-from ..framing.ndjson import DEFAULT_LINE_LIMIT
+from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.uri import Url
 from ..framing.websocket import (
     BinaryMessage,
@@ -40,7 +40,7 @@ class WebSocketSettings(NamedTuple):
     ping, or the connection counts as lost (None or 0: no limit).
     """
 
-    max_message_size: int = DEFAULT_LINE_LIMIT
+    max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE
     ping_interval: float | None = 20.0
     ping_timeout: float | None = 20.0
 

@@ -15,9 +15,10 @@ from ..on_demand import OnDemand
 from .wire_object import Field, WireObject
 
 if TYPE_CHECKING:
-    from ..framing import browser_url
+    from ..framing import browser_url, uri
 else:
     browser_url = OnDemand("..framing.browser_url", __name__)
+    uri = OnDemand("..framing.uri", __name__)
 
 __all__ = [
     "ACTIONS",
@@ -28,8 +29,6 @@ __all__ = [
 ]
 
 ACTIONS = ("accept", "decline", "cancel")
-
-_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
 class ElicitationRequest(WireObject):
@@ -92,7 +91,7 @@ class ElicitationRequest(WireObject):
         if not browser_url.is_read_alike(url):
             return ["browsers and other programs do not read this URL in the same way"]
         warnings = []
-        if not url.lower().startswith("https:") and host not in _LOOPBACK:
+        if not url.lower().startswith("https:") and host.strip("[]") not in uri.LOOPBACK_HOSTS:
             warnings.append("the connection would not be encrypted")
         if "@" in re.split("[/?#]", url, maxsplit=3)[2]:
             warnings.append("what stands before the @ only looks like the name of a host")

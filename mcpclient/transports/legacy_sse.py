@@ -20,7 +20,7 @@ from ..errors import (
 from ..framing.content_coding import ACCEPT_ENCODING
 from ..framing.http1 import ResponseHead
 from ..framing.logs import logger_for
-from ..framing.ndjson import DEFAULT_LINE_LIMIT
+from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.sse import EventDecoder, OversizedEvent
 from ..framing.uri import Url, resolve_url
 from ..net.dialing import Dialer
@@ -54,7 +54,7 @@ class LegacySseTransport(HttpTransport):
         *,
         headers: HeaderSource | None = None,
         credentials: Credentials | None = None,
-        max_message_size: int = DEFAULT_LINE_LIMIT,
+        max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE,
         dialer: Dialer | None = None,
     ) -> None:
         super().__init__(url, headers, credentials, max_message_size, dialer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from ..errors import ConnectionLost
-from ..framing.ndjson import DEFAULT_LINE_LIMIT
+from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.uri import Url
 from ..net.dialing import Dialer, explain_loss
 from ..net.stream import Stream
@@ -27,7 +27,7 @@ class LineSocketTransport(ConnectedTransport):
         self,
         url: Url,
         *,
-        max_message_size: int = DEFAULT_LINE_LIMIT,
+        max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE,
         dialer: Dialer | None = None,
     ) -> None:
         super().__init__()

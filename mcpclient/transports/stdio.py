@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from ..errors import ProcessExited
-from ..framing.ndjson import DEFAULT_LINE_LIMIT
+from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..net.process.server_process import (
     ServerProcess,
     StderrTarget,
@@ -43,7 +43,7 @@ class StdioTransport(ConnectedTransport):
         cwd: str | os.PathLike[str] | None = None,
         stderr: StderrTarget = "inherit",
         ladder: StopLadder | None = None,
-        max_message_size: int = DEFAULT_LINE_LIMIT,
+        max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE,
         known_lines: Sequence[str] = (),
     ) -> None:
         super().__init__()

@@ -15,7 +15,7 @@ from ..errors import ConnectFailed, HttpError, McpError, SessionExpired
 from ..framing.content_coding import ACCEPT_ENCODING
 from ..framing.http1 import ResponseHead
 from ..framing.logs import logger_for
-from ..framing.ndjson import DEFAULT_LINE_LIMIT
+from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.uri import Url
 from ..jsonrpc.messages import RequestId
 from ..net.background_tasks import BackgroundTasks
@@ -71,7 +71,7 @@ class StreamableHttpTransport(HttpTransport):
         *,
         headers: HeaderSource | None = None,
         credentials: Credentials | None = None,
-        max_message_size: int = DEFAULT_LINE_LIMIT,
+        max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE,
         listen_wait: float | None = None,
         liveness: float | None = None,
         dialer: Dialer | None = None,

@@ -34,6 +34,18 @@ def test_a_failure_is_an_answer_that_failed() -> None:
     assert answer.raw["isError"] is True
 
 
+def test_a_long_result_is_told() -> None:
+    """F-SHOW-4"""
+    told = []
+    for length in (40_000, 44_000):
+        errors = io.StringIO()
+        result = {"content": [{"type": "text", "text": "x" * length}]}
+        screen = Screen(io.StringIO(), errors, {})
+        ask(COMMAND, "echo", "message=hi", screen=screen, answers={"tools/call": result})
+        told.append(errors.getvalue())
+    assert told == ["", "warning: the result has about 11,000 tokens\n"]
+
+
 def test_structured_content_is_shown_when_there_is_nothing_else() -> None:
     result = {"content": [], "structuredContent": {"sum": 3}}
     assert (

@@ -11,7 +11,7 @@ import pytest
 
 from mcpclient import CallToolResult, UsageError
 from mcpclient.cli.render import Style
-from mcpclient.cli.results import result_text, save_media, size_warning
+from mcpclient.cli.results import result_text, save_media
 
 PIPE = Style()
 SCREEN = Style(columns=60)
@@ -81,13 +81,6 @@ def test_a_link_where_the_terminal_has_links() -> None:
     """F-SHOW-4"""
     text = result_text(of({"message_link": SLACK}), Style(colour=True, columns=80))
     assert text == f"Sent a message to \x1b]8;;{SLACK}\x1b\\#C0123456789\x1b]8;;\x1b\\"
-
-
-def test_a_long_result_is_told() -> None:
-    """F-SHOW-4"""
-    assert size_warning(result({"type": "text", "text": "x" * 40_000})) == []
-    (warning,) = size_warning(result({"type": "text", "text": "x" * 44_000}))
-    assert "about 11,000 tokens" in warning
 
 
 def test_media_are_saved(tmp_path: Path) -> None:

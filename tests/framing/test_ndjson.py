@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.framing.ndjson import DEFAULT_LINE_LIMIT, Line, LineFramer, OversizedLine
+from mcpclient.framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE, Line, LineFramer, OversizedLine
 from tests.support.properties import examples
 
 from .chunkings import chunkings, cuts, split
@@ -107,7 +107,7 @@ def test_a_large_line_arrives_whole() -> None:
     """F-WIRE-3: 8 MiB in pieces of 4 KiB; with a quadratic framer this test would not end."""
     line = b"0123456789abcdef" * (8 * 65_536)
     pieces = split(line + b"\n", range(0, len(line) + 1, 4096))
-    assert frame(pieces, DEFAULT_LINE_LIMIT) == [line]
+    assert frame(pieces, DEFAULT_MAX_MESSAGE_SIZE) == [line]
 
 
 def test_memory_is_bounded_by_the_limit() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from ...framing.escaping import escape
 from ...protocol.types import CallToolResult
 from ..command import Answer
-from ..failures import TOOL_ERROR
+from ..exit_codes import FAILED
 from ..render import pretty_json
 from ..results import media_in
 from .expectations import plain
@@ -51,7 +51,7 @@ def found_by(answer: Answer, value: Any) -> Finding:
     content = answer.content
     if content is None and isinstance(value, CallToolResult):
         content = _content_of(value)
-    code = TOOL_ERROR if answer.failed else answer.exit_code
+    code = FAILED if answer.failed else answer.exit_code
     text = answer.text
     if answer.failed and not text:
         text = "the tool failed and does not say why"

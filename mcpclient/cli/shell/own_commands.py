@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from ...errors import McpError, UsageError
+from ..exit_codes import FAILED
 from ..render import one_line, table
 from .builtin import Builtin
 from .expectations import parse_expectation
@@ -14,9 +15,7 @@ from .outcome import Finding
 from .session import Session
 from .words import Word
 
-__all__ = ["COMMANDS", "EXPECTATION_FAILED"]
-
-EXPECTATION_FAILED = 1
+__all__ = ["COMMANDS"]
 
 
 async def _servers(session: Session, words: Sequence[Word]) -> Finding:
@@ -42,7 +41,7 @@ async def _expect(session: Session, words: Sequence[Word]) -> Finding:
     if session.result is None:
         raise UsageError("there is no result yet that could be expected to be something")
     failure = expectation.failure(session.result)
-    return Finding() if failure is None else Finding(failure, exit_code=EXPECTATION_FAILED)
+    return Finding() if failure is None else Finding(failure, exit_code=FAILED)
 
 
 async def _jobs(session: Session, words: Sequence[Word]) -> Finding:

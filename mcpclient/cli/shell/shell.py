@@ -15,7 +15,8 @@ from ...net.folders import state_folder
 from ...net.process.interrupt import ctrl_c_calls
 from ...protocol.types import Prompt
 from ..asking import Asking
-from ..failures import CANCELLED, TOOL_ERROR, error_text, exit_code
+from ..exit_codes import CANCELLED, FAILED
+from ..failures import error_text, exit_code
 from ..render import one_line
 from ..screen import Screen
 from .commands import COMMANDS, SUMMARIES
@@ -85,7 +86,7 @@ class Shell:
         if isinstance(error, McpError):
             code, text = exit_code(error), error_text(error, stderr_was_shown=True)
         else:  # out of a hook of the program
-            code, text = TOOL_ERROR, in_words(error)
+            code, text = FAILED, in_words(error)
         return Outcome(code, f"{self._screen.error_style.bold('error:')} {escape(text)}")
 
     async def _found(self, text: str) -> Finding:

@@ -37,9 +37,9 @@ from .response_cache import ClientCache
 from .session import RequestOptions, Sent, Session
 
 if TYPE_CHECKING:
-    from ...net import retry_after
+    from ...net import dates
 else:
-    retry_after = OnDemand("...net.retry_after", __name__)
+    dates = OnDemand("...net.dates", __name__)
 
 __all__ = ["CallRecovery"]
 
@@ -277,7 +277,7 @@ class CallRecovery:
         longest = min(limits, default=math.inf)
         for _ in range(_MOST_RETRIES):
             header = busy.headers.get("retry-after", "")
-            delay = max(retry_after.retry_after_seconds(header, _RETRY_AFTER), _RETRY_AFTER)
+            delay = max(dates.retry_after_seconds(header, _RETRY_AFTER), _RETRY_AFTER)
             if delay > min(longest - call.time.spent, _LONGEST_RETRY_AFTER):
                 busy.advice = _too_long_to_wait(delay, longest)
                 raise busy

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ... import __version__
 from ...errors import UsageError
-from ...framing.ndjson import DEFAULT_LINE_LIMIT
+from ...framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ...net.network_options import NetworkOptions
 from ...net.process.ladder import StopLadder
 from ...net.recorder import Recorder
@@ -59,7 +59,7 @@ class Options(NamedTuple):
     transport: str | None = None
     headers: HeaderSource | None = None
     auth: str | Authentication | None = None
-    max_message_size: int = DEFAULT_LINE_LIMIT
+    max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE
     env: Mapping[str, str] | None = None
     inherit_env: str = "safe"
     cwd: str | os.PathLike[str] | None = None

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 
 from ...errors import CommandNotFound, HttpError, McpError, NetworkError, SessionExpired
-from ...net.retry_after import retry_after_seconds
+from ...net.dates import retry_after_seconds
 from ...transports.backoff import delays
 
 __all__ = ["Retries", "may_pass"]

@@ -33,7 +33,15 @@ else:
     application_routes = OnDemand(".application_routes", __name__)
     url_routes = OnDemand(".url_routes", __name__)
 
-__all__ = ["TRANSPORT_NAMES", "Target", "destination_of", "entry_of", "route_to"]
+__all__ = [
+    "SCRIPT_ENDINGS",
+    "TRANSPORTS",
+    "TRANSPORT_NAMES",
+    "Target",
+    "destination_of",
+    "entry_of",
+    "route_to",
+]
 
 Target = Union[
     str,
@@ -55,6 +63,9 @@ _INTERPRETERS = {
     ".mjs": "node",
     ".cjs": "node",
 }
+
+SCRIPT_ENDINGS = tuple(_INTERPRETERS)
+"""How the names of scripts end that are run as they are."""
 
 _URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
 
@@ -220,6 +231,9 @@ TRANSPORT_NAMES: dict[str, str | None] = {
     "remote": None,
 }
 """What configuration files call the transports, in lower case; None: found out from the URL."""
+
+TRANSPORTS = tuple(dict.fromkeys(filter(None, TRANSPORT_NAMES.values())))
+"""The values of the option ``transport``."""
 
 
 # The keys of an entry. Those that only other programs read are here to be no misspelling of these.

@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 
 from ...auth.authorization_code import parse_callback, same_state
 from ...auth.effects import Callback
-from ...auth.url_guard import LOOPBACK_HOSTS, host_of
+from ...auth.url_guard import host_of
 from ...errors import AuthError, UsageError
+from ...framing.uri import LOOPBACK_HOSTS
 
 __all__ = ["LoopbackListener", "is_loopback"]
 

@@ -1,4 +1,4 @@
-"""What other machines date: F-HTTP-7 (Retry-After)."""
+"""What other machines date: F-HTTP-7 (Retry-After), F-HTTP-14 (cookies)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.net.retry_after import retry_after_seconds
+from mcpclient.net.dates import cookie_date, retry_after_seconds
 from tests.support.properties import examples
 
 # Sun, 06 Nov 1994 08:49:37 GMT, the example of RFC 9110, section 5.6.7.
@@ -62,3 +62,22 @@ def test_anything_else_says_nothing(value: str) -> None:
 def test_no_value_makes_it_raise(value: str) -> None:
     """F-HTTP-7: whatever a server sends, there is a time to wait, and it is not negative."""
     assert retry_after_seconds(value, 7.0) >= 0
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("Sun, 06 Nov 1994 08:49:37 GMT", EXAMPLE),
+        ("Sunday, 06-Nov-94 08:49:37 GMT", EXAMPLE),
+        ("Thu, 1 jan 1970 0:00:01 GMT", 1.0),
+        ("Fri, 01-Jan-38 00:00:00 GMT", 2_145_916_800.0),
+        ("Sun, 06 Foo 1994 08:49:37 GMT", None),
+        ("Sun, 32 Nov 1994 08:49:37 GMT", None),
+        ("Sun, 06 Nov 1600 08:49:37 GMT", None),
+        ("Sun, 06 Nov 1994 24:49:37 GMT", None),
+        ("never", None),
+    ],
+)
+def test_dates_of_cookies(text: str, seconds: float | None) -> None:
+    """F-HTTP-14: in the forms that servers write; anything else is no date."""
+    assert cookie_date(text) == seconds

@@ -1,0 +1,23 @@
+"""What the command line ends with; ``mcpclient help errors`` explains each."""
+
+# Nothing is imported here: ``--version`` needs it, too.
+
+__all__ = [
+    "CANCELLED",
+    "FAILED",
+    "NEEDS_AUTH",
+    "NO_CONNECTION",
+    "PROTOCOL_ERROR",
+    "TIMEOUT",
+    "USAGE",
+]
+
+FAILED = 1
+"""The tool reported that it failed, or what was compared or expected is otherwise."""
+
+USAGE = 2
+NO_CONNECTION = 3
+NEEDS_AUTH = 4
+PROTOCOL_ERROR = 5
+TIMEOUT = 124
+CANCELLED = 130
