@@ -76,7 +76,9 @@ class Authorization:
         Raises what `log_in` raises when a grant has ended and cannot be refreshed.
         """
         if not self._loaded:
-            self._adopt((yield from self.stored_grant()))
+            stored = yield from self.stored_grant()
+            if not self._loaded:  # nor has another request got a newer one meanwhile
+                self._adopt(stored)
         grant = self._grant
         if grant is None or grant.tokens.renew_at is None:
             return grant

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mcpclient.auth.authorization_code import parse_callback
-from mcpclient.auth.effects import Authorize, Callback, Exclusive, Response
+from mcpclient.auth.effects import Authorize, Callback, Exclusive, Load, Response
 from mcpclient.auth.flow import Authorization
 from mcpclient.auth.options import ClientCredentials, OAuth, WorkloadIdentity
 from mcpclient.auth.signing import Es256Key
@@ -144,6 +144,22 @@ def test_a_log_out_of_another_process_is_noticed() -> None:
     scene.world.run(scene.process().log_out())
     scene.world.time += 10_000
     assert scene.world.run(scene.authorization.current_grant()) is None
+
+
+def test_a_log_out_while_the_store_is_read_for_the_first_time() -> None:
+    """F-AUTH-5, F-AUTH-8: what was read before is not used after."""
+    scene = Scene()
+    scene.call()
+    process = scene.process()
+    reading = process.current_grant()
+    effect = next(reading)
+    assert isinstance(effect, Load)
+    record = scene.world.store[effect.key]
+    scene.world.run(process.log_out())
+    with pytest.raises(StopIteration) as end:
+        reading.send(record)
+    assert end.value.value is None
+    assert scene.world.run(process.current_grant()) is None
 
 
 def test_a_configured_secret_goes_on_in_another_process() -> None:

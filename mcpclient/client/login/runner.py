@@ -152,6 +152,8 @@ class FlowRunner:
         # Cancelling leaves it alone, and, other than with `asyncio.shield` since Python 3.14, a
         # failure that nobody waits for any more is not reported as lost.
         await asyncio.wait({task})
+        if task.cancelled():  # by the end of this runner, or by something that the provider asked
+            raise AuthError(f"the login to {self._shown} was given up")
         return task.result()
 
     async def _run_alone(self, effect: Exclusive) -> object:

@@ -695,6 +695,26 @@ def test_a_flow_ends_with_its_cancelled_run() -> None:
     assert ended == [True]
 
 
+def test_a_login_that_is_given_up_is_an_error_to_those_that_wait_for_it() -> None:
+    """F-AUTH-8: whether it was closed, or something that the provider waits for was cancelled."""
+
+    async def cancelled() -> None:
+        raise asyncio.CancelledError
+
+    async def main() -> None:
+        async with runner() as made:
+            with pytest.raises(AuthError, match="given up"):
+                await made.run(exclusive("name", ask(cancelled)))
+            waiting = asyncio.ensure_future(made.run(exclusive("name", wait(60))))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            made.abort()
+            with pytest.raises(AuthError, match="given up"):
+                await waiting
+
+    asyncio.run(main())
+
+
 def test_aborting_is_safe_after_the_loop() -> None:
     def forever() -> Flow[None]:
         yield Wait(60)
