@@ -7,7 +7,7 @@ import math
 from collections.abc import Awaitable, Collection, Mapping
 from typing import Any, NamedTuple, TypeVar, Union
 
-from ...errors import CallTimeout, ClientClosed, McpError
+from ...errors import CallTimeout, ClientClosed, ConnectFailed, McpError
 from ...net.futures import disregard
 from ...protocol import tasks
 from ...protocol.era import ClientIdentity
@@ -211,12 +211,19 @@ class Opening:
 
     async def _within(self, what: str, work: Awaitable[T]) -> T:
         task = asyncio.ensure_future(work)
+        self._session.opening = task
         task.add_done_callback(disregard)
         try:
             if not await self._first_of({task}, math.inf):
                 raise self._timeout(what)
-            return task.result()
+            if not task.cancelled():
+                return task.result()
+            if self._session.ended is not None:
+                raise self._session.ended.again()
+            # Not by whoever connects: something that the caller's own function waited for was.
+            raise ConnectFailed(self._route.shown, "what it waited for was cancelled")
         finally:
+            self._session.opening = None
             if not task.done():
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)

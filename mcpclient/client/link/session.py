@@ -25,7 +25,7 @@ from ...jsonrpc.correlator import Correlator, Pending
 from ...jsonrpc.messages import ErrorCode, Message, RequestId
 from ...jsonrpc.results import peer_error, result_of
 from ...net.background_tasks import BackgroundTasks
-from ...net.futures import disregard
+from ...net.futures import cancel, disregard
 from ...protocol.era import EraRules
 from ...protocol.outgoing import Cancel, Outgoing
 from ...transports.base import Abandoned, Transport
@@ -109,6 +109,8 @@ class Session:
         """Why the server's own channel was given up; None: it was not, or there never was one."""
         self.log: MessageLog | None = None
         """Where messages are written down, of a transport that was opened without a record."""
+        self.opening: asyncio.Task[Any] | None = None
+        """What opens it and still takes time; it ends with the session."""
         self.tasks: BackgroundTasks = BackgroundTasks()
         # What is being sent without anybody waiting; it may still leave while the session closes.
         self._departures = BackgroundTasks()
@@ -433,6 +435,7 @@ class Session:
         self._ended = error
         self._correlator.fail_all(error.again)
         self._answering.withdraw()
+        cancel(self.opening)
         self.tasks.cancel()
         self.deadlines.stop()
 

@@ -300,6 +300,41 @@ def test_nothing_is_started_again_for_a_caller_who_has_closed() -> None:
     run(main())
 
 
+def test_closing_ends_a_transport_that_is_still_being_opened() -> None:
+    """F-LIFE-5: not only what a server is asked when it is open."""
+
+    async def main() -> None:
+        async with http({"GET /mcp": stall}) as server:
+            transports: list[Any] = ["ws", "sse"]
+            for transport in transports:
+                began = now()
+                client = Client(str(server.url()), transport=transport)
+                connecting = asyncio.ensure_future(client.connect())
+                await asyncio.sleep(1)
+                await client.close()
+                with pytest.raises(ClientClosed):
+                    await connecting
+                assert now() - began == 1
+
+    run(main())
+
+
+@pytest.mark.parametrize("transport", ["ws", "sse", "http"])
+def test_a_function_for_headers_that_is_cancelled_by_itself(transport: Any) -> None:
+    """F-HTTP-1: whoever connects is told so, and not that he was cancelled."""
+
+    async def headers() -> dict[str, str]:
+        raise asyncio.CancelledError
+
+    async def main() -> None:
+        async with http({"GET /mcp": stall}) as server:
+            with pytest.raises(McpError, match="cancelled"):
+                await Client(str(server.url()), transport=transport, headers=headers)
+            assert now() == 0
+
+    run(main())
+
+
 def test_connecting_without_a_limit_waits() -> None:
     """F-HTTP-13"""
     service = StreamableEndpoint(McpServer())
