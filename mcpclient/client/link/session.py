@@ -127,6 +127,7 @@ class Session:
             handlers, self.tasks, self.deadlines, self._send_answer, on_error
         )
         self._ended: McpError | None = None
+        self._closing: asyncio.Task[None] | None = None
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -446,8 +447,10 @@ class Session:
                 self.log.closed()
             self._end(ClientClosed())
         deadline = self._loop.time() + seconds
-        closing = self._loop.create_task(self._close())
-        closing.add_done_callback(disregard)
+        closing = self._closing
+        if closing is None or closing.done():  # else whoever wants the transport anew has to wait
+            closing = self._closing = self._loop.create_task(self._close())
+            closing.add_done_callback(disregard)
         try:
             await asyncio.wait({closing}, timeout=seconds)
         finally:

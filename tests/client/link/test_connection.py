@@ -563,6 +563,29 @@ def test_what_outlasts_a_connection_restores_it() -> None:
     run(main())
 
 
+def test_connecting_waits_until_the_same_transport_has_been_closed() -> None:
+    """F-LIFE-5, F-LIFE-7: else the end of the connection before would be that of the new one."""
+    server = McpServer()
+
+    async def serve(end: ServerEnd) -> None:
+        async for message in end:
+            server.receive(message, end.send)
+        await asyncio.sleep(0.5)
+
+    async def main() -> None:
+        client = await Client(InProcessTransport(serve))
+        closing = asyncio.ensure_future(client.close())
+        await asyncio.sleep(0.1)
+        await client.connect()
+        assert now() == 0.5
+        await closing
+        await asyncio.sleep(10)
+        await use(client)
+        await client.close()
+
+    run(main())
+
+
 def test_the_log_level_is_asked_for_again_in_another_session() -> None:
     """F-API-6, F-LIFE-7: as subscriptions are; a server that refuses it harms no call."""
     service, server = expiring()
