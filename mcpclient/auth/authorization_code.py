@@ -49,10 +49,10 @@ __all__ = [
 ]
 
 # How many unfinished authorizations of one server are remembered, and for how many seconds.
-_MOST_PENDING = 4
+_MAX_PENDING = 4
 _PENDING_LIFETIME = 3600
 
-_LONGEST_CALLBACK = 65536
+_MAX_CALLBACK_LENGTH = 65536
 
 
 @dataclass(frozen=True, repr=False)
@@ -225,7 +225,7 @@ def parse_callback(text: str) -> Callback:
     text = text.strip()
     query = text.partition("?")[2].partition("#")[0] if "?" in text else text
     try:
-        parameters = parse_qs(query[:_LONGEST_CALLBACK], max_num_fields=100)
+        parameters = parse_qs(query[:_MAX_CALLBACK_LENGTH], max_num_fields=100)
     except ValueError:
         parameters = {}
     names = ("code", "state", "iss", "error", "error_description")
@@ -282,7 +282,7 @@ def _remember(server_name: str, pending: Pending) -> Flow[None]:
     oldest = pending.created_at - _PENDING_LIFETIME
     known = yield from _pending_records(server_name)
     recent = [record for record in known if _created_at(record) > oldest]
-    records = [*recent, pending.to_record()][-_MOST_PENDING:]
+    records = [*recent, pending.to_record()][-_MAX_PENDING:]
     yield from save(_key(server_name), {"pending": records})
 
 

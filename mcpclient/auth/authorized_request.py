@@ -16,9 +16,9 @@ from .url_guard import UrlPolicy, origin_of
 __all__ = ["AuthorizedRequest", "GrantKeeper", "Replacement"]
 
 # How often one request may be sent again; each reason has a bound of its own below this one.
-_MOST_RECOVERIES = 5
-_MOST_NONCES = 2
-_MOST_STEP_UPS = 2
+_MAX_RECOVERIES = 5
+_MAX_NONCES = 2
+_MAX_STEP_UPS = 2
 
 
 class Replacement(Enum):
@@ -105,7 +105,7 @@ class AuthorizedRequest:
             self._note(response)
             return False
         self._recoveries += 1
-        if self._recoveries > _MOST_RECOVERIES:
+        if self._recoveries > _MAX_RECOVERIES:
             raise AuthError(
                 f"{shown_url(self._url)} refuses every token; it may want another resource="
             )
@@ -124,7 +124,7 @@ class AuthorizedRequest:
         if not wants_nonce(response.status, challenge.error):
             return False
         self._nonces += 1
-        return self._nonces <= _MOST_NONCES
+        return self._nonces <= _MAX_NONCES
 
     def _answer_unauthorized(self, challenge: AuthorizationChallenge) -> Flow[None]:
         if self._is_new_grant:
@@ -141,7 +141,7 @@ class AuthorizedRequest:
 
     def _answer_forbidden(self, challenge: AuthorizationChallenge) -> Flow[None]:
         self._step_ups += 1
-        if self._step_ups > _MOST_STEP_UPS:
+        if self._step_ups > _MAX_STEP_UPS:
             held = () if self._sent is None else self._sent.requested_scopes
             raise InsufficientScope(challenge.scopes or (), held)
         yield from self._owner.step_up(self._sent, challenge)

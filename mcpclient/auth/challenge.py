@@ -11,7 +11,7 @@ from .scopes import parse_scope
 __all__ = ["AuthorizationChallenge", "Challenge", "parse_challenges", "read_challenge"]
 
 # Longer header fields are not read to the end; no server has that much to say.
-_LONGEST_FIELD = 16_384
+_MAX_FIELD_LENGTH = 16_384
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _PARAMETER = re.compile(
@@ -59,7 +59,7 @@ def parse_challenges(fields: Iterable[str]) -> list[Challenge]:
     """
     challenges: list[Challenge] = []
     for text in fields:
-        challenges.extend(_parse_field(text[:_LONGEST_FIELD]))
+        challenges.extend(_parse_field(text[:_MAX_FIELD_LENGTH]))
     return challenges
 
 

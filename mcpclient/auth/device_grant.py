@@ -20,8 +20,8 @@ __all__ = ["obtain"]
 
 _DEFAULT_INTERVAL = 5.0
 _SLOW_DOWN = 5.0
-_SHORTEST_INTERVAL, _LONGEST_INTERVAL = 1.0, 60.0
-_LONGEST_LIFETIME = 3600.0
+_MIN_INTERVAL, _MAX_INTERVAL = 1.0, 60.0
+_MAX_LIFETIME = 3600.0
 
 _USER_CODE = re.compile(r"[!-~]{1,64}", re.ASCII)
 
@@ -38,7 +38,7 @@ def obtain(request: GrantRequest, options: OAuth, endpoint: str) -> Flow[Grant]:
     device_code, prompt = _read_codes(fields, request)
     yield from show_device_code(prompt)
     interval = _seconds(fields.get("interval"), _DEFAULT_INTERVAL)
-    interval = min(max(interval, _SHORTEST_INTERVAL), _LONGEST_INTERVAL)
+    interval = min(max(interval, _MIN_INTERVAL), _MAX_INTERVAL)
     deadline = (yield from now()) + prompt.expires_in
     form = [("grant_type", DEVICE_GRANT), ("device_code", device_code)]
     while True:
@@ -51,7 +51,7 @@ def obtain(request: GrantRequest, options: OAuth, endpoint: str) -> Flow[Grant]:
             interval += _slower(error)
         except NetworkError:
             # Section 3.5: a client that met a timeout must ask less often.
-            interval = min(interval * 2, _LONGEST_INTERVAL)
+            interval = min(interval * 2, _MAX_INTERVAL)
 
 
 def _slower(error: TokenRequestFailed) -> float:
@@ -98,12 +98,12 @@ def _read_codes(fields: Mapping[str, object], request: GrantRequest) -> tuple[st
     assert_safe_url(address, None, request.policy)
     if isinstance(complete, str):
         assert_safe_url(complete, None, request.policy)
-    lifetime = _seconds(fields.get("expires_in"), _LONGEST_LIFETIME)
+    lifetime = _seconds(fields.get("expires_in"), _MAX_LIFETIME)
     prompt = ShowDeviceCode(
         user_code=user_code,
         verification_uri=address,
         verification_uri_complete=complete if isinstance(complete, str) else None,
-        expires_in=min(lifetime, _LONGEST_LIFETIME),
+        expires_in=min(lifetime, _MAX_LIFETIME),
     )
     return device_code, prompt
 
@@ -111,4 +111,4 @@ def _read_codes(fields: Mapping[str, object], request: GrantRequest) -> tuple[st
 def _seconds(value: object, default: float) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
         return default
-    return float(min(value, _LONGEST_LIFETIME))
+    return float(min(value, _MAX_LIFETIME))

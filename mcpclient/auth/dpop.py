@@ -12,7 +12,7 @@ from .url_guard import origin_of
 __all__ = ["DpopProver", "access_token_hash", "wants_nonce"]
 
 # RFC 9449 section 8.1 sets no limit; a server has no need of more.
-_LONGEST_NONCE = 1024
+_MAX_NONCE_LENGTH = 1024
 
 
 @dataclass
@@ -47,7 +47,7 @@ class DpopProver:
     def note(self, response: Response, url: str, *, for_resource: bool) -> bool:
         """Remember the nonce in ``response``, if any. True when it is a new one."""
         nonce = response.header("dpop-nonce")
-        if nonce is None or len(nonce) > _LONGEST_NONCE or not nonce.isascii():
+        if nonce is None or len(nonce) > _MAX_NONCE_LENGTH or not nonce.isascii():
             return False
         slot = (origin_of(url), for_resource)
         is_new = self._nonces.get(slot) != nonce

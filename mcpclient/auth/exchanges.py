@@ -15,7 +15,7 @@ __all__ = ["get_document", "post"]
 # Metadata of real servers has a few kilobytes.
 MAX_BODY = 256 * 1024
 
-_MOST_REDIRECTS = 3
+_MAX_REDIRECTS = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
@@ -27,7 +27,7 @@ def get_document(
     Raises SsrfError for a URL, or a redirect, to where the policy does not allow; AuthError for
     too large an answer and too many redirects.
     """
-    for _ in range(_MOST_REDIRECTS + 1):
+    for _ in range(_MAX_REDIRECTS + 1):
         assert_safe_url(url, issuer_url, policy)
         request = Fetch(
             "GET", url, {"Accept": "application/json", **headers}, None, policy, MAX_BODY

@@ -10,10 +10,10 @@ __all__ = ["OFFLINE_ACCESS", "parse_scope", "select_scopes", "union"]
 OFFLINE_ACCESS = "offline_access"
 
 # Bounds what a server can make a client carry around; no known server comes near.
-_MOST_SCOPES = 200
-_LONGEST_SCOPE = 256
+_MAX_SCOPES = 200
+_MAX_SCOPE_LENGTH = 256
 # A scope token by RFC 6749 section 3.3.
-_SCOPE_TOKEN = re.compile(rf"[\x21\x23-\x5b\x5d-\x7e]{{1,{_LONGEST_SCOPE}}}")
+_SCOPE_TOKEN = re.compile(rf"[\x21\x23-\x5b\x5d-\x7e]{{1,{_MAX_SCOPE_LENGTH}}}")
 
 
 def parse_scope(text: str) -> tuple[str, ...]:
@@ -24,7 +24,7 @@ def parse_scope(text: str) -> tuple[str, ...]:
 def union(*groups: Iterable[str]) -> tuple[str, ...]:
     """All scopes of ``groups``, each once, in the order of their first appearance."""
     valid = (scope for group in groups for scope in group if _SCOPE_TOKEN.fullmatch(scope))
-    return tuple(dict.fromkeys(valid))[:_MOST_SCOPES]
+    return tuple(dict.fromkeys(valid))[:_MAX_SCOPES]
 
 
 def select_scopes(

@@ -19,13 +19,13 @@ __all__ = ["TokenSet", "parse_token_response", "raise_for_error", "shown", "toke
 EARLY_EXPIRY = 60
 
 # Longer lifetimes are as good as none, and could not be kept in every store.
-_LONGEST_LIFETIME = 10 * 365 * 24 * 3600
+_MAX_LIFETIME = 10 * 365 * 24 * 3600
 
 # What may stand in an Authorization header (RFC 6750 section 2.1, RFC 9110 section 5.5), and no
 # more: a line break in a token would be a header of the server's own.
 _TOKEN = re.compile(r"[!-~]{1,65536}", re.ASCII)
 _PRINTABLE = re.compile(r"[^ -~]+")
-_LONGEST_DESCRIPTION = 300
+_MAX_DESCRIPTION_LENGTH = 300
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def shown(text: object, secrets: Sequence[str]) -> str:
     # A server may repeat what it was sent.
     for secret in secrets:
         text = text.replace(secret, "[redacted]")
-    return _PRINTABLE.sub(" ", text)[:_LONGEST_DESCRIPTION].strip()
+    return _PRINTABLE.sub(" ", text)[:_MAX_DESCRIPTION_LENGTH].strip()
 
 
 def _lifetime(value: object) -> float | None:
@@ -170,7 +170,7 @@ def _lifetime(value: object) -> float | None:
             return None
     # Servers that mean "never" send zero or less. Should one mean it literally, a 401 will tell.
     number = _number(value)
-    return min(number, _LONGEST_LIFETIME) if number is not None and number > 0 else None
+    return min(number, _MAX_LIFETIME) if number is not None and number > 0 else None
 
 
 def _number(value: object) -> float | None:

@@ -9,7 +9,7 @@ from .render import Style, table, width_of
 
 __all__ = ["definitions"]
 
-_WIDEST_NAME = 30
+_MAX_NAME_WIDTH = 30
 
 
 def definitions(rows: Iterable[tuple[str, str]], columns: int | None) -> str:
@@ -21,7 +21,7 @@ def definitions(rows: Iterable[tuple[str, str]], columns: int | None) -> str:
     if columns is None:
         return table((), rows, Style())
     longest = max((width_of(name) for name, _ in rows), default=0)
-    beside = min(longest, _WIDEST_NAME, columns // 3)
+    beside = min(longest, _MAX_NAME_WIDTH, columns // 3)
     indent = " " * (beside + 2)
     lines: list[str] = []
     for name, meaning in rows:

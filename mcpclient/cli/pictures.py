@@ -14,7 +14,7 @@ __all__ = ["picture", "pictures_of"]
 
 _WITH_KITTYS_PROTOCOL = ("xterm-kitty", "xterm-ghostty")
 _CHUNK = 4096
-_LARGEST = 8 * 1024 * 1024
+_MAX_SIZE = 8 * 1024 * 1024
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -29,7 +29,7 @@ def pictures_of(environ: Mapping[str, str]) -> str:
 def picture(image: ImageContent, way: str) -> str:
     """Return what shows an image; "" for one that is too large, or of no kind that is shown."""
     data = image.data
-    if not data or len(data) > _LARGEST:
+    if not data or len(data) > _MAX_SIZE:
         return ""
     text = base64.b64encode(data).decode()
     if way == "iterm":

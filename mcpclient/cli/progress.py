@@ -21,7 +21,7 @@ _INTERVAL = 0.1
 _BAR = 24
 
 # Characters of a message that are looked at: more than a line has, and no megabytes at every turn.
-_LONGEST_MESSAGE = 1000
+_MAX_MESSAGE_LENGTH = 1000
 _SPINNER = "|/-\\"
 
 
@@ -104,7 +104,7 @@ class StatusLine:
         elif progress is not None:
             parts.append(_short(progress.progress))
         if progress is not None:
-            parts.append(one_line((progress.message or "")[:_LONGEST_MESSAGE]))
+            parts.append(one_line((progress.message or "")[:_MAX_MESSAGE_LENGTH]))
         return " ".join(parts)
 
     def _write(self, text: str) -> None:

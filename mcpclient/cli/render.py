@@ -35,7 +35,7 @@ __all__ = [
 
 # On a terminal a column between the first and the last is at most this wide; the last shrinks to
 # what is left, but not further than that. The first is whole: names and URIs are to be copied.
-_WIDEST_BETWEEN = 40
+_MAX_WIDTH_BETWEEN = 40
 _NARROWEST_LAST = 16
 
 
@@ -126,7 +126,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], style: Style) ->
 
 
 def _fitting(widths: list[int], columns: int) -> list[int]:
-    before = [*widths[:1], *(min(width, _WIDEST_BETWEEN) for width in widths[1:-1])]
+    before = [*widths[:1], *(min(width, _MAX_WIDTH_BETWEEN) for width in widths[1:-1])]
     left = columns - sum(before) - 2 * len(before)
     return [*before, max(min(widths[-1], left), _NARROWEST_LAST)]
 

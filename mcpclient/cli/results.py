@@ -28,11 +28,11 @@ from .render import Style, contents, one_line, pretty_json, shorten, width_of
 
 __all__ = ["media_in", "object_text", "result_text", "save_media"]
 
-_MOST_PAIRS = 12
+_MAX_PAIRS = 12
 _DOMINANT = 0.8
-_MOST_LINES = 200
+_MAX_LINES = 200
 _LONG = 40
-_LONGEST_NESTED = 120
+_MAX_NESTED_LENGTH = 120
 
 
 def result_text(result: CallToolResult, style: Style) -> str:
@@ -70,7 +70,7 @@ def object_text(value: Mapping[str, Any], style: Style) -> str:
     text = _dominant(value, style)
     if text is not None:
         return text
-    if value and len(value) <= _MOST_PAIRS and all(map(_is_small, value.values())):
+    if value and len(value) <= _MAX_PAIRS and all(map(_is_small, value.values())):
         return _aligned(value, style)
     return _cut(pretty_json(value), style)
 
@@ -97,7 +97,7 @@ def _dominant(value: Mapping[str, Any], style: Style) -> str | None:
 def _is_small(value: Any) -> bool:
     if isinstance(value, str):
         return "\n" not in value.strip()
-    return not isinstance(value, (dict, list)) or len(_plain(value)) <= _LONGEST_NESTED
+    return not isinstance(value, (dict, list)) or len(_plain(value)) <= _MAX_NESTED_LENGTH
 
 
 def _plain(value: Any) -> str:
@@ -106,7 +106,7 @@ def _plain(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False)
     except RecursionError:
-        return " " * (_LONGEST_NESTED + 1)
+        return " " * (_MAX_NESTED_LENGTH + 1)
 
 
 def _aligned(value: Mapping[str, Any], style: Style) -> str:
@@ -121,7 +121,7 @@ def _aligned(value: Mapping[str, Any], style: Style) -> str:
 
 def _cut(text: str, style: Style) -> str:
     lines = text.splitlines()
-    shown = [shorten(line, style.columns or width_of(line)) for line in lines[:_MOST_LINES]]
+    shown = [shorten(line, style.columns or width_of(line)) for line in lines[:_MAX_LINES]]
     missing = len(lines) - len(shown)
     if missing:
         shown.append(style.dim(f"… {missing} more lines; --json, or a pipe, has all of it"))

@@ -11,8 +11,8 @@ from .render import one_line
 
 __all__ = ["kinds_of", "properties_of", "required_of", "resolved", "signature", "type_of"]
 
-_LONGEST_CHAIN = 16
-_MOST_VALUES = 6
+_MAX_CHAIN = 16
+_MAX_VALUES = 6
 
 
 def properties_of(schema: Any) -> dict[str, Mapping[str, Any]]:
@@ -32,7 +32,7 @@ def required_of(schema: Any) -> list[str]:
 
 def resolved(schema: Any, root: Any) -> Mapping[str, Any]:
     """Return the schema that a reference within ``root`` means; {} where it means none."""
-    for _ in range(_LONGEST_CHAIN):
+    for _ in range(_MAX_CHAIN):
         if not isinstance(schema, Mapping):
             return {}
         reference = schema.get("$ref")
@@ -63,7 +63,7 @@ def _kinds(schema: Any, root: Any, depth: int) -> Iterator[str]:
         values = schema["enum"] if _is_list(schema.get("enum")) else []
         values = values + ([schema["const"]] if "const" in schema else [])
         yield from (_kind_of(value) for value in values)
-    if depth < _LONGEST_CHAIN:
+    if depth < _MAX_CHAIN:
         for key in ("anyOf", "oneOf", "allOf"):
             options = schema.get(key)
             for option in options if _is_list(options) else ():
@@ -85,8 +85,8 @@ def type_of(schema: Any, root: Any) -> str:
     schema = resolved(schema, root)
     values = schema.get("enum")
     if _is_list(values) and values:
-        shown = [one_line(json.dumps(value, ensure_ascii=False)) for value in values[:_MOST_VALUES]]
-        return " | ".join(shown + ["…"] * (len(values) > _MOST_VALUES))
+        shown = [one_line(json.dumps(value, ensure_ascii=False)) for value in values[:_MAX_VALUES]]
+        return " | ".join(shown + ["…"] * (len(values) > _MAX_VALUES))
     kinds = sorted(kinds_of(schema, root))
     if kinds == ["array"]:
         items = sorted(kinds_of(schema.get("items"), root))

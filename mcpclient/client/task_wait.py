@@ -21,7 +21,7 @@ from ..errors import (
 )
 from ..net.background_tasks import BackgroundTasks
 from ..protocol.tasks import (
-    MOST_INPUTS,
+    MAX_INPUTS,
     Polling,
     Task,
     created_task,
@@ -273,8 +273,8 @@ class TaskWait(ABC):
 
 def check_inputs(count: int) -> None:
     """Raise `ProtocolViolation` when a task has asked for more input than can be meant."""
-    if count > MOST_INPUTS:
-        raise ProtocolViolation(f"the task asked for input more than {MOST_INPUTS} times")
+    if count > MAX_INPUTS:
+        raise ProtocolViolation(f"the task asked for input more than {MAX_INPUTS} times")
 
 
 def _ignore(_task: Task) -> None:

@@ -19,7 +19,7 @@ from .server import ServerConfig
 
 __all__ = ["Approvals"]
 
-_LARGEST_STORE = 4 * 1024 * 1024
+_MAX_STORE_SIZE = 4 * 1024 * 1024
 _VERSION = 1
 
 
@@ -82,11 +82,11 @@ class Approvals:
             keys = _keys_in(content) - {_key(server)} | ({_key(server)} if approved else set())
             return json.dumps({"version": _VERSION, "approved": sorted(keys)}, indent=1).encode()
 
-        change_file(self.path, edit, limit=_LARGEST_STORE, private=True)
+        change_file(self.path, edit, limit=_MAX_STORE_SIZE, private=True)
 
     def _approved(self) -> set[str]:
         try:
-            return _keys_in(read_file(self.path, limit=_LARGEST_STORE, private=True))
+            return _keys_in(read_file(self.path, limit=_MAX_STORE_SIZE, private=True))
         except OSError:
             return set()
 

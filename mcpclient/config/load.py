@@ -32,7 +32,7 @@ from .variables import Inputs, InputsOption, Variables, references
 __all__ = ["load_config"]
 
 # What an entry may name: an .env file, or one with a token.
-_LARGEST_NAMED_FILE = 1024 * 1024
+_MAX_NAMED_FILE_SIZE = 1024 * 1024
 _SETTINGS_FILE = "managed-settings.json"
 
 
@@ -344,4 +344,4 @@ def _folders(workspace: str, home: str, around: str) -> dict[str, str]:
 
 
 def _read_named(path: str) -> str:
-    return read_file(path, limit=_LARGEST_NAMED_FILE).decode("utf-8", "replace")
+    return read_file(path, limit=_MAX_NAMED_FILE_SIZE).decode("utf-8", "replace")

@@ -15,7 +15,7 @@ from .shapes.applications import APPLICATIONS, Application, FileKind, Found, fin
 
 __all__ = ["ConfigFile", "ConfigReader", "WrittenServer"]
 
-_LARGEST_FILE = 32 * 1024 * 1024
+_MAX_FILE_SIZE = 32 * 1024 * 1024
 _NO_SERVERS = "it configures no servers"
 
 
@@ -88,7 +88,7 @@ class ConfigReader:
 
     def _document(self, path: str, expected: bool) -> Document | None:
         try:
-            document = read_document(read_file(path, limit=_LARGEST_FILE), path)
+            document = read_document(read_file(path, limit=_MAX_FILE_SIZE), path)
         except (FileNotFoundError, NotADirectoryError):
             if expected:
                 self._wrong(path, "there is no such file", hint="check the path")

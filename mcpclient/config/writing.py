@@ -20,7 +20,7 @@ from .shapes.writing import in_shape_of
 
 __all__ = ["add_server", "add_server_to", "remove_server", "remove_server_from"]
 
-_LARGEST_FILE = 32 * 1024 * 1024
+_MAX_FILE_SIZE = 32 * 1024 * 1024
 
 
 def add_server(
@@ -42,7 +42,7 @@ def add_server(
         text = add_server_to(_text(content), os.fspath(path), name, entry, replace=replace)
         return text.encode()
 
-    change_file(path, edit, limit=_LARGEST_FILE)
+    change_file(path, edit, limit=_MAX_FILE_SIZE)
 
 
 def remove_server(path: str | os.PathLike[str], name: str) -> None:
@@ -51,7 +51,7 @@ def remove_server(path: str | os.PathLike[str], name: str) -> None:
     def edit(content: bytes | None) -> bytes:
         return remove_server_from(_text(content), os.fspath(path), name).encode()
 
-    change_file(path, edit, limit=_LARGEST_FILE)
+    change_file(path, edit, limit=_MAX_FILE_SIZE)
 
 
 def add_server_to(

@@ -16,8 +16,8 @@ from .yaml_flow import FlowReader, FrontMatterError, folded, read_quoted, scalar
 __all__ = ["FrontMatterError", "parse_front_matter", "same_content", "split_front_matter"]
 
 # How long front matter may be, in characters, and how deep its blocks may nest.
-_LONGEST = 64 * 1024
-_DEEPEST = 32
+_MAX_LENGTH = 64 * 1024
+_MAX_DEPTH = 32
 
 # Expressions stay text until their first use, because most clients meet no skill.
 _OPENING = r"---[ \t]*\r?\n"
@@ -43,8 +43,8 @@ def split_front_matter(text: str) -> tuple[str, str]:
 
 def parse_front_matter(text: str) -> dict[str, Any]:
     """Return front matter as the value that JSON would have for it. Raises `FrontMatterError`."""
-    if len(text) > _LONGEST:
-        raise FrontMatterError(f"it is longer than {_LONGEST} characters")
+    if len(text) > _MAX_LENGTH:
+        raise FrontMatterError(f"it is longer than {_MAX_LENGTH} characters")
     value = _Blocks(text).document()
     if not isinstance(value, dict):
         raise FrontMatterError("it is not a mapping")
@@ -90,7 +90,7 @@ class _Blocks:
         found = self._peek()
         if found is None or found[0] < least:
             return None
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             raise self._error("it is nested too deeply")
         indent, content = found
         if _is_item(content):

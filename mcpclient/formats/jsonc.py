@@ -15,8 +15,8 @@ from typing import Any
 
 __all__ = ["JsoncArray", "JsoncError", "JsoncObject", "Lines", "Member", "parse_jsonc"]
 
-_DEEPEST = 100
-_LONGEST_NUMBER = 300
+_MAX_DEPTH = 100
+_MAX_NUMBER_LENGTH = 300
 
 _GAP = re.compile(r"[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\[^\r\n][^"\\\x00-\x1f]*)*"')
@@ -120,8 +120,8 @@ class _Reader:
         return value
 
     def _value(self, depth: int) -> Any:
-        if depth > _DEEPEST:
-            raise self._error(f"it is nested more than {_DEEPEST} deep")
+        if depth > _MAX_DEPTH:
+            raise self._error(f"it is nested more than {_MAX_DEPTH} deep")
         self._skip()
         character = self._text[self._position : self._position + 1]
         if character == "{":
@@ -203,7 +203,7 @@ class _Reader:
         if word in _WORDS:
             self._position += len(word)
             return _WORDS[word]
-        number = _NUMBER.fullmatch(word) if len(word) <= _LONGEST_NUMBER else None
+        number = _NUMBER.fullmatch(word) if len(word) <= _MAX_NUMBER_LENGTH else None
         if number is None:
             raise self._error(f"{self._shown()} stands where a value should")
         value = float(word) if number.group(1) or number.group(2) else int(word)

@@ -11,8 +11,8 @@ from typing import Any
 __all__ = ["FlowReader", "FrontMatterError", "folded", "read_quoted", "scalar"]
 
 # How deep brackets may nest, and how long a number may be.
-_DEEPEST = 32
-_LONGEST_NUMBER = 300
+_MAX_DEPTH = 32
+_MAX_NUMBER_LENGTH = 300
 
 # Expressions stay text until their first use, because most clients meet no skill.
 _INTEGER = r"[-+]?[0-9]+"
@@ -61,7 +61,7 @@ class FlowReader:
         return self._value(0)
 
     def _value(self, depth: int) -> Any:
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             raise FrontMatterError("it is nested too deeply")
         character = self._peek()
         if character == "[":
@@ -167,7 +167,7 @@ def scalar(text: str) -> Any:
     """Return a scalar without quotes as null, a boolean, a number or text."""
     if text in _WORDS:
         return _WORDS[text]
-    if len(text) > _LONGEST_NUMBER:
+    if len(text) > _MAX_NUMBER_LENGTH:
         return text
     if re.fullmatch(_INTEGER, text):
         return int(text)

@@ -33,7 +33,7 @@ _NOT_IN_A_URL = re.compile(r"[\x00-\x20\x7f\"<>\\^`{|}]")
 
 _FORBIDDEN_IN_DOMAIN = re.compile(r"[\x00-\x20\x7f#/:<>?@\[\\\]^|%]")
 _IPV4_NUMBER = re.compile(r"0[xX]([0-9A-Fa-f]*)|0([0-7]+)|(0|[1-9][0-9]*)")
-_LONGEST_HOST = 1000  # a name has 253 characters at most; nothing is computed of more
+_MAX_HOST_LENGTH = 1000  # a name has 253 characters at most; nothing is computed of more
 
 # UTS #46: what is left out, and the dots of Chinese and Japanese. NFKC does most of the rest.
 _IGNORED = re.compile("[\u00ad\u034f\u180b-\u180d\u180f\u200b\u2060\u2064\ufe00-\ufe0f\ufeff]")
@@ -60,7 +60,7 @@ def browser_host(url: str) -> str:
     if found is None:
         return ""
     parts = _HOST_AND_PORT.fullmatch(found.group(1).rpartition("@")[2])
-    if parts is None or len(parts.group(1)) > _LONGEST_HOST:
+    if parts is None or len(parts.group(1)) > _MAX_HOST_LENGTH:
         return ""
     host, port = parts.groups()
     digits = (port or "").lstrip("0")

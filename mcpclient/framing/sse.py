@@ -24,7 +24,7 @@ MAX_RETRY = 86_400_000
 
 _BOM = b"\xef\xbb\xbf"
 _DIGITS = re.compile(rb"[0-9]+")
-_LONGEST_NAME = len(b"data: ")
+_MAX_NAME_LENGTH = len(b"data: ")
 
 
 class ServerSentEvent(NamedTuple):
@@ -82,7 +82,7 @@ class EventDecoder:
         self.last_event_id: str = ""
         self.retry: int | None = None
         self._max_event_size = max_event_size
-        self._max_line = max_event_size + _LONGEST_NAME
+        self._max_line = max_event_size + _MAX_NAME_LENGTH
         self._bom_due = True
         self._after_cr = False  # a LF that comes next belongs to a CR already seen
         self._line = bytearray()  # the part of a line that has no end yet

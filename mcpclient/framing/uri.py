@@ -24,8 +24,8 @@ LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
 # Byte streams without a protocol of their own: one has no usual port, the other no port at all.
 _STREAM_PORTS = {"tcp": -1, "unix": 0}
 _SECURE = ("https", "wss")
-_LONGEST_SHOWN = 200
-_LONGEST_HOST = 253  # RFC 1035, section 2.3.4, without the dot of the root
+_MAX_SHOWN_LENGTH = 200
+_MAX_HOST_LENGTH = 253  # RFC 1035, section 2.3.4, without the dot of the root
 _NEVER_IN_A_HOST = re.compile(r'[\x00-\x20<>"\\^`{|}\x7f]')
 # Everything a path or query may hold as it is (RFC 3986 section 3.3), and what is encoded already.
 _AS_IS = "/:@!$&'()*+,;=-._~%"
@@ -131,11 +131,11 @@ def _shown(text: str) -> str:
     start = scheme.group() if scheme else ""
     address, *query = re.split("[?#]", text[len(start) :], maxsplit=1)
     shown = start + ("…" if "@" in "".join(query) else address.rpartition("@")[2])
-    return shown if len(shown) <= _LONGEST_SHOWN else shown[:_LONGEST_SHOWN] + "…"
+    return shown if len(shown) <= _MAX_SHOWN_LENGTH else shown[:_MAX_SHOWN_LENGTH] + "…"
 
 
 def _ascii_host(host: str) -> str:
-    if len(host) > _LONGEST_HOST:
+    if len(host) > _MAX_HOST_LENGTH:
         raise ValueError("no host has so long a name")
     encoded = host if host.isascii() else host.encode("idna").decode("ascii")
     if _NEVER_IN_A_HOST.search(encoded):

@@ -9,7 +9,7 @@ from .depth import without_depths
 
 __all__ = ["Board", "Item"]
 
-_MOST_ITEMS = 1_000
+_MAX_ITEMS = 1_000
 
 
 class Item(NamedTuple):
@@ -44,7 +44,7 @@ class Board:
         self.version += 1
         self._items[key] = Item(kind, name, value, self.version)
         self._items.move_to_end(key)
-        if len(self._items) > _MOST_ITEMS:
+        if len(self._items) > _MAX_ITEMS:
             self._drop_oldest()
 
     def _drop_oldest(self) -> None:

@@ -17,7 +17,7 @@ from .described import described_error
 
 __all__ = ["Calls", "Wanted"]
 
-_MOST_RESULTS = 200
+_MAX_RESULTS = 200
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Calls:
             outcome, state = {"error": described_error(error)}, "failed"
         ended = True
         self._results[name] = outcome
-        if len(self._results) > _MOST_RESULTS:
+        if len(self._results) > _MAX_RESULTS:
             self._results.popitem(last=False)
         show(state)
 

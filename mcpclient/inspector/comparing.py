@@ -11,10 +11,10 @@ from ..recording.conversation import Call, Failed, Refused
 
 __all__ = ["compared_calls", "compared_tools", "differences"]
 
-_MOST_DIFFERENCES = 200
+_MAX_DIFFERENCES = 200
 
 # Aligning costs the product of both lengths in the worst case.
-_MOST_CALLS = 2_000
+_MAX_CALLS = 2_000
 
 
 def compared_tools(left: Sequence[Any], right: Sequence[Any]) -> list[dict[str, Any]]:
@@ -46,7 +46,7 @@ def compared_calls(left: Sequence[Call], right: Sequence[Call]) -> list[dict[str
     ``change`` (``same``, ``added``, ``removed`` or ``changed``) and the ``differences`` of params
     and outcomes.
     """
-    left, right = left[:_MOST_CALLS], right[:_MOST_CALLS]
+    left, right = left[:_MAX_CALLS], right[:_MAX_CALLS]
     keys = [[_subject(call) for call in side] for side in (left, right)]
     matcher = SequenceMatcher(None, keys[0], keys[1], autojunk=False)
     found: list[dict[str, Any]] = []
@@ -113,7 +113,7 @@ def differences(left: Any, right: Any, path: str = "") -> list[list[Any]]:
     """
     found: list[list[Any]] = []
     for difference in _differences(left, right, path):
-        if len(found) == _MOST_DIFFERENCES:
+        if len(found) == _MAX_DIFFERENCES:
             break
         found.append(difference)
     return found

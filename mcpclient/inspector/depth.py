@@ -6,11 +6,11 @@ from typing import Any
 
 __all__ = ["without_depths"]
 
-_MOST_LEVELS = 200
+_MAX_LEVELS = 200
 _TOO_DEEP = "… nested too deeply to be shown"
 
 
-def without_depths(value: Any, levels: int = _MOST_LEVELS) -> Any:
+def without_depths(value: Any, levels: int = _MAX_LEVELS) -> Any:
     """Return a JSON value; what is nested deeper than ``levels`` is replaced by a text.
 
     A value that is not is returned itself. What a server sends may just fit the interpreter's

@@ -28,7 +28,7 @@ Inspectable = Union[Client, Recording, Sequence[Recording], "Manager"]
 ALLOWED = ("look", "call", "add")
 
 # Below this, a token could be guessed.
-_SHORTEST_TOKEN = 16
+_MIN_TOKEN_LENGTH = 16
 
 
 def inspect(
@@ -137,8 +137,8 @@ class Inspector:
 
 def _checked(token: str) -> str:
     plain = token.isascii() and token.replace("-", "").replace("_", "").isalnum()
-    if len(token) < _SHORTEST_TOKEN or not plain:
+    if len(token) < _MIN_TOKEN_LENGTH or not plain:
         raise UsageError(
-            f"a token has at least {_SHORTEST_TOKEN} letters, digits, dashes and underscores"
+            f"a token has at least {_MIN_TOKEN_LENGTH} letters, digits, dashes and underscores"
         )
     return token

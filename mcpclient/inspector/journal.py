@@ -11,9 +11,9 @@ from .rows import Row, RowMaker
 
 __all__ = ["Journal"]
 
-_MOST_RECORDS = 200_000
-_MOST_CHARACTERS = 64 * 1024 * 1024
-_LONGEST_RECORD = 8 * 1024 * 1024
+_MAX_RECORDS = 200_000
+_MAX_CHARACTERS = 64 * 1024 * 1024
+_MAX_RECORD_LENGTH = 8 * 1024 * 1024
 
 # The first records of a session open it; without them nothing after could be replayed.
 _OPENING_RECORDS = 20
@@ -35,7 +35,7 @@ class Journal:
     """
 
     def __init__(
-        self, *, most_records: int = _MOST_RECORDS, most_characters: int = _MOST_CHARACTERS
+        self, *, most_records: int = _MAX_RECORDS, most_characters: int = _MAX_CHARACTERS
     ) -> None:
         self.first: int = 0
         self.changed_lists: int = 0
@@ -58,7 +58,7 @@ class Journal:
         record: Record = json.loads(line)
         number = self.next
         row = self._maker.row(number, record, len(line))
-        if len(line) > _LONGEST_RECORD:
+        if len(line) > _MAX_RECORD_LENGTH:
             line = _too_long(record, row)
         if number < _OPENING_RECORDS:
             self._opening.append(line)

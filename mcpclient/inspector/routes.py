@@ -31,7 +31,7 @@ _QUIET = 15.0
 
 # How many rows of the wire are sent unasked, and how many when asked for.
 _TAIL = 200
-_MOST_ROWS = 1_000
+_MAX_ROWS = 1_000
 
 _LANES = ("client", "server", "http", "stderr")
 
@@ -152,7 +152,7 @@ class Routes:
     async def _rows(self, request: LocalRequest) -> LocalResponse:
         journal = self._room.watch(request.query.get("server")).journal
         first, count = _number(request, "first"), _number(request, "count")
-        return _json({"rows": journal.rows(first, min(count, _MOST_ROWS))})
+        return _json({"rows": journal.rows(first, min(count, _MAX_ROWS))})
 
     async def _find(self, request: LocalRequest) -> LocalResponse:
         journal = self._room.watch(request.query.get("server")).journal

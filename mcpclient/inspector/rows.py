@@ -9,9 +9,9 @@ from ..recording.transcript import Record
 
 __all__ = ["Row", "RowMaker"]
 
-_LONGEST_LABEL = 120
-_LONGEST_DETAIL = 200
-_MOST_PENDING = 10_000
+_MAX_LABEL_LENGTH = 120
+_MAX_DETAIL_LENGTH = 200
+_MAX_PENDING = 10_000
 
 # What tells one request of a method from another, the most telling first.
 _TELLING = ("name", "uri", "level", "message", "taskId", "requestId", "progressToken", "data")
@@ -102,7 +102,7 @@ class RowMaker:
             detail = _telling(message.get("params"))
             if identity is None:
                 return _row(number, time, lane, "notification", method, detail)
-            if len(self._asked) >= _MOST_PENDING:
+            if len(self._asked) >= _MAX_PENDING:
                 self._asked.clear()
             self._asked[side, repr(identity)] = _Asked(number, time, method)
             return _row(number, time, lane, "request", method, detail)
@@ -139,8 +139,8 @@ def _row(
         time,
         lane,
         kind,
-        _cut(label, _LONGEST_LABEL),
-        _cut(detail, _LONGEST_DETAIL),
+        _cut(label, _MAX_LABEL_LENGTH),
+        _cut(detail, _MAX_DETAIL_LENGTH),
         size,
         None,
         None,
@@ -159,7 +159,7 @@ def _telling(params: Any) -> str:
         return ""
     for name in _TELLING:
         if isinstance(params.get(name), (str, int, float)):
-            return str(params[name])[: _LONGEST_DETAIL + 1]
+            return str(params[name])[: _MAX_DETAIL_LENGTH + 1]
     return ""
 
 

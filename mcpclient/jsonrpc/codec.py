@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import UsageError
 from ..on_demand import OnDemand
 from .messages import RequestId
-from .weight import MOST_MEMORY, takes_too_much
+from .weight import MAX_MEMORY, takes_too_much
 
 if TYPE_CHECKING:
     from . import response_id
@@ -84,7 +84,7 @@ def decode(text: bytes | str) -> Any:
             string = string[1:]
         string = string.strip(_WHITE_SPACE)
         if takes_too_much(string):
-            raise ValueError(f"its values would take over {MOST_MEMORY >> 20} MiB of memory")
+            raise ValueError(f"its values would take over {MAX_MEMORY >> 20} MiB of memory")
         value, end = _scan(string, 0)
         if end < len(string):
             raise json.JSONDecodeError("Extra data", string, end)

@@ -19,7 +19,7 @@ __all__ = ["Correlator", "Pending", "ProgressCallback", "Waiter"]
 _NEVER = math.inf
 
 # How many ids of answers to nothing are kept for the text of an error.
-_MOST_STRAY_IDS = 3
+_MAX_STRAY_IDS = 3
 
 ProgressCallback = Callable[[Mapping[str, Any]], None]
 """Takes the params of one progress notification."""
@@ -159,7 +159,7 @@ class Correlator:
     def _note_stray(self, request_id: object) -> None:
         known = plain_id(request_id)
         is_late = type(known) is int and 0 < known <= self._last_id
-        if request_id is not None and not is_late and len(self.stray_ids) < _MOST_STRAY_IDS:
+        if request_id is not None and not is_late and len(self.stray_ids) < _MAX_STRAY_IDS:
             self.stray_ids += (request_id,)
 
     def fail(self, request_id: object, error: McpError) -> bool:

@@ -6,21 +6,21 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["MOST_MEMORY", "takes_too_much", "weight_of"]
+__all__ = ["MAX_MEMORY", "takes_too_much", "weight_of"]
 
-MOST_MEMORY = 512 * 1024 * 1024
+MAX_MEMORY = 512 * 1024 * 1024
 """Bytes one message may take once it is decoded, unless its text is in proportion."""
 
 # What CPython takes for an object with a member, for an array, and for what a comma separates.
 _OBJECT, _ARRAY, _VALUE = 200, 60, 40
 # Text of so many times its own size in memory is not in proportion.
-_MOST_PER_CHARACTER = 12
+_MAX_PER_CHARACTER = 12
 # Texts up to this length cannot take too much, whatever is in them.
-_HARMLESS = MOST_MEMORY // ((_OBJECT + _VALUE) // 2)
+_HARMLESS = MAX_MEMORY // ((_OBJECT + _VALUE) // 2)
 
 # Commas and brackets in strings make nothing. Strings are looked for where that is quickly done.
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_MOST_QUOTES = 1_000_000
+_MAX_QUOTES = 1_000_000
 
 
 def takes_too_much(text: str) -> bool:
@@ -30,10 +30,10 @@ def takes_too_much(text: str) -> bool:
     """
     if len(text) < _HARMLESS:
         return False
-    allowed = max(MOST_MEMORY, len(text) * _MOST_PER_CHARACTER)
+    allowed = max(MAX_MEMORY, len(text) * _MAX_PER_CHARACTER)
     if _estimated(text) <= allowed:
         return False
-    return text.count('"') > _MOST_QUOTES or _estimated(_STRING.sub('""', text)) > allowed
+    return text.count('"') > _MAX_QUOTES or _estimated(_STRING.sub('""', text)) > allowed
 
 
 def _estimated(text: str) -> int:

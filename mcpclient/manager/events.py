@@ -18,7 +18,7 @@ from .status import Status
 __all__ = ["EventStream", "Events", "ManagerEvent", "PinMismatch", "StatusChanged", "ToolsUpdated"]
 
 # How many events wait for a consumer that does not take them; then the oldest are dropped.
-_MOST_WAITING = 10_000
+_MAX_WAITING = 10_000
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class EventStream(AsyncIterator[ManagerEvent]):
     """The events of a manager from now on, in order; it ends when the manager is closed."""
 
     def __init__(self) -> None:
-        self._events: deque[ManagerEvent] = deque(maxlen=_MOST_WAITING)
+        self._events: deque[ManagerEvent] = deque(maxlen=_MAX_WAITING)
         self._waiter: asyncio.Future[None] | None = None
         self._ended = False
 

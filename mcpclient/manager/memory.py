@@ -23,8 +23,8 @@ __all__ = ["Memory", "Remembered", "memory_key"]
 
 _logger = logger_for("mcpclient.manager")
 
-_LARGEST_FILE = 64 * 1024 * 1024
-_MOST_SERVERS = 1000
+_MAX_FILE_SIZE = 64 * 1024 * 1024
+_MAX_SERVERS = 1000
 _VERSION = 1
 
 # What tells one user of a server from another.
@@ -67,7 +67,7 @@ class Memory:
     def recall(self) -> dict[str, Remembered]:
         """Return what is remembered, by `memory_key`. Reads the file, once for all servers."""
         try:
-            return _entries(read_file(self.file, limit=_LARGEST_FILE, private=True))
+            return _entries(read_file(self.file, limit=_MAX_FILE_SIZE, private=True))
         except OSError:
             return {}
 
@@ -87,7 +87,7 @@ class Memory:
 
         def edit(content: bytes | None) -> bytes:
             kept = {key: each for key, each in _entries(content).items() if key not in changes}
-            entries = list({**kept, **changes}.items())[-_MOST_SERVERS:]
+            entries = list({**kept, **changes}.items())[-_MAX_SERVERS:]
             servers = {
                 key: {
                     "tools": list(each.tools),
@@ -100,7 +100,7 @@ class Memory:
             return text.encode("ascii")
 
         try:
-            change_file(self.file, edit, limit=_LARGEST_FILE, private=True)
+            change_file(self.file, edit, limit=_MAX_FILE_SIZE, private=True)
         except OSError as error:
             _logger.warning("the tools of servers are not remembered: %s: %s", self.file, error)
 

@@ -25,7 +25,7 @@ _STYLES: dict[str, Callable[[str, str], str]] = {
 }
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
 _DIGEST = 8
-_SHORTEST_LIMIT = 16
+_MIN_LIMIT = 16
 
 
 class ParsedName(NamedTuple):
@@ -67,8 +67,8 @@ class ToolNames:
 
     def __init__(self, naming: Naming, limit: int, servers: Sequence[str] = ()) -> None:
         self._make = _maker(naming)
-        if limit < _SHORTEST_LIMIT:
-            raise UsageError(f"name_limit is {_SHORTEST_LIMIT} or more, not {limit!r}")
+        if limit < _MIN_LIMIT:
+            raise UsageError(f"name_limit is {_MIN_LIMIT} or more, not {limit!r}")
         self._makers: dict[str, Callable[[str, str], str]] = {}
         self._limit = limit
         self._order: dict[str, int] = {}

@@ -20,7 +20,7 @@ from ..protocol.types import Tool
 
 __all__ = ["Mismatch", "PinnedServer", "Pins", "definition_of", "digest_of"]
 
-_LARGEST_FILE = 64 * 1024 * 1024
+_MAX_FILE_SIZE = 64 * 1024 * 1024
 _VERSION = 1
 _PINNED = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
 
@@ -128,11 +128,11 @@ class Pins:
         }
         text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
         encoded = text.encode("utf-8", "surrogatepass")
-        change_file(self.path, lambda _: encoded, limit=_LARGEST_FILE)
+        change_file(self.path, lambda _: encoded, limit=_MAX_FILE_SIZE)
 
     def _read(self) -> dict[str, PinnedServer]:
         try:
-            content = json.loads(read_file(self.path, limit=_LARGEST_FILE))
+            content = json.loads(read_file(self.path, limit=_MAX_FILE_SIZE))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, RecursionError) as error:

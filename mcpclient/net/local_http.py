@@ -32,8 +32,8 @@ __all__ = [
 _logger = logger_for("mcpclient.inspector")
 
 # A browser opens six connections to one origin; the rest is for more pages of it.
-_MOST_CONNECTIONS = 60
-_LONGEST_BODY = 64 * 1024 * 1024
+_MAX_CONNECTIONS = 60
+_MAX_BODY_SIZE = 64 * 1024 * 1024
 # Seconds a request may take to arrive, and its response to be taken; then it is from nobody that
 # means well.
 _REQUEST_TIMEOUT = 30.0
@@ -166,7 +166,7 @@ class LocalHttpServer:
 
     def _make_room(self) -> None:
         """End the oldest connection that has asked for nothing yet when there are too many."""
-        if len(self._connections) > _MOST_CONNECTIONS:
+        if len(self._connections) > _MAX_CONNECTIONS:
             oldest = next(iter(self._arriving))
             del self._arriving[oldest]
             oldest.cancel()
@@ -215,7 +215,7 @@ class LocalHttpServer:
         if request.headers.get("origin", f"http://{host}") != f"http://{host}":
             return LocalResponse(403, body=b"pages of other sites have no access")
         refusal = self._refuse(request)
-        if refusal is None and length > _LONGEST_BODY:
+        if refusal is None and length > _MAX_BODY_SIZE:
             return LocalResponse(413, body=b"the request is too large")
         return refusal
 

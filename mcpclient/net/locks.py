@@ -43,7 +43,7 @@ __all__ = [
 # How long to wait between two looks at a lock that another process holds: soon at first, since most
 # are held for milliseconds, and seldom later, since the others wait for a human.
 _FIRST_DELAY = 0.005
-_LONGEST_DELAY = 0.25
+_MAX_DELAY = 0.25
 
 # How often a lock by existence is touched, and after how long it counts as left behind, in seconds.
 _TOUCH_EVERY = 5.0
@@ -97,7 +97,7 @@ class FileLock:
             delay = _FIRST_DELAY
             while not self._try_to_lock():
                 await asyncio.sleep(delay)
-                delay = min(delay * 2, _LONGEST_DELAY)
+                delay = min(delay * 2, _MAX_DELAY)
         except BaseException:
             self._task_lock.release()
             raise

@@ -18,7 +18,7 @@ __all__ = ["WindowsSecurity", "take_from_others", "windows_security"]
 _RIGHTS, _OWN_ONLY = 0x00000004, 0x80000000
 _REVISION = 1  # of the language that rights are written in
 _QUERY, _TOKEN_USER = 0x0008, 1
-_LONGEST_USER = 256  # bytes for a user's identifier and what leads to it
+_MAX_USER_SIZE = 256  # bytes for a user's identifier and what leads to it
 
 
 class WindowsSecurity(NamedTuple):
@@ -71,10 +71,10 @@ def _user(calls: WindowsSecurity) -> str:
     if not advapi32.OpenProcessToken(kernel32.GetCurrentProcess(), _QUERY, ctypes.byref(token)):
         return ""
     # It begins with the address of the identifier, which stands behind it.
-    answer = ctypes.create_string_buffer(_LONGEST_USER)
+    answer = ctypes.create_string_buffer(_MAX_USER_SIZE)
     text = ctypes.c_wchar_p()
     is_known = advapi32.GetTokenInformation(
-        token, _TOKEN_USER, answer, _LONGEST_USER, ctypes.byref(size)
+        token, _TOKEN_USER, answer, _MAX_USER_SIZE, ctypes.byref(size)
     ) and advapi32.ConvertSidToStringSidW(ctypes.c_void_p.from_buffer(answer), ctypes.byref(text))
     kernel32.CloseHandle(token)
     if not is_known:

@@ -13,7 +13,7 @@ from typing import Any, Callable, NamedTuple
 from ..errors import PeerError
 from ..jsonrpc.messages import ErrorCode
 
-__all__ = ["CACHEABLE", "LONGEST", "Key", "ResponseCache", "key_of", "lifetime_of"]
+__all__ = ["CACHEABLE", "MAX_LIFETIME", "Key", "ResponseCache", "key_of", "lifetime_of"]
 
 CACHEABLE = frozenset(
     {
@@ -27,7 +27,7 @@ CACHEABLE = frozenset(
 )
 """The only requests whose results may be kept."""
 
-LONGEST = 24 * 3600.0
+MAX_LIFETIME = 24 * 3600.0
 """Seconds after which a result is stale, whatever the server says: one day."""
 
 # What a notification makes stale; updates of a single resource are a case of their own.
@@ -74,14 +74,14 @@ def key_of(method: str, params: Mapping[str, Any] | None) -> Key | None:
 def lifetime_of(result: Mapping[str, Any]) -> float:
     """Return for how many seconds a result is fresh; 0 when it is not to be kept.
 
-    A ``ttlMs`` that is missing, negative or no number counts as 0, one over `LONGEST` as that.
+    A ``ttlMs`` that is missing, negative or no number counts as 0, one over `MAX_LIFETIME` as that.
     """
     milliseconds = result.get("ttlMs")
     if isinstance(milliseconds, bool) or not isinstance(milliseconds, (int, float)):
         return 0.0
     if result.get("resultType", "complete") != "complete" or not milliseconds > 0:
         return 0.0
-    return min(milliseconds, LONGEST * 1000) / 1000
+    return min(milliseconds, MAX_LIFETIME * 1000) / 1000
 
 
 class _Entry(NamedTuple):

@@ -22,9 +22,9 @@ __all__ = ["HeaderParameter", "HeaderParameters", "encode_header_value", "header
 
 _ANNOTATION = "x-mcp-header"
 _MIRRORED_TYPES = ("string", "integer", "boolean")
-_LARGEST_INTEGER = 2**53 - 1
+_MAX_INTEGER = 2**53 - 1
 # How deep annotations are looked for; a schema nested deeper than this is not one of a tool.
-_DEEPEST = 64
+_MAX_DEPTH = 64
 
 # Keywords whose values are data, not schemas: an annotation's name in there means nothing.
 _INSTANCE_KEYWORDS = frozenset({"const", "default", "enum", "examples"})
@@ -72,7 +72,7 @@ def _annotated(
     node: object, path: tuple[str | None, ...], depth: int
 ) -> Iterator[tuple[tuple[str | None, ...], Mapping[str, Any]]]:
     """Yield every annotated subschema; None in the path stands for a step that is not allowed."""
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return
     if isinstance(node, list):
         for item in node:
@@ -156,9 +156,9 @@ def _header_text(value: object) -> str | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, int):
-        if abs(value) > _LARGEST_INTEGER:
+        if abs(value) > _MAX_INTEGER:
             raise UsageError(
-                f"an integer argument that is repeated in a header is at most {_LARGEST_INTEGER}; "
+                f"an integer argument that is repeated in a header is at most {_MAX_INTEGER}; "
                 "send it as a string, if the tool takes one"
             )
         return str(value)

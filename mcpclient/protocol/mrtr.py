@@ -24,7 +24,7 @@ MAX_ROUNDS = 10
 INPUT_METHODS = frozenset({"elicitation/create", "roots/list", "sampling/createMessage"})
 """What a server may ask for in this way."""
 
-_LONGEST_PAUSE = 2.0
+_MAX_PAUSE = 2.0
 
 # The only requests that may be answered with a request for input.
 _SUPPORTED = ("tools/call", "prompts/get", "resources/read")
@@ -70,7 +70,7 @@ def pause_before_retry(round_number: int) -> float:
     The first goes out at once, as the page allows. A server that is not ready by then is asked less
     and less often: after 0, 0.1, 0.2, 0.4, … up to 2 seconds.
     """
-    return min(0.05 * 2 ** (round_number - 1), _LONGEST_PAUSE) if round_number > 1 else 0.0
+    return min(0.05 * 2 ** (round_number - 1), _MAX_PAUSE) if round_number > 1 else 0.0
 
 
 def _has_state(result: Mapping[str, Any]) -> bool:

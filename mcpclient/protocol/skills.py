@@ -39,7 +39,7 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 # and one that begins with a drive.
 _NO_FILE_NAME = re.compile(r"[. ]*|.*[/\\\x00-\x1f\x7f].*|[A-Za-z]:.*", re.DOTALL)
 # A name that is encoded more often is meant to hide something.
-_MOST_ENCODINGS = 8
+_MAX_ENCODINGS = 8
 
 
 class SkillFile(WireObject):
@@ -237,7 +237,7 @@ def _fault_in_files(skill: Skill) -> str | None:
 def _are_file_names(path: str) -> bool:
     """Whether each segment is the name of a file or a folder, however often it is decoded."""
     separators = path.count("/")
-    for _ in range(_MOST_ENCODINGS):
+    for _ in range(_MAX_ENCODINGS):
         # A separator that was encoded is none to those who split before they decode.
         if path.count("/") != separators or any(map(_NO_FILE_NAME.fullmatch, path.split("/"))):
             return False

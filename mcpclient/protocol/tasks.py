@@ -18,7 +18,7 @@ from .wire_object import Field, WireObject
 __all__ = [
     "AUGMENTABLE",
     "EXTENSION",
-    "MOST_INPUTS",
+    "MAX_INPUTS",
     "RELATED_TASK",
     "Polling",
     "Task",
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 EXTENSION = "io.modelcontextprotocol/tasks"
-MOST_INPUTS = 100
+MAX_INPUTS = 100
 """How much input one task may ask for, in all the time it runs."""
 
 RELATED_TASK = "io.modelcontextprotocol/related-task"
@@ -194,14 +194,15 @@ def with_related_task(message: Mapping[str, Any], task_id: str) -> dict[str, Any
 class Polling:
     """How many seconds to wait before asking for a task again.
 
-    The interval that the server asks for is respected, between `SHORTEST` and `LONGEST_ASKED`. When
-    it asks for none, the pauses grow from `FIRST` to `LONGEST` for as long as nothing changes.
+    The interval that the server asks for is respected, between `MIN_INTERVAL` and
+    `MAX_ASKED_INTERVAL`. When it asks for none, the pauses grow from `FIRST` to `MAX_OWN_INTERVAL`
+    for as long as nothing changes.
     """
 
-    SHORTEST = 0.1
-    LONGEST_ASKED = 3600.0
+    MIN_INTERVAL = 0.1
+    MAX_ASKED_INTERVAL = 3600.0
     FIRST = 0.5
-    LONGEST = 10.0
+    MAX_OWN_INTERVAL = 10.0
 
     def __init__(self) -> None:
         self._next = self.FIRST
@@ -212,11 +213,11 @@ class Polling:
         changed = task != self._previous
         self._previous = task
         if task.poll_interval is not None:
-            return min(max(task.poll_interval, self.SHORTEST), self.LONGEST_ASKED)
+            return min(max(task.poll_interval, self.MIN_INTERVAL), self.MAX_ASKED_INTERVAL)
         if changed:
             self._next = self.FIRST
         delay = self._next
-        self._next = min(delay * 1.5, self.LONGEST)
+        self._next = min(delay * 1.5, self.MAX_OWN_INTERVAL)
         return delay
 
 
@@ -227,4 +228,4 @@ def patience_with(task: Task) -> float:
     """
     if task.ttl is None:
         return math.inf
-    return task.ttl + (task.poll_interval or Polling.LONGEST)
+    return task.ttl + (task.poll_interval or Polling.MAX_OWN_INTERVAL)

@@ -23,7 +23,7 @@ _NAME, _TITLE, _PARAMETER, _DESCRIPTION = 6.0, 4.0, 2.0, 1.0
 # What the beginning of a longer word is worth: "issue" in "issues".
 _PREFIX_SHARE = 0.6
 # Shorter beginnings fit too many words.
-_SHORTEST_PREFIX = 3
+_MIN_PREFIX_LENGTH = 3
 # Longer texts are not read to the end: a description may have any length.
 _READ = 4000
 
@@ -84,7 +84,7 @@ def _score(rarity: dict[str, float], weights: dict[str, float]) -> float:
 def _weight(word: str, weights: dict[str, float]) -> float:
     """What a word of the query is worth for a tool: as it is, else as the beginning of another."""
     exact = weights.get(word, 0.0)
-    if exact or len(word) < _SHORTEST_PREFIX:
+    if exact or len(word) < _MIN_PREFIX_LENGTH:
         return exact
     related = [weight for other, weight in weights.items() if _begins(word, other)]
     return _PREFIX_SHARE * max(related, default=0.0)
@@ -92,4 +92,4 @@ def _weight(word: str, weights: dict[str, float]) -> float:
 
 def _begins(word: str, other: str) -> bool:
     shorter, longer = sorted((word, other), key=len)
-    return len(shorter) >= _SHORTEST_PREFIX and longer.startswith(shorter)
+    return len(shorter) >= _MIN_PREFIX_LENGTH and longer.startswith(shorter)

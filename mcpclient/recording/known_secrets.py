@@ -19,7 +19,7 @@ _SHORT = 4
 # How much of a secret is compared, and how many that begin alike are told from each other. What
 # follows is then taken to belong to it.
 _COMPARED = 1024
-_MOST_ALIKE = 8
+_MAX_ALIKE = 8
 # With so few, it is faster to ask first whether a text has any of them.
 _FEW = 32
 
@@ -44,7 +44,7 @@ class KnownSecrets:
         width = _LONG if len(spelling) >= _LONG else _SHORT
         self._shortest = min(self._shortest, width)
         alike = self._by_start.setdefault(spelling[:width], [])
-        if len(alike) <= _MOST_ALIKE and all(spelling != other for other, _ in alike):
+        if len(alike) <= _MAX_ALIKE and all(spelling != other for other, _ in alike):
             alike.append((spelling[:_COMPARED], name))
             alike.sort(key=_length, reverse=True)
 
@@ -68,7 +68,7 @@ class KnownSecrets:
         """Return where the secret that begins here ends, and its name; 0 when there is none."""
         long = self._by_start.get(text[position : position + _LONG])
         if long is not None:
-            if len(long) > _MOST_ALIKE:
+            if len(long) > _MAX_ALIKE:
                 return _end_of_rest(text, position), long[0][1]
             for spelling, name in long:
                 if text.startswith(spelling, position):

@@ -77,7 +77,7 @@ _NAME = re.compile(r"redacted-[0-9]+")
 _LONG_VALUE = 8
 # How many secrets a server may name; each further one is replaced where it is named, by one name
 # for all of them, and not looked for elsewhere. There is no limit for a user's own.
-_MOST_RECEIVED = 1000
+_MAX_RECEIVED = 1000
 _ONE_OF_MANY = "redacted-0"
 
 
@@ -110,7 +110,7 @@ class Redactor:
         if known is None:
             if self._is_received:
                 self._received += 1
-                if self._received > _MOST_RECEIVED:
+                if self._received > _MAX_RECEIVED:
                     return _ONE_OF_MANY
             known = self._names[secret] = f"redacted-{len(self._names) + 1}"
             if remember:

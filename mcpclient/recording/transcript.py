@@ -84,7 +84,7 @@ _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _NUMBER = re.compile(r"[0-9]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # What every reader can read, also one that has used most of its stack already.
-_DEEPEST = 100
+_MAX_DEPTH = 100
 
 
 @dataclass
@@ -118,7 +118,7 @@ def _as_deep_as_can_be_read(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _is_deep(value: Any) -> bool:
     level = [value]
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         level = [
             member
             for parent in level

@@ -11,7 +11,7 @@ from .secret_names import is_secret_name
 __all__ = ["Place", "walk"]
 
 # More levels than `json` reads: what is nested deeper contains itself.
-_DEEPEST = 100_000
+_MAX_DEPTH = 100_000
 
 # Where a schema has the schemas of parameters by their names, and what it has in one of them.
 _PARAMETERS = frozenset({"properties", "patternProperties", "$defs", "definitions"})
@@ -100,7 +100,7 @@ def walk(
             level.copy.append(copied)
         if isinstance(member, (Mapping, list, tuple)):
             levels.append(_Level(member, copied, judged, own_name))
-        if len(levels) > _DEEPEST:
+        if len(levels) > _MAX_DEPTH:
             raise ValueError("a message that contains itself")
     return copies[0]
 

@@ -22,7 +22,7 @@ __all__ = ["Abandoned", "Receiver", "Transport", "deliver_text"]
 
 # How many messages may come as one array. Within the limit of size there could be twenty million,
 # and while they are delivered nothing else happens.
-_LARGEST_BATCH = 10_000
+_MAX_BATCH = 10_000
 
 # A JSON object without any of them is no attempt at a message of JSON-RPC.
 _MEMBERS = frozenset({"jsonrpc", "id", "method", "result", "error"})
@@ -164,7 +164,7 @@ def deliver_text(
         return []
     # Revision 2025-03-26 lets a server send several messages as one array.
     items = value if isinstance(value, list) and value else [value]
-    is_batch = len(items) <= _LARGEST_BATCH
+    is_batch = len(items) <= _MAX_BATCH
     delivered = [item for item in items if is_batch and isinstance(item, dict)]
     for message in delivered:
         receiver.message_received(message)

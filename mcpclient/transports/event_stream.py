@@ -25,16 +25,16 @@ _REMEMBERED = 256
 
 # The longest id that is remembered, in characters. It comes back in a header, where servers take
 # no more; and so many ids as long as a message would take all the memory there is.
-_LONGEST_ID = 8192
+_MAX_ID_LENGTH = 8192
 
 # Requests of the server's remembered for each stream; no more are answered at the same time. An id
 # that is a longer string is not remembered: the server chooses it, and it may be as long as a
 # message.
-_MOST_QUESTIONS = 1000
-_LONGEST_QUESTION = 1024
+_MAX_QUESTIONS = 1000
+_MAX_QUESTION_LENGTH = 1024
 
 # The least delay, in seconds, between two connections to a server that asks for none at all.
-_SHORTEST_DELAY = 0.05
+_MIN_DELAY = 0.05
 
 
 def is_event_stream(content_type: str) -> bool:
@@ -97,9 +97,9 @@ class EventStream:
 
     def _note_question(self, message: Message) -> None:
         question = message.get("id") if "method" in message else None
-        if not isinstance(question, (int, str)) or len(self.questions) >= _MOST_QUESTIONS:
+        if not isinstance(question, (int, str)) or len(self.questions) >= _MAX_QUESTIONS:
             return
-        if isinstance(question, int) or len(question) <= _LONGEST_QUESTION:
+        if isinstance(question, int) or len(question) <= _MAX_QUESTION_LENGTH:
             self.questions.add(question)
 
     def _answers(self, message: Message) -> bool:
@@ -110,7 +110,7 @@ class EventStream:
 
         An event without an id of its own has the id of the one before it, which proves nothing.
         """
-        if event_id in ("", self._previous_id) or len(event_id) > _LONGEST_ID:
+        if event_id in ("", self._previous_id) or len(event_id) > _MAX_ID_LENGTH:
             return False
         self._previous_id = event_id
         if self._replaying and event_id in self._seen:
@@ -120,7 +120,7 @@ class EventStream:
 
     def _note_position(self) -> None:
         position = self._decoder.last_event_id
-        if position not in ("", self.last_event_id) and len(position) <= _LONGEST_ID:
+        if position not in ("", self.last_event_id) and len(position) <= _MAX_ID_LENGTH:
             self.last_event_id = position
             self.progressed = True
         if self._decoder.retry is not None:
@@ -138,7 +138,7 @@ class EventStream:
         delay = next(self._delays, None)
         if delay is None or self._retry is None:
             return None if delay is None else min(delay, longest)
-        return max(self._retry / 1000, _SHORTEST_DELAY)
+        return max(self._retry / 1000, _MIN_DELAY)
 
     def reconnected(self) -> None:
         """Begin a new connection of the same stream."""

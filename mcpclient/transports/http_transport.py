@@ -17,7 +17,7 @@ __all__ = ["HttpTransport"]
 
 # How many answers to requests of the server's are on their way at the same time. Each takes a
 # connection, and the server decides how many there are to be, and how soon it takes one.
-_MOST_ANSWERS = 50
+_MAX_ANSWERS = 50
 
 
 class HttpTransport(Transport):
@@ -71,7 +71,7 @@ class HttpTransport(Transport):
         """Make ready; the first message opens the first connection."""
         self._receiver = receiver
         self._is_open = True
-        self._answer_turns = asyncio.Semaphore(_MOST_ANSWERS)  # which belongs to the running loop
+        self._answer_turns = asyncio.Semaphore(_MAX_ANSWERS)  # which belongs to the running loop
 
     async def _provided_headers(self, outgoing: Outgoing | None) -> list[tuple[str, str]]:
         """Return the caller's headers for a message.

@@ -38,7 +38,7 @@ from .posted_message import PostedMessage
 __all__ = ["LegacySseTransport"]
 
 # How many responses to messages may stay open that are mere receipts.
-_MOST_RECEIPTS = 64
+_MAX_RECEIPTS = 64
 
 _logger = logger_for("mcpclient.transport")
 
@@ -63,7 +63,7 @@ class LegacySseTransport(HttpTransport):
         self._sink: _Stream | None = None
         self._posts: set[_Post] = set()
         # Some servers keep it open for as long as they are busy with the message.
-        self.draining: Draining = Draining(most=_MOST_RECEIPTS, seconds=None)
+        self.draining: Draining = Draining(most=_MAX_RECEIPTS, seconds=None)
 
     async def open(self, receiver: Receiver) -> None:
         """Open the event stream and wait for its ``endpoint`` event.

@@ -26,11 +26,11 @@ __all__ = ["LineReader", "LineWriter", "Output"]
 _logger = logger_for("mcpclient.transport")
 
 # How many messages may wait for a server that does not read; then only requests are still taken.
-_MOST_WAITING = 10_000
-_MOST_WAITING_BYTES = 64 * 1024 * 1024
+_MAX_WAITING = 10_000
+_MAX_WAITING_BYTES = 64 * 1024 * 1024
 
 # How many lines that are no messages are kept for the text of an error.
-_MOST_SKIPPED = 5
+_MAX_SKIPPED = 5
 _SHOWN = 200
 
 _JSON_STARTS = (b"{", b"[", b"\xef\xbb\xbf")
@@ -55,7 +55,7 @@ class LineReader:
         self._peer = peer
         self._known_lines = known_lines
         self._framer = LineFramer(max_message_size)
-        self.skipped: deque[str] = deque(maxlen=_MOST_SKIPPED)
+        self.skipped: deque[str] = deque(maxlen=_MAX_SKIPPED)
         """The last lines that were no messages."""
 
     def feed(self, data: bytes) -> None:
@@ -153,7 +153,7 @@ class LineWriter:
 
         A request is always taken, since its time limit takes it back.
         """
-        is_full = len(self._lines) >= _MOST_WAITING or self._size >= _MOST_WAITING_BYTES
+        is_full = len(self._lines) >= _MAX_WAITING or self._size >= _MAX_WAITING_BYTES
         if is_full and outgoing.request_id is None and self._output.paused:
             raise ConnectionLost("the server does not read its input")
 

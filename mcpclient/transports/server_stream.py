@@ -25,7 +25,7 @@ __all__ = ["OpenStream", "ServerStream"]
 # seconds, the stream is asked for when it has broken and again when nobody has answered that, and
 # so many GETs in a row are proof.
 _QUICK = 0.4
-_MOST_UNANSWERED = 2
+_MAX_UNANSWERED = 2
 
 OpenStream = Callable[[str, ResponseSink], Awaitable[Sending]]
 """Sends the GET, with the last event id if there is one, its response going to the sink."""
@@ -71,7 +71,7 @@ class ServerStream:
             if isinstance(error, HttpError) and error.status < 500:
                 return error
             doubtful = self._stream.carries_answer and self._unanswered > 0
-            if doubtful and self._unanswered == _MOST_UNANSWERED:
+            if doubtful and self._unanswered == _MAX_UNANSWERED:
                 return error
             delay = self._stream.next_delay(_QUICK if doubtful else math.inf)
             if delay is None:

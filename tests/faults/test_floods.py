@@ -28,7 +28,7 @@ def test_a_slow_handler_misses_the_oldest_notifications(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-API-20: so many wait, in order; no more memory is taken, and calls are answered."""
-    monkeypatch.setattr(callbacks, "_MOST_WAITING", 1000)
+    monkeypatch.setattr(callbacks, "_MAX_WAITING", 1000)
     heard: list[int] = []
 
     async def slow(method: str, params: Any) -> None:
@@ -117,7 +117,7 @@ def test_so_many_questions_are_answered_at_a_time(monkeypatch: pytest.MonkeyPatc
 
 def test_a_server_that_asks_and_never_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-STD-5, F-STD-8: the answers pile up to a limit; closing is quick."""
-    monkeypatch.setattr(line_messages, "_MOST_WAITING", 100)
+    monkeypatch.setattr(line_messages, "_MAX_WAITING", 100)
     errors: list[McpError] = []
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

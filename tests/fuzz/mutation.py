@@ -16,7 +16,7 @@ _HOSTILE_JSON: tuple[Any, ...] = (
     None, True, False, 0, -1, 0.5, 1e308, 2**53, 10**30, float("nan"), float("inf"), "", "\0",
     "\ud800", "\u2028", "é", "http://[", "a" * 300, [], {}, [[[[]]]], {"": {}},
 )  # fmt: skip
-_DEEPEST = 40
+_MAX_DEPTH = 40
 
 
 class Mutator:
@@ -35,7 +35,7 @@ class Mutator:
                 self._collect(_parsed(line), 0)
 
     def _collect(self, value: Any, depth: int) -> None:
-        if depth > _DEEPEST or value is _NONE:
+        if depth > _MAX_DEPTH or value is _NONE:
             return
         self._values.append(value)
         if isinstance(value, dict):
@@ -67,7 +67,7 @@ class Mutator:
         return b"\n".join(lines)
 
     def _changed(self, value: Any, random: Random, depth: int) -> Any:
-        if not value or not isinstance(value, (dict, list)) or depth > _DEEPEST:
+        if not value or not isinstance(value, (dict, list)) or depth > _MAX_DEPTH:
             return random.choice(self._values)
         action = random.randrange(8)
         if isinstance(value, list):

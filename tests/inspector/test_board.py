@@ -25,9 +25,9 @@ def test_only_what_has_changed_is_news() -> None:
 def test_it_does_not_grow_without_end() -> None:
     board = Board()
     board.put("server", "a", {})
-    for number in range(module._MOST_ITEMS + 50):
+    for number in range(module._MAX_ITEMS + 50):
         board.put("call", str(number), {"number": number})
     items = board.since(0)
-    assert len(items) == module._MOST_ITEMS
+    assert len(items) == module._MAX_ITEMS
     assert items[0].kind == "server"
     assert items[1].name == "51"

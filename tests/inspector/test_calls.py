@@ -119,7 +119,7 @@ def test_a_mistake_within_is_shown_as_a_failure(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_results_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_RESULTS", 2)
+    monkeypatch.setattr(module, "_MAX_RESULTS", 2)
 
     async def work(scene: Scene) -> None:
         for _ in range(3):

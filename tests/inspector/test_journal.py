@@ -55,7 +55,7 @@ def test_memory_is_bounded_by_size_as_well() -> None:
 
 def test_a_record_that_is_too_long_is_told_of() -> None:
     journal = filled(0)
-    journal.take(line(1, text="x" * (module._LONGEST_RECORD + 1)))
+    journal.take(line(1, text="x" * (module._MAX_RECORD_LENGTH + 1)))
     kept = json.loads(journal.line(1) or "")
     assert "too many to be kept" in kept["text"]
 

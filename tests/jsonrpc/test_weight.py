@@ -15,7 +15,7 @@ from mcpclient.protocol.types import LogMessage
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousandth of every bound."""
-    monkeypatch.setattr(weight, "MOST_MEMORY", 512 * 1024)
+    monkeypatch.setattr(weight, "MAX_MEMORY", 512 * 1024)
     monkeypatch.setattr(weight, "_HARMLESS", weight._HARMLESS // 1024)
 
 
@@ -49,7 +49,7 @@ def test_what_is_in_proportion_is_decoded(text: str) -> None:
 def test_so_many_strings_are_not_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
     text = '{"csv":"' + "a,b,[c],{d}" * 5_000 + '"}'
     assert not takes_too_much(text)
-    monkeypatch.setattr(weight, "_MOST_QUOTES", 3)
+    monkeypatch.setattr(weight, "_MAX_QUOTES", 3)
     assert takes_too_much(text)
 
 

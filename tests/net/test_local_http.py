@@ -215,7 +215,7 @@ def test_many_who_say_nothing_keep_nobody_out() -> None:
         host, _, port = server.authority.rpartition(":")
         idle = [await asyncio.open_connection(host, int(port)) for _ in range(200)]
         assert status(await exchange(get("/still"))) == 200
-        assert len(server._connections) <= local_http._MOST_CONNECTIONS
+        assert len(server._connections) <= local_http._MAX_CONNECTIONS
         for _, writer in idle:
             writer.close()
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import PeerError
-from mcpclient.protocol.caching import LONGEST, Key, ResponseCache, key_of, lifetime_of
+from mcpclient.protocol.caching import MAX_LIFETIME, Key, ResponseCache, key_of, lifetime_of
 
 ME, YOU = (("authorization", "Bearer me"),), (("authorization", "Bearer you"),)
 
@@ -34,8 +34,8 @@ def result(ttl: object = 60_000, scope: object = "private", **fields: Any) -> di
         ("60000", 0.0),
         (True, 0.0),
         (float("nan"), 0.0),
-        (10**400, LONGEST),
-        (float("inf"), LONGEST),
+        (10**400, MAX_LIFETIME),
+        (float("inf"), MAX_LIFETIME),
     ],
 )
 def test_how_long_a_result_is_fresh(ttl: object, seconds: float) -> None:

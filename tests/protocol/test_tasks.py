@@ -181,8 +181,8 @@ def test_the_servers_interval_is_respected_within_reason() -> None:
     """F-API-13: the server says how often; never more than ten times a second."""
     polling = Polling()
     assert polling.delay(Task({"pollInterval": 2500})) == 2.5
-    assert polling.delay(Task({"pollInterval": 1})) == Polling.SHORTEST == 0.1
-    assert polling.delay(Task({"pollInterval": 10**9})) == Polling.LONGEST_ASKED == 3600
+    assert polling.delay(Task({"pollInterval": 1})) == Polling.MIN_INTERVAL == 0.1
+    assert polling.delay(Task({"pollInterval": 10**9})) == Polling.MAX_ASKED_INTERVAL == 3600
 
 
 def test_pauses_grow_while_nothing_changes() -> None:
@@ -190,7 +190,7 @@ def test_pauses_grow_while_nothing_changes() -> None:
     polling = Polling()
     same = [polling.delay(Task({"status": "working"})) for _ in range(12)]
     assert same[:3] == [0.5, 0.75, 1.125]
-    assert same == sorted(same) and same[-1] == Polling.LONGEST
+    assert same == sorted(same) and same[-1] == Polling.MAX_OWN_INTERVAL
     assert polling.delay(Task({"status": "working", "statusMessage": "half"})) == 0.5
 
 
@@ -198,4 +198,4 @@ def test_a_task_is_waited_for_as_long_as_it_lives() -> None:
     """F-API-13: a task that never ends is given up when the server may have forgotten it."""
     assert patience_with(Task({"status": "working"})) == math.inf
     assert patience_with(Task({"ttl": 60000, "pollInterval": 5000})) == 65.0
-    assert patience_with(Task({"ttl": 60000})) == 60.0 + Polling.LONGEST
+    assert patience_with(Task({"ttl": 60000})) == 60.0 + Polling.MAX_OWN_INTERVAL

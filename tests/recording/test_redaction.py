@@ -273,7 +273,7 @@ def test_any_depth_is_searched() -> None:
 
 
 def test_what_contains_itself_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walking, "_DEEPEST", 1000)
+    monkeypatch.setattr(walking, "_MAX_DEPTH", 1000)
     loop: list[Any] = []
     loop.append(loop)
     with pytest.raises(ValueError, match="contains itself"):

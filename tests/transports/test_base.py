@@ -35,7 +35,7 @@ def test_a_batch_is_delivered_one_by_one() -> None:
 
 def test_a_batch_of_more_than_anybody_sends_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-WIRE-7: while millions of messages were delivered, nothing else would happen."""
-    monkeypatch.setattr(base, "_LARGEST_BATCH", 3)
+    monkeypatch.setattr(base, "_MAX_BATCH", 3)
     inbox = Inbox()
     assert len(deliver_text('[{"id": 1}, {"id": 2}, {"id": 3}]', inbox)) == 3
     assert deliver_text('[{"id": 1}, {"id": 2}, {"id": 3}, {"id": 4}]', inbox, 5) == []

@@ -53,7 +53,7 @@ def test_content_types(content_type: str, is_one: bool) -> None:
 
 def test_what_the_server_asks_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-HTTP-6: by id, in bounded memory; what is no request is no question."""
-    monkeypatch.setattr("mcpclient.transports.event_stream._MOST_QUESTIONS", 2)
+    monkeypatch.setattr("mcpclient.transports.event_stream._MAX_QUESTIONS", 2)
     events, _ = stream()
     odd = [{**NOTE, "id": None}, {**NOTE, "id": [1]}, {"jsonrpc": "2.0", "id": 3, "result": {}}]
     for message in (NOTE, *odd, {**NOTE, "id": 1}, {**NOTE, "id": "a"}, {**NOTE, "id": 2}):

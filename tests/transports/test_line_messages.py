@@ -217,7 +217,7 @@ def test_a_peer_that_does_not_read() -> None:
 
 def test_a_peer_that_never_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-STD-5: what has no limit of time is refused past a limit of number."""
-    monkeypatch.setattr(line_messages, "_MOST_WAITING", 3)
+    monkeypatch.setattr(line_messages, "_MAX_WAITING", 3)
     peer = Peer()
     for _ in range(5):  # a burst is no reason: the peer reads
         peer.notify()
@@ -236,7 +236,7 @@ def test_a_peer_that_never_reads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_peer_that_never_reads_what_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-STD-5: few lines may be many bytes, as the ids of the server's that answers repeat."""
-    monkeypatch.setattr(line_messages, "_MOST_WAITING_BYTES", 6)
+    monkeypatch.setattr(line_messages, "_MAX_WAITING_BYTES", 6)
     peer = Peer()
     peer.paused = True
     peer.send(1)

@@ -36,8 +36,8 @@ _ANNOTATIONS = frozenset(
 )
 _FORMATS = frozenset({"date-time", "date", "time", "int32", "int64", "float", "double"})
 # Above about 960 in sum the service refuses ("too many states for serving").
-_MOST_ITEMS = 900
-_LONGEST_SAID = 300
+_MAX_ITEMS = 900
+_MAX_SAID_LENGTH = 300
 
 
 def google_subset(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
@@ -45,7 +45,7 @@ def google_subset(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
 
     ``schema`` is in normal form, without combinations at its root. It is not touched.
     """
-    subset = _Subset(_sum_of_max_items(schema) > _MOST_ITEMS)
+    subset = _Subset(_sum_of_max_items(schema) > _MAX_ITEMS)
     result = widened(schema, subset.change).schema
     said = ", ".join(sorted(subset.said))
     notes = [f"said in descriptions instead: {said}"] if said else []
@@ -153,4 +153,4 @@ def _is_plain(value: object) -> bool:
 
 def _saying(keyword: str, value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return f"{keyword}: {text[:_LONGEST_SAID]}{'…' if len(text) > _LONGEST_SAID else ''}"
+    return f"{keyword}: {text[:_MAX_SAID_LENGTH]}{'…' if len(text) > _MAX_SAID_LENGTH else ''}"

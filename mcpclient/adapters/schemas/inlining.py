@@ -16,7 +16,7 @@ from .widening import Child, JsonSchema, Rewritten, assembled
 __all__ = ["inlined"]
 
 # A schema of a few definitions can describe more places than fit into memory.
-_MOST_SUBSCHEMAS = 5_000
+_MAX_SUBSCHEMAS = 5_000
 _DEFINITIONS = ("$defs", "definitions")
 # These change nothing about which values are valid.
 _ANNOTATIONS = frozenset({"title", "description", "default", "examples", "deprecated"})
@@ -57,7 +57,7 @@ class _Inlining:
 
     def _target(self, reference: str, path: tuple[str, ...], opened: tuple[str, ...]) -> Rewritten:
         target = target_of(reference, self._root)
-        if reference not in opened and self._count < _MOST_SUBSCHEMAS:
+        if reference not in opened and self._count < _MAX_SUBSCHEMAS:
             return self.expand(target, path, (*opened, reference))
         name = (tokens_of(reference) or ("the arguments",))[-1]
         place = join_pointer(path) or "the root"

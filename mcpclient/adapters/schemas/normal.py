@@ -22,7 +22,7 @@ from .widening import JsonSchema, Rewritten, put, widened
 __all__ = ["normal_schema"]
 
 # How many parts that cannot be used are taken out, before the schema as a whole is.
-_MOST_REPAIRS = 20
+_MAX_REPAIRS = 20
 # No tool that is meant well comes near.
 _LIMITS = SchemaLimits(compilation_steps=200_000)
 _IDENTIFYING = ("$id", "$anchor", "$dynamicAnchor", "$vocabulary")
@@ -62,7 +62,7 @@ def _of_an_object(schema: JsonSchema, notes: list[str]) -> JsonSchema:
 
 def _valid(schema: JsonSchema, notes: list[str]) -> JsonSchema:
     """Take out what breaks the rules of JSON Schema, one part after the other."""
-    for _ in range(_MOST_REPAIRS):
+    for _ in range(_MAX_REPAIRS):
         try:
             compile_schema(schema, limits=_LIMITS)
         except SchemaError as error:

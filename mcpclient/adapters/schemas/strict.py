@@ -30,9 +30,9 @@ _ANNOTATIONS = frozenset(
 _FORMATS = frozenset(
     {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 )
-_MOST_PROPERTIES = 5_000
-_MOST_LEVELS = 10
-_MOST_ENUM_VALUES = 1_000
+_MAX_PROPERTIES = 5_000
+_MAX_LEVELS = 10
+_MAX_ENUM_VALUES = 1_000
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
 _NULL = {"type": "null"}
 
@@ -44,10 +44,10 @@ def strict_schema(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
     """
     making = _Strict()
     result = making.schema(schema, (), 0)
-    if making.properties > _MOST_PROPERTIES:
-        making.reasons.append(f"it has over {_MOST_PROPERTIES} properties")
-    if making.enum_values > _MOST_ENUM_VALUES:
-        making.reasons.append(f"it has over {_MOST_ENUM_VALUES} values in enums")
+    if making.properties > _MAX_PROPERTIES:
+        making.reasons.append(f"it has over {_MAX_PROPERTIES} properties")
+    if making.enum_values > _MAX_ENUM_VALUES:
+        making.reasons.append(f"it has over {_MAX_ENUM_VALUES} values in enums")
     return result, list(dict.fromkeys(making.reasons))
 
 
@@ -60,8 +60,8 @@ class _Strict:
     def schema(self, schema: JsonSchema, path: tuple[str, ...], level: int) -> JsonSchema:
         """Convert one schema. ``level``: how many objects and arrays it stands in."""
         schema = _with_single_member_merged(schema)
-        if level > _MOST_LEVELS:
-            self._refuse(path, f"over {_MOST_LEVELS} levels deep")
+        if level > _MAX_LEVELS:
+            self._refuse(path, f"over {_MAX_LEVELS} levels deep")
             return schema
         result = {key: value for key, value in schema.items() if key not in _ANNOTATIONS}
         for keyword in result.keys() - _TAKEN:

@@ -11,7 +11,7 @@ from ..definitions import definitions
 
 __all__ = ["laid_out"]
 
-_WIDEST = 96
+_MAX_WIDTH = 96
 _ITEM = re.compile(r"(?:- |\d+\. )")
 _CELL = re.compile(r"(?<!\\)\|")
 
@@ -21,7 +21,7 @@ def laid_out(text: str, columns: int) -> str:
 
     A row of a table becomes its first cell with the others beside it.
     """
-    width = min(columns - 1, _WIDEST)
+    width = min(columns - 1, _MAX_WIDTH)
     lines: list[str] = []
     for kind, group in groupby(_with_kinds(text.splitlines()), key=lambda pair: pair[0]):
         part = [line for _, line in group]

@@ -17,7 +17,7 @@ from .words import Word, quoted, split_words
 
 __all__ = ["Candidate", "Known", "Typing", "candidates", "typing_at"]
 
-_MOST_FILES = 200
+_MAX_FILES = 200
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def _files(beginning: str, before: str) -> list[Candidate]:
     """Return the files whose names begin so; a folder is not whole yet."""
     pattern = glob.escape(os.path.expanduser(beginning)) + "*"
     found = []
-    for path in sorted(glob.iglob(pattern))[:_MOST_FILES]:
+    for path in sorted(glob.iglob(pattern))[:_MAX_FILES]:
         is_folder = os.path.isdir(path)
         found.append(Candidate(before + path + (os.sep if is_folder else ""), "", not is_folder))
     return found

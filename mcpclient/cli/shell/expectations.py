@@ -23,7 +23,7 @@ from .words import Word
 
 __all__ = ["OPERATORS", "Expectation", "parse_expectation", "plain"]
 
-_LONGEST_SHOWN = 200
+_MAX_SHOWN_LENGTH = 200
 
 
 def _contains(found: Any, value: Any) -> bool:
@@ -128,4 +128,4 @@ def plain(value: Any) -> Any:
 
 def _shown(value: Any) -> str:
     text = escape_line(json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…"
+    return text if len(text) <= _MAX_SHOWN_LENGTH else text[:_MAX_SHOWN_LENGTH] + "…"

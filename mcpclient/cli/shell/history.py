@@ -22,8 +22,8 @@ __all__ = ["History", "is_secret", "without_secrets"]
 
 _logger = logger_for("mcpclient.shell")
 
-_MOST_LINES = 1000
-_MOST_BYTES = 4 * 1024 * 1024
+_MAX_LINES = 1000
+_MAX_BYTES = 4 * 1024 * 1024
 
 SchemaOf = Callable[[Sequence[Word]], Any]
 """Returns the input schema of the tool that the words of a line call, None when there is none."""
@@ -44,7 +44,7 @@ class History:
 
     def _read(self, path: str | os.PathLike[str]) -> None:
         try:
-            content = read_file(path, limit=_MOST_BYTES, private=True)
+            content = read_file(path, limit=_MAX_BYTES, private=True)
         except FileNotFoundError:
             return
         except OSError as error:
@@ -61,7 +61,7 @@ class History:
         if self._path is None:
             return
         try:
-            change_file(self._path, _appended(line), limit=_MOST_BYTES, private=True)
+            change_file(self._path, _appended(line), limit=_MAX_BYTES, private=True)
         except OSError as error:
             self._give_up(error)
 
@@ -72,7 +72,7 @@ class History:
 
 def _appended(line: str) -> Callable[[bytes | None], bytes]:
     def edit(content: bytes | None) -> bytes:
-        lines = (content or b"").splitlines()[1 - _MOST_LINES :]
+        lines = (content or b"").splitlines()[1 - _MAX_LINES :]
         return b"".join(each + b"\n" for each in (*lines, line.encode("utf-8", "replace")))
 
     return edit

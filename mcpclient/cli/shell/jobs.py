@@ -14,7 +14,7 @@ __all__ = ["Job", "Jobs", "in_words"]
 T = TypeVar("T")
 
 # How many that have ended are still known.
-_MOST_ENDED = 100
+_MAX_ENDED = 100
 
 
 def in_words(error: BaseException) -> str:
@@ -64,7 +64,7 @@ class Jobs(Generic[T]):
 
     def _end(self, job: Job[T]) -> None:
         ended = [each.number for each in self if each.state != "running"]
-        for number in ended[:-_MOST_ENDED]:
+        for number in ended[:-_MAX_ENDED]:
             del self._jobs[number]
         self._ended(job)
 

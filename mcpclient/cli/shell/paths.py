@@ -22,7 +22,7 @@ Key = Union[str, int]
 _STEP = re.compile(r"\.([^.\[\]\s]+)|\[(-?[0-9]{1,9})\]|\[(\"(?:[^\"\\]|\\.)*\")\]|\[([^\]\[]*)\]")
 
 # How many names a message lists.
-_MOST_NAMES = 12
+_MAX_NAMES = 12
 
 
 def is_path(text: str) -> bool:
@@ -101,7 +101,7 @@ def _complaint(value: Any, key: Key) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
+    return ", ".join(names[:_MAX_NAMES]) + (", …" if len(names) > _MAX_NAMES else "")
 
 
 def _kind(value: Any) -> str:

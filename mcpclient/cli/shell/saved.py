@@ -16,7 +16,7 @@ __all__ = ["SavedLines"]
 
 _logger = logger_for("mcpclient.shell")
 
-_MOST_BYTES = 1024 * 1024
+_MAX_BYTES = 1024 * 1024
 
 
 class SavedLines:
@@ -45,7 +45,7 @@ class SavedLines:
 
     def _read(self, path: str | os.PathLike[str]) -> None:
         try:
-            self._lines = _lines_in(read_file(path, limit=_MOST_BYTES, private=True))
+            self._lines = _lines_in(read_file(path, limit=_MAX_BYTES, private=True))
         except FileNotFoundError:
             return
         except OSError as error:
@@ -89,7 +89,7 @@ class SavedLines:
 
         if self._path is not None:
             try:
-                change_file(self._path, edit, limit=_MOST_BYTES, private=True)
+                change_file(self._path, edit, limit=_MAX_BYTES, private=True)
             except OSError as error:
                 self._give_up(error)
 

@@ -24,7 +24,7 @@ from .asking import ask
 __all__ = ["Elicitation", "ElicitationAnswerer", "ElicitationOption", "accept_defaults"]
 
 # How many visits a user is asked for before one call; with more, the call fails.
-_MOST_VISITS = 20
+_MAX_VISITS = 20
 
 # How many visits are remembered for which the server may still announce that they are over.
 _REMEMBERED_VISITS = 1000
@@ -125,7 +125,7 @@ class ElicitationAnswerer(Observer):
         Nobody is asked for more than twenty. Raises `HandlerFailed`.
         """
         visits = list(elicitations)
-        if "url" not in self._by_mode or len(visits) > _MOST_VISITS:
+        if "url" not in self._by_mode or len(visits) > _MAX_VISITS:
             return False
         for visit in visits:
             try:

@@ -26,7 +26,7 @@ _MAX_ANSWERING = 1000
 _MAX_WEIGHT = 64 * 1024 * 1024
 # How many answers may be on their way altogether; beyond that a request gets none.
 _MAX_WAITING = 20_000
-_LONGEST_ID = 1024
+_MAX_ID_LENGTH = 1024
 
 
 class InboundRequests:
@@ -79,7 +79,7 @@ class InboundRequests:
             self._start(request_id, self._deliver(answer))
 
     def _has_room_for(self, request_id: RequestId) -> bool:
-        is_short = isinstance(request_id, int) or len(request_id) <= _LONGEST_ID
+        is_short = isinstance(request_id, int) or len(request_id) <= _MAX_ID_LENGTH
         return len(self._running) < (_MAX_WAITING if is_short else _MAX_ANSWERING // 10)
 
     def cancel(self, request_id: object) -> None:

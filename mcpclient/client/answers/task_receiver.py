@@ -18,7 +18,7 @@ from ...jsonrpc.messages import ErrorCode
 from ...net.background_tasks import BackgroundTasks
 from ...net.clocks import timestamp
 from ...net.futures import cancel
-from ...protocol.tasks import AUGMENTABLE, MOST_INPUTS, related_task_of, with_related_task
+from ...protocol.tasks import AUGMENTABLE, MAX_INPUTS, related_task_of, with_related_task
 from ..events.observer import Observer
 from .handlers import Handlers, error_answer
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["TaskReceiver"]
 
-_MOST_TASKS = 100
-_MOST_COUNTED = 1000
-_LONGEST_TTL = 24 * 3600.0
+_MAX_TASKS = 100
+_MAX_COUNTED = 1000
+_MAX_TTL = 24 * 3600.0
 _USUAL_TTL = 3600.0
 _POLL_INTERVAL = 0.5
 
@@ -80,7 +80,7 @@ class TaskReceiver(Observer):
     async def _answer_for(
         self, related: str, method: str, params: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        if self._count_input(related) > MOST_INPUTS:
+        if self._count_input(related) > MAX_INPUTS:
             raise PeerError(ErrorCode.INVALID_REQUEST, "this task has asked for too much input")
         self._answering[related] += 1
         try:
@@ -93,13 +93,13 @@ class TaskReceiver(Observer):
         key = hash(task_id)  # which is short, as the id need not be
         count = self._asked.pop(key, 0) + 1
         self._asked[key] = count
-        if len(self._asked) > _MOST_COUNTED:
+        if len(self._asked) > _MAX_COUNTED:
             del self._asked[next(iter(self._asked))]
         return count
 
     async def _create(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        if len(self._tasks) >= _MOST_TASKS:
-            raise PeerError(ErrorCode.INTERNAL_ERROR, f"there are {_MOST_TASKS} tasks already")
+        if len(self._tasks) >= _MAX_TASKS:
+            raise PeerError(ErrorCode.INTERNAL_ERROR, f"there are {_MAX_TASKS} tasks already")
         plain = {name: value for name, value in params.items() if name != "task"}
         task = _ReceivedTask(_ttl_of(params["task"]))
         task.work = self._running.start(self._work(task, method, plain))
@@ -220,4 +220,4 @@ def _ttl_of(asked: Mapping[str, Any]) -> float:
     milliseconds = asked.get("ttl")
     if isinstance(milliseconds, bool) or not isinstance(milliseconds, (int, float)):
         return _USUAL_TTL
-    return min(milliseconds / 1000, _LONGEST_TTL) if milliseconds > 0 else _USUAL_TTL
+    return min(milliseconds / 1000, _MAX_TTL) if milliseconds > 0 else _USUAL_TTL

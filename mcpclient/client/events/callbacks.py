@@ -17,8 +17,8 @@ __all__ = ["OrderedCallback"]
 _logger = logger_for("mcpclient.client")
 
 # How many calls wait, and how much memory their arguments take together, in bytes.
-_MOST_WAITING = 10_000
-_MOST_WEIGHT = 32 * 1024 * 1024
+_MAX_WAITING = 10_000
+_MAX_WEIGHT = 32 * 1024 * 1024
 
 
 class OrderedCallback:
@@ -49,10 +49,10 @@ class OrderedCallback:
             self._start(outcome)
 
     def _wait(self, arguments: tuple[Any, ...]) -> None:
-        weight = weight_of(arguments, _MOST_WEIGHT)
+        weight = weight_of(arguments, _MAX_WEIGHT)
         self._waiting.append((arguments, weight))
         self._weight += weight
-        while len(self._waiting) > _MOST_WAITING or self._weight > _MOST_WEIGHT:
+        while len(self._waiting) > _MAX_WAITING or self._weight > _MAX_WEIGHT:
             if not self._overflowed:
                 self._overflowed = True
                 _logger.warning(

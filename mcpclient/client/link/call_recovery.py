@@ -47,12 +47,12 @@ __all__ = ["CallRecovery"]
 # A server that wants no time at all gets as much. None is asked again without end, nor waited for
 # longer than anybody waits.
 _RETRY_AFTER = 1.0
-_LONGEST_RETRY_AFTER = 3600.0
-_MOST_RETRIES = 30
+_MAX_RETRY_AFTER = 3600.0
+_MAX_RETRIES = 30
 _BUSY = (429, 503)
 
 # How many requests for input are answered at the same time; more fail their call.
-_MOST_REQUESTS = 100
+_MAX_REQUESTS = 100
 
 
 class _Call(NamedTuple):
@@ -214,7 +214,7 @@ class CallRecovery:
         When one of them fails, the others are cancelled: no answer would be sent any more. Raises
         its error, and `ProtocolViolation` for more than can be meant.
         """
-        if len(requests) > _MOST_REQUESTS:
+        if len(requests) > _MAX_REQUESTS:
             raise ProtocolViolation(f"the server asked for input {len(requests)} times at once")
         answering = [asyncio.ensure_future(self._answer(each)) for each in requests.values()]
         waiting = set(answering)
@@ -275,10 +275,10 @@ class CallRecovery:
         """Repeat a request the server refused to take, as long as its limits allow."""
         limits = [limit for limit in (call.options.timeout, call.options.max_timeout) if limit]
         longest = min(limits, default=math.inf)
-        for _ in range(_MOST_RETRIES):
+        for _ in range(_MAX_RETRIES):
             header = busy.headers.get("retry-after", "")
             delay = max(dates.retry_after_seconds(header, _RETRY_AFTER), _RETRY_AFTER)
-            if delay > min(longest - call.time.spent, _LONGEST_RETRY_AFTER):
+            if delay > min(longest - call.time.spent, _MAX_RETRY_AFTER):
                 busy.advice = _too_long_to_wait(delay, longest)
                 raise busy
             await asyncio.sleep(delay)
@@ -288,7 +288,7 @@ class CallRecovery:
                 if error.status not in _BUSY:
                     raise
                 busy = error
-        busy.advice = f"it was asked {_MOST_RETRIES} times more; call again later"
+        busy.advice = f"it was asked {_MAX_RETRIES} times more; call again later"
         raise busy
 
 
@@ -302,5 +302,5 @@ def _sent(
 
 
 def _too_long_to_wait(delay: float, longest: float) -> str:
-    limit = f"the {longest:g} s" if longest < math.inf else f"the {_LONGEST_RETRY_AFTER:g} s"
+    limit = f"the {longest:g} s" if longest < math.inf else f"the {_MAX_RETRY_AFTER:g} s"
     return f"waiting {delay:.0f} s would take longer than {limit} this call may take; call later"

@@ -17,7 +17,7 @@ __all__ = ["CallTime", "counted_time"]
 T = TypeVar("T")
 
 # How long a wait is at least, whose end may have moved because the clocks stood still meanwhile.
-_SHORTEST_WAIT = 0.05
+_MIN_WAIT = 0.05
 
 
 def counted_time(connection: Connection) -> float:
@@ -123,7 +123,7 @@ class _Alarm:
         self._set()
 
     def _set(self) -> None:
-        seconds = max(self._time.left, _SHORTEST_WAIT)
+        seconds = max(self._time.left, _MIN_WAIT)
         self._timer = asyncio.get_running_loop().call_later(seconds, self._ring)
 
     def _ring(self) -> None:

@@ -6,7 +6,7 @@ from ...protocol.versions import Era
 
 __all__ = ["EraMemory"]
 
-_MOST_SERVERS = 1000
+_MAX_SERVERS = 1000
 
 
 class EraMemory:
@@ -30,7 +30,7 @@ class EraMemory:
         self._doubted.discard(key)
         self._eras.pop(key, None)
         self._eras[key] = era
-        if len(self._eras) > _MOST_SERVERS:
+        if len(self._eras) > _MAX_SERVERS:
             oldest = next(iter(self._eras))
             del self._eras[oldest]
             self._doubted.discard(oldest)

@@ -39,7 +39,7 @@ Result = Mapping[str, Any]
 Outcome = Union[Result, LateAnswer, bool, None]
 
 # Nothing is waited for in shorter steps, in seconds, while the clock stands still.
-_SHORTEST_WAIT = 0.001
+_MIN_WAIT = 0.001
 _NO_LIMITS = RequestOptions(None, None)
 
 
@@ -236,7 +236,7 @@ class Opening:
             left = deadline - now
             if left <= 0:
                 return any(each.done() for each in waited_for)
-            timeout = None if left == math.inf else max(left, _SHORTEST_WAIT)
+            timeout = None if left == math.inf else max(left, _MIN_WAIT)
             done, _ = await asyncio.wait(
                 waited_for, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
             )

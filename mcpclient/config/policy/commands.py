@@ -38,8 +38,8 @@ _RUNNERS = {
 _PROGRAM_ENDINGS = (".exe", ".cmd", ".bat", ".ps1", ".com")
 _SCRIPTS = {"npx-cli.js": "npx", "npm-cli.js": "npm"}
 # How often texts for a shell may stand inside each other before nobody can tell what is meant.
-_DEEPEST = 6
-_LONGEST_LINE = 4096
+_MAX_DEPTH = 6
+_MAX_LINE_LENGTH = 4096
 
 
 def commands_inside(command: Sequence[str]) -> Iterator[tuple[Word, ...]]:
@@ -48,7 +48,7 @@ def commands_inside(command: Sequence[str]) -> Iterator[tuple[Word, ...]]:
 
 
 def _inside(command: tuple[Word, ...], depth: int) -> Iterator[tuple[Word, ...]]:
-    if depth > _DEEPEST or len(command) > _LONGEST_LINE:
+    if depth > _MAX_DEPTH or len(command) > _MAX_LINE_LENGTH:
         yield (None,)
         return
     in_shell = False

@@ -18,7 +18,7 @@ from .values import READERS, EntryError, Report, kind_of_value, read_words, show
 __all__ = ["Entry", "read_entry"]
 
 
-_MOST_TOLD = 20  # unknown fields of one entry
+_MAX_TOLD = 20  # unknown fields of one entry
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def read_entry(name: str, entry: Any, application: Application, report: Report) 
 def _report_unknown(entry: Mapping[str, Any], report: Report) -> None:
     known = FIELDS.keys() | IGNORED
     unknown = [key for key in entry if key not in known and not is_comment(key) and key != "path"]
-    for key in unknown[:_MOST_TOLD]:
+    for key in unknown[:_MAX_TOLD]:
         hint = did_you_mean(key, FIELDS) or "it changes nothing"
         report(f"{shown(key)} is not a field of a server", key, hint=hint)
 
@@ -123,7 +123,7 @@ def _reach(
     transport = _transport(values.get("transport"), names, application)
     command, url = values.get("command"), values.get("url")
     if not command and not url:
-        keys = list(entry)[:_MOST_TOLD]
+        keys = list(entry)[:_MAX_TOLD]
         wrong = next((key for key in keys if did_you_mean(key, ("command", "url"))), None)
         hint = "give one of them"
         if wrong is not None and wrong not in FIELDS:

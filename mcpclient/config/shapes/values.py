@@ -9,7 +9,7 @@ from .applications import Application
 
 __all__ = ["READERS", "EntryError", "Report", "kind_of_value", "read_words", "shown"]
 
-_LONGEST_TIME = 1000.0  # seconds; more is likely a number of milliseconds
+_MAX_TIME = 1000.0  # seconds; more is likely a number of milliseconds
 
 Report = Callable[..., None]
 """Called as ``report(message, *path, hint=…)`` with each warning about an entry."""
@@ -103,7 +103,7 @@ def _seconds(
         )
         return None
     seconds = float(given) * unit
-    if unit == 1.0 and seconds >= _LONGEST_TIME:
+    if unit == 1.0 and seconds >= _MAX_TIME:
         report("a thousand seconds or more", key, hint="is it meant in milliseconds?")
     return seconds
 

@@ -130,11 +130,11 @@ function progressText(call) {
   return cut(said.filter(Boolean).join(" "), 300);
 }
 
-const LONGEST_SEARCHED = 4000;
+const MAX_SEARCHED_LENGTH = 4000;
 /** Whether an entry has every word that was searched for, in whatever order. */
 function matches(entry, words) {
   if (!words.length) return true;
-  const text = [entry.title, textOf(entry.entry.title), entry.text].map((each) => cut(each, LONGEST_SEARCHED)).join(" ").toLowerCase();
+  const text = [entry.title, textOf(entry.entry.title), entry.text].map((each) => cut(each, MAX_SEARCHED_LENGTH)).join(" ").toLowerCase();
   return words.every((word) => text.includes(word));
 }
 

@@ -1,6 +1,6 @@
 // What a server asks: forms, visits to addresses, answers of a language model; and logins.
 
-const MOST_QUESTIONS = 20;
+const MAX_QUESTIONS = 20;
 const drawnQuestions = new Map();
 const drawnLogins = new Map(); // by server: what is known of the login, and its element
 
@@ -22,7 +22,7 @@ function refreshQuestions() {
   }
   for (const [name, question] of known.questions) {
     if (drawnQuestions.has(name)) continue;
-    if (drawnQuestions.size >= MOST_QUESTIONS) break; // they come when others are answered
+    if (drawnQuestions.size >= MAX_QUESTIONS) break; // they come when others are answered
     const element = drawQuestion(name, question);
     drawnQuestions.set(name, element);
     holder.append(element);

@@ -1,7 +1,7 @@
 // What the page knows: servers, calls, questions, and of each server's wire the rows looked at.
 
 const CHUNK = 200;
-const MOST_CHUNKS = 100;
+const MAX_CHUNKS = 100;
 
 const known = {
   allow: "look",
@@ -29,7 +29,7 @@ function changed(kind, name) {
 }
 
 const PLACES = { server: "servers", call: "calls", asked: "asked", question: "questions", login: "logins" };
-const MOST_CALLS = 1000;
+const MAX_CALLS = 1000;
 
 const changedKinds = new Set();
 /** Take a piece of news from the stream. Of several that have come at once only the last is shown. */
@@ -45,7 +45,7 @@ function takeNews(news) {
     changedKinds.add(kind);
   }
   for (const name of known.calls.keys()) {
-    if (known.calls.size <= MOST_CALLS) break;
+    if (known.calls.size <= MAX_CALLS) break;
     known.calls.delete(name);
     known.asked.delete(name);
   }
@@ -142,7 +142,7 @@ class Wire {
   /** Forget the chunks that were made first: what is looked at again is asked for again. */
   forget() {
     for (const chunk of this.chunks.keys()) {
-      if (this.chunks.size <= MOST_CHUNKS) break;
+      if (this.chunks.size <= MAX_CHUNKS) break;
       this.chunks.delete(chunk);
     }
   }

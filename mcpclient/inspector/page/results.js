@@ -26,12 +26,12 @@ function outcomeView(outcome) {
   return el("div", { class: "outcome" }, parts, whole);
 }
 
-const MOST_PARTS = 200;
+const MAX_PARTS = 200;
 /** Return the first parts of a result, and how many more there are. */
 function someOf(parts, view) {
-  const left = parts.length - MOST_PARTS;
+  const left = parts.length - MAX_PARTS;
   const more = left > 0 && el("p", { class: "quiet" }, `${left.toLocaleString()} more are in the whole result.`);
-  return [...parts.slice(0, MOST_PARTS).map(view), more];
+  return [...parts.slice(0, MAX_PARTS).map(view), more];
 }
 
 function contentView(block) {

@@ -3,15 +3,15 @@
 const NOTHING = Symbol("left out");
 
 // A schema may refer to itself in several places: then each level of a form multiplies its fields.
-const MOST_FIELDS = 300;
-const MOST_CHOICES = 500;
-let fieldsLeft = MOST_FIELDS;
+const MAX_FIELDS = 300;
+const MAX_CHOICES = 500;
+let fieldsLeft = MAX_FIELDS;
 // References that are being followed: what is within itself again is drawn when it is asked for.
 const openReferences = ["#"];
 
 /** Return `{element, value(), set(value)}` for an object schema, as tools and elicitations have. */
 function schemaForm(schema, initial) {
-  fieldsLeft = MOST_FIELDS;
+  fieldsLeft = MAX_FIELDS;
   const root = schema && typeof schema === "object" ? schema : {};
   const field = objectField(resolved(root, root), root, 0);
   if (initial !== undefined) field.set(initial);
@@ -46,11 +46,11 @@ function fieldFor(schema, root, depth, about) {
 function plainField(schema, root, depth, about) {
   const plainSchema = resolved(schema, root);
   fieldsLeft -= 1;
-  if (depth >= DEEPEST_FORM || fieldsLeft < 0) return jsonField(plainSchema, about);
+  if (depth >= MAX_FORM_DEPTH || fieldsLeft < 0) return jsonField(plainSchema, about);
   const variants = alternatives(plainSchema, root);
   if (variants) return variantField(variants, root, depth, about);
   const choices = choicesOf(plainSchema);
-  if (choices) return choices.length > MOST_CHOICES ? jsonField(plainSchema, about) : choiceField(plainSchema, choices, about);
+  if (choices) return choices.length > MAX_CHOICES ? jsonField(plainSchema, about) : choiceField(plainSchema, choices, about);
   const type = Array.isArray(plainSchema.type) ? plainSchema.type[0] : plainSchema.type;
   if (type === "boolean") return booleanField(plainSchema, about);
   if (type === "number" || type === "integer") return numberField(plainSchema, about);
@@ -79,7 +79,7 @@ function objectField(schema, root, depth) {
   let others = null;
   const more = schema.additionalProperties;
   const isOpen = fields.size < entries.length || more === true || (more && typeof more === "object") || (more === undefined && !fields.size && depth > 0);
-  if (isOpen && depth < DEEPEST_FORM) {
+  if (isOpen && depth < MAX_FORM_DEPTH) {
     others = jsonField({}, { label: "other members", describedby: undefined, required: false });
     element.append(el("label", { class: "field" }, el("span", { class: "name" }, "other members"), others.element));
   }

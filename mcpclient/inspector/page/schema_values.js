@@ -1,13 +1,13 @@
 // What a JSON Schema says about one value: references followed, alternatives found, in plain terms.
 
-const DEEPEST_FORM = 6;
-const MOST_VARIANTS = 100;
+const MAX_FORM_DEPTH = 6;
+const MAX_VARIANTS = 100;
 
 // How many references and parts of one schema are followed: each may have several more in it.
-const MOST_STEPS = 100;
+const MAX_STEPS = 100;
 
 /** Return a schema with its references into the same document followed, and `allOf` merged. */
-function resolved(schema, root, budget = { steps: MOST_STEPS }) {
+function resolved(schema, root, budget = { steps: MAX_STEPS }) {
   if (schema === null || typeof schema !== "object" || Array.isArray(schema)) return {};
   budget.steps -= 1;
   if (typeof schema.$ref === "string" && budget.steps > 0) {
@@ -16,7 +16,7 @@ function resolved(schema, root, budget = { steps: MOST_STEPS }) {
   }
   if (Array.isArray(schema.allOf) && budget.steps > 0) {
     const { allOf, ...own } = schema;
-    const parts = [...allOf.slice(0, MOST_STEPS).map((part) => resolved(part, root, budget)), own];
+    const parts = [...allOf.slice(0, MAX_STEPS).map((part) => resolved(part, root, budget)), own];
     const merged = joined(parts);
     merged.properties = joined(parts.map((part) => part.properties ?? {}));
     merged.required = [...new Set(parts.flatMap((part) => (Array.isArray(part.required) ? part.required : [])))];
@@ -45,14 +45,14 @@ function pointed(root, reference) {
 function alternatives(schema, root) {
   const choices = schema.oneOf ?? schema.anyOf;
   if (Array.isArray(choices) && choices.length) {
-    const found = choices.slice(0, MOST_VARIANTS).map((choice) => resolved(choice, root));
+    const found = choices.slice(0, MAX_VARIANTS).map((choice) => resolved(choice, root));
     const constants = found.every((choice) => "const" in choice);
     if (constants) return null; // an enumeration with titles
     const { oneOf, anyOf, ...shared } = schema;
     return found.map((choice) => ({ ...shared, ...choice, title: choice.title ?? typeName(choice) }));
   }
   if (Array.isArray(schema.type) && schema.type.length > 1 && !schema.enum) {
-    return schema.type.slice(0, MOST_VARIANTS).map((type) => ({ ...schema, type, title: type }));
+    return schema.type.slice(0, MAX_VARIANTS).map((type) => ({ ...schema, type, title: type }));
   }
   return null;
 }

@@ -121,7 +121,7 @@ function expandTemplate(template, values) {
 }
 
 function promptRequest(entry, draft) {
-  const declared = Array.isArray(entry.entry.arguments) ? entry.entry.arguments.filter((each) => each && typeof each === "object").slice(0, MOST_FIELDS) : [];
+  const declared = Array.isArray(entry.entry.arguments) ? entry.entry.arguments.filter((each) => each && typeof each === "object").slice(0, MAX_FIELDS) : [];
   const reference = { type: "ref/prompt", name: entry.entry.name };
   const fields = completedFields(declared, reference, draft?.arguments ?? {});
   return { verb: "Get", method: "prompts/get", element: fields.element, params: () => ({ name: entry.entry.name, arguments: fields.value() }) };

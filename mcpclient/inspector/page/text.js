@@ -3,7 +3,7 @@
 // Characters that would be invisible, or change the order in which others are shown.
 const UNSAFE =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
-const LONGEST_TEXT = 20000;
+const MAX_TEXT_LENGTH = 20000;
 
 /** Return a text with everything written out that would act instead of being read. */
 function plain(text) {
@@ -64,10 +64,10 @@ function fill(element, ...children) {
 
 /** Return an element for a text of any length: a long one shows its beginning, and more on demand. */
 function longText(text, about = {}) {
-  const shown = plain(cut(text, LONGEST_TEXT));
+  const shown = plain(cut(text, MAX_TEXT_LENGTH));
   const block = el("pre", { class: "text", dir: "auto", tabindex: "0", ...about }, shown);
-  if (text.length <= LONGEST_TEXT) return block;
-  let end = LONGEST_TEXT;
+  if (text.length <= MAX_TEXT_LENGTH) return block;
+  let end = MAX_TEXT_LENGTH;
   const more = el("button", { on: { click: showMore } });
   const describe = () => `Show more (${end.toLocaleString()} of ${text.length.toLocaleString()} characters)`;
   function showMore() {

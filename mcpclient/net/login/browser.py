@@ -13,7 +13,7 @@ from contextlib import suppress
 __all__ = ["has_browser", "open_browser"]
 
 # Some ways to start a browser return only when it is closed; after this long it counts as open.
-_LONGEST_START = 5.0
+_MAX_START = 5.0
 
 
 def has_browser(environ: Mapping[str, str], platform: str = sys.platform) -> bool:
@@ -54,5 +54,5 @@ async def open_browser(url: str) -> bool:
 
     # Some browsers block until their window is closed, so nobody may have to wait for the thread.
     threading.Thread(target=work, name="mcpclient-browser", daemon=True).start()
-    await asyncio.wait({opened}, timeout=_LONGEST_START)
+    await asyncio.wait({opened}, timeout=_MAX_START)
     return not opened.done() or opened.result()

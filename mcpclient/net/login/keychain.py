@@ -34,7 +34,7 @@ _SERVICE = "mcpclient"
 _TOOL_TIMEOUT = 60.0  # a locked keychain asks its user first
 
 # What `security` takes as one line, less the rest of the command.
-_LONGEST_SECRET = 2000
+_MAX_SECRET_LENGTH = 2000
 _NOT_FOUND = 44
 
 
@@ -161,10 +161,10 @@ class _Security:
     def write(self, name: str, secret: str) -> None:
         old = self._piece_names(name)
         encoded = base64.b64encode(secret.encode("utf-8")).decode("ascii")
-        number = -(-len(encoded) // _LONGEST_SECRET)
+        number = -(-len(encoded) // _MAX_SECRET_LENGTH)
         generation = secrets.token_hex(4)
         for index in range(number):
-            piece = encoded[index * _LONGEST_SECRET : (index + 1) * _LONGEST_SECRET]
+            piece = encoded[index * _MAX_SECRET_LENGTH : (index + 1) * _MAX_SECRET_LENGTH]
             self._write_piece(f"{name} {generation}.{index}", piece)
         self._write_piece(name, f"{generation}.{number}")
         for piece_name in old:

@@ -21,10 +21,10 @@ __all__ = ["LoopbackListener", "is_loopback"]
 CALLBACK_PATH = "/callback"
 
 # A request line and its headers; a browser sends the cookies of every local page along.
-_LONGEST_HEAD = 64 * 1024
+_MAX_HEAD_SIZE = 64 * 1024
 _HEAD_TIMEOUT = 10.0
 # A browser opens a few connections ahead; no more is needed.
-_MOST_CONNECTIONS = 20
+_MAX_CONNECTIONS = 20
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -73,7 +73,7 @@ class LoopbackListener:
                 # Port 0 would be another one for each address of the name.
                 "127.0.0.1" if redirect_uri is None else host,
                 80 if port is None else port,
-                limit=_LONGEST_HEAD,
+                limit=_MAX_HEAD_SIZE,
             )
         except OSError as error:
             raise AuthError(
@@ -105,7 +105,7 @@ class LoopbackListener:
         assert task is not None
         self._connections.add(task)
         try:
-            if len(self._connections) <= _MOST_CONNECTIONS:
+            if len(self._connections) <= _MAX_CONNECTIONS:
                 await asyncio.wait_for(self._serve(reader, writer), _HEAD_TIMEOUT)
         except (OSError, asyncio.TimeoutError, asyncio.IncompleteReadError):
             pass

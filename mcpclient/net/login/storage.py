@@ -29,7 +29,7 @@ from ..private_files import make_private
 __all__ = ["FileStore", "MemoryStore", "credentials_path"]
 
 # More than ten thousand servers' tokens: what is longer was not written by this module.
-_LARGEST_FILE = 64 * 1024 * 1024
+_MAX_FILE_SIZE = 64 * 1024 * 1024
 
 _logger = logger_for("mcpclient.auth")
 
@@ -148,14 +148,14 @@ class FileStore:
         try:
             with open(self.path, "rb") as file:
                 self._check(os.fstat(file.fileno()))
-                content = file.read(_LARGEST_FILE + 1)
+                content = file.read(_MAX_FILE_SIZE + 1)
         except FileNotFoundError:
             return {}
         except OSError as error:
             reason = error.strerror or error
             raise AuthError(f"the credentials in {self.path} cannot be read: {reason}") from None
         try:
-            records = json.loads(content) if len(content) <= _LARGEST_FILE else None
+            records = json.loads(content) if len(content) <= _MAX_FILE_SIZE else None
         except (ValueError, RecursionError):
             records = None
         return records if isinstance(records, dict) else None

@@ -10,7 +10,7 @@ from typing import TextIO
 
 __all__ = ["Terminal"]
 
-_LONGEST_LINE = 64 * 1024
+_MAX_LINE_LENGTH = 64 * 1024
 # On Windows the one event loop has no readers, and the other takes them and then fails as a whole,
 # because its select() knows sockets only.
 _WATCHES_TERMINALS = sys.platform != "win32"
@@ -57,14 +57,14 @@ class Terminal:
 
         def read() -> None:
             try:
-                piece = os.read(descriptor, _LONGEST_LINE)
+                piece = os.read(descriptor, _MAX_LINE_LENGTH)
             except BlockingIOError:
                 return
             except OSError:  # it is gone, or we are in the background; both stay so for ever
                 piece = b""
             received.extend(piece)
             if not line.done() and (
-                not piece or b"\n" in received or len(received) >= _LONGEST_LINE
+                not piece or b"\n" in received or len(received) >= _MAX_LINE_LENGTH
             ):
                 line.set_result(received.decode("utf-8", "replace"))
 
@@ -90,7 +90,7 @@ class Terminal:
 
     def _read(self) -> None:
         try:
-            text = self._source.readline(_LONGEST_LINE)
+            text = self._source.readline(_MAX_LINE_LENGTH)
         except (OSError, ValueError):  # closed meanwhile, or not text
             text = ""
         assert self._waiting is not None

@@ -7,7 +7,7 @@ import shutil
 
 __all__ = ["links_of"]
 
-_LONGEST_CHAIN = 40
+_MAX_CHAIN = 40
 
 
 def links_of(program: str, search_path: str | None = None) -> list[str]:
@@ -21,7 +21,7 @@ def links_of(program: str, search_path: str | None = None) -> list[str]:
         if found is None:
             return []
         paths = [found]
-        while os.path.islink(paths[-1]) and len(paths) < _LONGEST_CHAIN:
+        while os.path.islink(paths[-1]) and len(paths) < _MAX_CHAIN:
             paths.append(os.path.join(os.path.dirname(paths[-1]), os.readlink(paths[-1])))
         paths.append(os.path.realpath(found))
     except (OSError, ValueError):  # a name that no file has, or a loop of links

@@ -18,7 +18,7 @@ __all__ = ["StderrCopy", "StderrTarget", "StderrTee", "WritableStream", "sink"]
 _logger = logger_for("mcpclient.process")
 
 _KEPT = 64 * 1024
-_LONGEST_LINE = 64 * 1024
+_MAX_LINE_LENGTH = 64 * 1024
 # A pipe that polls as writable takes PIPE_BUF bytes without blocking; a character is up to four.
 _PIECE = getattr(select, "PIPE_BUF", 512) // 4
 
@@ -140,7 +140,7 @@ class _LineSink:
     def __call__(self, data: bytes) -> None:
         lines = (self._unfinished + data).split(b"\n")
         self._unfinished = lines.pop()
-        if not data or len(self._unfinished) > _LONGEST_LINE:
+        if not data or len(self._unfinished) > _MAX_LINE_LENGTH:
             lines.extend([self._unfinished] if self._unfinished else [])
             self._unfinished = b""
         for line in lines:

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 __all__ = ["join_pointer", "pointer_tokens", "resolve", "split_fragment"]
 
-_LONGEST_NAME = 1000
+_MAX_NAME_LENGTH = 1000
 
 # RFC 3986, appendix B, without the fragment.
 _PARTS = re.compile(r"(?:([^:/?]+):)?(?://([^/?]*))?([^?]*)(?:\?(.*))?", re.DOTALL)
@@ -88,7 +88,7 @@ def join_pointer(tokens: Iterable[str | int]) -> str:
 
 def _shown(token: str | int) -> str:
     text = str(token)
-    return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
+    return text if len(text) <= _MAX_NAME_LENGTH else f"{text[:_MAX_NAME_LENGTH]}…"
 
 
 def pointer_tokens(pointer: str) -> Sequence[str]:

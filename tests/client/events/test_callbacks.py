@@ -60,7 +60,7 @@ def test_a_callback_that_is_too_slow_misses_the_oldest_calls(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """F-API-20: memory is bounded; the log says so, once."""
-    monkeypatch.setattr("mcpclient.client.events.callbacks._MOST_WAITING", 3)
+    monkeypatch.setattr("mcpclient.client.events.callbacks._MAX_WAITING", 3)
 
     async def main() -> None:
         heard: list[int] = []
@@ -83,7 +83,7 @@ def test_what_waits_for_a_slow_callback_is_bounded_in_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """F-API-20: ten thousand notifications of a message's size would be all the memory there is."""
-    monkeypatch.setattr("mcpclient.client.events.callbacks._MOST_WEIGHT", 100_000)
+    monkeypatch.setattr("mcpclient.client.events.callbacks._MAX_WEIGHT", 100_000)
 
     async def main() -> None:
         heard: list[int] = []

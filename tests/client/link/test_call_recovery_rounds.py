@@ -169,7 +169,7 @@ def test_a_method_of_another_type_is_a_bad_request_and_no_crash(method: object) 
 
 def test_so_many_requests_for_input_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-API-10, F-API-12: past a limit nobody is asked, and the call fails."""
-    monkeypatch.setattr("mcpclient.client.link.call_recovery._MOST_REQUESTS", 3)
+    monkeypatch.setattr("mcpclient.client.link.call_recovery._MAX_REQUESTS", 3)
     asked: list[object] = []
     requests = {str(number): FORM for number in range(4)}
     server = scripted(asking(inputRequests=requests))

@@ -40,7 +40,7 @@ def test_what_fails_is_doubted_every_other_time() -> None:
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-LIFE-3: the server that was met last is known; the one longest ago is forgotten."""
-    monkeypatch.setattr(era_memory, "_MOST_SERVERS", 2)
+    monkeypatch.setattr(era_memory, "_MAX_SERVERS", 2)
     memory = EraMemory()
     for name in "abac":
         memory.remember(name, Era.HANDSHAKE)

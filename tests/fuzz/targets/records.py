@@ -9,7 +9,7 @@ from typing import Any
 
 from mcpclient.errors import McpError
 from mcpclient.protocol import elicitation, listen, sampling, skills, tasks, types
-from mcpclient.protocol.caching import CACHEABLE, LONGEST, ResponseCache, key_of, lifetime_of
+from mcpclient.protocol.caching import CACHEABLE, MAX_LIFETIME, ResponseCache, key_of, lifetime_of
 from mcpclient.protocol.wire_object import WireObject
 
 from ..inputs import json_lines_of
@@ -61,7 +61,7 @@ def check_tasks(raw: dict[str, Any]) -> None:
     task = tasks.created_task(raw) or tasks.Task(raw)
     polling = tasks.Polling()
     for _ in range(3):
-        assert polling.SHORTEST <= polling.delay(task) <= polling.LONGEST_ASKED
+        assert polling.MIN_INTERVAL <= polling.delay(task) <= polling.MAX_ASKED_INTERVAL
     assert tasks.patience_with(task) > 0
     tasks.related_task_of(raw)
     tasks.task_support_of(raw)
@@ -69,7 +69,7 @@ def check_tasks(raw: dict[str, Any]) -> None:
 
 
 def check_cache(raw: dict[str, Any]) -> None:
-    assert 0 <= lifetime_of(raw) <= LONGEST
+    assert 0 <= lifetime_of(raw) <= MAX_LIFETIME
     cache = ResponseCache(entries=2, size=10_000)
     for method in CACHEABLE:
         key = key_of(method, raw)

@@ -70,7 +70,7 @@ def test_a_browser_that_blocks_is_taken_for_open(monkeypatch: pytest.MonkeyPatch
     """F-AUTH-8: some come back only when their window is closed."""
     closed = threading.Event()
     monkeypatch.setattr(webbrowser, "open", lambda _: closed.wait(30))
-    monkeypatch.setattr(browser, "_LONGEST_START", 0.001)
+    monkeypatch.setattr(browser, "_MAX_START", 0.001)
     assert asyncio.run(open_browser(URL))
     closed.set()
 
@@ -84,7 +84,7 @@ def test_a_browser_that_comes_back_late(monkeypatch: pytest.MonkeyPatch) -> None
         return False
 
     monkeypatch.setattr(webbrowser, "open", slow)
-    monkeypatch.setattr(browser, "_LONGEST_START", 0.001)
+    monkeypatch.setattr(browser, "_MAX_START", 0.001)
 
     async def main() -> bool:
         opened = await open_browser(URL)

@@ -144,7 +144,7 @@ def test_what_never_comes_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_more_connections_than_any_browser_opens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loopback, "_MOST_CONNECTIONS", 0)
+    monkeypatch.setattr(loopback, "_MAX_CONNECTIONS", 0)
 
     async def main() -> None:
         listener = await LoopbackListener.open()

@@ -148,7 +148,7 @@ def test_a_damaged_file_met_when_saving(path: Path) -> None:
 
 
 def test_a_file_far_too_large_is_put_aside(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "_LARGEST_FILE", 10)
+    monkeypatch.setattr(storage, "_MAX_FILE_SIZE", 10)
     path.parent.mkdir()
     path.write_text('{"a": {"b": "c"}}')
     path.chmod(0o600)

@@ -152,8 +152,8 @@ VISIBLE = [
     Fault(
         "transports.event_stream",
         "retry: is not obeyed",
-        "return max(self._retry / 1000, _SHORTEST_DELAY)",
-        "return _SHORTEST_DELAY",
+        "return max(self._retry / 1000, _MIN_DELAY)",
+        "return _MIN_DELAY",
     ),
     Fault(
         "transports.event_stream",
