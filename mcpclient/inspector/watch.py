@@ -29,7 +29,7 @@ class Watch:
         self._client: Client | None = None
         self._end: Callable[[], None] | None = None
         self._lists: Lists | None = None
-        self._lists_are_of = -1
+        self._lists_are_of: object = None
 
     @property
     def client(self) -> Client:
@@ -75,15 +75,18 @@ class Watch:
         }
 
     async def lists(self, *, fresh: bool) -> Lists:
-        """Return what the server offers: as it was asked last, unless its lists have changed."""
+        """Return what the server offers: as it was asked last in this very session, unless its
+        lists have changed.
+        """
         if self._state.recording is not None:
             if self._lists is None:
                 self._lists = known_lists(recorded_lists(self._state.recording.conversation), {})
             return self._lists
-        changes = self.journal.changed_lists
-        if self._lists is None or fresh or self._lists_are_of != changes:
-            self._lists = await fetch_lists(self.client, fresh=fresh)
-            self._lists_are_of = changes
+        client = self.client
+        now = (client, client._connection.generation, self.journal.changed_lists)
+        if self._lists is None or fresh or self._lists_are_of != now:
+            self._lists = await fetch_lists(client, fresh=fresh)
+            self._lists_are_of = now
         return self._lists
 
     async def login(self) -> dict[str, Any]:

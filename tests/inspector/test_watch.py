@@ -81,6 +81,33 @@ def test_lists_are_asked_for_when_they_are_new() -> None:
     run(main())
 
 
+def test_lists_are_those_of_the_session() -> None:
+    """F-SHOW-10: another one, or another client, may have other lists."""
+
+    async def main() -> None:
+        showcases = [Showcase(), Showcase()]
+
+        def asked() -> list[int]:
+            return [
+                sum(message.get("method") == "tools/list" for message in showcase.received)
+                for showcase in showcases
+            ]
+
+        watch = Watch()
+        async with client_of(showcases[0]) as first, client_of(showcases[1]) as second:
+            watch.follow(ServerState("connected", first))
+            await watch.lists(fresh=False)
+            await first.close()
+            await first.connect()
+            await watch.lists(fresh=False)
+            assert asked() == [2, 0]
+            watch.follow(ServerState("connected", second))
+            await watch.lists(fresh=False)
+            assert asked() == [2, 1]
+
+    run(main())
+
+
 def test_a_recording_is_shown_as_it_is(tmp_path: Path) -> None:
     async def main() -> None:
         path = tmp_path / "s.jsonl"
