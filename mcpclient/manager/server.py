@@ -15,6 +15,7 @@ from ..config.server import ServerConfig
 from ..errors import (
     AuthorizationRequired,
     CallTimeout,
+    ConnectFailed,
     ConnectionLost,
     McpError,
     ServerUnavailable,
@@ -366,16 +367,22 @@ class Server:
             if not self.client.is_connected:
                 raise ConnectionLost("the connection ended while the tools were listed")
         except asyncio.CancelledError:
-            raise
+            if self._attempt is not asyncio.current_task():
+                raise
+            # Nobody gave it up: something that the program's own code waited for was cancelled.
+            self._failed(ConnectFailed(self.name, "what it waited for was cancelled"))
         except Exception as error:
-            self._attempt = None
-            event = after_attempt(error) if isinstance(error, McpError) else Event.FAILED
-            self._feed(event, error)
+            self._failed(error)
         else:
             self._attempt = None
             self._feed(Event.OPENED)
             self._offer.adopt(tools)
             self._offer.follow()
+
+    def _failed(self, error: Exception) -> None:
+        self._attempt = None
+        event = after_attempt(error) if isinstance(error, McpError) else Event.FAILED
+        self._feed(event, error)
 
     async def _look_for_login(self) -> None:
         """Send nothing while it is remembered that a user has to log in, unless one asks for it."""

@@ -457,3 +457,20 @@ def test_a_login_that_is_remembered_as_needed_is_not_asked_for() -> None:
             assert statuses(manager)["s4"] == "needs_auth"
 
     asyncio.run(main())
+
+
+def test_an_attempt_that_is_cancelled_by_itself_has_failed() -> None:
+    """F-MANY-2: nobody waits for ever for the outcome."""
+
+    class Cancelled(mcpclient.MemoryStore):
+        async def load(self, key: str) -> Any:
+            raise asyncio.CancelledError
+
+    async def main() -> None:
+        auth = mcpclient.OAuth(provider=mcpclient.TwoStepLogin(Cancelled()))
+        async with Manager({"a": "http://127.0.0.1:9/"}, auth=auth) as manager:
+            assert statuses(manager) == {"a": "failed"}
+            with pytest.raises(ConnectFailed, match="cancelled"):
+                await asyncio.wait_for(manager["a"].call_tool("x"), 10)
+
+    asyncio.run(main())
