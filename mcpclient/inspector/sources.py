@@ -96,16 +96,20 @@ class ClientSource:
         self._connecting.add(name)
         try:
             await expect_login(client)
-            await client.connect()
+            if name in self._connecting:
+                await client.connect()
             self._errors.pop(name, None)
         except McpError as error:
-            self._errors[name] = error
+            if name in self._connecting:
+                self._errors[name] = error
         finally:
             self._connecting.discard(name)
 
     async def disconnect(self, name: str) -> None:
-        """Close a client."""
-        await self._client_of(name).close()
+        """Close a client, and give up connecting it."""
+        client = self._client_of(name)
+        self._connecting.discard(name)
+        await client.close()
 
     def _client_of(self, name: str) -> Client:
         client = self._clients.get(name)

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+import mcpclient
 from mcpclient import AuthorizationRequired, Client, ConnectFailed, Manager, Recording, UsageError
 from mcpclient.inspector.sources import ClientSource, ManagerSource, RecordingSource
 from mcpclient.transports.inprocess import InProcessTransport
 from tests.inspector.showcase import Showcase
+from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.virtual_time import run
 
 
@@ -68,6 +70,37 @@ def test_why_a_client_is_not_connected(error: Exception, status: str) -> None:
         state = source.states()[name]
         assert state.status == status
         assert type(state.error) is type(error)
+
+    run(main())
+
+
+class Slow(mcpclient.MemoryStore):
+    """Takes a second for a record."""
+
+    async def load(self, key: str) -> Any:
+        await asyncio.sleep(1)
+        return await super().load(key)
+
+
+@pytest.mark.parametrize("seconds", [0.5, 1.5])
+def test_disconnecting_while_it_is_connected(seconds: float) -> None:
+    """F-SHOW-10: while it is looked whether somebody has to log in, and later: no failure."""
+
+    async def stall(request: Request, answer: Answer) -> None:
+        await answer.stall()
+
+    async def main() -> None:
+        async with HttpServer({"POST /mcp": stall}) as server:
+            auth = mcpclient.OAuth(provider=mcpclient.TwoStepLogin(Slow()))
+            source = ClientSource(Client(str(server.url()), auth=auth))
+            (name,) = source.states()
+            connecting = asyncio.ensure_future(source.connect(name))
+            await asyncio.sleep(seconds)
+            await source.disconnect(name)
+            await connecting
+            assert asyncio.get_running_loop().time() < 5
+            assert (source.states()[name].status, source.states()[name].error) == ("closed", None)
+            assert not server.requests
 
     run(main())
 
