@@ -15,7 +15,7 @@ from typing import Any
 from ..client.client import Client
 from ..errors import McpError, UsageError
 from ..framing.escaping import escape
-from ..net.process.interrupt import cancel_on_ctrl_c
+from ..net.ctrl_c import cancel_on_ctrl_c
 from .command import Answer, LocalRequest, Request
 from .connecting import client_for
 from .exit_codes import CANCELLED, FAILED

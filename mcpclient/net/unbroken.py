@@ -83,7 +83,7 @@ class _Apart(Generic[T]):
 
     def start(self) -> None:
         context = contextvars.copy_context()
-        thread = threading.Thread(target=context.run, args=(self._run,), name="mcpclient unbroken")
+        thread = threading.Thread(target=context.run, args=(self._run,), name="mcpclient-unbroken")
         try:
             thread.start()
         except RuntimeError:  # there can be no more threads

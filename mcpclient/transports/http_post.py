@@ -104,7 +104,7 @@ class Post(PostedMessage):
             limit = self._owner.max_message_size
             self._stream = EventStream(self._owner.receiver, limit, self.request_id)
             if self._outgoing.stays_open:
-                self._await_life()
+                self._restart_liveness()
             if self.request_id is None and question is None:
                 self._drain()
 
@@ -113,7 +113,7 @@ class Post(PostedMessage):
         if self._stream is not None:
             self._stream.feed(data)
             if self._outgoing.stays_open:
-                self._await_life()
+                self._restart_liveness()
             if self._stream.answered:
                 self._drain()
             return
@@ -139,16 +139,16 @@ class Post(PostedMessage):
         self._finish(error)
         self._exchange = None
 
-    def _await_life(self) -> None:
+    def _restart_liveness(self) -> None:
         """Count a stream that is to stay open as dead, unless something comes in time."""
         liveness = self._owner.liveness
         if not liveness:
             return
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(liveness, self._fall_silent)
+        self._timer = asyncio.get_running_loop().call_later(liveness, self._liveness_ended)
 
-    def _fall_silent(self) -> None:
+    def _liveness_ended(self) -> None:
         self.abort()
         seconds = self._owner.liveness or 0.0
         self.fail(ConnectionLost(f"no data on the event stream for {seconds:g} s"))
@@ -169,7 +169,7 @@ class Post(PostedMessage):
         if stream.answered or self.request_id is None:
             self._end()
         elif self._owner.has_ended(self.session_id):
-            self.fail(self.left_behind(error))
+            self.fail(self.session_lost(error))
         elif self._outgoing.resumable and stream.last_event_id:
             self._owner.follow(stream, self)
         else:
@@ -223,12 +223,12 @@ class Post(PostedMessage):
             self._stream.questions.discard(question)
 
     @property
-    def waits_in_vain(self) -> bool:
+    def needs_its_session(self) -> bool:
         """Whether nothing can come of it in a session that is gone."""
         is_asked = self._stream is not None and bool(self._stream.questions)
         return is_asked or (self.rest is not None and not self.rest.is_open)
 
-    def left_behind(self, cause: McpError | None) -> ConnectionLost:
+    def session_lost(self, cause: McpError | None) -> ConnectionLost:
         """Return the error for an answer that will not come, now that its session is gone."""
         method = self._outgoing.message.get("method")
         lost = ConnectionLost(

@@ -224,7 +224,7 @@ class StreamableHttpTransport(HttpTransport):
         if error is None:
             self.forget(post)
         elif self.has_ended(post.session_id):
-            post.fail(post.left_behind(error))
+            post.fail(post.session_lost(error))
         else:
             post.fail(post.no_response(error))
 
@@ -264,9 +264,9 @@ class StreamableHttpTransport(HttpTransport):
         """
         self._expired_id, self._expiry = session_id, error
         for post in list(self._posts.values()):
-            if post.session_id == session_id and post.waits_in_vain:
+            if post.session_id == session_id and post.needs_its_session:
                 post.abort()
-                post.fail(post.left_behind(error))
+                post.fail(post.session_lost(error))
         if not by_call and session_id == self._session_id:
             self.receiver.channel_lost(error)
 

@@ -21,7 +21,7 @@ def no_thread_is_left() -> Iterator[None]:
 
 def join_threads() -> None:
     for thread in threading.enumerate():
-        if thread.name == "mcpclient unbroken":
+        if thread.name == "mcpclient-unbroken":
             thread.join(10)
             assert not thread.is_alive()
 

@@ -493,16 +493,16 @@ def with_post(outgoing: Outgoing, work: Callable[[Post, Owner], None]) -> Owner:
     return run(main())
 
 
-def test_a_call_waits_in_vain_while_it_is_asked_something() -> None:
+def test_a_call_needs_its_session_while_it_is_asked_something() -> None:
     """F-HTTP-6: until the server has the answer."""
 
     def work(waiting: Post, owner: Owner) -> None:
         waiting.head_received(head_of(200))
-        assert not waiting.waits_in_vain
+        assert not waiting.needs_its_session
         waiting.body_received(event(QUESTION))
-        assert waiting.waits_in_vain
+        assert waiting.needs_its_session
         waiting.settle("q")
-        assert not waiting.waits_in_vain
+        assert not waiting.needs_its_session
 
     with_post(call(1, "echo"), work)
 

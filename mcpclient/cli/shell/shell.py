@@ -11,8 +11,8 @@ from typing import Any, Callable
 from ...errors import McpError, UsageError
 from ...framing.escaping import escape
 from ...manager.manager import Manager
+from ...net.ctrl_c import ctrl_c_calls
 from ...net.folders import state_folder
-from ...net.process.interrupt import ctrl_c_calls
 from ...protocol.types import Prompt
 from ..asking import Asking
 from ..exit_codes import CANCELLED, FAILED

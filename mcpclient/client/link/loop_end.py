@@ -8,19 +8,19 @@ from typing import Any
 
 __all__ = ["LoopEnd"]
 
-Farewell = Callable[[], Awaitable[None]]
+Cleanup = Callable[[], Awaitable[None]]
 
 
 class LoopEnd:
-    """Awaits ``farewell`` when the running loop shuts down, as at the end of `asyncio.run`.
+    """Awaits ``cleanup`` when the running loop shuts down, as at the end of `asyncio.run`.
 
     `asyncio.run` cancels all tasks that still run. What these start while they clean up, such as
     sending that a call was cancelled, nobody waits for. The one thing a loop finishes after that
     are asynchronous generators, so this is one, and it does nothing but wait for its end.
     """
 
-    def __init__(self, farewell: Farewell) -> None:
-        self._farewell: Farewell | None = farewell
+    def __init__(self, cleanup: Cleanup) -> None:
+        self._cleanup: Cleanup | None = cleanup
         self._generator = self._wait()
         _step(self._generator.__anext__())
 
@@ -28,14 +28,14 @@ class LoopEnd:
         try:
             yield
         finally:
-            farewell, self._farewell = self._farewell, None
-            if farewell is not None:
-                await farewell()
+            cleanup, self._cleanup = self._cleanup, None
+            if cleanup is not None:
+                await cleanup()
 
     def forget(self) -> None:
         """Await nothing any more. Idempotent; works in any thread and after the loop is closed."""
-        if self._farewell is not None:
-            self._farewell = None
+        if self._cleanup is not None:
+            self._cleanup = None
             _step(self._generator.aclose())
 
 

@@ -1,4 +1,4 @@
-"""How a server is stopped: ask it, wait, insist, wait, kill it."""
+"""How a server is stopped: its input is closed, then comes SIGTERM, then SIGKILL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...framing.logs import logger_for
 from .groups import ProcessGroup
 
-__all__ = ["Descent", "StopLadder"]
+__all__ = ["StopLadder", "Stopping"]
 
 _logger = logger_for("mcpclient.process")
 
@@ -38,11 +38,12 @@ class StopLadder(NamedTuple):
     kill: float = 1.0
 
 
-class Descent:
-    """Walks one group down the ladder by timers of the loop, without a task.
+class Stopping:
+    """Stops one group, step by step, by timers of the loop, without a task.
 
-    It starts at the top when `begin` is called, and at SIGTERM when the leader ends and leaves
-    others behind. ``gone`` is called once: when nothing is left, or nothing more can be done.
+    It starts with the first step when `begin` is called, and with SIGTERM when the leader ends and
+    leaves others behind. ``gone`` is called once: when nothing is left, or nothing more can be
+    done.
     """
 
     def __init__(
@@ -59,17 +60,17 @@ class Descent:
         self._begun = self._insisting = self._over = False
         self._look_delay = _FIRST_LOOK
         self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
-        self._last_rungs = [(self._insist, ladder.terminate), (group.kill, ladder.kill)]
-        self._all_rungs = [(close_input, ladder.close_input), *self._last_rungs]
+        self._last_steps = [(self._insist, ladder.terminate), (group.kill, ladder.kill)]
+        self._all_steps = [(close_input, ladder.close_input), *self._last_steps]
         if ladder.interrupt is not None:
-            self._all_rungs.insert(0, (group.interrupt, ladder.interrupt))
-        self._rungs: Iterator[tuple[Callable[[], None], float]] = iter(())
+            self._all_steps.insert(0, (group.interrupt, ladder.interrupt))
+        self._steps: Iterator[tuple[Callable[[], None], float]] = iter(())
 
     def begin(self) -> None:
-        """Start at the top. Further calls, and calls on the way, change nothing."""
+        """Take the first step. Further calls, also while it is being stopped, change nothing."""
         if not (self._begun or self._insisting or self._over):
             self._begun = True
-            self._rungs = iter(self._all_rungs)
+            self._steps = iter(self._all_steps)
             self._step()
 
     def leader_ended(self) -> None:
@@ -77,24 +78,24 @@ class Descent:
         if self._over:
             return
         if not self._group.is_gone() and not self._insisting:
-            self._rungs = iter(self._last_rungs)
+            self._steps = iter(self._last_steps)
             self._step()
         self._look()
 
     def cancel(self) -> None:
-        """Stop walking; ``gone`` will not be called any more."""
+        """Take no further step; ``gone`` will not be called any more."""
         self._over = True
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
 
     def _step(self) -> None:
-        rung = next(self._rungs, None)
-        if rung is None:
+        step = next(self._steps, None)
+        if step is None:
             _logger.warning("server process %d survived SIGKILL", self._group.process.pid)
             self._finish()
             return
-        action, wait = rung
+        action, wait = step
         action()
         self._later(wait, self._step)
 

@@ -19,7 +19,7 @@ from ...errors import ConnectionLost, ProcessExited
 from ...on_demand import OnDemand
 from .exit import ExitWatch
 from .groups import ProcessGroup, give_up, process_group
-from .ladder import Descent, StopLadder
+from .ladder import StopLadder, Stopping
 from .launch import launch
 from .pipes import PipeReader, PipeWriter, Reader, Writer
 from .plan import child_environment
@@ -120,7 +120,7 @@ class ServerProcess:
         self._group = group
         self._receiver = receiver
         self._tee = tee
-        self._descent = Descent(loop, ladder, group, self._close_input, self._group_gone)
+        self._stopping = Stopping(loop, ladder, group, self._close_input, self._group_gone)
         self._error: ConnectionLost | None = None
         self._reported = self._released = self._is_group_gone = False
         self._output_open = self._stderr_open = self._input_open = True
@@ -161,10 +161,10 @@ class ServerProcess:
         self._input.write(data)
 
     async def stop(self) -> None:
-        """Stop the server and all it started, down the ladder; return when nothing is left.
+        """Stop the server and all it started, step by step; return when nothing is left.
 
-        Idempotent, and callers share one descent. Bounded by the sum of the ladder's waits. If a
-        caller is cancelled on the way, the group is killed at once.
+        Idempotent, and the steps are taken once for all callers. Bounded by the sum of the ladder's
+        waits. If a caller is cancelled meanwhile, the group is killed at once.
         """
         if self._released or self._group.disowned:
             return
@@ -172,7 +172,7 @@ class ServerProcess:
             self._error = ConnectionLost("the server process is being stopped")
         waiter = self._loop.create_future()
         self._stoppers.append(waiter)
-        self._descent.begin()
+        self._stopping.begin()
         try:
             await waiter
         except asyncio.CancelledError:
@@ -220,7 +220,7 @@ class ServerProcess:
     def _exited(self, exit_code: int) -> None:
         self.exit_code = exit_code
         if not self._released:
-            self._descent.leader_ended()
+            self._stopping.leader_ended()
             self._report_within(_PIPE_GRACE)
             self._advance()
 
@@ -283,7 +283,7 @@ class ServerProcess:
             return
         self._released = True
         self._group.forget()
-        self._descent.cancel()
+        self._stopping.cancel()
         self._cancel_report_timer()
         for part in self._parts:
             part.close()

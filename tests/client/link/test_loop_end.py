@@ -16,14 +16,14 @@ from tests.support.mcp_http import LegacyEndpoint
 from tests.support.mcp_server import McpServer
 
 
-def test_the_farewell_comes_when_all_else_has_ended() -> None:
+def test_the_cleanup_comes_when_all_else_has_ended() -> None:
     """F-LIFE-5: and it may wait."""
     heard: list[str] = []
     kept: list[LoopEnd] = []
 
-    async def farewell() -> None:
+    async def cleanup() -> None:
         await asyncio.sleep(0)
-        heard.append("farewell")
+        heard.append("cleanup")
 
     async def work() -> None:
         try:
@@ -32,16 +32,16 @@ def test_the_farewell_comes_when_all_else_has_ended() -> None:
             heard.append("cancelled")
 
     async def main() -> asyncio.Task[None]:
-        kept.append(LoopEnd(farewell))
+        kept.append(LoopEnd(cleanup))
         task = asyncio.ensure_future(work())
         await asyncio.sleep(0)
         assert heard == []
         return task
 
     asyncio.run(main())
-    assert heard == ["cancelled", "farewell"]
+    assert heard == ["cancelled", "cleanup"]
     kept[0].forget()
-    assert heard == ["cancelled", "farewell"]
+    assert heard == ["cancelled", "cleanup"]
 
 
 @pytest.mark.parametrize("where", ["inside", "after", "thread"])
@@ -49,11 +49,11 @@ def test_what_is_forgotten_is_not_heard(where: str) -> None:
     """F-LIFE-5: from wherever a finalizer may run."""
     heard: list[str] = []
 
-    async def farewell() -> None:
-        heard.append("farewell")
+    async def cleanup() -> None:
+        heard.append("cleanup")
 
     async def begin() -> LoopEnd:
-        end = LoopEnd(farewell)
+        end = LoopEnd(cleanup)
         if where == "inside":
             end.forget()
         return end

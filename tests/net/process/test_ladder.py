@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from mcpclient.net.process.groups import ProcessGroup
-from mcpclient.net.process.ladder import Descent, StopLadder
+from mcpclient.net.process.ladder import StopLadder, Stopping
 from tests.support import virtual_time
 
 
@@ -52,15 +52,15 @@ class ScriptedGroup(ProcessGroup):
         return self.empty
 
 
-def leave_soon(descent: Descent) -> None:
-    asyncio.get_running_loop().call_later(0.1, descent.leader_ended)
+def leave_soon(stopping: Stopping) -> None:
+    asyncio.get_running_loop().call_later(0.1, stopping.leader_ended)
 
 
-def descend(
+def stop(
     group: ScriptedGroup,
     ladder: StopLadder = StopLadder(),  # noqa: B008 - a frozen value
     *,
-    script: Callable[[Descent], Coroutine[Any, Any, None]] | None = None,
+    script: Callable[[Stopping], Coroutine[Any, Any, None]] | None = None,
 ) -> list[tuple[float, str]]:
     """Return what happened; "gone" comes last."""
 
@@ -72,13 +72,13 @@ def descend(
             group.note("gone")
             over.set()
 
-        descent = Descent(loop, ladder, group, group.close_input, gone)
-        group.on_end = lambda: leave_soon(descent)
+        stopping = Stopping(loop, ladder, group, group.close_input, gone)
+        group.on_end = lambda: leave_soon(stopping)
         if script is None:
-            descent.begin()
-            descent.begin()
+            stopping.begin()
+            stopping.begin()
         else:
-            await script(descent)
+            await script(stopping)
         await over.wait()
 
     virtual_time.run(main())
@@ -90,7 +90,7 @@ def test_a_server_that_ignores_everything_takes_the_whole_ladder(
 ) -> None:
     """F-STD-3 F-LIFE-6: 0.5 s, 2.5 s, then SIGKILL, and an end even if that does not work."""
     caplog.set_level(logging.WARNING)
-    assert descend(ScriptedGroup()) == [
+    assert stop(ScriptedGroup()) == [
         (0.0, "close input"),
         (0.5, "terminate"),
         (3.0, "kill"),
@@ -101,13 +101,13 @@ def test_a_server_that_ignores_everything_takes_the_whole_ladder(
 
 def test_a_server_that_ends_with_its_input_is_not_signalled() -> None:
     """F-STD-3: each wait ends as soon as nothing is left."""
-    assert descend(ScriptedGroup("close input")) == [(0.0, "close input"), (0.1, "gone")]
+    assert stop(ScriptedGroup("close input")) == [(0.0, "close input"), (0.1, "gone")]
 
 
 def test_the_waits_are_configurable_and_sigint_may_come_first() -> None:
     """F-STD-3"""
     ladder = StopLadder(interrupt=1.0, close_input=2.0, terminate=3.0, kill=4.0)
-    assert descend(ScriptedGroup("kill"), ladder) == [
+    assert stop(ScriptedGroup("kill"), ladder) == [
         (0.0, "interrupt"),
         (1.0, "close input"),
         (3.0, "terminate"),
@@ -120,14 +120,14 @@ def test_what_a_leader_leaves_behind_is_terminated_and_then_killed() -> None:
     """F-STD-2"""
     group = ScriptedGroup()
 
-    async def script(descent: Descent) -> None:
+    async def script(stopping: Stopping) -> None:
         await asyncio.sleep(7)
-        descent.leader_ended()
-        descent.begin()  # a stop on the way starts nothing anew
+        stopping.leader_ended()
+        stopping.begin()  # a stop on the way starts nothing anew
         await asyncio.sleep(2.6)
         group.empty = True
 
-    events = descend(group, script=script)
+    events = stop(group, script=script)
     assert events[:-1] == [(7.0, "terminate"), (9.5, "kill")]
     assert 9.6 <= events[-1][0] <= 9.75 and events[-1][1] == "gone"
 
@@ -136,14 +136,14 @@ def test_a_leader_that_ends_on_the_way_cuts_the_waits_short() -> None:
     """F-STD-2 F-STD-3"""
     group = ScriptedGroup()
 
-    async def script(descent: Descent) -> None:
-        descent.begin()
+    async def script(stopping: Stopping) -> None:
+        stopping.begin()
         await asyncio.sleep(0.2)
-        descent.leader_ended()
+        stopping.leader_ended()
         await asyncio.sleep(1)
         group.empty = True
 
-    events = descend(group, script=script)
+    events = stop(group, script=script)
     assert events[:-1] == [(0.0, "close input"), (0.2, "terminate")]
     assert 1.2 <= events[-1][0] <= 1.31
 
@@ -152,12 +152,12 @@ def test_a_leader_that_ends_after_sigterm_gives_the_others_their_time() -> None:
     """F-STD-3"""
     group = ScriptedGroup()
 
-    async def script(descent: Descent) -> None:
-        descent.begin()
+    async def script(stopping: Stopping) -> None:
+        stopping.begin()
         await asyncio.sleep(1)
-        descent.leader_ended()
+        stopping.leader_ended()
 
-    assert descend(group, script=script) == [
+    assert stop(group, script=script) == [
         (0.0, "close input"),
         (0.5, "terminate"),
         (3.0, "kill"),
@@ -171,11 +171,13 @@ def test_after_cancel_nothing_happens_any_more() -> None:
 
     async def main() -> None:
         loop = asyncio.get_running_loop()
-        descent = Descent(loop, StopLadder(), group, group.close_input, lambda: group.note("gone"))
-        descent.begin()
-        descent.cancel()
-        descent.leader_ended()
-        descent.begin()
+        stopping = Stopping(
+            loop, StopLadder(), group, group.close_input, lambda: group.note("gone")
+        )
+        stopping.begin()
+        stopping.cancel()
+        stopping.leader_ended()
+        stopping.begin()
         await asyncio.sleep(10)
 
     virtual_time.run(main())

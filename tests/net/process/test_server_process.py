@@ -247,7 +247,7 @@ def test_what_a_server_leaves_behind_when_it_exits_goes_without_a_stop() -> None
     run(main())
 
 
-def test_concurrent_stops_share_one_descent_from_any_task() -> None:
+def test_concurrent_stops_are_one_from_any_task() -> None:
     """F-LIFE-5 F-LIFE-6: opened in one task, closed in another."""
 
     async def main() -> None:

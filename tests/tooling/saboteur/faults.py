@@ -429,7 +429,7 @@ OTHERS = [
     Fault(
         _POST,
         "an end of the session leaves calls waiting",
-        "if post.session_id == session_id and post.waits_in_vain:",
+        "if post.session_id == session_id and post.needs_its_session:",
         "if False:",
     ),
     Fault(
