@@ -25,8 +25,6 @@ __all__ = [
     "without_query",
 ]
 
-# The hosts of redirect URIs that lead to the user's own machine (RFC 8252 section 7.3).
-
 # Names that resolve to the machine itself or only inside its network (RFC 6761, 6762, 8375, 9476).
 _LOCAL_NAMES = {"localhost", "localdomain", "local", "internal", "intranet", "home.arpa", "lan"}
 

@@ -218,12 +218,9 @@ class Manager(Toolboxes, Calls, Content):
             return
         self._is_open = False
         servers = list(self._servers.values())
-        closing: list[asyncio.Future[None]] = [
-            asyncio.ensure_future(server.end()) for server in servers
-        ]
-        if self._memory is not None:  # in a thread: another process may hold the file for a while
-            loop = asyncio.get_running_loop()
-            closing.append(loop.run_in_executor(None, self._memory.save))
+        closing = [asyncio.ensure_future(server.end()) for server in servers]
+        if self._memory is not None:
+            closing.append(asyncio.ensure_future(_save(self._memory)))
         try:
             if closing:
                 _, late = await asyncio.wait(closing, timeout=_CLOSE_SECONDS)
@@ -423,3 +420,11 @@ connect_all = Manager
 def _as_mcp_error(server: Server) -> McpError:
     error = server.unavailable()
     return error if isinstance(error, McpError) else UsageError(f"{server.name}: {error!r}")
+
+
+async def _save(memory: Memory) -> None:
+    """Save in a thread, since another process may hold the file for a while."""
+    try:
+        await asyncio.get_running_loop().run_in_executor(None, memory.save)
+    except RuntimeError:  # the interpreter ends, and begins no thread any more
+        memory.save()

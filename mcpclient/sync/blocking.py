@@ -205,10 +205,8 @@ def blocking_function(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(*arguments: Any, **options: Any) -> Any:
         thread = loop_thread()
         begun = function(*arguments, **with_workers(options))
-        del (
-            arguments,
-            options,
-        )  # the code of a login may be among them, which no traceback is to hold
+        # The code of a login may be among them, which no traceback is to hold.
+        del arguments, options
         return thread.run(begun)
 
     return run

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import mcpclient
 from mcpclient import ServersFailed, Status, StatusChanged, UsageError, sync
+from tests.support.subprocesses import TOP, run_python
 from tests.sync.calling import ToolServer
 
 VERSION: Any = {"protocol_version": "2025-11-25"}
@@ -59,6 +61,24 @@ def test_what_is_required_and_wrong_is_raised() -> None:
         sync.connect_all({"one": ["no-such-command-anywhere"]}, required=True)
     with pytest.raises(UsageError):
         sync.connect_all({}, naming="nonsense")  # type: ignore[arg-type]
+
+
+def test_a_manager_that_is_open_at_the_end_of_the_program_saves_what_it_has_learned(
+    tmp_path: Path,
+) -> None:
+    """F-API-18, F-MANY-14: no thread can be begun there any more."""
+    memory = tmp_path / "tools.json"
+    run_python(
+        f"""
+        import sys
+        from mcpclient import sync
+
+        server = [sys.executable, {str(TOP / "conformance/servers/demo_server.py")!r}]
+        manager = sync.connect_all({{"one": server}}, memory={str(memory)!r})
+        assert manager.tools
+        """
+    )
+    assert '"echo"' in memory.read_text("utf-8")
 
 
 def test_a_forgotten_manager_is_closed() -> None:
