@@ -35,6 +35,34 @@ def test_a_group_cancels_all_but_the_one_that_asks() -> None:
     run(main())
 
 
+def test_it_is_told_apart_who_cancelled_a_task() -> None:
+    """F-API-20: what a task waits for may have been cancelled, and not the task."""
+
+    async def main() -> None:
+        tasks = BackgroundTasks()
+        told: list[bool] = []
+
+        async def waits(awaited: asyncio.Future[None]) -> None:
+            try:
+                await awaited
+            finally:
+                told.append(tasks.has_cancelled(asyncio.current_task()))
+
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        tasks.start(waits(future))
+        await asyncio.sleep(0)
+        future.cancel()
+        await tasks.wait()
+        tasks.start(waits(asyncio.get_running_loop().create_future()))
+        await asyncio.sleep(0)
+        tasks.cancel()
+        await tasks.wait()
+        assert told == [False, True]
+        assert not tasks.has_cancelled(None)
+
+    run(main())
+
+
 @pytest.mark.loses_an_exception
 def test_an_escaped_exception_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """F-API-20: no failure of a background task is lost, and none stops anything else."""
