@@ -46,7 +46,7 @@ from mcpclient.errors import (
     ToolError,
     UrlElicitationRequired,
     UsageError,
-    shown,
+    safe_repr,
 )
 from mcpclient.framing.headers import Headers
 from mcpclient.protocol.types import CallToolResult
@@ -409,4 +409,4 @@ def test_a_value_too_deep_to_be_shown() -> None:
     assert str(error) == "the server answered with error -32000: no"
     assert repr(CallToolResult(deep)).startswith("CallToolResult(<dict, nested")
     assert "nested too deeply" in str(NotRecorded("r", "m", deep))
-    assert shown("x" * 200, 5) == "'xxxx…"
+    assert safe_repr("x" * 200, 5) == "'xxxx…"

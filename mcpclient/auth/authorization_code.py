@@ -34,7 +34,7 @@ from .options import OAuth
 from .registration import identify_client, registered_redirects
 from .scopes import OFFLINE_ACCESS
 from .signing import base64url
-from .tokens import shown
+from .tokens import safe_text
 from .url_guard import UrlPolicy, without_query
 
 __all__ = [
@@ -338,7 +338,7 @@ def _code(pending: Pending, callback: Callback) -> str:
     if callback.error is not None:
         secrets = (pending.verifier, pending.state)
         raise AuthorizationDenied(
-            shown(callback.error, secrets), shown(callback.error_description, secrets)
+            safe_text(callback.error, secrets), safe_text(callback.error_description, secrets)
         )
     if not callback.code:
         raise AuthError("the answer holds no code")

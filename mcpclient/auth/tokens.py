@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from ..errors import AuthError, TokenRequestFailed
+from ..shown import HIDDEN
 from .effects import Response, StoredItem
 from .metadata import parse_object
 from .scopes import parse_scope
 
-__all__ = ["TokenSet", "parse_token_response", "raise_for_error", "shown", "token_set"]
+__all__ = ["TokenSet", "parse_token_response", "raise_for_error", "safe_text", "token_set"]
 
 # A token is renewed this many seconds before it expires; a short-lived one after half its life.
 EARLY_EXPIRY = 60
@@ -24,7 +25,7 @@ _MAX_LIFETIME = 10 * 365 * 24 * 3600
 # What may stand in an Authorization header (RFC 6750 section 2.1, RFC 9110 section 5.5), and no
 # more: a line break in a token would be a header of the server's own.
 _TOKEN = re.compile(r"[!-~]{1,65536}", re.ASCII)
-_PRINTABLE = re.compile(r"[^ -~]+")
+_UNPRINTABLE = re.compile(rf"[^ -~{HIDDEN}]+")
 _MAX_DESCRIPTION_LENGTH = 300
 
 
@@ -133,8 +134,8 @@ def raise_for_error(
         return
     description = fields.get("error_description")
     raise TokenRequestFailed(
-        shown(error, secrets) or "invalid_response",
-        shown(description, secrets),
+        safe_text(error, secrets) or "invalid_response",
+        safe_text(description, secrets),
         response.status,
     )
 
@@ -152,14 +153,14 @@ def _fields(response: Response) -> Mapping[str, object]:
         return {}
 
 
-def shown(text: object, secrets: Sequence[str]) -> str:
+def safe_text(text: object, secrets: Sequence[str]) -> str:
     """A server's words as an error may show them: printable, short, without ``secrets``."""
     if not isinstance(text, str):
         return ""
     # A server may repeat what it was sent.
     for secret in secrets:
-        text = text.replace(secret, "[redacted]")
-    return _PRINTABLE.sub(" ", text)[:_MAX_DESCRIPTION_LENGTH].strip()
+        text = text.replace(secret, HIDDEN)
+    return _UNPRINTABLE.sub(" ", text)[:_MAX_DESCRIPTION_LENGTH].strip()
 
 
 def _lifetime(value: object) -> float | None:

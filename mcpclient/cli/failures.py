@@ -15,7 +15,7 @@ from ..errors import (
     NetworkError,
     ProcessExited,
     UsageError,
-    shown,
+    safe_repr,
 )
 from ..on_demand import OnDemand
 from .exit_codes import NEEDS_AUTH, NO_CONNECTION, PROTOCOL_ERROR, TIMEOUT, USAGE
@@ -83,7 +83,7 @@ def _flat(value: Any) -> Any:
         plain = _plain(value)
         json.dumps(plain, indent=2)
     except RecursionError:
-        return shown(value)
+        return safe_repr(value)
     return plain
 
 

@@ -65,7 +65,7 @@ from .network import (
     ServersFailed,
 )
 from .root import McpError, NotChecked
-from .root import shown as shown
+from .root import safe_repr as safe_repr
 from .server import (
     HttpError,
     MessageTooLarge,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..shown import shown_command, shown_words
-from .root import McpError, shown
+from .root import McpError, safe_repr
 
 __all__ = [
     "CallTimeout",
@@ -159,7 +159,7 @@ class CallTimeout(NetworkError):
             option = "timeout" if self.limit == "idle" else "max_timeout"
         reason = "" if waited is None else f", waiting for {waited}"
         if self.stray_ids:
-            ids = ", ".join(map(shown, self.stray_ids))
+            ids = ", ".join(map(safe_repr, self.stray_ids))
             reason += f"; it answered what was never asked, with the id {ids}"
         return f"{text} ({option}){reason}{_with_output(self.output, self.stderr)}"
 

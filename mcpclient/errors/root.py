@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 else:
     cures = OnDemand("..cures", __name__)
 
-__all__ = ["SHOWN_BODY", "McpError", "NotChecked", "shown"]
+__all__ = ["SHOWN_BODY", "McpError", "NotChecked", "safe_repr"]
 
 AnyMcpError = TypeVar("AnyMcpError", bound="McpError")
 
@@ -20,7 +20,7 @@ AnyMcpError = TypeVar("AnyMcpError", bound="McpError")
 SHOWN_BODY = 500
 
 
-def shown(value: object, longest: int | None = 100) -> str:
+def safe_repr(value: object, longest: int | None = 100) -> str:
     """Return a value as messages show it: cut where it is long, and however deep it is."""
     try:
         text = repr(value)
@@ -50,7 +50,7 @@ class McpError(Exception):
         try:
             return super().__repr__()
         except RecursionError:  # a field has what a server sent
-            return f"{type(self).__name__}({', '.join(shown(field) for field in self.args)})"
+            return f"{type(self).__name__}({', '.join(safe_repr(field) for field in self.args)})"
 
     def again(self: AnyMcpError) -> AnyMcpError:
         """Return a copy to raise again, so that every waiter gets a traceback of its own."""

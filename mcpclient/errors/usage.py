@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from .root import SHOWN_BODY, McpError, shown
+from .root import SHOWN_BODY, McpError, safe_repr
 
 __all__ = [
     "ClientClosed",
@@ -101,5 +101,5 @@ def _shown_json(value: Any) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False)
     except RecursionError:
-        return shown(value)
+        return safe_repr(value)
     return text if len(text) <= SHOWN_BODY else f"{text[:SHOWN_BODY]}…"

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import ClassVar, TypeVar, overload
 
 from ..errors import ProtocolViolation, UsageError
+from ..shown import HIDDEN
 
 __all__ = ["MAX_FIELDS", "TOKEN", "Headers", "encode_header", "merged", "parse_fields"]
 
@@ -105,7 +106,7 @@ class Headers(Mapping[str, str]):
 
     def __repr__(self) -> str:
         pairs = self.pairs()
-        shown = [(name, value if name in _PUBLIC else "[hidden]") for name, value in pairs]
+        shown = [(name, value if name in _PUBLIC else HIDDEN) for name, value in pairs]
         return f"Headers({shown!r})"
 
 

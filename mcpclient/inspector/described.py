@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..client.client import Client
+from ..client.link.requests import connection_of
 from ..protocol.versions import era_of
 from ..recording.conversation import Conversation
 from ..recording.recorded_errors import error_facts
@@ -33,7 +34,7 @@ def described_error(error: BaseException | None) -> dict[str, Any] | None:
 
 def described_client(client: Client) -> dict[str, Any]:
     """Return what can be told of a client and its server, connected or not."""
-    connection = client._connection
+    connection = connection_of(client)
     options = connection.options
     version = client.protocol_version
     era = era_of(version) if version is not None else None

@@ -9,6 +9,7 @@ from ..auth.authorization_code import parse_callback
 from ..auth.login_facts import login_facts
 from ..auth.url_guard import host_of
 from ..client.client import Client
+from ..client.link.requests import connection_of
 from ..client.login.runner import OAuthAuthorizer
 from ..errors import AuthorizationRequired, UsageError
 from ..net.clocks import seconds_since_epoch
@@ -62,5 +63,5 @@ def _needed(client: Client) -> OAuthAuthorizer:
 
 
 def _authorizer_of(client: Client) -> OAuthAuthorizer | None:
-    authorizer = client._connection.route.authorizer
+    authorizer = connection_of(client).route.authorizer
     return authorizer if isinstance(authorizer, OAuthAuthorizer) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ..client.client import Client
+from ..client.link.requests import connection_of
 from ..errors import UsageError
 from ..recording.conversation import Call, read_calls
 from ..recording.transcript import write_line
@@ -83,7 +84,7 @@ class Watch:
                 self._lists = known_lists(recorded_lists(self._state.recording.conversation), {})
             return self._lists
         client = self.client
-        now = (client, client._connection.generation, self.journal.changed_lists)
+        now = (client, connection_of(client).generation, self.journal.changed_lists)
         if self._lists is None or fresh or self._lists_are_of != now:
             self._lists = await fetch_lists(client, fresh=fresh)
             self._lists_are_of = now

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import McpError, PeerError, ProtocolViolation, UrlElicitationRequired, shown
+from ..errors import McpError, PeerError, ProtocolViolation, UrlElicitationRequired, safe_repr
 from .messages import ErrorCode, Message
 
 __all__ = ["peer_error", "result_of"]
@@ -32,6 +32,8 @@ def peer_error(error: Any) -> McpError:
     if isinstance(code, float) and code.is_integer():
         code = int(code)
     if not isinstance(code, int) or isinstance(code, bool):
-        return ProtocolViolation(f"the server answered with a malformed error: {shown(error, 450)}")
+        return ProtocolViolation(
+            f"the server answered with a malformed error: {safe_repr(error, 450)}"
+        )
     kind = UrlElicitationRequired if code == ErrorCode.URL_ELICITATION_REQUIRED else PeerError
     return kind(code, str(error.get("message", "")), error.get("data"))

@@ -11,6 +11,7 @@ from typing import Any, Callable, cast
 from ..auth.needs_auth import NEEDS_AUTH_SECONDS
 from ..client.authentication import OAuth, awaiting_login, expect_login
 from ..client.events.hooks import Hooks
+from ..client.link.requests import connection_of
 from ..config.server import ServerConfig
 from ..errors import (
     AuthorizationRequired,
@@ -234,7 +235,7 @@ class Server:
     def abort(self) -> None:
         """Drop everything without waiting."""
         if self._client is not None:
-            self._client._connection.abort()
+            connection_of(self._client).abort()
         if self._closing is not None:
             self._closing.cancel()
 

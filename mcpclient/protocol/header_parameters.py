@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import UsageError, shown
+from ..errors import UsageError, safe_repr
 from ..on_demand import OnDemand
 
 if TYPE_CHECKING:
@@ -94,15 +94,16 @@ def _annotated(
 def _checked(path: tuple[str | None, ...], node: Mapping[str, Any]) -> HeaderParameter:
     name = node[_ANNOTATION]
     if not isinstance(name, str) or not headers.TOKEN.fullmatch(name):
-        raise ValueError(f"{_ANNOTATION} {shown(name)} is not an HTTP field name")
+        raise ValueError(f"{_ANNOTATION} {safe_repr(name)} is not an HTTP field name")
     steps = tuple(step for step in path if step is not None)
     if len(steps) != len(path) or not path:
         raise ValueError(
-            f"{_ANNOTATION} {shown(name)} is not on a property reachable from the root"
+            f"{_ANNOTATION} {safe_repr(name)} is not on a property reachable from the root"
         )
     if node.get("type") not in _MIRRORED_TYPES:
         raise ValueError(
-            f"{_ANNOTATION} {shown(name)} is on a {shown(node.get('type'))}, not a primitive"
+            f"{_ANNOTATION} {safe_repr(name)} is on a {safe_repr(node.get('type'))}, "
+            "not a primitive"
         )
     return HeaderParameter(name, steps)
 

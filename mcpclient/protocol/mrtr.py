@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import ProtocolViolation, shown
+from ..errors import ProtocolViolation, safe_repr
 
 __all__ = [
     "INPUT_METHODS",
@@ -40,7 +40,7 @@ def input_requests_of(method: str, result: Mapping[str, Any]) -> Mapping[str, An
     if kind == "complete":
         return None
     if kind != "input_required":
-        fault = f"the server answered with unknown resultType {shown(kind)}"
+        fault = f"the server answered with unknown resultType {safe_repr(kind)}"
         raise ProtocolViolation(f"{method}: {fault}")
     if method not in _SUPPORTED:
         raise ProtocolViolation(f"{method}: the server asked for input where it must not")

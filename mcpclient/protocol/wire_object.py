@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Callable, ClassVar, Generic, TypeVar, cast, overload
 
-from ..errors import shown
+from ..errors import safe_repr
 
 __all__ = ["Field", "WireObject", "WireObjectList"]
 
@@ -83,7 +83,7 @@ class WireObject:
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({shown(self.raw, longest=None)})"
+        return f"{type(self).__name__}({safe_repr(self.raw, longest=None)})"
 
     @property
     def meta(self) -> dict[str, Any]:

@@ -144,7 +144,7 @@ def test_errors_do_not_repeat_what_was_sent() -> None:
     world.on("POST", TOKEN, json_response({"error": "e", "error_description": words}, 400))
     with pytest.raises(TokenRequestFailed) as caught:
         world.run(request().obtain(client, sent))
-    assert caught.value.description == "no [redacted] [redacted] [redacted]"
+    assert caught.value.description == "no … … …"
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_no_error_repeats_what_proves_who_asks(field: str) -> None:
         world.run(request(prover()).obtain(client, form))
     assert len(said[0]) > 8
     assert said[0] not in str(caught.value)
-    assert caught.value.description == "not [redacted]."
+    assert caught.value.description == "not …."
 
 
 def test_no_error_of_a_revocation_repeats_the_token() -> None:
@@ -188,7 +188,7 @@ def test_no_error_of_a_revocation_repeats_the_token() -> None:
     world.on("POST", revocation, json_response(answer, 400))
     with pytest.raises(TokenRequestFailed) as caught:
         world.run(revoke(grant, UrlPolicy()))
-    assert caught.value.description == "no [redacted]"
+    assert caught.value.description == "no …"
 
 
 def test_a_refreshed_token_is_bound_as_the_old_one_was() -> None:

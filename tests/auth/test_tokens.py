@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mcpclient.auth.effects import Response
-from mcpclient.auth.tokens import TokenSet, parse_token_response, shown, token_set
+from mcpclient.auth.tokens import TokenSet, parse_token_response, safe_text, token_set
 from mcpclient.errors import AuthError, TokenRequestFailed
 
 from .world import json_response
@@ -83,9 +83,9 @@ def test_an_error_that_is_no_text() -> None:
 
 def test_a_servers_words_are_cleaned() -> None:
     """F-AUTH-12: no secret sent comes back in an error, no control characters, no novel."""
-    assert shown("code s3cret was\x1b[31m used\n", ["s3cret"]) == "code [redacted] was [31m used"
-    assert len(shown("x" * 5000, [])) == 300
-    assert shown(None, []) == ""
+    assert safe_text("code s3cret was\x1b[31m used\n", ["s3cret"]) == "code … was [31m used"
+    assert len(safe_text("x" * 5000, [])) == 300
+    assert safe_text(None, []) == ""
 
 
 @pytest.mark.parametrize(

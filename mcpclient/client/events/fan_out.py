@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable, NamedTuple
 
-from ...errors import McpError, SessionExpired, shown
+from ...errors import McpError, SessionExpired, safe_repr
 from ...framing.logs import logger_for
 from ...net.background_tasks import BackgroundTasks
 from ...protocol.types import LogMessage
@@ -71,7 +71,7 @@ class EventCallbacks:
         level = LOG_LEVELS.get(message.level, logging.INFO)
         if _server_logger.isEnabledFor(level):
             logger_name = f" {message.logger}" if message.logger else ""
-            data = message.data if isinstance(message.data, str) else shown(message.data, None)
+            data = message.data if isinstance(message.data, str) else safe_repr(message.data, None)
             said = f"{logger_name}: {data}"
             _server_logger.log(level, "%s%s", self._server, said)
         if self._log is not None:

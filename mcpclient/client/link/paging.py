@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping
 from typing import Any, Callable
 
-from ...errors import ProtocolViolation, shown
+from ...errors import ProtocolViolation, safe_repr
 from ...jsonrpc.weight import weight_of
 
 __all__ = ["MAX_PAGES", "MAX_WEIGHT", "all_pages"]
@@ -36,7 +36,7 @@ async def all_pages(
         result = await fetch(params)
         page = result.get(key)
         if page and not isinstance(page, list):  # an empty object is how Lua writes an empty list
-            raise ProtocolViolation(f"the {key} of the server are not a list: {shown(page)}")
+            raise ProtocolViolation(f"the {key} of the server are not a list: {safe_repr(page)}")
         items += [item for item in page or () if isinstance(item, dict)]
         cursor = result.get("nextCursor")
         if cursor is None:
@@ -45,9 +45,13 @@ async def all_pages(
         if weight > MAX_WEIGHT:
             size = f"{MAX_WEIGHT >> 20} MiB of memory"
             raise ProtocolViolation(f"the list of {key} goes on, and takes over {size} already")
-        mark = shown(cursor, None)  # by the schema a string, but anything else is sent back, too
+        mark = safe_repr(
+            cursor, None
+        )  # by the schema a string, but anything else is sent back, too
         if mark in seen:
-            raise ProtocolViolation(f"the server gave the cursor {shown(cursor)} for {key} twice")
+            raise ProtocolViolation(
+                f"the server gave the cursor {safe_repr(cursor)} for {key} twice"
+            )
         seen.add(mark)
         params = {"cursor": cursor}
     raise ProtocolViolation(f"the list of {key} did not end within {MAX_PAGES} pages")

@@ -17,7 +17,7 @@ from .paging import all_pages
 from .session import RequestOptions
 from .timeouts import DEFAULT, Seconds
 
-__all__ = ["ProgressHandler", "Requests", "checked_arguments", "with_meta"]
+__all__ = ["ProgressHandler", "Requests", "checked_arguments", "connection_of", "with_meta"]
 
 T = TypeVar("T")
 
@@ -142,6 +142,11 @@ def with_meta(params: Mapping[str, Any] | None, meta: Mapping[str, Any]) -> dict
 
 def _progress_params(handler: ProgressHandler) -> Callable[[Mapping[str, Any]], Any]:
     return lambda params: handler(Progress(params))
+
+
+def connection_of(client: Requests) -> Connection:
+    """Return what a client works with, for those in this package that show it or end it at once."""
+    return client._connection
 
 
 def checked_arguments(arguments: Mapping[str, Any] | None) -> Mapping[str, Any]:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...client.link.targets import TRANSPORT_NAMES
+from ...errors import safe_repr
 from ...similar import did_you_mean
 from ..naming import NAMING_STYLES, NamingStyle
 from .applications import Application
 from .fields import FIELDS, IGNORED, is_comment
-from .values import READERS, EntryError, Report, kind_of_value, read_words, shown
+from .values import READERS, EntryError, Report, kind_of_value, read_words
 
 __all__ = ["Entry", "read_entry"]
 
@@ -89,7 +90,7 @@ def _report_unknown(entry: Mapping[str, Any], report: Report) -> None:
     unknown = [key for key in entry if key not in known and not is_comment(key) and key != "path"]
     for key in unknown[:_MAX_TOLD]:
         hint = did_you_mean(key, FIELDS) or "it changes nothing"
-        report(f"{shown(key)} is not a field of a server", key, hint=hint)
+        report(f"{safe_repr(key)} is not a field of a server", key, hint=hint)
 
 
 def _given_values(
@@ -172,7 +173,7 @@ def _transport(named: str | None, names: dict[str, str], application: Applicatio
             did_you_mean(spelled, TRANSPORT_NAMES)
             or f"known are {', '.join(sorted(TRANSPORT_NAMES))}"
         )
-        raise EntryError(f"{shown(named)} is not a transport", names["transport"], hint=hint)
+        raise EntryError(f"{safe_repr(named)} is not a transport", names["transport"], hint=hint)
     transport = TRANSPORT_NAMES[spelled]
     return None if transport == "http" and application.http_falls_back else transport
 
@@ -258,4 +259,4 @@ def _naming(given: str | None, names: dict[str, str]) -> NamingStyle | None:
     if given is None:
         return None
     hint = did_you_mean(given, NAMING_STYLES) or f"known are {', '.join(NAMING_STYLES)}"
-    raise EntryError(f"{shown(given)} is not a way to name tools", names["naming"], hint=hint)
+    raise EntryError(f"{safe_repr(given)} is not a way to name tools", names["naming"], hint=hint)

@@ -7,7 +7,7 @@ from typing import Any
 
 from .applications import Application
 
-__all__ = ["READERS", "EntryError", "Report", "kind_of_value", "read_words", "shown"]
+__all__ = ["READERS", "EntryError", "Report", "kind_of_value", "read_words"]
 
 _MAX_TIME = 1000.0  # seconds; more is likely a number of milliseconds
 
@@ -152,8 +152,3 @@ def kind_of_value(value: Any) -> str:
     if isinstance(value, str):
         return "a text"
     return "an object" if isinstance(value, Mapping) else "a list"
-
-
-def shown(name: str) -> str:
-    """Return a name as messages show it, cut where it is too long."""
-    return repr(name if len(name) <= 60 else name[:60] + "…")
