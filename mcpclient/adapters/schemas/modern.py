@@ -7,17 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...protocol.schema.dialects import DRAFT_2020_12, LIST, MAP, ONE
 from ...protocol.schema.uris import join_pointer
 from .widening import JsonSchema
 
 __all__ = ["modern_schema"]
 
-_MAPS = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
-_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
-_SINGLE = (
-    *("items", "contains", "additionalProperties", "propertyNames", "unevaluatedItems"),
-    *("unevaluatedProperties", "if", "then", "else", "not"),
-)
 # Dialects in which a reference hides what stands beside it.
 _HIDING = ("draft-03", "draft-04", "draft-06", "draft-07")
 _BESIDE_REFERENCE = frozenset({"$ref", "title", "description", "default", "examples", "deprecated"})
@@ -50,15 +45,10 @@ class _Modernizing:
             kept = _BESIDE_REFERENCE | {"$defs", "definitions"}
             result = {key: value for key, value in result.items() if key in kept}
         _update_keywords(result)
-        for keyword in _MAPS:
+        rewrite = {MAP: self._map, LIST: self._list, ONE: self._single}
+        for keyword, (shape, *_) in DRAFT_2020_12.places.items():
             if keyword in result:
-                self._map(result, keyword, path)
-        for keyword in _LISTS:
-            if keyword in result:
-                self._list(result, keyword, path)
-        for keyword in _SINGLE:
-            if keyword in result:
-                self._single(result, keyword, path)
+                rewrite[shape](result, keyword, path)
         if isinstance(result.get("required"), bool):  # a keyword of the property, in draft-03
             del result["required"]
         return result

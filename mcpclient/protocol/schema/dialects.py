@@ -8,11 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-__all__ = ["DIALECTS", "DRAFT_07", "DRAFT_2020_12", "Dialect", "dialect_of", "subschemas"]
+__all__ = [
+    "DIALECTS",
+    "DRAFT_07",
+    "DRAFT_2020_12",
+    "LIST",
+    "MAP",
+    "ONE",
+    "Dialect",
+    "dialect_of",
+    "subschemas",
+]
 
-_ONE = "a schema"
-_LIST = "a list of schemas"
-_MAP = "an object of schemas"
+# What stands in the place of a keyword.
+ONE = "a schema"
+LIST = "a list of schemas"
+MAP = "an object of schemas"
 
 _CORE = frozenset({"$id", "$schema", "$ref", "$anchor", "$dynamicRef", "$dynamicAnchor", "$defs"})
 _APPLICATOR = frozenset(
@@ -29,26 +40,26 @@ _VALIDATION = frozenset(
 _FORMAT = frozenset({"format"})
 
 _PLACES: dict[str, tuple[str, ...]] = {
-    "$defs": (_MAP,),
-    "definitions": (_MAP,),
-    "properties": (_MAP,),
-    "patternProperties": (_MAP,),
-    "dependentSchemas": (_MAP,),
-    "dependencies": (_MAP,),
-    "allOf": (_LIST,),
-    "anyOf": (_LIST,),
-    "oneOf": (_LIST,),
-    "prefixItems": (_LIST,),
-    "items": (_ONE,),
-    "contains": (_ONE,),
-    "additionalProperties": (_ONE,),
-    "propertyNames": (_ONE,),
-    "unevaluatedItems": (_ONE,),
-    "unevaluatedProperties": (_ONE,),
-    "if": (_ONE,),
-    "then": (_ONE,),
-    "else": (_ONE,),
-    "not": (_ONE,),
+    "$defs": (MAP,),
+    "definitions": (MAP,),
+    "properties": (MAP,),
+    "patternProperties": (MAP,),
+    "dependentSchemas": (MAP,),
+    "dependencies": (MAP,),
+    "allOf": (LIST,),
+    "anyOf": (LIST,),
+    "oneOf": (LIST,),
+    "prefixItems": (LIST,),
+    "items": (ONE,),
+    "contains": (ONE,),
+    "additionalProperties": (ONE,),
+    "propertyNames": (ONE,),
+    "unevaluatedItems": (ONE,),
+    "unevaluatedProperties": (ONE,),
+    "if": (ONE,),
+    "then": (ONE,),
+    "else": (ONE,),
+    "not": (ONE,),
 }
 _NOT_IN_DRAFT_07 = frozenset(
     {"$anchor", "$dynamicRef", "$dynamicAnchor", "$defs", "prefixItems", "dependentSchemas"}
@@ -56,8 +67,8 @@ _NOT_IN_DRAFT_07 = frozenset(
     | _UNEVALUATED
 )
 _PLACES_07 = {name: shapes for name, shapes in _PLACES.items() if name not in _NOT_IN_DRAFT_07}
-_PLACES_07["items"] = (_ONE, _LIST)
-_PLACES_07["additionalItems"] = (_ONE,)
+_PLACES_07["items"] = (ONE, LIST)
+_PLACES_07["additionalItems"] = (ONE,)
 
 
 @dataclass(frozen=True)
@@ -145,11 +156,11 @@ def subschemas(
     for keyword, value in schema.items():
         shapes = dialect.places.get(keyword, ())
         found: Iterable[tuple[tuple[str, ...], object]] = ()
-        if _LIST in shapes and isinstance(value, list):
+        if LIST in shapes and isinstance(value, list):
             found = [((keyword, str(index)), item) for index, item in enumerate(value)]
-        elif _MAP in shapes and isinstance(value, dict):
+        elif MAP in shapes and isinstance(value, dict):
             found = [((keyword, name), item) for name, item in value.items()]
-        elif _ONE in shapes:
+        elif ONE in shapes:
             found = [((keyword,), value)]
         for tokens, item in found:
             if isinstance(item, (dict, bool)):
