@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 # Any request will do: what matters is how a server refuses it. A ping is harmless if it does not.
-_KNOCK = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
+_PROBE = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ async def _refusal_of(url: str, options: OAuth, network: NetworkOptions) -> Resp
         "Accept": "application/json, text/event-stream",
         "Content-Type": "application/json",
     }
-    request = Fetch("POST", url, headers, _KNOCK, options.url_policy(url), 64 * 1024)
+    request = Fetch("POST", url, headers, _PROBE, options.url_policy(url), 64 * 1024)
     response = await GuardedFetcher(network, ssl_context=options.ssl_context).fetch(request)
     return response if response.status == 401 else None
 

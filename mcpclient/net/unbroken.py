@@ -33,20 +33,20 @@ async def run_unbroken(work: Coroutine[Any, Any, T], *, grace: float = GRACE) ->
     as long as the work goes on; so does Ctrl-C, where Python raises it within the caller (before
     3.11). Raises what ``work`` raises.
     """
-    apart = _Apart(work, asyncio.get_running_loop(), grace)
-    apart.start()
+    thread = _WorkThread(work, asyncio.get_running_loop(), grace)
+    thread.start()
     interruption: BaseException | None = None
-    while not apart.outcome.done():
+    while not thread.outcome.done():
         try:
-            await asyncio.wait([apart.outcome])
+            await asyncio.wait([thread.outcome])
         except (asyncio.CancelledError, KeyboardInterrupt) as error:
             interruption = error
-            apart.give_up()
+            thread.give_up()
     if interruption is not None:
-        if not apart.outcome.cancelled():
-            apart.outcome.exception()  # nobody is left to hear of it
+        if not thread.outcome.cancelled():
+            thread.outcome.exception()  # nobody is left to hear of it
         raise interruption
-    return apart.outcome.result()
+    return thread.outcome.result()
 
 
 async def await_at_home(home: asyncio.AbstractEventLoop, function: Callable[[], Awaitable[T]]) -> T:
@@ -69,7 +69,7 @@ async def _awaited(function: Callable[[], Awaitable[T]]) -> T:
     return await function()
 
 
-class _Apart(Generic[T]):
+class _WorkThread(Generic[T]):
     """The thread with the work, and its outcome in the loop that waits for it."""
 
     def __init__(

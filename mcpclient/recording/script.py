@@ -15,7 +15,7 @@ from ..jsonrpc.messages import ErrorCode, Message, RequestId
 from .conversation import Call, Heard, Step
 from .redaction import Redactor
 
-__all__ = ["Scene", "Script", "lets_it_speak"]
+__all__ = ["Reply", "Script", "client_is_ready"]
 
 _REDACTED = re.compile(r"redacted-[0-9]+")
 
@@ -24,8 +24,8 @@ _OPENING = frozenset({"initialize", "server/discover"})
 
 
 @dataclass(frozen=True)
-class Scene:
-    """What a request gets: ``steps`` at once, and ``later`` what waits until `lets_it_speak`.
+class Reply:
+    """What a request gets: ``steps`` at once, and ``later`` what waits until `client_is_ready`.
 
     ``call``: what was recorded; None for a refusal that was not.
     """
@@ -35,7 +35,7 @@ class Scene:
     later: Sequence[Step] = ()
 
 
-def lets_it_speak(notification: Message) -> bool:
+def client_is_ready(notification: Message) -> bool:
     """Whether the client says that it is ready: from then on a server may speak unasked."""
     return bool(notification["method"] == "notifications/initialized")
 
@@ -81,15 +81,15 @@ class Script:
             params = [_part(params, path) for path in self._compared]
         return _key(method, params)
 
-    def scene(self, request: Message) -> Scene:
+    def reply_to(self, request: Message) -> Reply:
         """Return what a request gets. Raises `NotRecorded`."""
         method = request["method"]
         call = self._find(method, request.get("params"))
         if call is None:
-            return Scene(None, [Heard(_refusal_of_discover(request["id"]))])
+            return Reply(None, [Heard(_refusal_of_discover(request["id"]))])
         if method == "initialize":
-            return Scene(call, call.steps, call.after)
-        return Scene(call, [*call.steps, *call.after])
+            return Reply(call, call.steps, call.after)
+        return Reply(call, [*call.steps, *call.after])
 
     def _find(self, method: str, params: Any) -> Call | None:
         """Return the recorded call; None for a ``server/discover`` that has to be refused."""

@@ -28,7 +28,7 @@ from ..recording.conversation import (
     read_calls,
 )
 from ..recording.recorded_errors import error_of
-from ..recording.script import Script, lets_it_speak
+from ..recording.script import Script, client_is_ready
 from ..recording.transcript import Transcript
 from .base import Abandoned, Receiver, Transport
 from .http_messages import answer_error
@@ -114,16 +114,16 @@ class Recording(Transport):
             self._go_on(message["id"])
         elif "id" in message:
             self._play(message)
-        elif lets_it_speak(message):
+        elif client_is_ready(message):
             for player in self._held:
                 self._start(player)
             self._held.clear()
 
     def _play(self, request: Message) -> None:
-        scene = self._script.scene(request)
-        if scene.later:
-            self._held.append(_Player(self, scene.later, scene.call, request))
-        player = self._players[request["id"]] = _Player(self, scene.steps, scene.call, request)
+        reply = self._script.reply_to(request)
+        if reply.later:
+            self._held.append(_Player(self, reply.later, reply.call, request))
+        player = self._players[request["id"]] = _Player(self, reply.steps, reply.call, request)
         self._start(player)
 
     def _start(self, player: _Player) -> None:

@@ -9,7 +9,7 @@ import pytest
 from mcpclient.errors import NotRecorded
 from mcpclient.jsonrpc import messages
 from mcpclient.recording.conversation import Call, Failed, Heard
-from mcpclient.recording.script import Script, lets_it_speak
+from mcpclient.recording.script import Script, client_is_ready
 
 Json = dict[str, Any]
 
@@ -23,8 +23,8 @@ def call(method: str, params: Json | None = None, answer: object = None, **more:
 
 
 def answers(script: Script, method: str, params: Json | None = None) -> list[Any]:
-    scene = script.scene(messages.request(7, method, params))
-    return [step.message["result"]["is"] for step in scene.steps if isinstance(step, Heard)]
+    reply = script.reply_to(messages.request(7, method, params))
+    return [step.message["result"]["is"] for step in reply.steps if isinstance(step, Heard)]
 
 
 def test_the_same_request_gets_the_next_answer_and_then_the_last() -> None:
@@ -47,7 +47,7 @@ def test_what_was_not_recorded_names_the_nearest() -> None:
         "it", [call("tools/call", {"name": "aaaa"}), call("tools/call", {"name": "zz"})]
     )
     with pytest.raises(NotRecorded) as caught:
-        script.scene(messages.request(1, "tools/call", {"name": "zzz"}))
+        script.reply_to(messages.request(1, "tools/call", {"name": "zzz"}))
     assert caught.value.recorded == ({"name": "zz"}, {"name": "aaaa"})
 
 
@@ -55,21 +55,21 @@ def test_a_server_speaks_when_the_client_is_ready() -> None:
     """F-SHOW-8: what came after ``initialize`` waits; after any other request it does not."""
     opening = call("initialize", {"clientInfo": {}}, "hello", after=[UNASKED])
     script = Script("it", [opening, call("ping", None, "pong", after=[UNASKED])])
-    scene = script.scene(messages.request(7, "initialize", {"clientInfo": {"name": "other"}}))
-    assert (list(scene.steps), list(scene.later)) == (opening.steps, [UNASKED])
-    scene = script.scene(messages.request(8, "ping", None))
-    assert (scene.steps[-1], list(scene.later)) == (UNASKED, [])
-    assert lets_it_speak(messages.notification("notifications/initialized", None))
-    assert not lets_it_speak(messages.notification("notifications/cancelled", {}))
+    reply = script.reply_to(messages.request(7, "initialize", {"clientInfo": {"name": "other"}}))
+    assert (list(reply.steps), list(reply.later)) == (opening.steps, [UNASKED])
+    reply = script.reply_to(messages.request(8, "ping", None))
+    assert (reply.steps[-1], list(reply.later)) == (UNASKED, [])
+    assert client_is_ready(messages.notification("notifications/initialized", None))
+    assert not client_is_ready(messages.notification("notifications/cancelled", {}))
 
 
 def test_a_server_known_to_be_older_refuses_to_be_discovered() -> None:
     """F-SHOW-8: it was not asked then, or in vain."""
     unanswered = Call(messages.request(1, "server/discover", None), 0.0)
     for calls in ([call("initialize")], [unanswered, call("initialize")]):
-        scene = Script("it", calls).scene(messages.request(9, "server/discover", {}))
-        refusal = scene.steps[0]
-        assert scene.call is None and isinstance(refusal, Heard)
+        reply = Script("it", calls).reply_to(messages.request(9, "server/discover", {}))
+        refusal = reply.steps[0]
+        assert reply.call is None and isinstance(refusal, Heard)
         assert (refusal.message["id"], refusal.message["error"]["code"]) == (9, -32601)
 
 

@@ -95,12 +95,12 @@ def widened(schema: object, change: Change) -> Rewritten:
         found = found or not changed.exact
         return changed
 
-    def distrust(value: JsonSchema, path: tuple[str, ...]) -> Rewritten:
+    def watch_references(value: JsonSchema, path: tuple[str, ...]) -> Rewritten:
         changed = change(value, path)
         return Rewritten(changed.schema, changed.exact and "$ref" not in value)
 
     result = rewritten(schema, watch)
-    return rewritten(schema, distrust) if found else result
+    return rewritten(schema, watch_references) if found else result
 
 
 def put(result: JsonSchema, original: Mapping[str, Any], place: Sequence[str], value: Any) -> None:

@@ -24,7 +24,7 @@ def has_browser(environ: Mapping[str, str], platform: str = sys.platform) -> boo
     if environ.get("BROWSER"):
         return True
     if platform in ("win32", "darwin", "cygwin"):
-        # On somebody else's desk, as far as an SSH session is concerned.
+        # In an SSH session the window would open on another machine than the user's.
         return not environ.get("SSH_CONNECTION")
     return bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from ...errors import UsageError
-from ..patient_thread import call_in_thread
+from ..thread_calls import call_in_thread
 
 __all__ = ["run_program"]
 

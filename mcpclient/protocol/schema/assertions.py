@@ -56,8 +56,8 @@ def _const(site: Site) -> Rule:
 
 
 def _one_of(site: Site, choices: list[object]) -> Rule:
-    depth = site.workshop.depth
-    spend = site.workshop.spend
+    depth = site.services.depth
+    spend = site.services.spend
     spend(len(choices))
     allowed = {identity(choice, depth, spend) for choice in choices}
     shown = ", ".join([describe(choice) for choice in choices[:10]])
@@ -151,7 +151,7 @@ def _pattern(site: Site) -> Rule:
 def _format(site: Site) -> Rule | None:
     name = site.text()
     matches = FORMATS.get(name)
-    if matches is None or not (site.workshop.asserts_formats or site.dialect.asserts_formats):
+    if matches is None or not (site.services.asserts_formats or site.dialect.asserts_formats):
         return None
     is_format = matches
 

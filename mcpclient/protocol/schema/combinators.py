@@ -19,11 +19,11 @@ _SHOWN_REASON = 100
 
 
 def _reference(site: Site) -> Rule:
-    return Rule(ANY, site.workshop.refer(site.position, site.text()))
+    return Rule(ANY, site.services.refer(site.position, site.text()))
 
 
 def _dynamic_reference(site: Site) -> Rule:
-    return Rule(ANY, site.workshop.refer_dynamically(site.position, site.text()))
+    return Rule(ANY, site.services.refer_dynamically(site.position, site.text()))
 
 
 # Several schemas for the same value.

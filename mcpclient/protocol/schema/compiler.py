@@ -22,7 +22,7 @@ from .evaluation import (
 )
 from .patterns import Pattern, PatternError, PatternMemory
 from .references import Position, Registry, Resource
-from .site import ANY, Build, Rule, Site, Workshop
+from .site import ANY, Build, CompilerServices, Rule, Site
 from .uris import split_fragment
 from .values import describe, text_steps
 
@@ -55,7 +55,7 @@ class Compiler:
         self._anchors: dict[str, list[Position]] = {}
         self._sorted = 0
         self._dynamic: dict[str, dict[Resource, Check]] = {}
-        self._workshop = Workshop(
+        self._services = CompilerServices(
             self._spend,
             self._child,
             self._refer,
@@ -102,7 +102,7 @@ class Compiler:
         keywords.sort(key=_ORDER.__getitem__)
         rules: list[Rule] = []
         for keyword in keywords:
-            site = Site(keyword, schema[keyword], schema, position, self._workshop)
+            site = Site(keyword, schema[keyword], schema, position, self._services)
             rule = self._build(site)
             if rule is not None:
                 rules.append(rule)

@@ -12,7 +12,7 @@ from .evaluation import ENTRIES_PER_STEP, Check, Failure
 from .patterns import Pattern
 from .references import Position
 
-__all__ = ["ANY", "ARRAY", "NUMBER", "OBJECT", "TEXT", "Build", "Rule", "Site", "Workshop"]
+__all__ = ["ANY", "ARRAY", "NUMBER", "OBJECT", "TEXT", "Build", "CompilerServices", "Rule", "Site"]
 
 OBJECT: Sequence[type] = (dict,)
 ARRAY: Sequence[type] = (list,)
@@ -28,8 +28,8 @@ class Rule(NamedTuple):
     check: Check
 
 
-class Workshop(NamedTuple):
-    """The powers of the compiler that keywords use.
+class CompilerServices(NamedTuple):
+    """What the compiler does for keywords.
 
     ``spend`` accounts for work before it is done; ``child`` compiles a subschema given its origin,
     the tokens that lead to it, and whether it is applied to the same value; ``refer`` the target
@@ -53,7 +53,7 @@ class Site(NamedTuple):
     value: object
     schema: Mapping[str, object]
     position: Position
-    workshop: Workshop
+    services: CompilerServices
 
     @property
     def dialect(self) -> Dialect:
@@ -80,7 +80,7 @@ class Site(NamedTuple):
     def child(self, *tokens: str | int, in_place: bool = False) -> Check:
         """Compile the subschema at these tokens below the keyword."""
         path = (self.keyword, *[str(token) for token in tokens])
-        return self.workshop.child(self.position, path, in_place)
+        return self.services.child(self.position, path, in_place)
 
     def size(self) -> int:
         """The value as a number of things. Raises `SchemaError` otherwise, as all below do."""
@@ -119,14 +119,14 @@ class Site(NamedTuple):
     def names(self, value: object) -> tuple[str, ...]:
         """A value as an array of member names."""
         if isinstance(value, list):
-            self.workshop.spend(len(value) // ENTRIES_PER_STEP)
+            self.services.spend(len(value) // ENTRIES_PER_STEP)
             if all(isinstance(name, str) for name in value):
                 return tuple(value)
         raise self.error("is not an array of strings")
 
     def pattern(self, text: str) -> Pattern:
         """A regular expression."""
-        return self.workshop.pattern(text)
+        return self.services.pattern(text)
 
 
 # Compiles one keyword; None when it asserts nothing here.

@@ -39,5 +39,5 @@ async def call_in_thread(function: Callable[[], T]) -> T:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(settle, result, failure)
 
-    threading.Thread(target=work, name="mcpclient-waiting", daemon=True).start()
+    threading.Thread(target=work, name="mcpclient-call", daemon=True).start()
     return await outcome

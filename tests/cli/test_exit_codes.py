@@ -1,0 +1,15 @@
+"""What the command line ends with."""
+
+from __future__ import annotations
+
+import re
+
+from mcpclient.cli import exit_codes
+from mcpclient.cli.guide import chapter
+
+
+def test_the_guide_explains_every_code() -> None:
+    """F-SHOW-2: and none that there is not."""
+    explained = re.findall(r"^\| (\d+) \|", chapter("errors"), re.M)
+    known = [getattr(exit_codes, name) for name in exit_codes.__all__]
+    assert sorted(map(int, explained)) == sorted([0, *known])
