@@ -58,6 +58,7 @@ class Meeting:
         self._known = known
         self.player = Player(transcript, chunking, Names(), known)
         self._doing = ""
+        self._failures: list[str] = []
         self._may_ask = elicitations_in(transcript)
         self._progress = progress_in(transcript)
         self._user = self._played_user()
@@ -166,6 +167,8 @@ class Meeting:
         if note is None:
             player.check(False, f"{what} has no outcome in the transcript, ours is {ours}")
             return
+        if ours.get("failed", "") not in ("", note[member].get("failed")):
+            self._failures.append(f"{what} failed: {ours['detail']}")
         player.compare(what, Comparison(player.names).outcome(note[member], ours))
 
     def _report(self, playing: asyncio.Task[None] | None) -> Report:
@@ -182,6 +185,8 @@ class Meeting:
         player.finish()
         if playing is not None and not playing.cancelled() and playing.exception() is not None:
             player.findings.append(f"the player failed: {playing.exception()!r}")
+        if player.findings:  # they may be why
+            player.findings[:0] = self._failures
         return Report(player.checks, self._known.met, player.findings)
 
 
