@@ -15,7 +15,7 @@ from .streams import write_to
 __all__ = ["StatusLine"]
 
 # Seconds before the line appears, so that quick calls do not make it flash, and between redraws.
-_PATIENCE = 0.5
+_SHOWN_AFTER = 0.5
 _INTERVAL = 0.1
 
 _BAR = 24
@@ -49,7 +49,7 @@ class StatusLine:
         if self._columns_of(self._stream) is not None:
             loop = asyncio.get_running_loop()
             self._started = loop.time()
-            self._timer = loop.call_later(_PATIENCE, self._tick, loop)
+            self._timer = loop.call_later(_SHOWN_AFTER, self._tick, loop)
         return self
 
     async def __aexit__(

@@ -26,7 +26,7 @@ from ..protocol.tasks import (
     Task,
     created_task,
     described_task,
-    patience_with,
+    polling_seconds,
 )
 from .events.callbacks import OrderedCallback
 from .link.call_recovery import CallRecovery
@@ -199,7 +199,7 @@ class TaskWait(ABC):
     @property
     def _life_left(self) -> float:
         # The server's clock may differ from ours, so its time to live is counted from here.
-        return self._started + patience_with(self._task) - self._clock()
+        return self._started + polling_seconds(self._task) - self._clock()
 
     @property
     def _time_left(self) -> float:

@@ -17,7 +17,7 @@ from .watch import Watch
 __all__ = ["Room"]
 
 # Seconds after the last page has gone until nothing is written down any more: a reload is no end.
-_PATIENCE = 30.0
+_STOP_AFTER = 30.0
 
 
 class Room:
@@ -74,7 +74,7 @@ class Room:
             self._pages -= 1
             if not self._pages and not self._always:
                 loop = asyncio.get_running_loop()
-                self._parting = loop.call_later(_PATIENCE, self.stop)
+                self._parting = loop.call_later(_STOP_AFTER, self.stop)
 
     def stop(self) -> None:
         """Write nothing down any more, until somebody looks again."""

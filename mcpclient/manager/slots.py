@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 _LOCAL, _REMOTE = 3, 20
 # A server that takes longer, in seconds, goes on without a slot: dead ones delay nobody.
-_PATIENCE = 5.0
+_MAX_HELD = 5.0
 
 
 class Slots:
@@ -40,7 +40,7 @@ class Slots:
             if held:
                 held.pop().release()
 
-        timer = asyncio.get_running_loop().call_later(_PATIENCE, release)
+        timer = asyncio.get_running_loop().call_later(_MAX_HELD, release)
         try:
             return await work()
         finally:

@@ -78,9 +78,9 @@ async def _race(waiting: deque[_Address]) -> socket.socket:
         while waiting or attempts:
             if waiting:
                 attempts.add(loop.create_task(_connect(waiting.popleft())))
-            patience = _NEXT_ADDRESS_AFTER if waiting else None
+            timeout = _NEXT_ADDRESS_AFTER if waiting else None
             done, _ = await asyncio.wait(
-                attempts, timeout=patience, return_when=asyncio.FIRST_COMPLETED
+                attempts, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
             )
             for attempt in done:
                 attempts.remove(attempt)

@@ -26,7 +26,7 @@ __all__ = [
     "created_task",
     "declares",
     "described_task",
-    "patience_with",
+    "polling_seconds",
     "receiver_capability",
     "related_task_of",
     "task_support_of",
@@ -221,7 +221,7 @@ class Polling:
         return delay
 
 
-def patience_with(task: Task) -> float:
+def polling_seconds(task: Task) -> float:
     """Return for how many seconds after its creation a task is worth asking for.
 
     That is its time to live and one more pause; infinity when the server sets no limit.

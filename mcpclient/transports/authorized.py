@@ -70,10 +70,10 @@ class PausableClocks(Protocol):
 class Authorizer(Protocol):
     """Says who the caller is, request by request.
 
-    ``patience``: the clocks to stop while a human is asked; None: none.
+    ``clocks``: the clocks to stop while a human is asked; None: none.
     """
 
-    patience: PausableClocks | None
+    clocks: PausableClocks | None
 
     def request(self, method: str, url: str, *, passive: bool = False) -> RequestAuthorization:
         """The authorization of a request. For a ``passive`` one nothing new is obtained."""

@@ -16,7 +16,7 @@ from mcpclient.protocol.tasks import (
     answered_task,
     created_task,
     declares,
-    patience_with,
+    polling_seconds,
     receiver_capability,
     related_task_of,
     task_support_of,
@@ -196,6 +196,6 @@ def test_pauses_grow_while_nothing_changes() -> None:
 
 def test_a_task_is_waited_for_as_long_as_it_lives() -> None:
     """F-API-13: a task that never ends is given up when the server may have forgotten it."""
-    assert patience_with(Task({"status": "working"})) == math.inf
-    assert patience_with(Task({"ttl": 60000, "pollInterval": 5000})) == 65.0
-    assert patience_with(Task({"ttl": 60000})) == 60.0 + Polling.MAX_OWN_INTERVAL
+    assert polling_seconds(Task({"status": "working"})) == math.inf
+    assert polling_seconds(Task({"ttl": 60000, "pollInterval": 5000})) == 65.0
+    assert polling_seconds(Task({"ttl": 60000})) == 60.0 + Polling.MAX_OWN_INTERVAL

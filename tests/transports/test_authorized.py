@@ -27,7 +27,7 @@ from tests.support.http_server import Answer, Handler, HttpServer, Request, answ
 class Script:
     """An authorizer and its request: hands out headers in turn, and answers `recover` in turn."""
 
-    patience: PausableClocks | None = None
+    clocks: PausableClocks | None = None
 
     def __init__(self, headers: list[Any], recoveries: list[Any] | None = None) -> None:
         self._headers = headers

@@ -304,7 +304,7 @@ def test_messages_of_one_turn_are_frames_of_one_write() -> None:
 class Authorization:
     """Credentials that are renewed so many times."""
 
-    patience = None
+    clocks = None
 
     def __init__(self, tokens: list[str]) -> None:
         self.tokens = tokens

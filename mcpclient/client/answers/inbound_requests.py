@@ -32,7 +32,7 @@ _MAX_ID_LENGTH = 1024
 class InboundRequests:
     """Answers what the server asks in one session, in the background.
 
-    ``handlers`` find the answers, in ``tasks``, while ``patience`` is held where a human is asked.
+    ``handlers`` find the answers, in ``tasks``, while ``clocks`` are held where a human is asked.
     ``send`` sends one; ``on_error`` takes the reason why one could not be sent.
     """
 
@@ -40,13 +40,13 @@ class InboundRequests:
         self,
         handlers: Handlers | TaskReceiver,
         tasks: BackgroundTasks,
-        patience: PausableClocks,
+        clocks: PausableClocks,
         send: Callable[[Message], Awaitable[None]],
         on_error: Callable[[McpError], None],
     ) -> None:
         self._handlers = handlers
         self._tasks = tasks
-        self._patience = patience
+        self._clocks = clocks
         self._send = send
         self._on_error = on_error
         self._running: dict[RequestId, asyncio.Task[Any]] = {}
@@ -112,7 +112,7 @@ class InboundRequests:
 
     async def _answer(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
         try:
-            with self._patience.held() if method in TAKES_ITS_TIME else nullcontext():
+            with self._clocks.held() if method in TAKES_ITS_TIME else nullcontext():
                 result = await self._handlers.answer(method, params)
             answer = messages.response(request_id, result)
         except McpError as error:

@@ -50,7 +50,7 @@ class TaskReceiver(Observer):
         }
         self._tasks: dict[str, _ReceivedTask] = {}
         self._running = BackgroundTasks()
-        self.patience: PausableClocks | None = None
+        self.clocks: PausableClocks | None = None
         """The clocks to stop while a human may be busy with a task."""
         self._answering: Counter[str] = Counter()
         self._asked: dict[int, int] = {}
@@ -109,7 +109,7 @@ class TaskReceiver(Observer):
 
     async def _work(self, task: _ReceivedTask, method: str, params: Mapping[str, Any]) -> None:
         try:
-            with self.patience.held() if self.patience is not None else nullcontext():
+            with self.clocks.held() if self.clocks is not None else nullcontext():
                 task.result = await self._handlers.answer(method, params)
             task.become("completed")
         except McpError as error:

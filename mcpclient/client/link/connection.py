@@ -242,9 +242,9 @@ class Connection:
         callbacks.wire(session.tasks, events)
         if self._session is not None:
             session.log_level = self._session.log_level
-        self.receiver.patience = session.deadlines
+        self.receiver.clocks = session.deadlines
         if self.route.authorizer is not None:
-            self.route.authorizer.patience = session.deadlines
+            self.route.authorizer.clocks = session.deadlines
         return session
 
     def trace_to(self, target: TraceTarget) -> Callable[[], None]:

@@ -67,7 +67,7 @@ _logger = logger_for("mcpclient.auth")
 
 
 class FlowRunner:
-    """Performs the effects of flows. ``patience``: the clocks to stop for a human, if any.
+    """Performs the effects of flows. ``clocks``: the clocks to stop for a human, if any.
 
     ``provider`` may be a mere store when no user takes part.
     """
@@ -78,7 +78,7 @@ class FlowRunner:
         provider: AuthProvider | CredentialStore,
         fetcher: GuardedFetcher,
     ) -> None:
-        self.patience: PausableClocks | None = None
+        self.clocks: PausableClocks | None = None
         self.needs_auth: NeedsAuthMemory = memory_of(provider)
         self._server_url = server_url
         self._provider = provider
@@ -210,21 +210,21 @@ class FlowRunner:
 
     @contextmanager
     def _waiting_for(self, reason: str) -> Iterator[None]:
-        loop, patience = asyncio.get_running_loop(), self.patience
+        loop, clocks = asyncio.get_running_loop(), self.clocks
         notice = loop.call_later(NOTICE_AFTER, _logger.warning, "waiting for %s", reason)
         self._waits += 1
-        if patience is not None:
-            patience.waiting_for = reason
+        if clocks is not None:
+            clocks.waiting_for = reason
         try:
             yield
         finally:
             notice.cancel()
             self._waits -= 1
-            if patience is not None and not self._waits:
-                patience.waiting_for = None
+            if clocks is not None and not self._waits:
+                clocks.waiting_for = None
 
     def _holding_deadlines(self) -> AbstractContextManager[None]:
-        return nullcontext() if self.patience is None else self.patience.held()
+        return nullcontext() if self.clocks is None else self.clocks.held()
 
     async def close(self) -> None:
         """Give up every login in progress; a token request on its way is finished, in 5 s at most.

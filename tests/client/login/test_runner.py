@@ -532,7 +532,7 @@ def test_clocks_stand_still_for_the_user_and_not_for_a_lock() -> None:
 
     async def main() -> None:
         async with runner() as made:
-            clocks = made.patience = Clocks()
+            clocks = made.clocks = Clocks()
             store = made._provider
             async with store.lock("name"):
                 task = asyncio.ensure_future(made.run(exclusive("name", wait(0))))

@@ -62,7 +62,7 @@ def check_tasks(raw: dict[str, Any]) -> None:
     polling = tasks.Polling()
     for _ in range(3):
         assert polling.MIN_INTERVAL <= polling.delay(task) <= polling.MAX_ASKED_INTERVAL
-    assert tasks.patience_with(task) > 0
+    assert tasks.polling_seconds(task) > 0
     tasks.related_task_of(raw)
     tasks.task_support_of(raw)
     tasks.declares(raw, "a", "b")

@@ -465,7 +465,7 @@ OTHERS = [
     Fault(
         "client.answers.inbound_requests",
         "a user's time counts",
-        "self._patience.held() if method in TAKES_ITS_TIME else nullcontext()",
+        "self._clocks.held() if method in TAKES_ITS_TIME else nullcontext()",
         "nullcontext()",
     ),
     Fault(
