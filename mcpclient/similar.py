@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["did_you_mean", "there_is_no"]
+__all__ = ["did_you_mean", "there_are", "there_is_no"]
 
 # Comparing takes quadratic time, and names come from servers, models and files.
 _MAX_CHARACTERS = 80
+_MAX_NAMES = 20
 
 
 def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
@@ -32,3 +33,11 @@ def there_is_no(
     place = f" {where}" if where else ""
     hint = did_you_mean(name, known) or otherwise
     return f"there is no {kind} {name!r}{place}" + (f"; {hint}" if hint else "")
+
+
+def there_are(known: Iterable[str]) -> str:
+    """Return what is said when no known name is like another: which ones there are."""
+    names = list(known)
+    if len(names) < 2:
+        return f"there is only {names[0]}" if names else "there are none"
+    return f"there are {', '.join(names[:_MAX_NAMES])}" + (", …" * (len(names) > _MAX_NAMES))

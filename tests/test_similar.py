@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.similar import did_you_mean, there_is_no
+from mcpclient.similar import did_you_mean, there_are, there_is_no
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,11 @@ def test_a_name_that_does_not_exist() -> None:
     assert there_is_no("tool", "zzz", known, "here", "see help") == (
         "there is no tool 'zzz' here; see help"
     )
+
+
+def test_the_names_that_there_are() -> None:
+    """F-WIRE-2: a bounded number of them."""
+    assert there_are([]) == "there are none"
+    assert there_are(["echo"]) == "there is only echo"
+    assert there_are(iter(["echo", "add"])) == "there are echo, add"
+    assert there_are(map(str, range(100))).endswith("18, 19, …")

@@ -8,6 +8,7 @@ from typing import Any, Callable, Protocol
 from ..errors import UsageError
 from ..protocol.sampling import SamplingRequest
 from ..protocol.types import GetPromptResult, Tool
+from ..similar import there_are, there_is_no
 from . import anthropic, bedrock, google, openai_chat, openai_responses
 from .definitions import ToolDefinitions
 from .limits import Limits
@@ -68,5 +69,6 @@ def provider_of(named: str | Provider) -> Provider:
     if not isinstance(named, str):
         return named
     if named not in PROVIDERS:
-        raise UsageError(f"there is no provider {named!r}; there are {', '.join(PROVIDERS)}")
+        otherwise = there_are(PROVIDERS)
+        raise UsageError(there_is_no("provider", named, PROVIDERS, otherwise=otherwise))
     return PROVIDERS[named]

@@ -29,7 +29,7 @@ def tool_named(name: str, tools: Sequence[Tool]) -> Tool:
         if tool.name == name:
             return tool
     names = [tool.name for tool in tools]
-    message = similar.there_is_no("tool", name, names, otherwise=_listed(names))
+    message = similar.there_is_no("tool", name, names, otherwise=similar.there_are(names))
     raise UsageError(message).advise("List them with: mcpclient tools")
 
 
@@ -69,7 +69,9 @@ def _check_names(given: Iterable[str], properties: Mapping[str, Any], schema: An
             continue
         hint = similar.did_you_mean(name, properties)
         if hint or schema.get("additionalProperties") is False:
-            raise UsageError(f"there is no argument {name!r}; {hint or _listed(properties)}")
+            raise UsageError(
+                f"there is no argument {name!r}; {hint or similar.there_are(properties)}"
+            )
     missing = [name for name in required_of(schema) if name not in given]
     if missing:
         raise UsageError(f"missing: {', '.join(missing)}")
@@ -82,8 +84,3 @@ def _check_values(arguments: Mapping[str, Any], schema: Any) -> None:
         return
     if violations:
         raise UsageError("; ".join(str(violation) for violation in violations[:_NAMED]))
-
-
-def _listed(known: Iterable[str]) -> str:
-    names = ", ".join(known)
-    return f"there are {names[:300]}" if names else "there are none"

@@ -14,7 +14,7 @@ from ..errors import ServerUnavailable, UsageError
 from ..framing.escaping import escape_line
 from ..net.login.terminal import Terminal
 from ..shown import shown_command, shown_url
-from ..similar import did_you_mean
+from ..similar import did_you_mean, there_are
 from .server import Server
 
 __all__ = ["configured", "load", "shown_target"]
@@ -95,10 +95,7 @@ def _not_there(name: str, config: Config) -> str:
     is_known = any(each.server == name for each in config.problems)
     if is_known or (broken and not config.servers):
         return "\n".join(broken)
-    hint = did_you_mean(name, config.servers)
-    if not hint:
-        known = ", ".join(map(repr, config.servers))
-        hint = f"it names {known}" if known else "it names no server"
+    hint = did_you_mean(name, config.servers) or there_are(config.servers)
     said = f"which server? The configuration has no server {name!r}; {hint}"
     ways = "Or give a URL or a script first, or the server's command at the end, after --"
     return "\n".join([said, ways, *broken])

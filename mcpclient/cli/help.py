@@ -8,7 +8,7 @@ import re
 
 from .. import errors
 from ..errors import McpError, UsageError
-from ..similar import there_is_no
+from ..similar import there_are, there_is_no
 from .command import Answer, LocalCommand, LocalWork
 from .commands import COMMANDS, command_named
 from .guide import CHAPTERS, chapter
@@ -56,8 +56,8 @@ def _exit_code(code: str) -> str:
     for name, meaning, cure in rows:
         if name == code:
             return f"exit code {name}: {meaning}" + (f"\nThen: {cure}" if cure else "")
-    known = ", ".join(name for name, _, _ in rows)
-    raise UsageError(f"there is no exit code {code}; there are {known}")
+    known = there_are(name for name, _, _ in rows)
+    raise UsageError(f"there is no exit code {code}; {known}")
 
 
 def _exception(name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from ..errors import UsageError
 from ..net.folders import config_folder, home_folder
-from ..similar import there_is_no
+from ..similar import there_are, there_is_no
 
 __all__ = [
     "SCOPES",
@@ -59,8 +59,7 @@ def check_scopes(scopes: Sequence[str]) -> None:
     """Raise `UsageError` for a scope that there is not."""
     for scope in scopes:
         if scope not in SCOPES:
-            otherwise = f"known are {', '.join(SCOPES)}"
-            raise UsageError(there_is_no("scope", scope, SCOPES, otherwise=otherwise))
+            raise UsageError(there_is_no("scope", scope, SCOPES, otherwise=there_are(SCOPES)))
 
 
 def places_of(
@@ -205,8 +204,7 @@ def discover_configs(
     known = sorted({application for application, _ in _USER_FILES + _PROJECT_FILES})
     for name in apps or ():
         if name not in known:
-            otherwise = f"known are {', '.join(known)}"
-            raise UsageError(there_is_no("application", name, known, otherwise=otherwise))
+            raise UsageError(there_is_no("application", name, known, otherwise=there_are(known)))
     places = application_places(os.fspath(start), os.environ if env is None else env)
     return [
         place

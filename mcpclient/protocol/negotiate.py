@@ -78,7 +78,7 @@ def negotiate(plan: Plan) -> Steps:
     """
     if plan.version is not None and era_of(plan.version) is None:
         known = ", ".join(HANDSHAKE_VERSIONS + STATELESS_VERSIONS)
-        raise UsageError(f"protocol_version {plan.version!r} is not known; known are: {known}")
+        raise UsageError(f"protocol_version {plan.version!r} is not known; there are {known}")
     return _Negotiation(plan).run()
 
 

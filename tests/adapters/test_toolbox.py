@@ -346,7 +346,7 @@ def test_patterns_are_lists() -> None:
 def test_an_unknown_provider() -> None:
     """F-TOOL-7."""
     with pytest.raises(
-        mcpclient.UsageError, match="there is no provider 'openai'; there are anthr"
+        mcpclient.UsageError, match="there is no provider 'openai'; did you mean 'openai_"
     ):
         Toolbox(Source(), "openai")
 

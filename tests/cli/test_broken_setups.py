@@ -286,7 +286,7 @@ USAGE = {
     "a timeout below zero": Row(["--timeout=-5", *SEARCH], 2, "not negative"),
     "authorities that are not there": Row(["--ca-file", "/no.pem", "https://h/"], 2, "/no.pem"),
     "authorities that are none": Row(["--ca-file", DEMO, "https://h/"], 2, "no certificates"),
-    "a revision there is not": Row(["--protocol-version", "1999", *SEARCH], 2, "known are"),
+    "a revision there is not": Row(["--protocol-version", "1999", *SEARCH], 2, "there are"),
     "a transport there is not": Row(["--transport", "pigeon", *SEARCH], 2, "choose from"),
     "a trace that cannot be": Row(["--trace", "/no/such/x", *SEARCH], 2, "No such file"),
 }

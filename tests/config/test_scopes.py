@@ -53,7 +53,7 @@ def test_an_unknown_scope() -> None:
     check_scopes(["project", "user"])
     with pytest.raises(UsageError, match=r"'proyect'; did you mean 'project'\?"):
         check_scopes(["proyect"])
-    with pytest.raises(UsageError, match="known are plugin, user, project, local"):
+    with pytest.raises(UsageError, match="there are plugin, user, project, local"):
         check_scopes(["zzz"])
 
 

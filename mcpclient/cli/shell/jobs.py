@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Generic, TypeVar
 
 from ...errors import UsageError
+from ...similar import there_are
 
 __all__ = ["Job", "Jobs", "in_words"]
 
@@ -72,8 +73,8 @@ class Jobs(Generic[T]):
         """Return a job by its number as it was typed. Raises `UsageError`."""
         job = self._jobs.get(int(number)) if number.isdecimal() and len(number) < 10 else None
         if job is None:
-            known = ", ".join(str(job.number) for job in self) or "none"
-            raise UsageError(f"there is no call {number!r} in the background; there is: {known}")
+            known = there_are(str(job.number) for job in self)
+            raise UsageError(f"there is no call {number!r} in the background; {known}")
         return job
 
     async def close(self) -> None:

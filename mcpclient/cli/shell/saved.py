@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from ...errors import UsageError
 from ...framing.logs import logger_for
 from ...net.files import change_file, read_file
-from ...similar import did_you_mean
+from ...similar import did_you_mean, there_are
 from .words import Word, split_words
 
 __all__ = ["SavedLines"]
@@ -118,8 +118,7 @@ class SavedLines:
     def _find(self, name: str) -> str:
         if name in self._lines:
             return self._lines[name]
-        names = ", ".join(self._lines) or "none yet"
-        hint = did_you_mean(name, self._lines) or f"there is: {names}"
+        hint = did_you_mean(name, self._lines) or there_are(self._lines)
         raise UsageError(f"nothing is saved as {name!r}; {hint}")
 
 

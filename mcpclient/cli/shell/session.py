@@ -12,7 +12,7 @@ from ...manager.manager import Manager
 from ...manager.server import Server
 from ...manager.tools import ManagedTool
 from ...protocol.types import Prompt, Resource
-from ...similar import did_you_mean, there_is_no
+from ...similar import did_you_mean, there_are, there_is_no
 from ..screen import Screen
 from .jobs import Jobs
 from .outcome import Finding
@@ -54,8 +54,7 @@ class Session:
             return servers[name]
         if not servers:
             raise UsageError("there is no server; name one, or write a configuration")
-        otherwise = f"there is: {', '.join(servers)}"
-        raise UsageError(there_is_no("server", name, servers, otherwise=otherwise))
+        raise UsageError(there_is_no("server", name, servers, otherwise=there_are(servers)))
 
     async def client(self, server: str | None = None) -> Client:
         """Return the client of a server, by default of the one in use, once it is connected.

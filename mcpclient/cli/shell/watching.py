@@ -11,6 +11,7 @@ from ...client.events.fan_out import LOG_LEVELS
 from ...errors import UsageError
 from ...framing.escaping import escape_line
 from ...framing.logs import logger_for
+from ...similar import there_are, there_is_no
 from ..connecting import check_trace
 from ..listen import line_of
 from ..render import one_line, shorten
@@ -60,7 +61,8 @@ async def _log(session: Session, words: Sequence[Word]) -> Finding:
         _SERVER_LOG.setLevel(logging.NOTSET)
         return Finding()
     if level not in LOG_LEVELS:
-        raise UsageError(f"not a level: {level!r}; there are {', '.join(LOG_LEVELS)}, and off")
+        known = [*LOG_LEVELS, "off"]
+        raise UsageError(there_is_no("level", level, known, otherwise=there_are(known)))
     client = await session.client()
     _SERVER_LOG.setLevel(LOG_LEVELS[level])
     await client.set_log_level(level)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...client.link.targets import TRANSPORT_NAMES
 from ...errors import safe_repr
-from ...similar import did_you_mean
+from ...similar import did_you_mean, there_are
 from ..naming import NAMING_STYLES, NamingStyle
 from .applications import Application
 from .fields import FIELDS, IGNORED, is_comment
@@ -169,10 +169,7 @@ def _transport(named: str | None, names: dict[str, str], application: Applicatio
         return None
     spelled = named.strip().lower()
     if spelled not in TRANSPORT_NAMES:
-        hint = (
-            did_you_mean(spelled, TRANSPORT_NAMES)
-            or f"known are {', '.join(sorted(TRANSPORT_NAMES))}"
-        )
+        hint = did_you_mean(spelled, TRANSPORT_NAMES) or there_are(TRANSPORT_NAMES)
         raise EntryError(f"{safe_repr(named)} is not a transport", names["transport"], hint=hint)
     transport = TRANSPORT_NAMES[spelled]
     return None if transport == "http" and application.http_falls_back else transport
@@ -258,5 +255,5 @@ def _naming(given: str | None, names: dict[str, str]) -> NamingStyle | None:
             return style
     if given is None:
         return None
-    hint = did_you_mean(given, NAMING_STYLES) or f"known are {', '.join(NAMING_STYLES)}"
+    hint = did_you_mean(given, NAMING_STYLES) or there_are(NAMING_STYLES)
     raise EntryError(f"{safe_repr(given)} is not a way to name tools", names["naming"], hint=hint)

@@ -75,7 +75,7 @@ def test_failures_have_the_exit_codes_of_the_command_line() -> None:
             ("cancel 7", "there is no call '7'"),
             ("wait x", "there is no call 'x'"),
             ("run smoke", "nothing is saved as 'smoke'"),
-            ("log loud", "not a level: 'loud'"),
+            ("log loud", "there is no level 'loud'"),
             ("_ text", "nothing may follow _"),
         ):
             code, text = await world.fail(line)
