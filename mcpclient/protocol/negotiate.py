@@ -59,7 +59,7 @@ __all__ = ["negotiate"]
 # server that merely starts slowly loses nothing: it reads both, and its answer to the probe counts.
 PROBE_TIMEOUT = 1.0
 # The same where silence tells nothing: over HTTP, and of a server that is known to answer.
-PATIENT_PROBE_TIMEOUT = 15.0
+LONG_PROBE_TIMEOUT = 15.0
 # How long a server that has refused `initialize`, so that it runs, may take to describe itself.
 SECOND_PROBE_TIMEOUT = 5.0
 
@@ -184,7 +184,7 @@ class _Negotiation:
         if plan.version is not None:
             raise ProtocolViolation(f"{reason}, though {plan.version} was offered")
         try:
-            return (yield from self._open_stateless(LATEST_STATELESS, PATIENT_PROBE_TIMEOUT))
+            return (yield from self._open_stateless(LATEST_STATELESS, LONG_PROBE_TIMEOUT))
         except (ServerError, NetworkError) as error:
             raise ProtocolViolation(f"{reason}; server/discover gave: {error}") from error
 
@@ -232,8 +232,8 @@ class _Negotiation:
 
     @property
     def _probe_timeout(self) -> float:
-        is_patient = self._plan.answers_all or self._plan.remembered is Era.STATELESS
-        return PATIENT_PROBE_TIMEOUT if is_patient else PROBE_TIMEOUT
+        may_take_long = self._plan.answers_all or self._plan.remembered is Era.STATELESS
+        return LONG_PROBE_TIMEOUT if may_take_long else PROBE_TIMEOUT
 
     def _ask(self, ask: Ask) -> Generator[Effect, Any, Answer]:
         """Ask. Return the result, or the agreement that a late answer to the probe leads to."""

@@ -28,7 +28,7 @@ from mcpclient.protocol.era import ClientIdentity
 from mcpclient.protocol.era_handshake import HandshakeEra
 from mcpclient.protocol.era_stateless import StatelessEra
 from mcpclient.protocol.negotiate import (
-    PATIENT_PROBE_TIMEOUT,
+    LONG_PROBE_TIMEOUT,
     PROBE_TIMEOUT,
     SECOND_PROBE_TIMEOUT,
     negotiate,
@@ -57,7 +57,7 @@ ASKING = {
     None: "discover",
     PROBE_TIMEOUT: "probe",
     SECOND_PROBE_TIMEOUT: "probe again",
-    PATIENT_PROBE_TIMEOUT: "probe patiently",
+    LONG_PROBE_TIMEOUT: "probe patiently",
 }
 
 
@@ -689,7 +689,7 @@ def test_where_every_request_is_answered_the_probe_waits_longer() -> None:
         first = next(negotiate(Plan(IDENTITY, "here", answers_all=answers_all)))
         assert isinstance(first, Ask)
         waits.append(first.timeout)
-    assert waits == [PROBE_TIMEOUT, PATIENT_PROBE_TIMEOUT]
+    assert waits == [PROBE_TIMEOUT, LONG_PROBE_TIMEOUT]
 
 
 # What silence and an odd agreement are worth
