@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
-__all__ = ["forbidden_reason", "parse_canonical_ipv4"]
+__all__ = ["forbidden_reason", "is_meant_as_ipv4", "parse_canonical_ipv4"]
 
 _IPV4_RANGES = [
     (IPv4Network(network), reason)
@@ -49,6 +49,8 @@ _IPV6_RANGES = [
     )
 ]
 
+_NUMERIC_LABEL = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*", re.ASCII)
+
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 
 # IPv6 addresses with an IPv4 address in them, and how far its last bit is from the end.
@@ -63,6 +65,11 @@ _EMBEDDING = [
 _LAST_PART_LIMIT = {1: 1 << 32, 2: 1 << 24, 3: 1 << 16, 4: 1 << 8}
 
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+", re.ASCII)
+
+
+def is_meant_as_ipv4(host: str) -> bool:
+    """Whether a host without a trailing dot is an IPv4 address or nothing: it ends in a number."""
+    return _NUMERIC_LABEL.fullmatch(host.rpartition(".")[2]) is not None
 
 
 def parse_canonical_ipv4(text: str) -> int | None:

@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from ..errors import SsrfError
 from ..framing.uri import DEFAULT_PORTS
-from .special_addresses import forbidden_reason, parse_canonical_ipv4
+from .special_addresses import forbidden_reason, is_meant_as_ipv4, parse_canonical_ipv4
 
 __all__ = [
     "UrlPolicy",
@@ -30,7 +30,6 @@ _LOCAL_NAMES = {"localhost", "localdomain", "local", "internal", "intranet", "ho
 
 _PLAIN_URL = re.compile(r"[!-~]+", re.ASCII)
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?:\.(?!-)[A-Za-z0-9_-]{1,63})*", re.ASCII)
-_NUMERIC_LABEL = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*", re.ASCII)
 
 _LOCAL_HINT = "for local development set local_development=True"
 
@@ -174,7 +173,7 @@ def _normal_host(url: str, parts: SplitResult) -> str:
 def _local_reason(url: str, host: str) -> str | None:
     if ":" in host:
         return forbidden_reason(IPv6Address(host))
-    if _NUMERIC_LABEL.fullmatch(host.rpartition(".")[2]):
+    if is_meant_as_ipv4(host):
         number = parse_canonical_ipv4(host)
         if number is None:
             raise SsrfError(url, "its host is not a valid IPv4 address")

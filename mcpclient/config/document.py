@@ -14,7 +14,10 @@ try:
 except ImportError:  # Python 3.10 and older
     tomllib = None
 
-__all__ = ["Document", "DocumentError", "Path", "read_document"]
+__all__ = ["MAX_FILE_SIZE", "Document", "DocumentError", "Path", "read_document"]
+
+MAX_FILE_SIZE = 32 * 1024 * 1024
+"""How many bytes of a configuration file are read, and changed."""
 
 Path = Sequence[Union[str, int]]
 """The keys and indexes that lead to a part of a document."""

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..net.files import read_file
-from .document import Document, DocumentError, read_document
+from .document import MAX_FILE_SIZE, Document, DocumentError, read_document
 from .problem import Problem
 from .scopes import Place
 from .shapes.applications import APPLICATIONS, Application, FileKind, Found, find_servers, kind_of
 
 __all__ = ["ConfigFile", "ConfigReader", "WrittenServer"]
 
-_MAX_FILE_SIZE = 32 * 1024 * 1024
 _NO_SERVERS = "it configures no servers"
 
 
@@ -88,7 +87,7 @@ class ConfigReader:
 
     def _document(self, path: str, expected: bool) -> Document | None:
         try:
-            document = read_document(read_file(path, limit=_MAX_FILE_SIZE), path)
+            document = read_document(read_file(path, limit=MAX_FILE_SIZE), path)
         except (FileNotFoundError, NotADirectoryError):
             if expected:
                 self._wrong(path, "there is no such file", hint="check the path")

@@ -12,15 +12,13 @@ from ..formats.jsonc_edit import remove_member, set_member
 from ..formats.toml_edit import add_table, remove_table
 from ..net.files import change_file
 from ..similar import there_is_no
-from .document import DocumentError, read_document
+from .document import MAX_FILE_SIZE, DocumentError, read_document
 from .shapes.applications import APPLICATIONS, FileKind, find_servers, kind_of
 from .shapes.entry import read_entry
 from .shapes.values import EntryError
 from .shapes.writing import in_shape_of
 
 __all__ = ["add_server", "add_server_to", "remove_server", "remove_server_from"]
-
-_MAX_FILE_SIZE = 32 * 1024 * 1024
 
 
 def add_server(
@@ -42,7 +40,7 @@ def add_server(
         text = add_server_to(_text(content), os.fspath(path), name, entry, replace=replace)
         return text.encode()
 
-    change_file(path, edit, limit=_MAX_FILE_SIZE)
+    change_file(path, edit, limit=MAX_FILE_SIZE)
 
 
 def remove_server(path: str | os.PathLike[str], name: str) -> None:
@@ -51,7 +49,7 @@ def remove_server(path: str | os.PathLike[str], name: str) -> None:
     def edit(content: bytes | None) -> bytes:
         return remove_server_from(_text(content), os.fspath(path), name).encode()
 
-    change_file(path, edit, limit=_MAX_FILE_SIZE)
+    change_file(path, edit, limit=MAX_FILE_SIZE)
 
 
 def add_server_to(

@@ -14,7 +14,7 @@ from .known_secrets import KnownSecrets
 from .secret_names import TOKEN, is_count_name, is_secret_name
 from .walking import Place, walk
 
-__all__ = ["Redactor"]
+__all__ = ["REDACTED_NAME", "Redactor"]
 
 _SECRET_HEADERS = frozenset({"dpop", "mcp-session-id"})
 _KEY_HEADER = re.compile(r"(?i)(?:^|[-_])key$")
@@ -73,7 +73,7 @@ _PROSE = re.compile(r"[a-z]+|[A-Z][a-z]*")
 # Words joined by what base64 does not have are no credentials: `a:basic offline_access`, scopes.
 _SCOPE = re.compile(r"[A-Za-z]+(?:[_.-][A-Za-z]+)+")
 
-_NAME = re.compile(r"redacted-[0-9]+")
+REDACTED_NAME = re.compile(r"redacted-[0-9]+")
 _LONG_VALUE = 8
 # How many secrets a server may name; each further one is replaced where it is named, by one name
 # for all of them, and not looked for elsewhere. There is no limit for a user's own.
@@ -104,7 +104,7 @@ class Redactor:
 
         ``remember``: look for it in all that follows, too.
         """
-        if not secret or _NAME.fullmatch(secret):
+        if not secret or REDACTED_NAME.fullmatch(secret):
             return secret
         known = self._names.get(secret)
         if known is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +12,9 @@ from ..errors import NotRecorded, UsageError
 from ..jsonrpc import messages
 from ..jsonrpc.messages import ErrorCode, Message, RequestId
 from .conversation import Call, Heard, Step
-from .redaction import Redactor
+from .redaction import REDACTED_NAME, Redactor
 
 __all__ = ["Reply", "Script", "client_is_ready"]
-
-_REDACTED = re.compile(r"redacted-[0-9]+")
 
 # These open a connection, and say who asks; whoever asks may have changed since the recording.
 _OPENING = frozenset({"initialize", "server/discover"})
@@ -148,7 +145,7 @@ def _next_success(calls: Sequence[Call], index: int) -> int:
 def _key(method: str, params: Any) -> tuple[str, str]:
     if method in _OPENING:
         return method, "null"
-    return method, _REDACTED.sub("redacted", json.dumps(params, sort_keys=True))
+    return method, REDACTED_NAME.sub("redacted", json.dumps(params, sort_keys=True))
 
 
 def _without_meta(params: Any) -> Any:

@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.auth.special_addresses import forbidden_reason, parse_canonical_ipv4
+from mcpclient.auth.special_addresses import (
+    forbidden_reason,
+    is_meant_as_ipv4,
+    parse_canonical_ipv4,
+)
 from tests.support.properties import examples
 
 
@@ -142,3 +146,10 @@ def test_special_addresses_are_forbidden(address: str, reason: str) -> None:
 def test_public_addresses_are_not(address: str) -> None:
     """F-AUTH-10: NAT64 is how networks without IPv4 reach public hosts."""
     assert forbidden_reason(ip_address(address)) is None
+
+
+@pytest.mark.parametrize("host", ["127.1", "0x7f", "1.2.3.4.5", "host.0x", "256"])
+def test_a_host_that_ends_in_a_number_is_no_name(host: str) -> None:
+    """F-AUTH-10: it is an IPv4 address, or nothing."""
+    assert is_meant_as_ipv4(host)
+    assert not is_meant_as_ipv4(f"{host}.example")

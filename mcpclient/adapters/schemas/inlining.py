@@ -11,13 +11,12 @@ from typing import Any
 from ...protocol.schema.dialects import DRAFT_2020_12, subschemas
 from ...protocol.schema.uris import join_pointer
 from .pointers import target_of, tokens_of
-from .widening import Child, JsonSchema, Rewritten, assembled
+from .widening import DEFINITIONS, Child, JsonSchema, Rewritten, assembled
 
 __all__ = ["inlined"]
 
 # A schema of a few definitions can describe more places than fit into memory.
 _MAX_SUBSCHEMAS = 5_000
-_DEFINITIONS = ("$defs", "definitions")
 # These change nothing about which values are valid.
 _ANNOTATIONS = frozenset({"title", "description", "default", "examples", "deprecated"})
 
@@ -43,7 +42,7 @@ class _Inlining:
         if not isinstance(value, dict):
             return Rewritten(value, True)
         self._count += 1
-        schema = {key: inner for key, inner in value.items() if key not in _DEFINITIONS}
+        schema = {key: inner for key, inner in value.items() if key not in DEFINITIONS}
         reference = schema.pop("$ref", None)
         children = [
             Child(tokens, *self.expand(inner, path + tokens, opened))

@@ -8,15 +8,13 @@ from urllib.parse import quote, unquote
 
 from ...protocol.schema.dialects import DRAFT_2020_12, subschemas
 from ...protocol.schema.uris import join_pointer, pointer_tokens
-from .widening import JsonSchema, Rewritten, rewritten
+from .widening import DEFINITIONS, JsonSchema, Rewritten, rewritten
 
 __all__ = ["reference_to", "target_of", "tokens_of", "with_root_kept_apart", "without_unused"]
 
 # What may stand in a fragment as it is. Source: RFC 3986, section 3.5.
 _UNQUOTED = "/~!$&'()*+,;=:@-._?"
 
-
-_DEFINITIONS = ("$defs", "definitions")
 
 Tokens = tuple[str, ...]
 
@@ -99,13 +97,13 @@ def without_unused(schema: JsonSchema) -> JsonSchema:
         pending += [
             inner
             for place, inner in subschemas(value, DRAFT_2020_12)
-            if place[0] not in _DEFINITIONS
+            if place[0] not in DEFINITIONS
         ]
     beginnings = {tokens[:length] for tokens in used for length in range(len(tokens) + 1)}
 
     def prune(value: JsonSchema, path: Tokens) -> Rewritten:
         result = dict(value)
-        for keyword in _DEFINITIONS:
+        for keyword in DEFINITIONS:
             if keyword in result:
                 kept = {
                     name: inner
@@ -134,6 +132,6 @@ def with_root_kept_apart(schema: JsonSchema, changing: Iterable[str]) -> JsonSch
     while name in definitions:
         name += "_"
     moved: dict[Tokens, Tokens] = {(): ("$defs", name)}
-    moved.update({(keyword,): (keyword,) for keyword in _DEFINITIONS})
-    apart = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
+    moved.update({(keyword,): (keyword,) for keyword in DEFINITIONS})
+    apart = {key: value for key, value in schema.items() if key not in DEFINITIONS}
     return _repointed({**schema, "$defs": {**definitions, name: apart}}, moved)

@@ -20,7 +20,8 @@ JsonSchema = dict[str, Any]
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 _IN_PLACE = frozenset({"allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas"})
 # Definitions assert nothing where they stand.
-_DEFINITIONS = frozenset({"$defs", "definitions"})
+DEFINITIONS = ("$defs", "definitions")
+"""The keywords whose schemas hold for nothing but what refers to them."""
 _CONDITIONAL = ("if", "then", "else")
 
 
@@ -65,7 +66,7 @@ def assembled(schema: Mapping[str, Any], children: Iterable[Child]) -> Rewritten
     inexact: set[str] = set()
     for child in children:
         put(result, schema, child.tokens, child.schema)
-        if not child.exact and child.tokens[0] not in _DEFINITIONS:
+        if not child.exact and child.tokens[0] not in DEFINITIONS:
             inexact.add(child.tokens[0])
     if "not" in inexact:
         del result["not"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv6Address
 from urllib.parse import urlsplit
 
-from ...auth.special_addresses import parse_canonical_ipv4
+from ...auth.special_addresses import is_meant_as_ipv4, parse_canonical_ipv4
 from ...errors import UsageError
 from ...framing.uri import DEFAULT_PORTS, parse_url
 
@@ -20,7 +20,6 @@ __all__ = ["CanonicalUrl", "ascii_host", "canonical_host", "canonical_url", "dec
 _ENCODED_DOT = re.compile("%2e", re.IGNORECASE)
 _ENCODED_OCTET = re.compile("%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_NUMERIC_LABEL = re.compile("[0-9]+|0[xX][0-9a-fA-F]*", re.ASCII)
 # What different parsers read differently: space, line, paragraph, control and format characters.
 _REFUSED_CATEGORIES = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Cs"})
 
@@ -92,7 +91,7 @@ def canonical_host(host: str) -> str:
     host = host[:-1] if host.endswith(".") else host
     if not host or "" in host.split("."):
         raise UsageError("the URL's host is not a name")
-    if _NUMERIC_LABEL.fullmatch(host.rpartition(".")[2]):
+    if is_meant_as_ipv4(host):
         number = parse_canonical_ipv4(host)
         if number is None:
             raise UsageError("the URL's host is not an IPv4 address")
