@@ -278,7 +278,9 @@ class Player:
         pieces = [channel.encode(line.record, self.names) for line in lines]
         for line in lines:
             line.begun = True
+        written = asyncio.get_running_loop().time()
         for block in self._chunking.blocks(pieces):
+            written = asyncio.get_running_loop().time()
             channel.write(block)
             self.happened += 1  # byte by byte, one line can take a busy machine its time
             # One turn of the loop for the client to be told of the bytes, one to take them.
@@ -287,7 +289,7 @@ class Player:
         for line in lines:
             channel.finish(line.record)
             if "end" in line.record:
-                self._ended[name] = asyncio.get_running_loop().time()
+                self._ended[name] = written
             self._do(line)
 
     # Where it stands

@@ -26,7 +26,7 @@ _STREAM_PORTS = {"tcp": -1, "unix": 0}
 _SECURE = ("https", "wss")
 _MAX_SHOWN_LENGTH = 200
 _MAX_HOST_LENGTH = 253  # RFC 1035, section 2.3.4, without the dot of the root
-_NEVER_IN_A_HOST = re.compile(r'[\x00-\x20<>"\\^`{|}\x7f]')
+_NEVER_IN_A_HOST = re.compile(r'[\x00-\x20<>"[\\\]^`{|}\x7f]')
 # Everything a path or query may hold as it is (RFC 3986 section 3.3), and what is encoded already.
 _AS_IS = "/:@!$&'()*+,;=-._~%"
 

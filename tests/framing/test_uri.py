@@ -166,7 +166,9 @@ def test_a_long_bad_url_makes_a_short_error() -> None:
         assert len(str(caught.value)) < 300
 
 
-@pytest.mark.parametrize("reference", ["http://[", "http://[::1", "javascript:alert(1)", "http://"])
+@pytest.mark.parametrize(
+    "reference", ["http://[", "http://[::1", "http://[[]", "javascript:alert(1)", "http://"]
+)
 def test_a_useless_reference_is_refused(reference: str) -> None:
     """F-HTTP-10: a server's nonsense is one plain error."""
     with pytest.raises(UsageError):
