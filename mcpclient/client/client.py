@@ -143,11 +143,13 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
         if connection is None or not connection.is_to_be_closed:
             return
         loop = connection.loop
-        with suppress(Exception):  # the interpreter may be going away
+        try:
             if loop is None or loop.is_closed() or not loop.is_running():
                 connection.abort()
             else:
                 loop.call_soon_threadsafe(connection.abort)
+        except Exception:  # modules may be empty when the interpreter ends
+            pass
 
     def __repr__(self) -> str:
         state = "connected" if self.is_connected else "not connected"

@@ -94,8 +94,11 @@ class Subscription:
         return event
 
     def __del__(self) -> None:
-        if "_feed" in self.__dict__:  # else Ctrl-C came before it
-            self._feed.drop()
+        try:
+            if "_feed" in self.__dict__:  # else Ctrl-C came before it
+                self._feed.drop()
+        except Exception:  # modules may be empty when the interpreter ends
+            pass
 
 
 class Listening(Requests):

@@ -36,7 +36,7 @@ _CLOSING = 3.5
 _CANCELLING = 0.5
 
 # Seconds after Ctrl-C in which the server is told that nobody waits for its answer any more.
-_FAREWELL = 2.0
+_TELLING = 2.0
 
 # On Windows Ctrl-C does not end the wait for a lock, so that it is waited for in pieces.
 _PIECE = 0.1 if sys.platform == "win32" else -1
@@ -113,7 +113,7 @@ class LoopThread:
         except BaseException:
             with suppress(RuntimeError):  # the loop is closed
                 self.loop.call_soon_threadsafe(self._cancel, waiting)
-                waiting.ended.acquire(timeout=_FAREWELL)
+                waiting.ended.acquire(timeout=_TELLING)
             raise
         outcome: T = waiting.outcome()
         return outcome
@@ -156,9 +156,9 @@ class LoopThread:
 
     def stop(self) -> None:
         """Close everything that is open and end the thread, within five seconds."""
-        farewell = asyncio.run_coroutine_threadsafe(self._say_farewell(), self.loop)
+        closing = asyncio.run_coroutine_threadsafe(self._close_all(), self.loop)
         with suppress(Exception):
-            farewell.result(_CLOSING + 2 * _CANCELLING)
+            closing.result(_CLOSING + 2 * _CANCELLING)
         self._is_ending = True
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join(_CANCELLING)
@@ -166,7 +166,7 @@ class LoopThread:
             self.loop.close()
         self.workers.stop()
 
-    async def _say_farewell(self) -> None:
+    async def _close_all(self) -> None:
         self._start_arrived()
         await asyncio.sleep(0)  # what has not begun could not be told that it is cancelled
         closing = {asyncio.ensure_future(each.close()) for each in list(self._to_close)}

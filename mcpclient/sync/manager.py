@@ -58,8 +58,11 @@ class Manager(Owned, of=AsyncManager):
     _connecting = "open"
 
     def __del__(self) -> None:
-        if self._process_id == os.getpid():
-            close_soon(self._object)
+        try:
+            if self._process_id == os.getpid():
+                close_soon(self._object)
+        except Exception:  # modules may be empty when the interpreter ends
+            pass
 
     @property
     def async_manager(self) -> AsyncManager:

@@ -55,7 +55,7 @@ class Workers:
                 self._idle -= 1
         if not is_expected:
             try:
-                threading.Thread(target=self._run, name="mcpclient handler", daemon=True).start()
+                threading.Thread(target=self._run, name="mcpclient-handler", daemon=True).start()
             except RuntimeError:
                 return False
         self._jobs.put(job)

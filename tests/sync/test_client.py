@@ -62,7 +62,7 @@ def test_handlers_of_one_shot_calls_may_block() -> None:
         return proceed(call)
 
     found = sync.call(ToolServer().transport(), "echo", {"message": "x"}, around=[hook])
-    assert (found.text, threads) == ("x", ["mcpclient handler"])
+    assert (found.text, threads) == ("x", ["mcpclient-handler"])
 
 
 def test_many_calls_at_once_by_submit() -> None:

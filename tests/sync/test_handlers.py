@@ -30,7 +30,7 @@ from mcpclient.client.events.around import Proceed
 from mcpclient.sync.handlers import HANDLERS, in_worker, with_workers
 from tests.sync.calling import Json, ToolServer, beginning, thread_name
 
-WORKER = "mcpclient handler"
+WORKER = "mcpclient-handler"
 LOOP = "mcpclient"
 FORM = {"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}}
 CHAT = {"messages": [], "maxTokens": 1}
@@ -118,7 +118,7 @@ def test_roots_may_be_replaced_by_a_blocking_function() -> None:
 
     with server.connected(roots=[]) as client:
         client.set_roots(roots)
-        assert "file:///mcpclient handler" in client.call_tool("ask").text
+        assert "file:///mcpclient-handler" in client.call_tool("ask").text
 
 
 def test_progress_and_notifications_arrive_in_order_and_may_call() -> None:

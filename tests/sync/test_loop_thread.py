@@ -109,7 +109,7 @@ def test_ctrl_c_cancels_the_call_on_the_server() -> None:
 
 
 @pytest.mark.needs_posix
-def test_a_second_ctrl_c_does_not_wait_for_the_farewell() -> None:
+def test_a_second_ctrl_c_does_not_wait_until_the_server_is_told() -> None:
     """F-API-18: what does not end when it is cancelled keeps nobody."""
     stubborn = threading.Event()
 

@@ -10,6 +10,7 @@ import pytest
 
 import mcpclient
 from mcpclient import ServersFailed, Status, StatusChanged, UsageError, sync
+from mcpclient.sync import manager as manager_module
 from tests.support.subprocesses import TOP, run_python
 from tests.sync.calling import ToolServer
 
@@ -79,6 +80,15 @@ def test_a_manager_that_is_open_at_the_end_of_the_program_saves_what_it_has_lear
         """
     )
     assert '"echo"' in memory.read_text("utf-8")
+
+
+def test_a_manager_that_outlives_its_modules_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-18: the interpreter empties them when it ends; free-threaded ones do it earlier."""
+    manager: Any = sync.connect_all({"one": ToolServer().transport()}, **VERSION)
+    with manager:
+        monkeypatch.setattr(manager_module, "os", None)
+        manager.__del__()
+        monkeypatch.undo()
 
 
 def test_a_forgotten_manager_is_closed() -> None:

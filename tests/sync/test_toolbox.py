@@ -25,7 +25,7 @@ def test_a_toolbox_is_ready_at_once() -> None:
         box = client.toolbox("openai_chat", approve=approve)
         assert [each["function"]["name"] for each in box.tools] == ["echo", "never"]
         (answer,) = box.run({"choices": [{"message": {"tool_calls": [call]}}]})
-        assert answer["content"] == "said" and seen == ["mcpclient handler"]
+        assert answer["content"] == "said" and seen == ["mcpclient-handler"]
         tool = box.agent_tools[0]
         assert tool.name == "echo" == tool.tool.name and tool.execute({}) == "said"
         with pytest.raises(UsageError):
