@@ -45,9 +45,8 @@ async def all_pages(
         if weight > MAX_WEIGHT:
             size = f"{MAX_WEIGHT >> 20} MiB of memory"
             raise ProtocolViolation(f"the list of {key} goes on, and takes over {size} already")
-        mark = safe_repr(
-            cursor, None
-        )  # by the schema a string, but anything else is sent back, too
+        # By the schema it is a string, but anything else is sent back, too.
+        mark = safe_repr(cursor, None)
         if mark in seen:
             raise ProtocolViolation(
                 f"the server gave the cursor {safe_repr(cursor)} for {key} twice"
