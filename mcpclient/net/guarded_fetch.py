@@ -8,7 +8,6 @@ address and to no other: so a name cannot mean one thing to the check and anothe
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
 
 from ..auth.effects import Fetch, Response
@@ -28,6 +27,7 @@ from ..framing.uri import Url, parse_url
 from ..recording.http_channel import HttpChannel
 from ..shown import shown_url
 from .dialing import Dialer, explain_failure, explain_loss
+from .happy_eyeballs import addresses_of
 from .network_options import NetworkOptions
 from .tls import TlsContexts
 
@@ -143,17 +143,17 @@ class GuardedFetcher:
 
 async def _checked_addresses(url: Url, policy: UrlPolicy) -> list[str]:
     """The addresses of the host that may be connected to. Raises when there are none."""
-    loop = asyncio.get_running_loop()
     try:
-        found = await loop.getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
+        found = await addresses_of(url.host, url.port)
     except OSError as error:
         raise ConnectFailed(url.shown, explain_failure(error, url), (error,)) from error
     allowed: list[str] = []
     refusal: SsrfError | None = None
-    for *_, address in found:
+    for each in found:
+        address = str(each.name[0])
         try:
-            check_address(str(address[0]), str(url), policy)
-            allowed.append(str(address[0]))
+            check_address(address, str(url), policy)
+            allowed.append(address)
         except SsrfError as error:
             refusal = refusal or error
     if refusal is not None and not allowed:

@@ -12,13 +12,15 @@ from collections import deque
 from contextlib import suppress
 from typing import NamedTuple
 
-__all__ = ["connect_socket"]
+__all__ = ["Address", "addresses_of", "connect_socket"]
 
 # How long the first address of a host is tried before the next is tried beside it (RFC 8305).
 _NEXT_ADDRESS_AFTER = 0.25
 
 
-class _Address(NamedTuple):
+class Address(NamedTuple):
+    """One address of a host: its family, and what a socket of it connects to."""
+
     family: int
     name: tuple[object, ...]
 
@@ -29,27 +31,31 @@ async def connect_socket(host: str, port: int) -> socket.socket:
     Raises `OSError` when none of its addresses can be reached: the first error there was. Safe to
     cancel.
     """
-    addresses = await _addresses_of(host, port)
+    addresses = await addresses_of(host, port)
     if len(addresses) == 1:
         return await _connect(addresses[0])
     return await _race(deque(addresses))
 
 
-async def _addresses_of(host: str, port: int) -> list[_Address]:
+async def addresses_of(host: str, port: int) -> list[Address]:
+    """Return the addresses of a host, those of both families in turn (RFC 8305, section 4).
+
+    Raises `OSError` for a name that cannot be resolved.
+    """
     for family in (socket.AF_INET, socket.AF_INET6):
         with suppress(OSError):
             socket.inet_pton(family, host)
-            return [_Address(family, (host, port))]
+            return [Address(family, (host, port))]
+    # As bytes: for text, the resolver's thread would look up the codec "idna", which has errors of
+    # its own, and on Python 3.9 is not always found while another thread imports something.
+    name = host.encode("ascii")
     loop = asyncio.get_running_loop()
-    try:
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except UnicodeError as error:
-        raise socket.gaierror(socket.EAI_NONAME, f"not a host name: {error}") from None
-    return _alternating([_Address(family, name) for family, _, _, _, name in found])
+    found = await loop.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+    return _alternating([Address(family, name) for family, _, _, _, name in found])
 
 
-def _alternating(addresses: list[_Address]) -> list[_Address]:
-    """Order addresses so that both families have their turn early (RFC 8305, section 4)."""
+def _alternating(addresses: list[Address]) -> list[Address]:
+    """Order addresses so that both families have their turn early."""
     preferred = [address for address in addresses if address.family == addresses[0].family]
     others = [address for address in addresses if address.family != addresses[0].family]
     ordered = []
@@ -58,7 +64,7 @@ def _alternating(addresses: list[_Address]) -> list[_Address]:
     return ordered
 
 
-async def _connect(address: _Address) -> socket.socket:
+async def _connect(address: Address) -> socket.socket:
     connecting = socket.socket(address.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         connecting.setblocking(False)
@@ -69,7 +75,7 @@ async def _connect(address: _Address) -> socket.socket:
     return connecting
 
 
-async def _race(waiting: deque[_Address]) -> socket.socket:
+async def _race(waiting: deque[Address]) -> socket.socket:
     """Try one address after another, each a moment after the one before; the first wins."""
     loop = asyncio.get_running_loop()
     attempts: set[asyncio.Task[socket.socket]] = set()
