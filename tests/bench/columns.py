@@ -169,7 +169,8 @@ def _websockets() -> Column:
     if find_spec("websockets") is None:
         return Column("websockets", "websockets", absent="not installed beside the benchmark")
     title = f"websockets {version('websockets')}"
-    return replace(_python_column("websockets", title, sys.executable), transports=("ws",))
+    column = _python_column("websockets", title, sys.executable)
+    return replace(column, importers={}, transports=("ws",))
 
 
 def _installed(peers: Path, key: str, package: str, major: str, statement: str) -> Column:
