@@ -74,7 +74,12 @@ class Tokens:
             self._used[line.user] = line.number
         elif line.verb in ("issued", "rotated"):
             self._last[line.user] = line.number
-            kept = () if self._strict or line.verb == "issued" else (self._used[line.user],)
+            kept: tuple[int, ...] = ()
+            if not self._strict and line.verb == "rotated":
+                # One that was made for the same token counts as well: a client may be killed, and
+                # what it has sent be read when another one has its successor already.
+                used = self._used[line.user]
+                kept = tuple(each for each in self.valid.get(line.user, ()) if each >= used)
             self.valid[line.user] = (*kept, line.number)
 
     def next(self, user: str) -> int:

@@ -155,5 +155,14 @@ def test_the_server_goes_on_where_it_was_killed() -> None:
     assert tokens.next("u1") == 1
     for verb, number in (("issued", 1), ("used", 1), ("rotated", 2), ("used", 1), ("rotated", 3)):
         tokens.take(Line(verb, "u1", number, "server"))
-    assert tokens.valid["u1"] == (1, 3)
+    assert tokens.valid["u1"] == (1, 2, 3)
     assert tokens.next("u1") == 4
+
+
+def test_a_token_counts_until_one_that_was_made_for_it_is_used() -> None:
+    """A request of a killed client, read late, takes nobody's login."""
+    tokens = Tokens(strict=False)
+    told = (("issued", 1), ("used", 1), ("rotated", 2), ("used", 1), ("rotated", 3), ("used", 2))
+    for verb, number in (*told, ("rotated", 4)):
+        tokens.take(Line(verb, "u1", number, "server"))
+    assert tokens.valid["u1"] == (2, 3, 4)
