@@ -31,7 +31,8 @@ async def run_unbroken(work: Coroutine[Any, Any, T], *, grace: float = GRACE) ->
     When the caller is cancelled, or its event loop ends, ``work`` has ``grace`` seconds left. The
     caller's cancelling takes effect after that and not before, so that a lock it holds is held for
     as long as the work goes on; so does Ctrl-C, where Python raises it within the caller (before
-    3.11). Raises what ``work`` raises.
+    3.11), and so does the end of a caller that is dropped with its event loop. Raises what ``work``
+    raises.
     """
     thread = _WorkThread(work, asyncio.get_running_loop(), grace)
     thread.start()
@@ -42,6 +43,10 @@ async def run_unbroken(work: Coroutine[Any, Any, T], *, grace: float = GRACE) ->
         except (asyncio.CancelledError, KeyboardInterrupt) as error:
             interruption = error
             thread.give_up()
+        except GeneratorExit:  # the event loop has ended without this, as at a second Ctrl-C
+            thread.give_up()
+            thread.join()
+            raise
     if interruption is not None:
         if not thread.outcome.cancelled():
             thread.outcome.exception()  # nobody is left to hear of it
@@ -80,6 +85,7 @@ class _WorkThread(Generic[T]):
         self._home = home
         self._grace = grace
         self._given_up_at: float | None = None
+        self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         context = contextvars.copy_context()
@@ -89,6 +95,12 @@ class _WorkThread(Generic[T]):
         except RuntimeError:  # there can be no more threads
             self._work.close()
             raise
+        self._thread = thread
+
+    def join(self) -> None:
+        """Wait for the end of work that was given up."""
+        assert self._thread is not None
+        self._thread.join(self._grace + 2 * _LOOK_EVERY)
 
     def give_up(self) -> None:
         """Take note that nobody waits any more."""

@@ -171,6 +171,27 @@ def test_a_loop_that_is_closed_does_not_end_it() -> None:
     task.get_coro().close()
 
 
+def test_what_a_caller_holds_that_is_dropped_with_its_loop_is_held_until_the_end() -> None:
+    """F-AUTH-5: as after a second Ctrl-C, which waits for no task."""
+    work = Work()
+
+    async def hold() -> None:
+        try:
+            await run_unbroken(work.run())
+        finally:
+            work.became.append("let go")
+
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(hold())
+    loop.run_until_complete(work.has_begun())
+    loop.run_until_complete(loop.shutdown_default_executor())
+    loop.close()
+    work.go_on.set()
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+    task.get_coro().close()
+    assert work.became == ["done", "let go"]
+
+
 def test_a_loop_that_is_closed_gives_it_so_many_seconds() -> None:
     """F-AUTH-5: nothing keeps a program from its end for ever."""
     work = Work()
