@@ -12,7 +12,7 @@ from mcpclient.on_demand import OnDemand
 from tests.support.subprocesses import run_python
 from tests.tooling.imports import read_sources
 
-PACKAGE = Path(__file__).parent.parent / "mcpclient"
+PACKAGE = Path(mcpclient.__file__).parent
 
 
 def test_the_first_use_imports() -> None:

@@ -43,7 +43,8 @@ def _template() -> str:
         return source.decode()
 
     scripts = "\n".join(read(f"{name}.js") for name in SCRIPTS)
-    markup = read("page.html")
+    # What is copied as a program has to import the package, so it needs the name that it has here.
+    markup = read("page.html").replace("{PACKAGE}", str(__package__).rpartition(".")[0])
     return markup.replace("/*STYLE*/", read("page.css")).replace("/*SCRIPT*/", scripts)
 
 

@@ -15,8 +15,10 @@ from typing import Any, Callable
 import pytest
 from playwright.async_api import Page, Route, expect
 
+import mcpclient
 from mcpclient import BrowserLogin, Client, MemoryStore, OAuth, Recording, TwoStepLogin
 from mcpclient.cli.arguments import Typed, parse_arguments, typed_value
+from mcpclient.inspector import page as page_module
 from mcpclient.inspector.inspector import Inspector, inspect
 from mcpclient.inspector.sources import ClientSource
 from mcpclient.recording.transcript import read_transcripts
@@ -622,8 +624,9 @@ async def copied_echo(page: Page, form: str, argument: str) -> str:
 def as_command(form: str, text: str) -> list[str]:
     if form == "Python":
         return [sys.executable, "-c", text]
-    own = shlex.join([sys.executable, "-m", "mcpclient"])
-    return ["sh", "-c", f'mcpclient() {{ {own} "$@"; }}\n{text}']
+    python, own = shlex.quote(sys.executable), shlex.join([sys.executable, "-m", "mcpclient"])
+    programs = f'mcpclient() {{ {own} "$@"; }}\npython3() {{ {python} "$@"; }}\n'
+    return ["sh", "-c", programs + text]
 
 
 @pytest.mark.parametrize("form", ["Python", "command line"])
@@ -643,6 +646,28 @@ def test_what_is_copied_for_a_command_runs(chromium: Chromium, form: str) -> Non
         return Client(command, env={"API_KEY": "s3cret"}, cwd=TOP, protocol_version="2025-11-25")
 
     chromium.visit(Reaching(make), work)
+
+
+@pytest.mark.parametrize(
+    ("form", "start"),
+    [
+        ("Python", "import asyncio\n\nimport host.vendored as mcpclient\n\n\n"),
+        ("command line", "python3 -m host.vendored call echo "),
+    ],
+)
+def test_what_is_copied_names_the_package_as_it_is_called_here(
+    chromium: Chromium, form: str, start: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-PACK-2, F-SHOW-10: whoever has the folder in a package of their own can run it too."""
+
+    async def work(page: Page, scene: Scene) -> None:
+        assert (await copied_echo(page, form, "message")).startswith(start)
+
+    own = f'data-package="{mcpclient.__name__}"'
+    vendored = page_module._template().replace(own, 'data-package="host.vendored"')
+    monkeypatch.setattr(page_module, "_template", lambda: vendored)
+    command = [sys.executable, str(TOP / "conformance" / "servers" / "demo_server.py")]
+    chromium.visit(Reaching(lambda scene: Client(command, cwd=TOP)), work)
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])

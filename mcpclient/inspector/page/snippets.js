@@ -1,6 +1,10 @@
 // A request in other words: as Python, as a command line, as curl. What is secret is a variable of
 // the environment, so that what is copied runs as soon as that is set.
 
+/** The name by which the library is imported: another one, where its folder lies in a package. */
+const PACKAGE_NAME = document.documentElement.dataset.package;
+const IS_INSTALLED = PACKAGE_NAME === "mcpclient";
+
 /** Return the parts of a word of the target: texts, and objects with the name of a variable. */
 function partsOf(word) {
   return Array.isArray(word) ? word : [word];
@@ -36,7 +40,7 @@ function asPython(state, method, params) {
     "import asyncio",
     connect.includes("os.environ") && "import os",
     "",
-    "import mcpclient",
+    IS_INSTALLED ? "import mcpclient" : `import ${PACKAGE_NAME} as mcpclient`,
     "",
     "",
     "async def main():",
@@ -119,7 +123,8 @@ function asCommandLine(state, method, params) {
   if (cwd) options.push("--cwd", quoted(cwd));
   if (state.auth && !copiedOf(state).oauth) options.push("--bearer", '"$TOKEN"');
   const target = url ? [] : ["--", ...(command ?? ["COMMAND"]).map(shellWord)];
-  return ["mcpclient", name, ...(url ? [shellWord(url)] : []), ...others, ...options, ...target].join(" ");
+  const program = IS_INSTALLED ? "mcpclient" : `python3 -m ${PACKAGE_NAME}`;
+  return [program, name, ...(url ? [shellWord(url)] : []), ...others, ...options, ...target].join(" ");
 }
 
 /** Return arguments as the command line takes them: `key=text`, `key:=json`, or all as one JSON. */
