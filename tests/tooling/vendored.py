@@ -49,7 +49,7 @@ def main() -> int:
         environment = {key: text for key, text in os.environ.items() if key != "PYTHONPATH"}
         for command in (
             ["-c", "import importlib.util as u; assert u.find_spec('mcpclient') is None"],
-            ["-m", "pytest", *paths],
+            ["-m", "pytest", "-n", "auto", "--dist", "loadfile", *paths],
         ):
             done = subprocess.run(
                 [sys.executable, *command], cwd=folder, env=environment, check=False
