@@ -200,8 +200,7 @@ class _Connection(asyncio.Transport):
         try:
             await self._application(scope, response.receive, response.send)
         except asyncio.CancelledError:
-            if not self._is_closed:
-                raise
+            self.close()  # by itself, perhaps: whoever waits for the response is to learn of it
             return
         except Exception as error:
             failure = f"{type(error).__name__}: {error}"

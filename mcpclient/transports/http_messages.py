@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import re
@@ -14,6 +15,7 @@ from ..framing.http1 import ResponseHead
 from ..framing.uri import Url
 from ..jsonrpc.messages import ErrorCode, RequestId, is_answer
 from ..jsonrpc.results import peer_error
+from ..net.futures import cancel_all
 from ..protocol.outgoing import Outgoing
 
 __all__ = [
@@ -35,6 +37,8 @@ ERROR_BODY_LIMIT = 64 * 1024
 
 # Only so many bytes of a refusal that is no JSON-RPC error are looked at: it is a short one.
 _SHORT_BODY = 1024
+
+_CANCELLED = "nothing was sent: the function for headers, or what it waits for, was cancelled"
 
 # Headers that belong to the protocol or to HTTP itself; those of a caller are left out.
 _RESERVED = frozenset(
@@ -96,13 +100,33 @@ class CallerHeaders:
         """Return the headers of a message; the provider is asked, where there is one."""
         if self._provider is None:
             return self.fixed_for(outgoing)
-        provided = self._provider()
-        if inspect.isawaitable(provided):
-            provided = await provided
-        headers = merged(merged(self._fixed, _checked(provided)), self._credentials)
+        provided = _checked(await _asked(self._provider))
+        headers = merged(merged(self._fixed, provided), self._credentials)
         if outgoing is not None and outgoing.caller_headers:
             headers = merged(headers, _checked(outgoing.caller_headers))
         return headers
+
+
+async def _asked(provider: Callable[[], Any]) -> Any:
+    """Return what a function of the caller's returns, plain or async, and raise what it raises.
+
+    Where it is cancelled, and not whoever asks it, that is a `UsageError`: a `CancelledError` would
+    end the task that asks without a word, and who waits for that would wait for ever.
+    """
+    try:
+        provided = provider()
+    except asyncio.CancelledError as error:
+        raise UsageError(_CANCELLED) from error
+    if not inspect.isawaitable(provided):
+        return provided
+    asking = asyncio.ensure_future(provided)
+    try:
+        await asyncio.wait({asking})
+    finally:
+        await cancel_all([asking])
+    if asking.cancelled():
+        raise UsageError(_CANCELLED)
+    return asking.result()
 
 
 def _checked(headers: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 import pytest
 
-from mcpclient.errors import ConnectFailed, McpError
+from mcpclient.errors import ConnectFailed, ConnectionLost, McpError
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
 from mcpclient.net.asgi import AsgiDialer, Lifespan
@@ -139,6 +139,15 @@ def test_an_application_that_fails_says_why() -> None:
         assert text in b"".join(sink.pieces)
     late = run(ask(fail_late))
     assert late.error is not None and late.pieces == [b"half"]
+
+
+def test_an_application_that_is_cancelled_by_itself_ends_the_connection() -> None:
+    """F-API-24, F-LIFE-7: nobody waits for a response that will not come."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raise asyncio.CancelledError
+
+    assert isinstance(run(ask(app)).error, ConnectionLost)
 
 
 def test_a_client_that_goes_away_ends_the_application() -> None:

@@ -74,6 +74,47 @@ def test_a_provider(provider: HeaderSource) -> None:
     assert asyncio.run(headers.provided_for(call)) == [basic, ("X-C", "3"), ("X-A", "call")]
 
 
+async def cancelled_provider() -> Mapping[str, str]:
+    raise asyncio.CancelledError
+
+
+def test_a_provider_that_is_cancelled_by_itself() -> None:
+    """F-HTTP-1, F-API-8: an error like any other; only whoever asks can be cancelled."""
+
+    def plain() -> Mapping[str, str]:
+        raise asyncio.CancelledError
+
+    for provider in (cancelled_provider, plain):
+        with pytest.raises(UsageError, match="was cancelled"):
+            asyncio.run(CallerHeaders(provider, URL).provided_for(None))
+
+
+def test_a_provider_ends_with_whoever_asks() -> None:
+    """F-API-8: it is cancelled, and may take its time for that."""
+    seen: list[str] = []
+
+    async def main() -> None:
+        asked = asyncio.Event()
+
+        async def provider() -> Mapping[str, str]:
+            asked.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(0)
+                seen.append("ended")
+            return {}
+
+        asking = asyncio.ensure_future(CallerHeaders(provider, URL).provided_for(None))
+        await asked.wait()
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert seen == ["ended"]
+
+    asyncio.run(main())
+
+
 def test_credentials_of_the_url() -> None:
     """F-AUTH-13: used unless the caller gives others, and never beside them."""
     url = parse_url("https://user:pass@h/")

@@ -205,9 +205,15 @@ def test_a_provider_that_fails_fails_the_call_it_was_asked_for() -> None:
     run_with(endpoint(), work, headers=provide)
 
 
-def test_closing_survives_a_provider_that_fails() -> None:
+@pytest.mark.parametrize("failure", [LookupError, asyncio.CancelledError])
+def test_closing_survives_a_provider_that_fails(failure: type[BaseException]) -> None:
     """F-HTTP-2: the session is ended without it."""
-    tokens = iter([{"X-Token": "first"}])
+    tokens: list[dict[str, str]] = [{"X-Token": "first"}]
+
+    async def provide() -> dict[str, str]:
+        if not tokens:
+            raise failure
+        return tokens.pop()
 
     async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
         await post(transport, initialize())
@@ -215,7 +221,7 @@ def test_closing_survives_a_provider_that_fails() -> None:
         await transport.close()
         assert [request.method for request in server.requests] == ["POST", "DELETE"]
 
-    run_with(endpoint(session="s"), work, headers=lambda: next(tokens))
+    run_with(endpoint(session="s"), work, headers=provide)
 
 
 # Resuming
@@ -258,6 +264,30 @@ def test_a_broken_stream_is_resumed_and_each_event_comes_once() -> None:
 
     first = broken_stream(("1", "vendor/one"), ("2", "vendor/two"), retry=4000)
     run_with({"POST /mcp": first, "GET /mcp": resumed}, work)
+
+
+@pytest.mark.parametrize("failure", [LookupError, asyncio.CancelledError])
+def test_a_stream_is_resumed_even_when_the_provider_fails_once(failure: type[BaseException]) -> None:
+    """F-HTTP-1, F-HTTP-5: the call waits for its answer, and not for its timeout."""
+    failures = [None, failure, None]
+
+    async def provide() -> dict[str, str]:
+        fails = failures.pop(0)
+        if fails is not None:
+            raise fails
+        return {}
+
+    async def resumed(request: Request, answer: Answer) -> None:
+        answer.stream()
+        answer.event({"jsonrpc": "2.0", "id": 1, "result": {"ok": True}}, id="2")
+
+    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+        await post(transport, call(1, "echo"))
+        assert (await inbox.answer_to(1))["result"] == {"ok": True}
+        assert not failures
+
+    first = broken_stream(("1", "vendor/one"))
+    run_with({"POST /mcp": first, "GET /mcp": resumed}, work, headers=provide)
 
 
 def test_resuming_goes_on_over_several_breaks() -> None:
@@ -604,15 +634,18 @@ def test_a_channel_that_is_lost_for_good_is_reported() -> None:
     run_with({"GET /mcp": in_turn(first, nothing)}, work)
 
 
-def test_the_channel_carries_the_providers_headers_even_when_it_fails_once() -> None:
-    """F-HTTP-1, F-HTTP-4"""
+@pytest.mark.parametrize("failure", [LookupError, asyncio.CancelledError])
+def test_the_channel_carries_the_providers_headers_even_when_it_fails_once(
+    failure: type[BaseException],
+) -> None:
+    """F-HTTP-1, F-HTTP-4: also when something that it waits for was cancelled."""
     calls = 0
 
-    def provide() -> dict[str, str]:
+    async def provide() -> dict[str, str]:
         nonlocal calls
         calls += 1
         if calls == 1:
-            raise LookupError("not yet")
+            raise failure
         return {"X-Call": str(calls)}
 
     async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:

@@ -246,9 +246,7 @@ class Session:
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
             if sending.cancelled() and not waiter.done():  # not by the caller, who waits here
-                raise UsageError(
-                    "the request was not sent: what its headers wait for was cancelled"
-                )
+                raise UsageError("the request was not sent: its sending was cancelled")
         finally:
             sending.cancel()
             sending.add_done_callback(disregard)
