@@ -10,6 +10,7 @@ from ..auth.login_facts import login_facts
 from ..auth.url_guard import host_of
 from ..client.client import Client
 from ..client.link.requests import connection_of
+from ..client.login.forgetting import forget_variables
 from ..client.login.runner import OAuthAuthorizer
 from ..errors import AuthorizationRequired, UsageError
 from ..net.clocks import seconds_since_epoch
@@ -47,7 +48,14 @@ async def expect_login(client: Client) -> None:
 
 async def finish_login(client: Client, address: str) -> None:
     """Go on with a login, given the address that the browser ended at. Raises as `finish_auth`."""
-    await _needed(client).finish(parse_callback(address))
+    try:
+        authorizer, callback = _needed(client), parse_callback(address)
+    except UsageError as error:
+        forget_variables(error)
+        raise
+    finally:
+        del address  # so that no traceback holds it: see forget_variables
+    await authorizer.finish(callback)
 
 
 async def log_out(client: Client) -> None:

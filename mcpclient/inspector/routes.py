@@ -219,9 +219,9 @@ class Routes:
         return _json(await self._room.watch(request.query.get("server")).login())
 
     async def _finish_login(self, request: LocalRequest) -> LocalResponse:
-        body = _body(request)
-        name = str(body.get("server"))
-        await finish_login(self._room.watch(name).client, str(body.get("address")))
+        name = str(_body(request).get("server"))
+        client = self._room.watch(name).client
+        await finish_login(client, str(_body(request).get("address")))  # which no variable holds
         self._room.connect(name)
         return _json({})
 

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import traceback
 from collections.abc import Awaitable
+from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 
-from mcpclient import AuthorizationRequired, Client, MemoryStore, OAuth, TwoStepLogin, UsageError
+import mcpclient
+from mcpclient import (
+    AuthorizationRequired,
+    Client,
+    McpError,
+    MemoryStore,
+    OAuth,
+    TwoStepLogin,
+    UsageError,
+)
 from mcpclient.inspector.login import (
     described_login,
     expect_login,
@@ -23,6 +34,7 @@ from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
 from tests.support.protected import Protected, User
 
+PACKAGE = str(Path(mcpclient.__file__).parent)
 Scene = Callable[[Client, Protected], Awaitable[None]]
 
 
@@ -72,6 +84,23 @@ def test_a_login_is_finished_with_the_address_that_the_browser_ended_at() -> Non
         await finish_login(client, protected.authorize(told["visit"]))
         await client.connect()
         assert (await described_login(client, None))["login"]["state"].startswith("logged in")
+
+    play(scene, lambda _: TwoStepLogin(MemoryStore()))
+
+
+def test_no_traceback_holds_the_code_of_a_login() -> None:
+    """F-AUTH-12: services that collect errors send the variables of every frame."""
+
+    async def scene(client: Client, protected: Protected) -> None:
+        for wrong in ("http://127.0.0.1/?state=SECRET", "http://127.0.0.1/?code=SECRET&state=s"):
+            with pytest.raises(McpError) as caught:
+                await finish_login(client, wrong)
+            frames = traceback.StackSummary.extract(
+                traceback.walk_tb(caught.value.__traceback__), capture_locals=True
+            )
+            ours = [frame for frame in frames if frame.filename.startswith(PACKAGE)]
+            assert "finish_login" in {frame.name for frame in ours}
+            assert "SECRET" not in str([frame.locals for frame in ours])
 
     play(scene, lambda _: TwoStepLogin(MemoryStore()))
 
