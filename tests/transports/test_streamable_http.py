@@ -267,7 +267,7 @@ def test_a_broken_stream_is_resumed_and_each_event_comes_once() -> None:
 
 
 @pytest.mark.parametrize("failure", [LookupError, asyncio.CancelledError])
-def test_a_stream_is_resumed_even_when_the_provider_fails_once(failure: type[BaseException]) -> None:
+def test_a_stream_is_resumed_when_the_provider_fails_once(failure: type[BaseException]) -> None:
     """F-HTTP-1, F-HTTP-5: the call waits for its answer, and not for its timeout."""
     failures = [None, failure, None]
 
