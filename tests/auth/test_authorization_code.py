@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hmac
 import json
 
 import pytest
@@ -11,6 +12,7 @@ from mcpclient.auth.authorization_code import (
     forget_pending,
     obtain,
     parse_callback,
+    same_state,
     take_pending,
 )
 from mcpclient.auth.discovery import Discovery
@@ -144,6 +146,12 @@ def test_a_wrong_state_is_refused(state: str | None) -> None:
         world.run(obtain(request(fake), OAuth()))
     assert not fake.token_forms
     assert KEY in world.store
+
+
+def test_states_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUTH-3: how long it takes tells nobody how much of a guess was right."""
+    monkeypatch.setattr(hmac, "compare_digest", lambda one, other: False)
+    assert not same_state("state", "state")
 
 
 def test_the_user_says_no() -> None:

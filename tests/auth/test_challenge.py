@@ -56,6 +56,13 @@ def test_challenges_follow_the_grammar(fields: list[str], expected: list[Challen
     assert parse_challenges(fields) == expected
 
 
+def test_a_field_is_read_up_to_a_limit() -> None:
+    """F-AUTH-1: no server has more to say than 16 KiB."""
+    field = "Bearer " + "a=1," * 4000
+    assert read_challenge([field + "scope=x"]).scopes == ("x",)
+    assert read_challenge([field + "a=1," * 200 + "scope=x"]).scopes is None
+
+
 def test_bearer_and_dpop_are_read_together() -> None:
     """F-AUTH-1: other schemes are not OAuth's, and the first of each parameter counts."""
     challenge = read_challenge(

@@ -78,6 +78,7 @@ def test_what_cannot_be_done_is_said(method: str) -> None:
         (["client_secret_post", "client_secret_basic"], True, "client_secret_basic"),
         (["client_secret_post"], True, "client_secret_post"),
         (["none"], True, "none"),
+        (["none", "client_secret_post"], True, "client_secret_post"),
         (["private_key_jwt"], True, "client_secret_basic"),
         (["client_secret_basic"], False, "none"),
     ],

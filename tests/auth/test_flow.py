@@ -446,6 +446,7 @@ def test_adopting_others_tokens_has_an_end() -> None:
     request = scene.authorization.request("POST", scene.server.url)
     with pytest.raises(AuthError, match="every token"):
         call(scene.world, request, lambda _: unauthorized("Bearer"))
+    assert next(counter) == 5
 
 
 def test_a_403_of_another_kind_is_the_callers() -> None:
@@ -787,6 +788,10 @@ def test_dpop_where_the_metadata_requires_it_and_through_a_refresh() -> None:
     scene.issuer.token_fields = {"token_type": "DPoP"}
     scene.world.time += 10_000
     assert scene.call().status == 200
+    stepping_up = scene.process().request("POST", scene.server.url)
+    scene.world.run(stepping_up.headers())
+    assert scene.world.run(stepping_up.recover(forbidden("write")))
+    assert len(scene.issuer.authorizations) == 2
     keys = {request.headers["DPoP"].split(".")[0] for request in scene.issuer.token_requests}
     assert len(keys) == 1
 

@@ -138,13 +138,14 @@ def test_tokens_are_bound_or_not_as_asked() -> None:
 def test_errors_do_not_repeat_what_was_sent() -> None:
     """F-AUTH-12: a server may echo secrets, and an error must not."""
     world = World()
-    client = RegisteredClient("id", "https://auth.example", "client_secret_post", "s3cret")
     sent = [("grant_type", "x"), ("code", "c0de"), ("code_verifier", "v3rifier")]
     words = "no s3cret c0de v3rifier"
     world.on("POST", TOKEN, json_response({"error": "e", "error_description": words}, 400))
-    with pytest.raises(TokenRequestFailed) as caught:
-        world.run(request().obtain(client, sent))
-    assert caught.value.description == "no … … …"
+    for method in ("client_secret_post", "client_secret_basic"):
+        client = RegisteredClient("id", "https://auth.example", method, "s3cret")
+        with pytest.raises(TokenRequestFailed) as caught:
+            world.run(request().obtain(client, sent))
+        assert caught.value.description == "no … … …"
 
 
 @pytest.mark.parametrize(

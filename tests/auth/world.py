@@ -94,6 +94,7 @@ class World:
         self.before_lock: Callable[[], None] = lambda: None
         self._randomness = 0
         self._locked: set[str] = set()
+        self._is_unbroken = False
 
     def on(self, method: str, url: str, handler: Handler | Response) -> None:
         if isinstance(handler, Response):
@@ -132,7 +133,7 @@ class World:
             RandomBytes: self._random,
             Save: self._save,
             ShowDeviceCode: self.codes.append,
-            Unbroken: lambda effect: self.run(effect.flow),
+            Unbroken: self._unbroken,
             Wait: self._wait,
         }
         return performers[type(effect)](effect)  # type: ignore[operator]
@@ -170,7 +171,17 @@ class World:
         self._randomness += 1
         return hashlib.sha512(b"%d" % self._randomness).digest()[: effect.count]
 
+    def _unbroken(self, effect: Unbroken) -> object:
+        self._is_unbroken = True
+        try:
+            return self.run(cast("Flow[object]", effect.flow))
+        finally:
+            self._is_unbroken = False
+
     def _save(self, effect: Save) -> None:
+        if effect.key.startswith("grant "):
+            assert any(name.startswith("grant ") for name in self._locked), "it changes unlocked"
+            assert self._is_unbroken or effect.record is None, "it may be lost on its way"
         if effect.record is None:
             self.store.pop(effect.key, None)
         else:
