@@ -2,10 +2,12 @@
 
 Sources: the types of the ``anthropic`` package 2.12.0 (``types/tool_param.py``,
 ``types/tool_result_block_param.py``, ``types/image_block_param.py``,
-``types/document_block_param.py``), and error texts of the service: names of tools and of
-properties at the root (``^[a-zA-Z0-9_.-]{1,64}$``: one bad key fails the whole request), no
-``oneOf``, ``allOf`` or ``anyOf`` at the root, images of at most 5,242,880 bytes in Base64, whose
-media type must be that of their bytes.
+``types/document_block_param.py``), "Migrating to API version 2026-10-21" of its documentation (no
+``temperature``, no documents in messages of the model), and error texts of the service: names of
+tools and of properties at the root (``^[a-zA-Z0-9_.-]{1,64}$``: one bad key fails the whole
+request), no ``oneOf``, ``allOf`` or ``anyOf`` at the root, images of at most 5,242,880 bytes in
+Base64, whose media type must be that of their bytes, and none in messages of the model; stop
+sequences of more than white space.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ _MEDIA = MediaRules(
     # 5,242,880 characters of Base64.
     {"image": 3_932_160, "document": 32_000_000},
 )
+# The SDK refuses to wait for a longer answer that is not streamed.
+_MOST_TOKENS = 21_333
 _SEARCH = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
 
 
@@ -48,7 +52,8 @@ def tools(
 ) -> ToolDefinitions:
     """Return the value of ``tools`` in a request.
 
-    ``defer``: which tools the model has to search for; Anthropic's own search tool is then added.
+    ``strict`` is not used, which ``problems`` says. ``defer``: which tools the model has to search
+    for; Anthropic's own search tool is then added.
     """
     defined = define(tools, _RULES, strict, inline_refs, defer)
     definitions = [_tool(definition) for definition in defined]
@@ -85,19 +90,22 @@ def messages(prompt: GetPromptResult) -> list[dict[str, Any]]:
 
 
 def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
-    """Return the arguments of ``client.messages.create`` for what a server asks of a model."""
+    """Return the arguments of ``client.messages.create`` for what a server asks of a model.
+
+    The API has no temperature any more, and takes no stop sequence of white space only; those asked
+    for are left out.
+    """
     names = fit_names((tool.name for tool in sampling.tools), _RULES.names)
     made: dict[str, Any] = {
         "model": model,
-        "max_tokens": sampling.max_tokens or 1024,
+        "max_tokens": min(sampling.max_tokens or 1024, _MOST_TOKENS),
         "messages": _messages(turns_of(sampling.messages, _MEDIA, names)),
     }
     if sampling.system_prompt:
         made["system"] = sampling.system_prompt
-    if sampling.temperature is not None:
-        made["temperature"] = min(sampling.temperature, 1.0)
-    if sampling.stop_sequences:
-        made["stop_sequences"] = sampling.stop_sequences
+    stops = [sequence for sequence in sampling.stop_sequences if sequence.strip()]
+    if stops:
+        made["stop_sequences"] = stops
     if sampling.tools:
         made["tools"] = tools(sampling.tools)
         choice = {"required": "any"}.get(sampling.tool_choice, sampling.tool_choice)

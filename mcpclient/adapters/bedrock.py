@@ -2,15 +2,18 @@
 
 Sources: the service model ``bedrock-runtime`` of botocore 1.44.5 (``ToolSpecification``: names of
 1 to 64 characters, descriptions of at least one; ``ToolResultBlock``, ``ImageBlock``,
-``DocumentBlock``, ``VideoBlock``), and error texts of the service: for Claude the rules of
-Anthropic's API hold; images have at most 3.75 MB; an error has content; roles alternate. Bytes are
-given as bytes, as botocore takes them. Leave ``toolConfig`` out where there are no tools.
+``DocumentBlock``, ``VideoBlock``; ``Message``: images and documents only of the user, and text
+beside a document), and error texts of the service: for Claude the rules of Anthropic's API hold;
+images have at most 3.75 MB; an error has content; roles alternate; no two documents of a
+conversation have the same name. Bytes are given as bytes, as botocore takes them. Leave
+``toolConfig`` out where there are no tools.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from typing import Any, Callable
 
 from ..protocol.sampling import SamplingRequest
@@ -162,49 +165,52 @@ def _result(result: MadeResult) -> dict[str, Any]:
     return {
         "toolResult": {
             "toolUseId": result.id,
-            "content": _parts(outcome.parts),
+            "content": [
+                _part(part, f"{result.id} {number}") for number, part in enumerate(outcome.parts, 1)
+            ],
             "status": "error" if outcome.is_error else "success",
         }
     }
 
 
-def _parts(parts: Iterable[Part]) -> list[dict[str, Any]]:
-    """Write parts; documents get names of their own, since the API refuses the same twice."""
-    written: list[dict[str, Any]] = []
-    for number, part in enumerate(parts, 1):
-        if isinstance(part, str):
-            written.append({"text": part})
-            continue
-        source: dict[str, Any] = {
-            "format": _MEDIA.taken[part.media_type],
-            "source": {"bytes": part.data},
-        }
-        if part.kind == "document":
-            source["name"] = f"{_document_name(part)} {number}"
-        written.append({part.kind: source})
-    return written
+def _part(part: Part, place: str) -> dict[str, Any]:
+    """Write one part; ``place``, which no other part has, goes into the name of a document."""
+    if isinstance(part, str):
+        return {"text": part}
+    source: dict[str, Any] = {
+        "format": _MEDIA.taken[part.media_type],
+        "source": {"bytes": part.data},
+    }
+    if part.kind == "document":
+        source["name"] = _document_name(part, place)
+    return {part.kind: source}
 
 
-def _document_name(media: Media) -> str:
+def _document_name(media: Media, place: str) -> str:
     name = _NO_DOCUMENT_NAME.sub(" ", media.name.rpartition("/")[2]).strip()
-    return name[:190] or "document"
+    return _NO_DOCUMENT_NAME.sub(" ", f"{name[:100] or 'document'} {place}")
 
 
 def _messages(turns: Iterable[Turn]) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
+    numbers = count(1)
     for turn in turns:
         role = "assistant" if turn.of_model else "user"
-        content = [_item(item) for item in turn.items]
+        content = [_item(item, next(numbers)) for item in turn.items]
         if messages and messages[-1]["role"] == role:
             messages[-1]["content"] += content
         else:
             messages.append({"role": role, "content": content})
+    for message in messages:
+        keys = {key for block in message["content"] for key in block}
+        if "document" in keys and "text" not in keys:
+            message["content"].append({"text": "See the attached documents."})
     return messages
 
 
-def _item(item: Item) -> dict[str, Any]:
+def _item(item: Item, number: int) -> dict[str, Any]:
     if isinstance(item, MadeResult):
         return _result(item)
     if isinstance(item, MadeCall):
         return {"toolUse": {"toolUseId": item.id, "name": item.name, "input": item.arguments}}
-    return _parts([item])[0]
+    return _part(item, str(number))

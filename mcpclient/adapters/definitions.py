@@ -189,7 +189,7 @@ def _define(
         schema = _with_items(schema)
     optional = None
     if strict and not rules.strict:
-        notes.append("not strict: the API has no strict mode")
+        notes.append("not strict: only the strict mode of OpenAI is used")
     elif strict:
         stricter, reasons = strict_schema(schema)
         if reasons:

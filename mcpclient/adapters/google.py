@@ -59,8 +59,8 @@ def tools(
 ) -> ToolDefinitions:
     """Return the value of ``tools`` in a request: one entry that declares all functions.
 
-    The API has no strict mode in a definition (its calling mode ``VALIDATED`` is one), which
-    ``strict`` adds to ``problems``; ``defer`` has no effect.
+    ``strict`` is not used, which ``problems`` says (the API has the calling mode ``VALIDATED``
+    instead); ``defer`` has no effect.
     """
     defined = define(tools, _RULES, strict, inline_refs)
     declared = [
@@ -97,7 +97,7 @@ def results(
 
 def messages(prompt: GetPromptResult) -> list[dict[str, Any]]:
     """Return the messages of a prompt, as contents."""
-    return _contents(turns_of(prompt.messages, _MEDIA))
+    return _contents(turns_of(prompt.messages, _MEDIA, of_model=_MEDIA))
 
 
 def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
         mode = {"required": "ANY", "none": "NONE"}.get(sampling.tool_choice, "AUTO")
         config["tools"] = tools(sampling.tools)
         config["toolConfig"] = {"functionCallingConfig": {"mode": mode}}
-    contents = _contents(turns_of(sampling.messages, _MEDIA, names))
+    contents = _contents(turns_of(sampling.messages, _MEDIA, names, of_model=_MEDIA))
     return {"model": model, "contents": contents, "config": config}
 
 

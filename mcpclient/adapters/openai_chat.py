@@ -201,17 +201,14 @@ def _messages(turns: Iterable[Turn]) -> list[dict[str, Any]]:
         if turn.of_model:
             written.append(_of_model(turn))
         elif turn.parts:
-            texts = [part for part in turn.parts if isinstance(part, str)]
-            only_text = len(texts) == len(turn.parts)
-            content: Any = "\n".join(texts) if only_text else [_part(part) for part in turn.parts]
+            only_text = all(isinstance(part, str) for part in turn.parts)
+            content: Any = turn.text if only_text else [_part(part) for part in turn.parts]
             written.append({"role": "user", "content": content})
     return written
 
 
 def _of_model(turn: Turn) -> dict[str, Any]:
-    """A message of the model, which is text and calls: media become a note."""
-    texts = [part if isinstance(part, str) else f"[{part.description}]" for part in turn.parts]
-    message: dict[str, Any] = {"role": "assistant", "content": "\n".join(texts) or None}
+    message: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
     if turn.calls:
         message["tool_calls"] = [
             {

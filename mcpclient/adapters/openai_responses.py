@@ -165,11 +165,8 @@ def _items(turns: Iterable[Turn]) -> list[dict[str, Any]]:
     for turn in turns:
         items += [_result(result) for result in turn.results]
         if turn.of_model:
-            texts = [
-                part if isinstance(part, str) else f"[{part.description}]" for part in turn.parts
-            ]
-            if texts:
-                items.append({"role": "assistant", "content": "\n".join(texts)})
+            if turn.parts:
+                items.append({"role": "assistant", "content": turn.text})
             items += [
                 {
                     "type": "function_call",

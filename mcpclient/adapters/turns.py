@@ -49,6 +49,8 @@ class MadeResult:
 
 Item = Union[Part, MadeCall, MadeResult]
 
+_NONE = MediaRules()
+
 
 @dataclass(frozen=True)
 class Turn:
@@ -61,6 +63,11 @@ class Turn:
     def parts(self) -> list[Part]:
         """The text and media."""
         return [item for item in self.items if not isinstance(item, (MadeCall, MadeResult))]
+
+    @property
+    def text(self) -> str:
+        """The text parts, joined by line ends."""
+        return "\n".join(part for part in self.parts if isinstance(part, str))
 
     @property
     def calls(self) -> list[MadeCall]:
@@ -98,19 +105,22 @@ def turns_of(
     messages: Iterable[PromptMessage | SamplingMessage],
     rules: MediaRules,
     names: dict[str, str] | None = None,
+    of_model: MediaRules = _NONE,
 ) -> list[Turn]:
     """Return messages as turns, within what an API takes. Those without content are left out.
 
-    ``names``: how the API calls the tools.
+    ``names``: how the API calls the tools. ``of_model``: which media a message of the model may
+    have; most APIs take none there, and a note stands in their place.
     """
     called: dict[str, str] = {}
     turns = []
     for message in messages:
         content = message.content
         blocks = content if isinstance(content, list) else [content]
-        items = _items(blocks, rules, names or {}, called)
+        is_of_model = message.role == "assistant"
+        items = _items(blocks, of_model if is_of_model else rules, names or {}, called)
         if items:
-            turns.append(Turn(message.role == "assistant", items))
+            turns.append(Turn(is_of_model, items))
     return turns
 
 

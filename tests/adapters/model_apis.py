@@ -126,6 +126,8 @@ class Anthropic(Api):
     path = "/v1/messages"
 
     def check(self, body: Json) -> None:
+        if "temperature" in body:
+            raise Refused("temperature: Extra inputs are not permitted")
         for tool in body.get("tools", []):
             if tool.get("type") is None:
                 check_definition(
@@ -144,6 +146,8 @@ class Anthropic(Api):
             for block in blocks:
                 if block["type"] == "text" and not block["text"].strip():
                     raise Refused("text content blocks must contain non-whitespace text")
+                if block["type"] in ("image", "document") and message["role"] == "assistant":
+                    raise Refused(f"{block['type']!r} blocks are not permitted")
             waiting = [block["id"] for block in blocks if block["type"] == "tool_use"]
 
     def check_result(self, result: Json) -> None:
@@ -427,6 +431,8 @@ class Google(Api):
         for index, (identity, name, arguments) in enumerate(calls):
             part: Json = {"functionCall": {"id": identity, "name": name, "args": arguments}}
             parts.append({**part, "thoughtSignature": "c2ln"} if index == 0 else part)
+        if not parts:
+            return {"promptFeedback": {"blockReason": "OTHER"}, "modelVersion": "model-1"}
         content = {"role": "model", "parts": parts}
         candidate = {"content": content, "finishReason": "STOP", "index": 0}
         return {"candidates": [candidate], "modelVersion": "model-1"}
@@ -458,6 +464,8 @@ class Bedrock(Api):
             role = message["role"]
             found = [block.get("toolResult") for block in message["content"]]
             results = [result for result in found if result is not None]
+            if role == "assistant" and any("image" in block for block in message["content"]):
+                raise Refused("images are only for the user")
             self.check_results(waiting, [result["toolUseId"] for result in results])
             for result in results:
                 self.check_result(result)

@@ -96,11 +96,12 @@ def test_two_answers_to_one_id_are_one() -> None:
 
 
 def test_prompts() -> None:
-    """F-TOOL-4."""
+    """F-TOOL-4: a model's image, which the API does not take, is a note."""
     made = messages(PROMPT)
     assert made[0] == {"role": "user", "content": [{"type": "text", "text": "look"}]}
     assert made[1]["content"][0]["type"] == "image"
-    assert made[2]["role"] == "assistant"
+    assert made[2]["role"] == made[3]["role"] == "assistant"
+    assert made[3]["content"][0]["text"].startswith(f"[image, image/png, {len(PNG)} bytes: ")
 
 
 def test_what_a_server_asks() -> None:
@@ -116,6 +117,16 @@ def test_what_a_server_asks() -> None:
     }
     plain = SamplingRequest({"messages": []})
     assert request(plain, "m") == {"model": "m", "max_tokens": 1024, "messages": []}
+
+
+def test_what_the_api_does_not_take() -> None:
+    """F-API-11: no temperature, no stop at white space, no more than comes unstreamed."""
+    asked: dict[str, Any] = {"messages": [], "maxTokens": 64_000, "temperature": 0.5}
+    asked["stopSequences"] = ["\n", "END"]
+    made = request(SamplingRequest(asked), "m")
+    expected = {"model": "m", "max_tokens": 21_333, "messages": [], "stop_sequences": ["END"]}
+    assert made == expected
+    assert "stop_sequences" not in request(SamplingRequest({**asked, "stopSequences": [" "]}), "m")
 
 
 def test_what_a_server_is_answered() -> None:

@@ -10,7 +10,7 @@ from mcpclient.adapters.bedrock import answer, calls, messages, request, results
 from mcpclient.adapters.tool_calls import ToolCall
 from mcpclient.errors import UsageError
 from mcpclient.protocol.sampling import SamplingRequest
-from mcpclient.protocol.types import CallToolResult
+from mcpclient.protocol.types import CallToolResult, GetPromptResult
 from tests.adapters.outcomes import OUTCOMES, PDF, PNG, PROMPT, encoded
 from tests.adapters.shapes import tool
 from tests.adapters.test_provider_types import SAMPLING
@@ -70,11 +70,32 @@ def test_documents_have_names_of_their_own() -> None:
     blocks = [{"type": "resource", "resource": {"uri": uri, **blob}} for uri in uris]
     content = result(CallToolResult({"content": blocks}))["content"]
     assert [block["document"]["name"] for block in content] == [
-        "my report (v2) pdf 1",
-        "my report (v2) pdf 2",
-        "a 3",
+        "my report (v2) pdf c 1",
+        "my report (v2) pdf c 2",
+        "a c 3",
     ]
     assert content[0]["document"]["format"] == "pdf"
+
+
+def test_documents_of_two_calls_have_different_names() -> None:
+    """F-TOOL-3: the API refuses a conversation in which two documents have the same name."""
+    outcome = OUTCOMES["an embedded document"]
+    (message,) = results([(ToolCall(f"_c__{n}", "t"), outcome) for n in (1, 2)])
+    blocks = [block["toolResult"]["content"][0]["document"] for block in message["content"]]
+    assert [block["name"] for block in blocks] == ["b pdf c 1 1", "b pdf c 2 1"]
+
+
+def test_documents_of_prompts() -> None:
+    """F-TOOL-4: names of their own, text beside them, and nothing but text of the model."""
+    blob = {"blob": encoded(PDF), "mimeType": "application/pdf"}
+    content = {"type": "resource", "resource": {"uri": "file:///a.pdf", **blob}}
+    said = [{"role": role, "content": content} for role in ("user", "user", "assistant")]
+    user, assistant = messages(GetPromptResult({"messages": said}))
+    names = [block["document"]["name"] for block in user["content"][:2]]
+    assert names == ["a pdf 1", "a pdf 2"]
+    assert user["content"][2:] == [{"text": "See the attached documents."}]
+    (note,) = assistant["content"]
+    assert note["text"].startswith("[document file:///a.pdf, application/pdf, 15 bytes: ")
 
 
 def test_two_answers_to_one_id_are_one() -> None:

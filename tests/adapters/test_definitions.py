@@ -154,7 +154,7 @@ def test_arrays_say_what_is_in_them_where_the_api_asks() -> None:
 def test_strict_where_there_is_no_such_mode() -> None:
     """F-TOOL-1: what was asked for and cannot be had is told."""
     assert messages(google.tools([tool({})], strict=True)) == [
-        "not strict: the API has no strict mode"
+        "not strict: only the strict mode of OpenAI is used"
     ]
 
 

@@ -108,6 +108,18 @@ def test_an_agent_with_a_real_server(provider: str) -> None:
     asyncio.run(main())
 
 
+@each_provider
+def test_a_model_that_ends_without_a_word(provider: str) -> None:
+    """F-TOOL-7: as models do after a result that says it all."""
+
+    async def main() -> None:
+        script: Script = [[("outcome_0", {})], ""]
+        async with model(provider, script) as (llm, _):
+            assert not await LOOPS[provider](llm, Everything(), "go")
+
+    asyncio.run(main())
+
+
 class Everything:
     """A source with a tool of every shape, whose calls come to every outcome."""
 
@@ -169,7 +181,9 @@ CREATE: dict[str, Callable[[Any], Callable[..., Any]]] = {
 }
 ASKED = {
     "messages": [{"role": "user", "content": {"type": "text", "text": "weather?"}}],
-    "maxTokens": 100,
+    "maxTokens": 64_000,
+    "temperature": 0.7,
+    "stopSequences": ["\n\n", "END"],
     "tools": [{"name": "weather.now", "inputSchema": {"properties": {"in": {"type": "string"}}}}],
 }
 

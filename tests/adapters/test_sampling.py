@@ -140,7 +140,7 @@ FULL = {
             {
                 "max_tokens": 100,
                 "system": "Be brief.",
-                "temperature": 1.0,
+                "temperature": None,
                 "stop_sequences": ["END"],
                 "tool_choice": {"type": "none"},
             },
