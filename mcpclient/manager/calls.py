@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from ..client.link.timeouts import DEFAULT, Default, Seconds
+from ..client.link.timeouts import DEFAULT, Seconds
 from ..net.futures import side_by_side
 from ..protocol.types import CallToolResult
 from .catalog import Catalog
@@ -79,8 +79,7 @@ class Calls:
         """Wait for the server that a tool nobody has heard of may belong to."""
         for server in self._servers.values():
             if not server.is_connected and self._names.begins_as(server.name, name):
-                limit = server.client.idle_limit
-                await server.ready(limit if isinstance(timeout, Default) else timeout)
+                await server.ready(timeout)
 
     async def call_tools(
         self,

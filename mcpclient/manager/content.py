@@ -68,8 +68,7 @@ class Content(abc.ABC):
         return await client.get_prompt(prompt, arguments)
 
     async def _ready(self, name: str) -> Client:
-        server = self._server(name)
-        return await server.ready(server.client.idle_limit)
+        return await self._server(name).ready()
 
     async def _of_all(
         self, capability: str, ask: Callable[[Client], Coroutine[Any, Any, list[T]]]

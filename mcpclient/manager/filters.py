@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fnmatch import translate
-from functools import lru_cache
-from re import Pattern, compile
+from fnmatch import fnmatchcase
 
 __all__ = ["is_offered"]
 
@@ -16,11 +14,6 @@ def is_offered(tool: str, include: Sequence[str], exclude: Sequence[str]) -> boo
     Patterns have ``*``, ``?`` and ``[…]``; upper and lower case differ. Without ``include`` every
     tool is in; what ``exclude`` names is out, whatever ``include`` says.
     """
-    if include and not any(_pattern(each).match(tool) for each in include):
+    if include and not any(fnmatchcase(tool, each) for each in include):
         return False
-    return not any(_pattern(each).match(tool) for each in exclude)
-
-
-@lru_cache(maxsize=1000)
-def _pattern(text: str) -> Pattern[str]:
-    return compile(translate(text))
+    return not any(fnmatchcase(tool, each) for each in exclude)

@@ -13,7 +13,7 @@ __all__ = ["Guard"]
 class Waiting(Protocol):
     """A server that is connected when it is needed."""
 
-    async def ready(self, seconds: float | None) -> object:
+    async def ready(self) -> object:
         """Wait for its connection, after which its definitions are those of now."""
 
 
@@ -30,14 +30,13 @@ class Guard:
     The innermost of the hooks, and after the server is connected: what was approved is what runs.
     """
 
-    def __init__(self, server: Waiting, judge: Judge, seconds: float | None) -> None:
+    def __init__(self, server: Waiting, judge: Judge) -> None:
         self._server = server
         self._judge = judge
-        self._seconds = seconds
 
     async def __call__(self, call: Call, proceed: Proceed, /) -> CallToolResult:
         """Refuse the call, or let it pass."""
-        await self._server.ready(self._seconds)
+        await self._server.ready()
         reason = self._judge.refusal_of(call.name)
         if reason is not None:
             return refusal(f"{call.full_name} was not called: {reason}")

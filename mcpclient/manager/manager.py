@@ -25,7 +25,7 @@ from ..similar import there_is_no
 from .backoff import Reconnect
 from .calls import Calls
 from .catalog import Catalog
-from .changes import Changes, compare_servers
+from .changes import Changes, compare_servers, same_server
 from .configured import configured_servers
 from .content import Content
 from .events import Events, EventStream, ManagerEvent
@@ -307,7 +307,7 @@ class Manager(Toolboxes, Calls, Content):
         self._require_open()
         config = configured_servers({name: server}, self._policy)[name]
         while (before := self._servers.get(name)) is not None:
-            if not compare_servers({name: before.config}, {name: config}):
+            if same_server(before.config, config):
                 await before.connect()
                 return before
             await self._drop(before)  # meanwhile, another of this name may have been added
@@ -355,7 +355,8 @@ class Manager(Toolboxes, Calls, Content):
             config = await self._load()
             self._require_open()
         after = configured_servers(config, self._policy)
-        changes = compare_servers({n: s.config for n, s in self._servers.items()}, after)
+        before = {name: server.config for name, server in self._servers.items()}
+        changes = compare_servers(before, after)
         self._config = config
         gone = [self._servers[name] for name in (*changes.removed, *changes.changed)]
         await asyncio.gather(*(self._drop(server) for server in gone))

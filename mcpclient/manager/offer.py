@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from ..config.server import ServerConfig
-from ..errors import ClientClosed, McpError
+from ..errors import McpError
 from ..framing.logs import logger_for
 from .events import PinMismatch
 from .filters import is_offered
@@ -82,7 +82,9 @@ class Offer:
     def show(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """Offer those of ``tools`` that the filters let through, and compare them with the pins."""
         include, exclude = self._home.config.include, self._home.config.exclude
-        offered = [t for t in tools if is_offered(str(t.get("name", "")), include, exclude)]
+        offered = [
+            tool for tool in tools if is_offered(str(tool.get("name", "")), include, exclude)
+        ]
         self._shared.catalog.update(self._home, offered)
         if self._shared.pins is not None:
             self._compare(self._shared.pins)
@@ -111,7 +113,7 @@ class Offer:
             async with client.listen(tools=True) as changes:
                 async for _ in changes:
                     self.refresh_soon()
-        except (McpError, ClientClosed) as error:
+        except McpError as error:
             _logger.debug("%s tells no changes: %s", self._home.name, error)
 
     def refresh_soon(self) -> None:

@@ -12,6 +12,7 @@ from ..auth.needs_auth import NEEDS_AUTH_SECONDS
 from ..client.authentication import OAuth, awaiting_login, expect_login
 from ..client.events.hooks import Hooks
 from ..client.link.requests import connection_of
+from ..client.link.timeouts import DEFAULT, Default, Seconds
 from ..config.server import ServerConfig
 from ..errors import (
     AuthorizationRequired,
@@ -101,8 +102,11 @@ class Server:
     @property
     def trusted(self) -> bool:
         """Whether its annotations may be believed."""
-        options = {**self._shared.options, **self.config.options}
-        return self.config.trusted or bool(options.get("trusted"))
+        return self.config.trusted or bool(self._options.get("trusted"))
+
+    @property
+    def _options(self) -> Mapping[str, Any]:
+        return {**self._shared.options, **self.config.options}
 
     @property
     def tools(self) -> ToolList:
@@ -147,7 +151,7 @@ class Server:
                 raise self.unavailable()
             guard = []
             if self._shared.pins is not None or self.config.include or self.config.exclude:
-                guard.append(Guard(self, self._offer, self.config.options.get("timeout", 30.0)))
+                guard.append(Guard(self, self._offer))
             options = options_for(self.config, self._shared.options, guard)
             self._client = ManagedClient(self.config.target, self, options, self._shared.eras)
             self._client.expect(self._expected_version)
@@ -199,9 +203,10 @@ class Server:
         while self._attempt is not None:
             await asyncio.wait({self._attempt})
 
-    async def ready(self, seconds: float | None) -> ManagedClient:
-        """Wait for the connection, for ``seconds`` at most (None: no limit); return the client.
+    async def ready(self, seconds: Seconds = DEFAULT) -> ManagedClient:
+        """Wait for the connection and return the client.
 
+        ``seconds``: how long at most; None or 0: no limit; by default as long as a tool call waits.
         Begins an attempt where the last one has failed. Raises why there will be no connection, and
         `CallTimeout`.
         """
@@ -210,6 +215,8 @@ class Server:
                 self._feed(Event.CONNECT)
         else:
             self._feed(Event.CALL)
+        if isinstance(seconds, Default):
+            seconds = self.client.idle_limit
         loop = asyncio.get_running_loop()
         deadline = None if not seconds else loop.time() + seconds
         while self.status is not Status.CONNECTED:
@@ -387,8 +394,7 @@ class Server:
 
     async def _look_for_login(self) -> None:
         """Send nothing while it is remembered that a user has to log in, unless one asks for it."""
-        options = {**self._shared.options, **self.config.options}
-        target, auth = self.config.target, options.get("auth")
+        target, auth = self.config.target, self._options.get("auth")
         url = target.get("url") if isinstance(target, Mapping) else target
         if not isinstance(url, str) or not isinstance(auth, OAuth):
             return

@@ -15,11 +15,11 @@ class Place:
     """A server that learns only when it is connected that a tool is not to be called."""
 
     def __init__(self, error: Exception | None = None) -> None:
-        self.waited: list[float | None] = []
+        self.waited = 0
         self._error = error
 
-    async def ready(self, seconds: float | None) -> None:
-        self.waited.append(seconds)
+    async def ready(self) -> None:
+        self.waited += 1
         if self._error is not None:
             raise self._error
 
@@ -32,7 +32,7 @@ async def make(call: Call) -> CallToolResult:
 
 
 def outcome(place: Place, tool: str) -> CallToolResult:
-    return run(Guard(place, place, 7.0)(Call("a", tool, f"a__{tool}", {}), make))
+    return run(Guard(place, place)(Call("a", tool, f"a__{tool}", {}), make))
 
 
 def test_it_looks_after_the_server_is_connected() -> None:
@@ -42,7 +42,7 @@ def test_it_looks_after_the_server_is_connected() -> None:
     assert refused.is_error
     assert refused.text == "a__bad was not called: its definition is another one"
     assert outcome(place, "good").text == "made"
-    assert place.waited == [7.0, 7.0]
+    assert place.waited == 2
 
 
 def test_a_server_that_cannot_be_connected() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient import Manager, Reconnect, Status, StatusChanged
+from mcpclient import Manager, Reconnect, ServerConfig, Status, StatusChanged
 from mcpclient.client.login.needs_auth import memory_of
 from mcpclient.errors import (
     AuthorizationRequired,
@@ -141,6 +141,25 @@ def test_a_call_waits_within_its_own_timeout() -> None:
             assert loop.time() - began == 3
             assert isinstance(told.value.__cause__, (ConnectionLost, ConnectFailed))
             assert statuses(manager) == {"a": "reconnecting"}
+        assert member.calls == []
+
+    run(main())
+
+
+def test_a_call_of_a_filtered_server_waits_as_long_as_the_manager_says() -> None:
+    """F-MANY-5, F-MANY-13: its tools are looked at once it is connected."""
+
+    async def main() -> None:
+        member = Member("x", "y")
+        server = ServerConfig("a", target=member, exclude=("y",))
+        async with Manager({"a": server}, timeout=100) as manager:
+            member.refusals = NEVER
+            await lose(member)
+            loop = asyncio.get_running_loop()
+            began = loop.time()
+            with pytest.raises(CallTimeout):
+                await manager.call_tool("a__x")
+            assert loop.time() - began == 100
         assert member.calls == []
 
     run(main())

@@ -61,8 +61,7 @@ class Session:
 
         Raises why there is no connection, and `CallTimeout`.
         """
-        found = self.server_named(self.server if server is None else server)
-        return await found.ready(found.client.idle_limit)
+        return await self.server_named(self.server if server is None else server).ready()
 
     def tools_of(self, server: str) -> dict[str, ManagedTool]:
         """Return the tools of a server by the names that it knows them by."""
