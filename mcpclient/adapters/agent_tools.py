@@ -8,7 +8,7 @@ from typing import Any, Callable
 from ..errors import McpError
 from ..protocol.schema import compile_schema
 from ..protocol.types import CallToolResult, Tool
-from .definitions import Binding, ToolDefinitions
+from .definitions import Definition, ToolDefinitions
 from .limits import Limits
 from .media import MediaRules
 from .parts import ERROR_PREFIX, Outcome, Part, prepared
@@ -47,28 +47,32 @@ def definition_of(tool: Tool, *, closed: bool = False) -> dict[str, Any]:
 class AgentTool:
     """A tool that describes itself and can be executed.
 
-    ``tool`` is the definition of the server. `Toolbox.agent_tools` makes these.
+    ``tool`` is the definition of the server. Its name and schema are those that the model API of
+    the toolbox takes. `Toolbox.agent_tools` makes these.
     """
 
     def __init__(
         self,
-        tool: Tool,
+        defined: Definition,
         call: Callable[[ToolCall, Mapping[str, Any]], Awaitable[Outcome]],
         limits: Limits,
     ) -> None:
-        self.tool = tool
+        self.tool = defined.binding.tool
+        self._defined = defined
         self._call = call
         self._limits = limits
 
     @property
     def name(self) -> str:
-        """The name by which it is called."""
-        return self.tool.name
+        """The name by which the model knows it."""
+        return self._defined.name
 
     @property
     def definition(self) -> dict[str, Any]:
         """The definition, see `definition_of`."""
-        return definition_of(self.tool)
+        name, description = self._defined.name, self._defined.description
+        shown = {"name": name, "description": description, "inputSchema": self._defined.schema}
+        return definition_of(Tool(shown))
 
     async def execute(
         self,
@@ -88,7 +92,7 @@ class AgentTool:
         part is ``{"type": "text", "text"}``, or ``{"type": "image"|"audio"|"video"|"document",
         "mime_type", "data"}`` with the data in Base64.
         """
-        definitions = ToolDefinitions((), (), {self.name: Binding(self.tool)})
+        definitions = ToolDefinitions.of((), [self._defined])
         (call,) = read_calls([RawCall("", self.name, arguments)], definitions)
         options = call_options if context is None else {"trace": context, **call_options}
         outcome = await self._call(call, options)

@@ -56,7 +56,8 @@ class ToolDefinitions(list[dict[str, Any]]):
     """The ``tools`` of a request to a model API, as that API wants them.
 
     ``problems``: what was changed or dropped, for each tool. ``bindings``: what each name in the
-    definitions means; reading calls takes it.
+    definitions means; reading calls takes it. ``defined``: the tools within the rules of the API,
+    not in its shape.
     """
 
     def __init__(
@@ -64,10 +65,12 @@ class ToolDefinitions(list[dict[str, Any]]):
         definitions: Iterable[dict[str, Any]] = (),
         problems: Iterable[ToolProblem] = (),
         bindings: Mapping[str, Binding] | None = None,
+        defined: Iterable[Definition] = (),
     ) -> None:
         super().__init__(definitions)
         self.problems: list[ToolProblem] = list(problems)
         self.bindings: dict[str, Binding] = dict(bindings or {})
+        self.defined: list[Definition] = list(defined)
 
     @classmethod
     def of(
@@ -76,13 +79,14 @@ class ToolDefinitions(list[dict[str, Any]]):
         """Put together what a provider made of definitions, and what they mean."""
         known = list(definitions)
         problems = [problem for definition in known for problem in definition.problems]
-        return cls(shaped, problems, {one.name: one.binding for one in known})
+        return cls(shaped, problems, {one.name: one.binding for one in known}, known)
 
     def replace(self, other: ToolDefinitions) -> None:
         """Become like another list, in place."""
         self[:] = other
         self.problems = other.problems
         self.bindings = other.bindings
+        self.defined = other.defined
 
 
 @dataclass(frozen=True)

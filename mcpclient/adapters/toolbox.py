@@ -130,13 +130,9 @@ class Toolbox:
 
     @property
     def agent_tools(self) -> list[AgentTool]:
-        """The same tools for a program that has its own way of calling models."""
-        shown = {binding.tool.name for binding in self.tools.bindings.values()}
-        tools = [*self._admitted, *(local.tool for local in self._local.values())]
+        """The same tools, by the same rules, for a program with its own way of calling models."""
         return [
-            AgentTool(tool, self._call_for_agent, self._limits)
-            for tool in tools
-            if tool.name in shown
+            AgentTool(defined, self._call_for_agent, self._limits) for defined in self.tools.defined
         ]
 
     async def refresh(self) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import copy
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
 
+from mcpclient.adapters import anthropic
 from mcpclient.adapters.agent_tools import AgentTool, definition_of
 from mcpclient.adapters.limits import Limits
 from mcpclient.adapters.parts import Outcome
@@ -46,6 +47,14 @@ def test_the_definition(raw: dict[str, Any], parameters: dict[str, Any]) -> None
     assert tool.raw == {"name": "t", "title": "T", **raw}
 
 
+Calling = Callable[[ToolCall, Mapping[str, Any]], Awaitable[Outcome]]
+
+
+def agent_tool(tool: Tool, call: Calling) -> AgentTool:
+    (defined,) = anthropic.tools([tool]).defined
+    return AgentTool(defined, call, Limits())
+
+
 def executed(
     outcome: Outcome, arguments: Any = None, context: object = None, **options: Any
 ) -> tuple[Any, list[Any]]:
@@ -55,8 +64,8 @@ def executed(
         seen.append((made, dict(call_options)))
         return outcome
 
-    tool = AgentTool(Tool({"name": "web.search", "outputSchema": OUTPUT}), call, Limits())
-    assert tool.definition["name"] == tool.name == "web.search"
+    tool = agent_tool(Tool({"name": "web.search", "outputSchema": OUTPUT}), call)
+    assert tool.definition["name"] == tool.name == "web_search"
     return asyncio.run(tool.execute(arguments, context, **options)), seen
 
 
@@ -67,6 +76,24 @@ def test_execute() -> None:
     assert (call.name, call.arguments) == ("web.search", {"a": 1})
     assert options == {"trace": "trace-1", "timeout": 5}
     assert executed(OUTCOMES["text"])[1][0][1] == {}
+
+
+def test_names_that_the_api_takes() -> None:
+    """F-TOOL-1, F-TOOL-2: in the definition; the server is called with its own."""
+    seen: list[dict[str, Any]] = []
+
+    async def call(made: ToolCall, call_options: Mapping[str, Any]) -> Outcome:
+        seen.append(made.arguments)
+        return OUTCOMES["text"]
+
+    schema = {"oneOf": [{"properties": {"page size": {"type": "integer"}}}]}
+    tool = agent_tool(Tool({"name": "t", "inputSchema": schema}), call)
+    assert tool.definition["parameters"] == {
+        "type": "object",
+        "properties": {"page_size": {"type": "integer"}},
+    }
+    asyncio.run(tool.execute('{"page_size": 3}'))
+    assert seen == [{"page size": 3}]
 
 
 def test_media_make_parts() -> None:
@@ -119,5 +146,5 @@ def test_schemas_that_say_nothing(schema: object, said: str) -> None:
     async def call(made: ToolCall, call_options: Mapping[str, Any]) -> Outcome:
         return CallToolResult({"content": []})
 
-    tool = AgentTool(Tool({"name": "t", "outputSchema": schema}), call, Limits())
+    tool = agent_tool(Tool({"name": "t", "outputSchema": schema}), call)
     assert str(asyncio.run(tool.execute({}, validate_output=True))).startswith(said)

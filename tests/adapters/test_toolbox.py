@@ -562,8 +562,9 @@ def test_tools_for_a_program_with_its_own_loop() -> None:
     async def work(client: mcpclient.Client) -> None:
         box = await made(client, resources=True, exclude=["slow"])
         tools = {tool.name: tool for tool in box.agent_tools}
-        assert list(tools) == ["echo", "files.delete", "list_resources", "read_resource"]
-        assert await tools["files.delete"].execute({"n": 1}) == "files.delete {'n': 1}"
+        assert list(tools) == ["echo", "files_delete", "list_resources", "read_resource"]
+        assert tools["files_delete"].definition["name"] == "files_delete"
+        assert await tools["files_delete"].execute({"n": 1}) == "files.delete {'n': 1}"
         assert "memo://1" in await tools["list_resources"].execute(None)
 
     use(server, work)
