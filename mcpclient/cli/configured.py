@@ -20,6 +20,7 @@ from .server import Server
 __all__ = ["configured", "load", "shown_target"]
 
 _AGREE = "Run it on a terminal to be asked, or vouch for the file with --config FILE."
+_CORRECT = "Correct the file; mcpclient servers --no-connect says all that is wrong in it."
 
 
 def configured(name: str, path: str | None) -> Server:
@@ -33,13 +34,14 @@ def configured(name: str, path: str | None) -> Server:
     config = load(path, enabled=name)
     server = config.servers.get(name)
     if server is None:
-        raise UsageError(_not_there(name, config))
+        raise _not_there(name, config)
     if server.state != "ready":
         error = ServerUnavailable(name, server.state, server.reason)
         raise error.advise(_AGREE if server.state == "needs_approval" else error.cure)
     options = {**server.options, "name": name, "trusted": server.trusted}
     disabled = f"{name!r} is disabled in {server.source}; it is connected because you named it"
-    return Server(server.target, options, "" if server.enabled else disabled)
+    warnings = [str(each) for each in config.problems if each.server == name]
+    return Server(server.target, options, "" if server.enabled else disabled, warnings)
 
 
 def load(path: str | None, *, enabled: str | None = None) -> Config:
@@ -86,16 +88,16 @@ def _whole_target(server: ServerConfig) -> str:
     return escape_line(str(target))
 
 
-def _not_there(name: str, config: Config) -> str:
-    broken = [
-        str(each).replace(": error: ", ": ", 1)
-        for each in config.problems
-        if each.server == name or not each.server
-    ]
-    is_known = any(each.server == name for each in config.problems)
+def _not_there(name: str, config: Config) -> UsageError:
+    """Return the error for a name that is not configured, or whose entry cannot be used."""
+    about = [each for each in config.problems if each.server == name or not each.server]
+    about.sort(key=lambda each: each.severity)  # errors before warnings
+    broken = [str(each).replace(": error: ", ": ", 1) for each in about]
+    is_known = any(each.server == name for each in about)
     if is_known or (broken and not config.servers):
-        return "\n".join(broken)
+        broken[0] = broken[0].replace(": warning: ", ": ", 1)
+        return UsageError("\n".join(broken)).advise(_CORRECT)
     hint = did_you_mean(name, config.servers) or there_are(config.servers)
     said = f"which server? The configuration has no server {name!r}; {hint}"
     ways = "Or give a URL or a script first, or the server's command at the end, after --"
-    return "\n".join([said, ways, *broken])
+    return UsageError("\n".join([said, ways, *broken]))

@@ -61,8 +61,7 @@ def client_options(
     client that the command line does not decide.
     """
     _check(server, options)
-    if server.note:
-        screen.say(server.note)
+    server.tell(screen.say)
     given = {
         "timeout": options.timeout,
         "max_timeout": options.max_timeout,
@@ -81,8 +80,13 @@ def client_options(
     for name, value in given.items():
         if value is None:
             continue
-        is_mapping = name in ("headers", "env") and isinstance(merged.get(name), dict)
-        merged[name] = {**merged[name], **value} if is_mapping else value
+        if name == "headers":
+            again = {header.lower() for header in value}
+            kept = merged.get(name, {}).items()
+            value = {**{each: text for each, text in kept if each.lower() not in again}, **value}
+        elif name == "env":
+            value = {**merged.get(name, {}), **value}
+        merged[name] = value
     merged["stderr"] = "discard" if options.quiet else screen.say
     return {**merged, **answers_of(_AskedLater(server, screen, options), options), **others}
 
@@ -154,6 +158,7 @@ def _login(
     if not isinstance(target, str) or not target.lower().startswith(_WITH_HEADERS):
         return None
     named = {header.partition(":")[0].strip().lower() for header in options.header or ()}
+    named.update(name.lower() for name in server.options.get("headers", ()))
     if "authorization" in named or server.options.get("auth") is not None:
         return None
     # Half of the library, and only servers afar need it.

@@ -17,7 +17,7 @@ from .command import Answer, LocalCommand, LocalWork
 from .connecting import client_for
 from .diagnosis import Check, check_of, cure_of, raw_report, report_of
 from .exit_codes import PROTOCOL_ERROR
-from .failures import exit_code
+from .failures import exit_code, text_and_cure
 from .render import Style
 from .screen import Screen
 from .server import Server
@@ -27,6 +27,7 @@ __all__ = ["COMMAND"]
 
 _NAMED = 3
 _NOISE = ("skipped a line that is no message", "not a JSON-RPC message")
+_CORRECT = "Correct the file, or set what it needs."
 _TO_STDERR = "Servers must log to stderr: to stdout go messages, and nothing else."
 
 
@@ -46,10 +47,12 @@ async def _examined(server: Server, options: argparse.Namespace, screen: Screen)
     is_local = not (isinstance(server.target, str) and "://" in server.target)
     target, code = "", 0
     found: list[Check] = []
+    if server.warnings:
+        found.append(Check("config", "warning", "\n".join(server.warnings), _CORRECT))
     noise = _Noise()
     with noise:
         try:
-            client = client_for(server, options, screen)
+            client = client_for(server._replace(warnings=()), options, screen)
             target = client.target
             async with screen.status:
                 try:
@@ -87,9 +90,8 @@ class _Noise(logging.Handler):
 
 
 def _failed(error: McpError) -> Check:
-    cure = cure_of(error) or error.cure
-    text = str(error).replace(f"\n{error.cure}", "")
-    return Check(check_of(error), "failed", text, cure)
+    text, cure = text_and_cure(error)
+    return Check(check_of(error), "failed", text, cure or cure_of(error) or error.cure)
 
 
 def _agreed(client: Client) -> Check:

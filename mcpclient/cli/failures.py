@@ -29,6 +29,7 @@ __all__ = [
     "error_as_json",
     "error_text",
     "exit_code",
+    "text_and_cure",
 ]
 
 
@@ -59,15 +60,19 @@ def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
 
     What the server wrote to stderr is left out if ``stderr_was_shown`` already.
     """
-    text = str(error)
+    text, cure = text_and_cure(error)
     if isinstance(error, ProcessExited) and stderr_was_shown:
         text = text.partition("\n")[0]
+    return f"{text}\n{cure}" if cure else text
+
+
+def text_and_cure(error: McpError) -> tuple[str, str]:
+    """Return an error in words, and what to do about it; that is empty where the words say it."""
+    text = str(error).replace(f"\n{error.cure}", "")  # which speaks of Python
     if isinstance(error, AuthError) and isinstance(error.__cause__, HttpError):
         text += f"\nAuthorization was needed because of: {error.__cause__}"
     cure = diagnosis.cure_of(error)
-    text = text.replace(f"\n{error.cure}", "")  # which speaks of Python
-    is_said = cure.rstrip(".").lower() in text.lower()
-    return text if is_said else f"{text}\n{cure}"
+    return text, "" if cure.rstrip(".").lower() in text.lower() else cure
 
 
 def error_as_json(error: BaseException) -> dict[str, Any]:

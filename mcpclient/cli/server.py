@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable, NamedTuple
 
 from ..client.link.targets import Target
 
@@ -16,9 +16,15 @@ _NOTHING: Mapping[str, Any] = {}
 class Server(NamedTuple):
     """What to connect to: a target, and the options that its configuration has for it, if any.
 
-    ``note``: what its user is told before.
+    ``note``: what its user is told before. ``warnings``: what is wrong with its entry, likewise.
     """
 
     target: Target
     options: Mapping[str, Any] = _NOTHING
     note: str = ""
+    warnings: Sequence[str] = ()
+
+    def tell(self, say: Callable[[str], None]) -> None:
+        """Tell the user what is to be told before."""
+        for line in filter(None, (self.note, *self.warnings)):
+            say(line)

@@ -13,6 +13,8 @@ from ..manager.manager import Manager
 from ..manager.server import Server
 from .command import Answer, LocalCommand, LocalWork
 from .configured import load, shown_target
+from .exit_codes import USAGE
+from .failures import text_and_cure
 from .render import Style, one_line, table
 from .screen import Screen
 
@@ -52,19 +54,20 @@ def _status(server: Server) -> dict[str, Any]:
         info = server.client.server_info
         found["server"] = " ".join(filter(None, [info.name, info.version]))
         found["tools"] = len(server.tools)
-    if error is not None:
-        found["reason"] = str(error)
     if isinstance(error, McpError):
-        found["cure"] = error.cure
+        found["reason"], found["cure"] = text_and_cure(error)
+    elif error is not None:
+        found["reason"] = str(error)
     return found
 
 
 def _answer(config: Config, found: Mapping[str, Mapping[str, Any]], style: Style) -> Answer:
     servers = [
-        {**_written(server), **found.get(name, {"status": server.state, "reason": server.reason})}
-        for name, server in config.servers.items()
+        {**_written(server), **found.get(name, {})} for name, server in config.servers.items()
     ]
     raw = {"servers": servers, "problems": [str(problem) for problem in config.problems]}
+    if not servers and any(problem.severity == "error" for problem in config.problems):
+        return Answer(raw, "none of the configured servers can be used", exit_code=USAGE)
     if not servers:
         return Answer(raw, "no server is configured; mcpclient add writes one into a file")
     rows = [tuple(map(one_line, map(str, _row(server)))) for server in servers]
@@ -77,6 +80,8 @@ def _written(server: ServerConfig) -> dict[str, Any]:
         "scope": server.scope,
         "file": server.source,
         "target": shown_target(server),
+        "status": server.state,
+        **({"reason": server.reason} if server.reason else {}),
     }
 
 
@@ -85,7 +90,7 @@ def _row(server: Mapping[str, Any]) -> tuple[str, ...]:
         count = server["tools"]
         told = f"{count} tool{'' if count == 1 else 's'} of {server.get('server') or 'no name'}"
     else:
-        told = " ".join(filter(None, [server.get("reason"), server.get("cure")]))
+        told = " → ".join(filter(None, [server.get("reason"), server.get("cure")]))
     return server["name"], server["status"], server["target"], told
 
 

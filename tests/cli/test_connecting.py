@@ -54,6 +54,9 @@ def test_the_command_line_counts_more_than_the_configuration() -> None:
     options = options_of(server, "--env", "B=3", "--timeout", "7")
     assert (options.env, options.timeouts.idle) == ({"A": "1", "B": "3"}, 7)
     assert options.name == "n"
+    server = Server("http://host/mcp", {"headers": {"authorization": "of the file", "X-One": "1"}})
+    options = options_of(server, "--header", "Authorization: given")
+    assert options.headers == {"X-One": "1", "Authorization": "given"}
 
 
 def test_headers_are_collected() -> None:
@@ -81,6 +84,14 @@ def test_where_there_is_nothing_to_log_in_to(target: str | list[str]) -> None:
 def test_who_the_user_is_may_be_configured() -> None:
     server = Server("https://a.example/mcp", {"auth": "configured"})
     assert options_of(server).auth == "configured"
+
+
+def test_who_the_user_is_may_be_a_header_of_the_configuration() -> None:
+    """F-AUTH-13, F-SHOW-2: nobody is asked to log in when the token of the file is refused."""
+    server = Server("https://a.example/mcp", {"headers": {"authorization": "Bearer of-the-file"}})
+    assert options_of(server).auth is None
+    other = Server("https://a.example/mcp", {"headers": {"X-Tenant": "a"}})
+    assert options_of(other).auth is not None
 
 
 @pytest.mark.parametrize(

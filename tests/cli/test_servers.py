@@ -106,12 +106,49 @@ def test_the_status_of_all(capsys: Capture) -> None:
 def test_what_is_wrong_in_a_file_is_said(capsys: Capture) -> None:
     """F-MANY-7"""
     Path("bad.json").write_text('{"mcpServers": {"a": {"comand": "x"}}}')
-    _, errors = run(capsys, "servers", "--config", "bad.json")
+    out, errors = run(capsys, "servers", "--config", "bad.json", code=2)
     assert "bad.json" in errors
     assert "comand" in errors
+    assert out == "none of the configured servers can be used\n"
     _, errors = run(capsys, "tools", "a", "--config", "bad.json", code=2)
-    assert "comand" in errors
+    first, second, cure = errors.splitlines()
+    assert first.startswith("error: bad.json:1: a: it needs a command")
+    assert "comand" in second
+    assert "servers --no-connect" in cure
     assert "no file 'gone.json'" in run(capsys, "servers", "--config", "gone.json", code=2)[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "times"),
+    [(["tools", "demo"], 1), (["doctor", "demo"], 0), (["ping", "demo"], 1)],
+)
+def test_what_is_wrong_with_a_server_is_said_where_it_is_used(
+    words: list[str], times: int, capsys: Capture
+) -> None:
+    """F-MANY-8, F-SHOW-1: of this server only; ``doctor`` has it in its report."""
+    demo = {"command": sys.executable, "args": [DEMO], "env": {"TOKEN": "${NOT_SET_ANYWHERE}"}}
+    other = {"command": "x", "env": {"OTHER": "${NOT_SET_ANYWHERE}"}}
+    Path("all.json").write_text(json.dumps({"mcpServers": {"demo": demo, "other": other}}))
+    out, errors = run(capsys, *words, "--config", "all.json")
+    said = "all.json:1: warning: demo.env.TOKEN: ${NOT_SET_ANYWHERE} has no value"
+    assert errors.count(said) == times
+    assert ("config   warning  " + said in out) is (times == 0)
+    assert "OTHER" not in out + errors
+
+
+def test_a_reason_and_a_cure_are_said_once(capsys: Capture) -> None:
+    """F-MANY-2, F-SHOW-1: in the words of the command line."""
+    mute = {"command": sys.executable, "args": ["-c", "import sys; sys.stdin.read()"]}
+    servers = {"gone": {"command": "no-such-command-here"}, "kept": {"command": "x"}, "mute": mute}
+    settings = {"mcpServers": servers, "mcp": {"excluded": ["kept"]}}
+    Path(".gemini").mkdir()
+    Path(".gemini/settings.json").write_text(json.dumps(settings))
+    out, _ = run(capsys, "servers", "--config", ".gemini/settings.json", "--timeout", "0.2")
+    gone, kept, mute_row = out.splitlines()[1:]
+    assert gone.count("Install it") == 1
+    assert " → " in gone
+    assert kept.split(None, 3)[1::2] == ["denied", "mcp.excluded of its file names it"]
+    assert mute_row.endswith("raise --timeout")
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,7 @@ def _reported(line: str, outcome: Outcome) -> Mapping[str, Any]:
 
 
 def _one(server: Server, screen: Screen) -> dict[str, ServerConfig]:
-    if server.note:
-        screen.say(server.note)
+    server.tell(screen.say)
     options = dict(server.options)
     name = options.pop("name", None) or short_name(server.target)
     return {name: ServerConfig(name, target=server.target, options=options)}
