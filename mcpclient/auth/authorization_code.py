@@ -28,7 +28,7 @@ from .effects import (
     random_bytes,
     save,
 )
-from .grants import Grant, GrantRequest, keep_nowhere, prover_from
+from .grants import Grant, GrantRequest, keep_nowhere, part_of, prover_from, text_of
 from .metadata import AuthorizationServer
 from .options import OAuth
 from .registration import identify_client, registered_redirects
@@ -99,28 +99,19 @@ class Pending:
     @classmethod
     def from_record(cls, record: StoredItem, options: OAuth) -> Pending | None:
         """What `to_record` gave, or None when it is damaged."""
-        client = record.get("client")
-        known = None
-        if isinstance(client, dict):
-            known = RegisteredClient.from_record(
-                client, secret=options.client_secret, signer=options.signer
-            )
-        texts = [record.get(name) for name in ("state", "verifier", "redirect_uri")]
-        token_endpoint, created_at = record.get("token_endpoint"), record.get("created_at")
-        scopes = record.get("scopes")
-        if known is None or not isinstance(token_endpoint, str) or not isinstance(scopes, list):
-            return None
-        if not all(isinstance(text, str) for text in texts) or not isinstance(
-            created_at, (int, float)
-        ):
-            return None
-        state, verifier, redirect_uri = map(str, texts)
-        resource, metadata_url, revocation_endpoint = (
-            value if isinstance(value, str) else None
-            for value in map(
-                record.get, ("resource", "resource_metadata_url", "revocation_endpoint")
-            )
+        client = RegisteredClient.from_record(
+            part_of(record, "client"), secret=options.client_secret, signer=options.signer
         )
+        state, verifier = text_of(record, "state"), text_of(record, "verifier")
+        redirect_uri = text_of(record, "redirect_uri")
+        token_endpoint = text_of(record, "token_endpoint")
+        created_at, scopes = record.get("created_at"), record.get("scopes")
+        if client is None or state is None or verifier is None or redirect_uri is None:
+            return None
+        if token_endpoint is None or not isinstance(created_at, (int, float)):
+            return None
+        if not isinstance(scopes, list):
+            return None
         try:
             prover = prover_from(record.get("dpop_key"))
         except UsageError:
@@ -129,15 +120,15 @@ class Pending:
             state=state,
             verifier=verifier,
             redirect_uri=redirect_uri,
-            client=known,
+            client=client,
             token_endpoint=token_endpoint,
             iss_expected=record.get("iss_expected") is True,
-            resource=resource,
+            resource=text_of(record, "resource"),
             scopes=tuple(map(str, scopes)),
             created_at=created_at,
-            resource_metadata_url=metadata_url,
+            resource_metadata_url=text_of(record, "resource_metadata_url"),
             prover=prover,
-            revocation_endpoint=revocation_endpoint,
+            revocation_endpoint=text_of(record, "revocation_endpoint"),
         )
 
 

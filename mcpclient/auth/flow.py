@@ -33,12 +33,13 @@ from .scopes import union
 from .signing import Es256Key
 from .url_guard import UrlPolicy, without_query
 
-__all__ = ["Authorization"]
+__all__ = ["Authorization", "grant_key"]
 
 _KINDS = ("OAuth", "ClientCredentials", "EnterpriseManaged", "WorkloadIdentity")
 
 
-def _grant_key(kind: str, server_name: str) -> str:
+def grant_key(kind: str, server_name: str) -> str:
+    """The key under which a store has the grant of a server; ``kind``: the class of its options."""
     return f"grant {kind} {server_name}"
 
 
@@ -57,7 +58,7 @@ class Authorization:
         self.policy: UrlPolicy = options.url_policy(server_url)
         self._protocol_version = protocol_version
         self._name = store_name(server_url)
-        self._key = _grant_key(type(options).__name__, self._name)
+        self._key = grant_key(type(options).__name__, self._name)
         self._grant: Grant | None = None
         self._loaded = False
         self._prover: DpopProver | None = None
@@ -215,7 +216,7 @@ class Authorization:
     def _log_out(self) -> Flow[Grant | None]:
         grant = yield from self.stored_grant()
         for kind in _KINDS:
-            yield from save(_grant_key(kind, self._name), None)
+            yield from save(grant_key(kind, self._name), None)
         self._adopt(None)
         yield from binding.unbind(self.options, self._name)
         yield from forget_pending(self._name)

@@ -23,11 +23,13 @@ __all__ = [
     "GrantRequest",
     "TokenEndpoint",
     "keep_nowhere",
+    "part_of",
     "prover_from",
     "refresh",
     "request_token",
     "revoke",
     "store_name",
+    "text_of",
 ]
 
 # Fields of a token request that no error may show.
@@ -151,29 +153,29 @@ class Grant:
 
         ``secret`` and ``signer`` are those the caller configured.
         """
-        client = _part(record, "client")
-        tokens = _part(record, "tokens")
-        known_client = RegisteredClient.from_record(client, secret=secret, signer=signer)
-        known_tokens = TokenSet.from_record(tokens)
-        token_endpoint = record.get("token_endpoint")
+        client = RegisteredClient.from_record(
+            part_of(record, "client"), secret=secret, signer=signer
+        )
+        tokens = TokenSet.from_record(part_of(record, "tokens"))
+        token_endpoint = text_of(record, "token_endpoint")
         scopes = record.get("requested_scopes")
-        if known_client is None or known_tokens is None or not isinstance(token_endpoint, str):
+        if client is None or tokens is None or token_endpoint is None:
             return None
         try:
             prover = prover_from(record.get("dpop_key"))
         except UsageError:
             return None
-        if prover is None and known_tokens.token_type == "DPoP":
+        if prover is None and tokens.token_type == "DPoP":
             return None
         return cls(
-            client=known_client,
-            tokens=known_tokens,
+            client=client,
+            tokens=tokens,
             token_endpoint=token_endpoint,
-            resource=_text(record, "resource"),
+            resource=text_of(record, "resource"),
             requested_scopes=tuple(map(str, scopes)) if isinstance(scopes, (list, tuple)) else (),
-            resource_metadata_url=_text(record, "resource_metadata_url"),
+            resource_metadata_url=text_of(record, "resource_metadata_url"),
             prover=prover,
-            revocation_endpoint=_text(record, "revocation_endpoint"),
+            revocation_endpoint=text_of(record, "revocation_endpoint"),
         )
 
 
@@ -275,11 +277,13 @@ def store_name(server_url: str) -> str:
     return f"{name}?{hashlib.sha256(query.encode()).hexdigest()[:16]}" if query else name
 
 
-def _part(record: StoredItem, name: str) -> StoredItem:
+def part_of(record: StoredItem, name: str) -> StoredItem:
+    """The record inside a record; an empty one for anything else."""
     value = record.get(name)
     return value if isinstance(value, Mapping) else {}
 
 
-def _text(record: StoredItem, name: str) -> str | None:
+def text_of(record: StoredItem, name: str) -> str | None:
+    """The text in a record; None for anything else."""
     value = record.get(name)
     return value if isinstance(value, str) else None

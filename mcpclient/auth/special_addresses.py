@@ -49,8 +49,6 @@ _IPV6_RANGES = [
     )
 ]
 
-_NUMERIC_LABEL = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*", re.ASCII)
-
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 
 # IPv6 addresses with an IPv4 address in them, and how far its last bit is from the end.
@@ -69,7 +67,7 @@ _NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+", re.ASCII)
 
 def is_meant_as_ipv4(host: str) -> bool:
     """Whether a host without a trailing dot is an IPv4 address or nothing: it ends in a number."""
-    return _NUMERIC_LABEL.fullmatch(host.rpartition(".")[2]) is not None
+    return _NUMBER.fullmatch(host.rpartition(".")[2]) is not None
 
 
 def parse_canonical_ipv4(text: str) -> int | None:

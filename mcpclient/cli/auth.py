@@ -10,12 +10,14 @@ import stat
 import sys
 from collections.abc import Sequence
 
+from ..auth.flow import grant_key
 from ..auth.grants import Grant, store_name
 from ..auth.login_facts import login_facts
 from ..client.authentication import default_store, finish_auth, log_in, log_out
 from ..errors import AuthError, AuthorizationRequired, UsageError
 from ..framing.uri import parse_url
 from ..net.clocks import seconds_since_epoch
+from ..net.login.browser import open_browser
 from ..net.login.logins import BrowserLogin, TwoStepLogin
 from ..transports.authorized import http_url
 from .command import Answer, LocalCommand, LocalWork
@@ -29,7 +31,7 @@ from .terminal import ScreenTerminal
 __all__ = ["COMMAND"]
 
 _PASTE_SECONDS = 300.0
-_KEY = "grant OAuth "
+_KEY = grant_key("OAuth", "")
 _USAGE = "login URL | finish URL ADDRESS | logout URL | status [URL]"
 
 
@@ -72,12 +74,11 @@ async def _log_in(url: str, options: argparse.Namespace, screen: Screen) -> Answ
     async def no_browser(url: str) -> bool:
         return False
 
-    terminal = ScreenTerminal(screen)
-    store = default_store()
-    if options.no_browser:
-        provider = BrowserLogin(store, terminal=terminal, open_browser=no_browser)
-    else:
-        provider = BrowserLogin(store, terminal=terminal)
+    provider = BrowserLogin(
+        default_store(),
+        terminal=ScreenTerminal(screen),
+        open_browser=no_browser if options.no_browser else open_browser,
+    )
     auth = oauth_with(
         url,
         provider,
@@ -92,11 +93,15 @@ async def _log_in(url: str, options: argparse.Namespace, screen: Screen) -> Answ
         address = await _piped_address(error.url, screen)
         if address:
             await finish_auth(url, address, auth=auth)
-            return Answer({"loggedIn": True, "server": url}, f"logged in to {one_line(url)}")
+            return _logged_in(url)
         finish = f"mcpclient auth finish {shlex.quote(url)} 'ADDRESS'"
         screen.say(f"To log in, visit:\n\n  {error.url}\n")
         screen.say(f"Then finish with the address that the browser ends at:\n\n  {finish}\n")
         raise error.advise(f"Visit the URL, then run: {finish}") from None
+    return _logged_in(url)
+
+
+def _logged_in(url: str) -> Answer:
     return Answer({"loggedIn": True, "server": url}, f"logged in to {one_line(url)}")
 
 
@@ -124,7 +129,7 @@ def _finish(words: Sequence[str], options: argparse.Namespace) -> LocalWork:
 
     async def work(screen: Screen) -> Answer:
         await finish_auth(url, address, auth=auth)
-        return Answer({"loggedIn": True, "server": url}, f"logged in to {one_line(url)}")
+        return _logged_in(url)
 
     return work
 
