@@ -9,11 +9,11 @@ from typing import Any
 from ..config.writing import add_server
 from ..errors import UsageError
 from .command import Answer, LocalCommand, LocalWork
+from .config_file import add_file_options, file_named
 from .connecting import pairs_in
 from .render import one_line
 from .screen import Screen
 from .target import URL_SCHEMES
-from .written import add_file_options, file_named
 
 __all__ = ["COMMAND"]
 

@@ -8,7 +8,7 @@ import logging
 
 from ..client.client import Client
 from ..errors import UsageError
-from ..manager.namespaces import derive_name
+from ..manager.derived_names import derive_name
 from ..net.clocks import seconds_since_epoch
 from .screen import Screen
 from .server import Server

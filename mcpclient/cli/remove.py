@@ -7,9 +7,9 @@ import argparse
 from ..config.writing import remove_server
 from ..errors import UsageError
 from .command import Answer, LocalCommand, LocalWork
+from .config_file import add_file_options, file_named
 from .render import one_line
 from .screen import Screen
-from .written import add_file_options, file_named
 
 __all__ = ["COMMAND"]
 

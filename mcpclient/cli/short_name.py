@@ -6,7 +6,7 @@ import os
 import re
 
 from ..client.link.targets import Target
-from ..manager.namespaces import derive_name
+from ..manager.derived_names import derive_name
 
 __all__ = ["short_name"]
 

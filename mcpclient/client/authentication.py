@@ -29,7 +29,7 @@ from ..protocol.versions import LATEST_HANDSHAKE
 from ..transports.authorized import Credentials, http_url
 from .login.forgetting import forget_variables
 from .login.needs_auth import NeedsAuthMemory, memory_of
-from .login.runner import OAuthAuthorizer, StaticAuthorizer, settled
+from .login.runner import OAuthAuthorizer, StaticAuthorizer, result_at_once
 
 __all__ = [
     "ApiKey",
@@ -267,7 +267,7 @@ def _static(
 ) -> Credentials:
     authorization = StaticAuthorization(server_url, auth)
     if isinstance(source, str):
-        return settled(authorization.request("POST", server_url).headers())
+        return result_at_once(authorization.request("POST", server_url).headers())
     return StaticAuthorizer(authorization, MemoryStore(), GuardedFetcher())
 
 

@@ -180,8 +180,7 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
     @property
     def capabilities(self) -> dict[str, Any]:
         """The server's capabilities, as it declared them."""
-        agreement = self._connection.agreement
-        return dict(agreement.capabilities) if agreement is not None else {}
+        return dict(self._connection.capabilities)
 
     @property
     def extensions(self) -> dict[str, dict[str, Any]]:

@@ -139,8 +139,7 @@ class SessionNews(FeedSource):
                 granted.append(uri)
             except PeerError as refusal:
                 self._listener.refusal = refusal
-        agreement = self._connection.agreement
-        offered = ListenFilter.offered(agreement.capabilities if agreement is not None else {})
+        offered = ListenFilter.offered(self._connection.capabilities)
         self._listener.acknowledge(replace(offered, uris=tuple(granted), tasks=wanted.tasks))
 
     async def leave(self, still_wanted: Collection[str]) -> None:

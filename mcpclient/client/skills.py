@@ -108,8 +108,7 @@ class Skills(Requests):
         return [Resource(item) for item in items]
 
     def _need_skills(self) -> dict[str, Any]:
-        agreement = self._connection.agreement
-        offered = extensions_of(agreement.capabilities if agreement is not None else {})
+        offered = extensions_of(self._connection.capabilities)
         if SKILLS not in offered:
             raise UsageError("the server does not offer skills")
         return offered[SKILLS]

@@ -52,8 +52,7 @@ class TaskDesign(ABC):
         """Raise `UsageError` when tasks cannot be cancelled."""
 
     def _declares(self, *capability: str) -> bool:
-        agreement = self._connection.agreement
-        return agreement is not None and declares(agreement.capabilities, *capability)
+        return declares(self._connection.capabilities, *capability)
 
     def _require(self, *capability: str) -> None:
         self._connection.require_session()

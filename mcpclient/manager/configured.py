@@ -11,7 +11,7 @@ from ..config.policy.policy import Policy
 from ..config.server import ServerConfig
 from ..errors import UsageError
 from ..transports.base import Transport
-from .namespaces import name_targets
+from .derived_names import name_targets
 
 __all__ = ["configured_servers"]
 

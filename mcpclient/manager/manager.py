@@ -165,7 +165,7 @@ class Manager(Toolboxes, Calls, Content):
             self._recall(self._servers.values())
             for server in self._servers.values():
                 server.start()
-            await self._settle()
+            await self._await_attempts()
             self._names.settle()
             self._check_required()
         except BaseException:
@@ -183,7 +183,7 @@ class Manager(Toolboxes, Calls, Content):
             if found is not None:
                 server.remember(found, defer=self._lazy or server.config.lazy)
 
-    async def _settle(self) -> None:
+    async def _await_attempts(self) -> None:
         """Wait for the attempts as long as the caller wants to."""
         if self._wait == "none":
             return

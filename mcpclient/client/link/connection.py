@@ -38,7 +38,7 @@ __all__ = ["Connection"]
 
 _logger = logger_for("mcpclient.client")
 
-_settling = threading.Lock()
+_claiming = threading.Lock()
 
 # The id of an opening that is written down from memory; no request of this client's has it.
 _RECALLED_ID = "opening"
@@ -119,7 +119,7 @@ class Connection:
         A connection stays where it is until it is closed, or its loop has stopped.
         """
         running = asyncio.get_running_loop()
-        with _settling:  # two threads may want it at once
+        with _claiming:  # two threads may want it at once
             home = self.home()
             if home is not running and (home is None or self._closed or not home.is_running()):
                 self.loop, self._process_id, self._lock = running, os.getpid(), asyncio.Lock()
@@ -129,6 +129,11 @@ class Connection:
     def era(self) -> EraRules | None:
         """The rules agreed on; None before connecting."""
         return self.agreement.era if self.agreement is not None else None
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What the server declared; nothing before connecting."""
+        return self.agreement.capabilities if self.agreement is not None else {}
 
     @property
     def session(self) -> Session:

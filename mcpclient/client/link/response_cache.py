@@ -12,7 +12,7 @@ from ..events.observer import Observer
 from .connection import Connection
 from .session import RequestOptions
 
-__all__ = ["ClientCache", "Visit"]
+__all__ = ["ClientCache", "Lookup"]
 
 
 class ClientCache(Observer):
@@ -29,7 +29,7 @@ class ClientCache(Observer):
 
     def lookup(
         self, method: str, params: Mapping[str, Any] | None, options: RequestOptions
-    ) -> Visit | None:
+    ) -> Lookup | None:
         """Begin a request; None when its result cannot be kept."""
         if method not in CACHEABLE:
             return None
@@ -39,7 +39,7 @@ class ClientCache(Observer):
         key = key_of(method, params)
         if key is None:
             return None
-        return Visit(self._responses, key, self._context(options.headers), fresh=options.fresh)
+        return Lookup(self._responses, key, self._context(options.headers), fresh=options.fresh)
 
     def _context(self, headers: Mapping[str, str]) -> Hashable:
         """Return a key for the authorization a request is made under; None when it is not known.
@@ -73,7 +73,7 @@ class ClientCache(Observer):
         self._responses.clear()
 
 
-class Visit:
+class Lookup:
     """One request, and what the cache has for it.
 
     ``result``: the remembered result; None when the server has to be asked.

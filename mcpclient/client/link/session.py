@@ -34,7 +34,7 @@ from ..answers.handlers import Handlers
 from ..answers.inbound_requests import InboundRequests
 from ..answers.task_receiver import TaskReceiver
 from ..events.callbacks import OrderedCallback
-from .limits import Deadlines
+from .deadlines import Deadlines
 from .loop_end import LoopEnd
 
 __all__ = ["RequestOptions", "Sent", "Session"]

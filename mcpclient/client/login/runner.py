@@ -50,7 +50,7 @@ from ...transports.authorized import PausableClocks
 from .forgetting import forget_variables
 from .needs_auth import NeedsAuthMemory, memory_of
 
-__all__ = ["FlowRunner", "OAuthAuthorizer", "StaticAuthorizer", "settled"]
+__all__ = ["FlowRunner", "OAuthAuthorizer", "StaticAuthorizer", "result_at_once"]
 
 T = TypeVar("T")
 
@@ -320,7 +320,7 @@ class _Request:
     def note(self, head: ResponseHead) -> None:
         # Any answer may carry the nonce for the next proof (RFC 9449 section 8.2).
         if "dpop-nonce" in head.headers:
-            settled(self._flows.recover(_response(head)))
+            result_at_once(self._flows.recover(_response(head)))
 
     async def recover(self, head: ResponseHead) -> bool:
         if self._passive:
@@ -332,7 +332,7 @@ def _refuse(effect: object) -> object:
     raise AuthError("there are no valid credentials")
 
 
-def settled(flow: Flow[T]) -> T:
+def result_at_once(flow: Flow[T]) -> T:
     """The result of a flow that asks for nothing."""
     try:
         effect = next(flow)

@@ -32,7 +32,7 @@ from mcpclient.auth.effects import (
 from mcpclient.client.authentication import BearerToken, OAuth
 from mcpclient.client.client import Client
 from mcpclient.client.login import runner as runner_module
-from mcpclient.client.login.runner import FlowRunner, settled
+from mcpclient.client.login.runner import FlowRunner, result_at_once
 from mcpclient.errors import (
     AuthError,
     AuthorizationDenied,
@@ -734,9 +734,9 @@ def test_a_flow_that_should_ask_for_nothing() -> None:
         return 5
         yield Ask(lambda: None)
 
-    assert settled(nothing()) == 5
+    assert result_at_once(nothing()) == 5
     with pytest.raises(AssertionError, match="Ask"):
-        settled(ask(lambda: None))
+        result_at_once(ask(lambda: None))
 
 
 def test_an_exclusive_flow_that_fails_for_nobody_is_only_logged(

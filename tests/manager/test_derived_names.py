@@ -9,7 +9,7 @@ import pytest
 
 import mcpclient
 from mcpclient.errors import UsageError
-from mcpclient.manager.namespaces import derive_name, name_targets
+from mcpclient.manager.derived_names import derive_name, name_targets
 from tests.manager.fleet import Member
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from mcpclient.client.link.limits import Deadlines
+from mcpclient.client.link.deadlines import Deadlines
 from mcpclient.client.link.session import RequestOptions
 from mcpclient.errors import CallTimeout
 from mcpclient.jsonrpc.correlator import Correlator
