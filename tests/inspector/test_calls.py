@@ -12,6 +12,7 @@ from mcpclient.client.link.timeouts import DEFAULT
 from mcpclient.inspector import calls as module
 from mcpclient.inspector.board import Board
 from mcpclient.inspector.calls import Calls, Wanted
+from mcpclient.protocol.types import CallToolResult, Progress
 from tests.inspector.scenes import until
 from tests.inspector.showcase import Showcase
 from tests.support.virtual_time import run
@@ -103,6 +104,45 @@ def test_progress_and_cancelling() -> None:
         told = scene.showcase.received
         await until(lambda: told[-1]["method"] == "notifications/cancelled")
         scene.calls.cancel(name)
+
+    play(work)
+
+
+class Stub:
+    """A client that tells of its progress too late, and takes any request."""
+
+    def __init__(self) -> None:
+        self.fresh: object = None
+        self.late: Any = None
+
+    async def call_tool(self, *arguments: Any, on_progress: Any, **options: Any) -> Any:
+        self.late = on_progress
+        return CallToolResult({"content": []})
+
+    async def request(self, *arguments: Any, fresh: bool = False, **options: Any) -> Any:
+        self.fresh = fresh
+        return {}
+
+
+def test_progress_that_comes_late_does_not_begin_it_again() -> None:
+    async def work(scene: Scene) -> None:
+        stub: Any = Stub()
+        scene.client = stub
+        state, _ = await scene.outcome("tools/call", {"name": "x"})
+        stub.late(Progress({"progress": 1}))
+        assert (state, scene.shown("1")["state"]) == ("done", "done")
+
+    play(work)
+
+
+def test_what_the_page_asks_for_is_what_the_server_says_now() -> None:
+    """F-SHOW-10: not what it said before."""
+
+    async def work(scene: Scene) -> None:
+        stub: Any = Stub()
+        scene.client = stub
+        await scene.outcome("tools/list", {})
+        assert stub.fresh is True
 
     play(work)
 

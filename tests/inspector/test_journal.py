@@ -43,6 +43,7 @@ def test_the_oldest_are_dropped_and_numbers_stay() -> None:
     assert journal.line(0) is None
     assert journal.line(200) == line(200)
     assert journal.rows(journal.first, 1)[0].number == journal.first
+    assert [row.number for row in journal.rows(journal.first - 2, 3)] == [journal.first]
     assert journal.counts["server"] == 200
 
 

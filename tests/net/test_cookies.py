@@ -55,7 +55,14 @@ def test_no_other_origin_gets_them(url: str) -> None:
 
 @pytest.mark.parametrize(
     ("domain", "taken"),
-    [("a.test", True), (".A.test", True), ("test", True), ("b.test", False), ("xa.test", False)],
+    [
+        ("a.test", True),
+        (".A.test", True),
+        ("test", True),
+        ("b.test", False),
+        ("xa.test", False),
+        ("est", False),
+    ],
 )
 def test_a_cookie_for_a_foreign_domain_is_not_taken(domain: str, taken: bool) -> None:
     """F-HTTP-14: RFC 6265 section 5.3 step 6."""
@@ -164,6 +171,15 @@ def test_an_unreadable_end_is_none(attributes: str) -> None:
     browser.receives(f"lb=1; {attributes}")
     browser.now += 1e9
     assert browser.sends() == "lb=1"
+
+
+def test_a_cookie_that_is_over_takes_nobodys_place() -> None:
+    """F-HTTP-14: where there are as many as are kept."""
+    browser = Browser()
+    for number in range(50):
+        browser.receives(f"c{number}=x")
+    browser.receives("gone=x; Max-Age=0")
+    assert browser.sends().count("=x") == 50
 
 
 @pytest.mark.parametrize(

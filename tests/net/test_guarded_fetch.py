@@ -24,6 +24,7 @@ from mcpclient.errors import (
 )
 from mcpclient.framing.uri import parse_url
 from mcpclient.net import guarded_fetch
+from mcpclient.net.dialing import Dialer
 from mcpclient.net.guarded_fetch import GuardedFetcher
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.recorder import Recorder
@@ -378,6 +379,38 @@ def test_the_callers_proxy_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
             assert proxy.requests[0].target == "http://intranet.example/x"
 
     asyncio.run(main())
+
+
+def test_a_proxy_leads_to_others_without_what_is_for_the_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-AUTH-13: behind a proxy as well, their certificates are checked."""
+    checked: list[bool] = []
+
+    class Dialing(Dialer):
+        async def dial(self, url: Any, protocol: Any) -> Any:
+            checked.append(self._options.verify)
+            raise ConnectFailed(str(url), "not in a test", ())
+
+    monkeypatch.setattr(guarded_fetch, "Dialer", Dialing)
+    options = NetworkOptions.of(proxy="http://proxy.test", verify=False, environ={})
+    own = UrlPolicy(server_origin="https://mcp.example:443")
+    for url in ("https://mcp.example/", "https://auth.example/"):
+        with pytest.raises(ConnectFailed, match="not in a test"):
+            asyncio.run(get(fetch(url, own), options))
+    assert checked == [False, True]
+
+
+def test_a_unix_socket_for_the_server_leaves_others_checked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """F-AUTH-10: their names may not mean private addresses."""
+    resolving(monkeypatch, "10.0.0.1")
+    hosts = connecting(monkeypatch)
+    options = NetworkOptions(unix_socket=tmp_path / "socket")
+    with pytest.raises(SsrfError):
+        asyncio.run(get(fetch("http://harmless.example/", PUBLIC), options))
+    assert not hosts
 
 
 @pytest.mark.needs_posix

@@ -101,6 +101,18 @@ def test_a_connection_the_server_closes_while_idle_is_not_used_again() -> None:
     with_server(hello, work)
 
 
+def test_the_pool_forgets_what_the_server_has_closed() -> None:
+    """F-WIRE-5: it is not kept until another request looks for it."""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        await fetch(client, server.url())
+        server.drop_connections()
+        await asyncio.sleep(1)
+        assert not any(client._idle.values())
+
+    with_server(hello, work)
+
+
 def close_when_asked_again(second: Callable[[Answer], None]) -> Handler:
     """Serve the first request of the first connection, then treat the next by ``second``."""
 
@@ -273,6 +285,22 @@ def test_cookies_go_back_to_their_origin_beside_those_of_the_caller() -> None:
     with_server(answer_with(200, {"Set-Cookie": "node=b7; Path=/"}), work)
 
 
+def test_a_cookie_of_any_answer_is_kept() -> None:
+    """F-HTTP-14: the request that a redirect leads to has it already."""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        await fetch(client, server.url())
+        await fetch(client, server.url())
+        assert [request.headers.get("cookie") for request in server.requests] == [
+            None,
+            "node=b7",
+            "node=b8",
+        ]
+
+    moved = answer_with(307, {"Location": "/new", "Set-Cookie": "node=b7; Path=/"})
+    with_server(in_turn(moved, answer_with(404, {"Set-Cookie": "node=b8; Path=/"}), hello), work)
+
+
 # Redirects
 
 
@@ -294,6 +322,22 @@ def test_redirects_on_the_same_origin_keep_method_body_and_headers(status: int) 
 
     redirect = answer_with(status, {"Location": "/new?x=1"}, b"moved")
     with_server(in_turn(redirect, hello), work)
+
+
+def test_a_redirected_request_is_sent_as_it_was_renewed() -> None:
+    """F-AUTH-7: a proof that is good for one sending is not sent twice."""
+
+    async def renew(request: HttpRequest) -> HttpRequest:
+        return HttpRequest("POST", request.url, (("DPoP", "second"),), renew=renew)
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        sink = Recorder()
+        client.request(HttpRequest("POST", server.url(), (("DPoP", "first"),), renew=renew), sink)
+        await sink.over
+        sent = [(request.target, request.headers["dpop"]) for request in server.requests]
+        assert sent == [("/mcp", "first"), ("/new", "second")]
+
+    with_server(in_turn(answer_with(307, {"Location": "/new"}), hello), work)
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,18 @@ def test_a_bad_answer_fails_its_request_and_the_next_one_works(
     with_server(in_turn(raw(answer), hello), work)
 
 
+def test_a_connection_that_is_not_to_be_kept_is_closed() -> None:
+    """F-WIRE-5: also when the server says so and leaves the closing to the client."""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        assert (await fetch(client, server.url())).body == b"hello"
+        await asyncio.sleep(1)
+        assert server.open_connections == 0
+
+    answer = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello"
+    with_server(raw(answer, cut=False), work)
+
+
 def test_bytes_that_answer_nothing_end_their_connection() -> None:
     """F-WIRE-5: an answer too many must never be taken for that to the next request."""
 

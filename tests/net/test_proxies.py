@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mcpclient.errors import UsageError
@@ -81,6 +83,7 @@ COVERED = [
     ("[::1]:9000", "http://[::1]:9000"),
     ("fd00::/8", "http://[fd12::1]"),
     ("0:0:0:0:0:0:0:1", "http://[::1]"),
+    ("10.0.0.1/40", "http://10.0.0.1"),
 ]
 
 NOT_COVERED = [
@@ -93,6 +96,7 @@ NOT_COVERED = [
     ("10.0.0.0/8", "http://ten.test"),
     ("10.0.0.0/x", "http://10.0.0.1"),
     ("0.0.0.0/0", "http://[::1]"),
+    ("10.0.0.1/40", "http://10.0.0.0"),
     ("[::1]:9000", "http://[::1]"),
     ("a.test:b", "http://a.test"),
     (".", "http://a.test"),
@@ -156,6 +160,9 @@ def test_an_unusable_variable_matters_only_where_it_is_used() -> None:
 
 
 def test_a_proxy_that_is_no_text_is_refused() -> None:
-    """F-HTTP-12: True is not a choice."""
+    """F-HTTP-12: True is not a choice, and what else is given is not shown."""
     with pytest.raises(UsageError, match="a URL, None or False, not True"):
         ProxyRules.of(True, {})
+    secret: Any = b"http://user:secret@proxy.test"
+    with pytest.raises(UsageError, match=r"not bytes$"):
+        ProxyRules.of(secret, {})

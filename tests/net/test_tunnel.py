@@ -193,6 +193,44 @@ def test_giving_up_closes_the_connection() -> None:
     asyncio.run(scenario())
 
 
+class Transport(asyncio.Transport):
+    """Remembers what it was told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[str] = []
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.told.append("write")
+
+    def pause_reading(self) -> None:
+        self.told.append("pause_reading")
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        self.told.append("set_protocol")
+
+    def resume_reading(self) -> None:
+        self.told.append("resume_reading")
+
+
+def test_what_the_server_says_first_is_for_the_next_protocol() -> None:
+    """F-HTTP-12: from the proxy's answer until the connection is handed over, nothing is read."""
+
+    async def scenario() -> None:
+        tunnel = Tunnel(parse_url("http://proxy.test"), parse_url("tcp://server.test:1"))
+        transport = Transport()
+        tunnel.connection_made(transport)
+        establishing = asyncio.ensure_future(tunnel.establish())
+        await asyncio.sleep(0)
+        tunnel.data_received(OK)
+        assert transport.told == ["write", "pause_reading"]
+        await establishing
+        await tunnel.hand_over(asyncio.Protocol, None)
+        assert transport.told[2:] == ["set_protocol", "resume_reading"]
+
+    asyncio.run(scenario())
+
+
 def test_an_alert_that_comes_early_is_not_lost() -> None:
     """F-HTTP-12: a connection that ends before it is handed over is never handed over."""
 
