@@ -3,9 +3,9 @@
 Sources: ``google/genai/types.py`` of google-genai 3.4.0 (``FunctionDeclaration``,
 ``FunctionResponse``, ``FunctionResponsePart``), the reference of the Gemini API, and error texts of
 the service: names of at most 64 characters; no ``$ref`` anywhere inside ``response``; as many
-responses as calls, with names and ids as they came; no GIF. Media in a result are
-``functionResponse.parts``, which Gemini 3 takes. A part's ``thoughtSignature`` stays where it is:
-append the model's content unchanged.
+responses as calls, with names and ids as they came; no GIF; at most five stop sequences. Media in a
+result are ``functionResponse.parts``, which Gemini takes since version 3. A part's
+``thoughtSignature`` stays where it is: append the model's content unchanged.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
     if sampling.temperature is not None:
         config["temperature"] = sampling.temperature
     if sampling.stop_sequences:
-        config["stopSequences"] = sampling.stop_sequences
+        config["stopSequences"] = sampling.stop_sequences[:5]
     if sampling.tools:
         mode = {"required": "ANY", "none": "NONE"}.get(sampling.tool_choice, "AUTO")
         config["tools"] = tools(sampling.tools)

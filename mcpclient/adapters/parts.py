@@ -32,8 +32,9 @@ ERROR_PREFIX = "Tool error: "
 
 _NOTHING = "[no output]"
 _NOT_MADE = "The call was not made."
-# Media types that are text, whatever the first part of their name says.
-_TEXT_TYPES = ("application/json", "application/xml", "application/yaml", "image/svg+xml")
+# Media types that are text, whatever the first part of their name says; so are those that end so.
+_TEXT_TYPES = ("application/json", "application/xml", "application/yaml", "application/javascript")
+_TEXT_ENDINGS = ("+json", "+xml", "+yaml")
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,11 @@ def _parts_of_block(block: Content, keep_unknown: bool) -> list[Part]:
 
 def _media(data: bytes, said: str, name: str = "") -> Part:
     media_type = media_type_of(data, said)
-    if media_type.startswith("text/") or media_type in _TEXT_TYPES:
+    if (
+        media_type.startswith("text/")
+        or media_type in _TEXT_TYPES
+        or media_type.endswith(_TEXT_ENDINGS)
+    ):
         return data.decode("utf-8", "replace")
     return Media(media_type, data, without_surrogates(name))
 

@@ -109,6 +109,8 @@ def test_what_a_server_asks() -> None:
     assert made["config"]["toolConfig"] == {"functionCallingConfig": {"mode": "ANY"}}
     empty = request(SamplingRequest({"messages": []}), "m")
     assert empty == {"model": "m", "contents": [], "config": {}}
+    many = SamplingRequest({"messages": [], "stopSequences": list("abcdef")})
+    assert request(many, "m")["config"] == {"stopSequences": list("abcde")}
 
 
 def test_what_a_server_is_answered() -> None:

@@ -137,8 +137,9 @@ def test_nesting_that_cannot_be_written() -> None:
     assert structured(deep).text == "[content that is nested too deeply]"
 
 
-def test_a_text_file_in_a_blob_is_text() -> None:
+@pytest.mark.parametrize("mime_type", ["application/json", "application/ld+json", "text/x-c"])
+def test_a_text_file_in_a_blob_is_text(mime_type: str) -> None:
     """F-TOOL-3."""
-    resource = {"uri": "a:b", "blob": encoded(b"{}\xff"), "mimeType": "application/json"}
+    resource = {"uri": "a:b", "blob": encoded(b"{}\xff"), "mimeType": mime_type}
     result = CallToolResult({"content": [{"type": "resource", "resource": resource}]})
     assert parts_of(result.content) == ["{}\ufffd"]
