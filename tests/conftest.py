@@ -46,7 +46,27 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 
 def pytest_collection_finish() -> None:
-    """Spare the garbage collector, which many a test asks for, what stays to the end anyway."""
+    _collect_garbage_for_good()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    if nextitem is None or nextitem.path != item.path:
+        _collect_garbage_for_good()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish() -> None:
+    # For the process that hands out the tests, too: it has all their reports, and pytest will ask
+    # the garbage collector five times over.
+    _collect_garbage_for_good()
+
+
+def _collect_garbage_for_good() -> None:
+    """Collect the garbage, and spare the collector, which many a test asks for, all the rest.
+
+    That is what pytest, caches and modules keep, and it stays to the end anyway.
+    """
     gc.collect()
     gc.freeze()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import zlib
 from typing import Any
 
@@ -84,6 +85,16 @@ async def comments(request: Request, answer: Answer) -> None:
         await asyncio.sleep(1)
 
 
+async def bomb(request: Request, answer: Answer) -> None:
+    """Say little that becomes very much."""
+    answer.full(200, {"Content-Encoding": "deflate"}, squeezed())
+
+
+@functools.cache
+def squeezed() -> bytes:
+    return zlib.compress(b" " * 50_000_000, 9)
+
+
 # What is answered to a call, and what the caller gets. Drops, resets, stalls, cuts and garbage are
 # in the matrix.
 FAULTS: dict[str, tuple[Handler, type[McpError]]] = {
@@ -128,10 +139,7 @@ FAULTS: dict[str, tuple[Handler, type[McpError]]] = {
         raw(OK + b"Content-Encoding: br\r\nContent-Length: 4\r\n\r\nabcd"),
         VIOLATION,
     ),
-    "bomb": (
-        answer_with(200, {"Content-Encoding": "deflate"}, zlib.compress(b" " * 50_000_000, 9)),
-        MessageTooLarge,
-    ),
+    "bomb": (bomb, MessageTooLarge),
     "endless head": (raw(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000, cut=False), VIOLATION),
     "many headers": (raw(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 20_000, cut=False), VIOLATION),
     "header without a colon": (raw(b"HTTP/1.1 200 OK\r\nnonsense\r\n\r\n"), VIOLATION),
