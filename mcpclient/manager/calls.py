@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..client.link.timeouts import DEFAULT, Seconds
+from ..errors import UsageError
 from ..net.futures import side_by_side
 from ..protocol.types import CallToolResult
+from ..similar import there_is_no
 from .catalog import Catalog
 from .naming import ToolNames
 from .server import Server
@@ -64,12 +66,15 @@ class Calls:
         the call is repeated once where it surely did not run, or where a trusted server says that
         this does no harm; otherwise it fails with the reason.
 
-        Raises `UsageError` for a name that no tool has, `ServerUnavailable` for a server that is
-        disabled, denied, not approved or disconnected, and what `Client.call_tool` raises.
+        Raises `UsageError` for a name that no tool has, or whose server was removed,
+        `ServerUnavailable` for a server that is disabled, denied, not approved or disconnected, and
+        what `Client.call_tool` raises.
         """
         if self._names.owner(name) is None:
             await self._look_for(name, options.get("timeout", DEFAULT))
         server, tool = self._catalog.owner(name)
+        if server not in self._servers:  # it was removed, and its tools' names are reserved for it
+            raise UsageError(there_is_no("server", server, self._servers))
         client = self._servers[server].client
         if returns is None:
             return await client.call_tool(tool, arguments, **options)
@@ -77,7 +82,7 @@ class Calls:
 
     async def _look_for(self, name: str, timeout: Seconds) -> None:
         """Wait for the server that a tool nobody has heard of may belong to."""
-        for server in self._servers.values():
+        for server in list(self._servers.values()):  # others may come and go meanwhile
             if not server.is_connected and self._names.begins_as(server.name, name):
                 await server.ready(timeout)
 

@@ -40,7 +40,8 @@ class Catalog:
             offered.setdefault(str(tool.get("name", "")), tool)
         self._homes[home.name], self._offered[home.name] = home, offered
         renamed = self.names.assign(home.name, offered)
-        news = [self._rebuild(name) for name in (home.name, *sorted(renamed))]
+        known = renamed & self._homes.keys()  # of others only the names, from an earlier run
+        news = [self._rebuild(name) for name in (home.name, *sorted(known))]
         order = self.names.servers
         self.tools.replace(chain.from_iterable(self._lists.get(name, ()) for name in order))
         for each in news:

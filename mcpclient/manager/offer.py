@@ -49,6 +49,7 @@ class Offer:
         self._refused: dict[str, str] = {}
         self._follower: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
+        self._is_outdated = False
 
     def withdraw(self) -> None:
         """Offer no tools any more."""
@@ -117,18 +118,21 @@ class Offer:
             _logger.debug("%s tells no changes: %s", self._home.name, error)
 
     def refresh_soon(self) -> None:
-        """List the tools again in the background."""
+        """List the tools again in the background; once more where they change meanwhile."""
+        self._is_outdated = True
         if self._refreshing is None or self._refreshing.done():
             self._refreshing = asyncio.get_running_loop().create_task(self._refresh())
 
     async def _refresh(self) -> None:
-        try:
-            tools = await self.list()
-        except McpError as error:
-            self.stale = True
-            _logger.warning("%s: its tools were not listed again: %s", self._home.name, error)
-        else:
-            self.adopt(tools)
+        while self._is_outdated:
+            self._is_outdated = False
+            try:
+                tools = await self.list()
+            except McpError as error:
+                self.stale = True
+                _logger.warning("%s: its tools were not listed again: %s", self._home.name, error)
+            else:
+                self.adopt(tools)
 
     def refusal_of(self, tool: str) -> str | None:
         """Return why a tool is not to be called, None when it may be."""

@@ -224,7 +224,9 @@ class Server:
                 raise self.unavailable()
             left = None if deadline is None else deadline - loop.time()
             if left is not None and left <= 0:
-                raise CallTimeout("tools/call", seconds or 0.0) from self.error
+                timeout = CallTimeout("tools/call", seconds or 0.0, waiting_for="its connection")
+                timeout.target = self.name
+                raise timeout from self.error
             await asyncio.wait({self._change()}, timeout=left)
         return self.client
 

@@ -47,6 +47,17 @@ def test_a_server_that_comes_first_takes_its_names() -> None:
     assert catalog.owner("x_2") == ("b", "x")
 
 
+def test_a_name_is_taken_from_a_server_that_is_not_there_yet() -> None:
+    """F-MANY-11, F-MANY-14: its names are remembered from an earlier run."""
+    told: list[ToolsUpdated] = []
+    catalog = Catalog(ToolNames("tool", 64, ["a", "b"]), told.append)
+    catalog.names.assign("b", ["x"])
+    catalog.update(place("a"), tools("x"))
+    assert told == [ToolsUpdated("a", added=("x",))]
+    catalog.update(place("b"), tools("x"))
+    assert [(each.name, each.server) for each in catalog.tools] == [("x", "a"), ("x_2", "b")]
+
+
 def test_nothing_is_told_when_nothing_changed() -> None:
     told: list[ToolsUpdated] = []
     catalog = Catalog(ToolNames("tool", 64), told.append)

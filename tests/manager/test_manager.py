@@ -166,6 +166,8 @@ def test_adding_and_removing() -> None:
             assert [each.name for each in manager.tools] == ["a__z"]
             await manager.remove("a")
             assert (list(manager.tools), dict(manager.servers)) == ([], {})
+            with pytest.raises(UsageError, match="there is no server 'a'"):
+                await manager.call_tool("a__z")
 
     run(main())
 
@@ -362,6 +364,19 @@ def test_a_tool_that_nobody_has_listed_yet_waits_for_its_server() -> None:
     run(main())
 
 
+def test_servers_change_while_a_call_waits_for_one() -> None:
+    """F-MANY-4: which takes no notice of the others."""
+
+    async def main() -> None:
+        async with connect_all({"slow": Member("x", seconds=5)}, wait="none") as manager:
+            calling = asyncio.ensure_future(manager.call_tool("slow__x"))
+            await turns()
+            await manager.add("other", Member("y"))
+            assert (await calling).text == "x"
+
+    run(main())
+
+
 def test_a_call_to_a_server_that_was_never_there_says_why_it_is_not() -> None:
     """F-MANY-3: not that there is no such tool, which nobody can know."""
 
@@ -370,7 +385,7 @@ def test_a_call_to_a_server_that_was_never_there_says_why_it_is_not() -> None:
         async with connect_all({"dead": dead, "slow": slow}, wait=1) as manager:
             with pytest.raises(ConnectFailed, match="connection refused"):
                 await manager.call_tool("dead__x")
-            with pytest.raises(CallTimeout):
+            with pytest.raises(CallTimeout, match=r"of slow: .* waiting for its connection"):
                 await manager.call_tool("slow__y", timeout=3)
 
     run(main())

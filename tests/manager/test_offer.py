@@ -33,6 +33,29 @@ def test_tools_that_change_are_listed_again() -> None:
     run(main())
 
 
+def test_tools_that_change_while_they_are_listed_are_listed_once_more() -> None:
+    """F-MANY-12: the answer that is on its way does not know of it."""
+
+    async def main() -> None:
+        member = Member("x", capabilities={"tools": {"listChanged": True}})
+        async with Manager({"a": member}) as manager:
+            member.script.answers["tools/list"] = lambda params: None
+            member.script.notify("notifications/tools/list_changed")
+            await turns()
+            request_id = member.script.ids("tools/list")[-1]
+            for _ in range(3):
+                member.script.notify("notifications/tools/list_changed")
+            await turns()
+            asked = len(member.script.ids("tools/list"))
+            member.script.answers["tools/list"] = {"tools": [tool("z")]}
+            member.script.reply(request_id, {"tools": [tool("y")]})
+            await turns()
+            assert [each.name for each in manager.tools] == ["a__z"]
+            assert len(member.script.ids("tools/list")) == asked + 1
+
+    run(main())
+
+
 def test_tools_are_not_listed_again_when_nobody_wants_it() -> None:
     """F-MANY-12: ``auto_refresh=False``."""
 
