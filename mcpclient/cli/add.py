@@ -13,7 +13,7 @@ from .config_file import add_file_options, file_named
 from .connecting import pairs_in
 from .render import one_line
 from .screen import Screen
-from .target import URL_SCHEMES
+from .target import URL_SCHEMES, add_env_option, add_header_option
 
 __all__ = ["COMMAND"]
 
@@ -58,20 +58,8 @@ def _entry(words: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     add_file_options(parser)
-    parser.add_argument(
-        *("--env",),
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a variable for the server process (repeatable)",
-    )
-    parser.add_argument(
-        *("--header",),
-        action="append",
-        default=[],
-        metavar="'NAME: VALUE'",
-        help="sent with every HTTP request (repeatable)",
-    )
+    add_env_option(parser)
+    add_header_option(parser)
     parser.add_argument("--transport", metavar="NAME", help="http or sse, for a URL")
     parser.add_argument("--replace", action="store_true", help="in place of one of this name")
 

@@ -41,6 +41,12 @@ class Answer(NamedTuple):
     exit_code: int = 0
     is_shown: bool = False
 
+    @property
+    def shown_text(self) -> str:
+        """The text; of a tool that failed without one, that it did."""
+        is_silent = self.failed and not self.text
+        return "the tool failed and does not say why" if is_silent else self.text
+
 
 Work = Callable[[Client, Screen], Awaitable[Answer]]
 """What a command does once it is connected."""

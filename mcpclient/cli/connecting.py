@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Callable, Protocol
@@ -20,6 +21,7 @@ from .target import URL_SCHEMES
 
 if TYPE_CHECKING:
     from ..client.link.client_options import Authentication
+    from ..config.server import ServerConfig
     from ..protocol.elicitation import ElicitationRequest
     from ..protocol.sampling import SamplingRequest
 
@@ -31,6 +33,7 @@ __all__ = [
     "client_for",
     "client_options",
     "pairs_in",
+    "with_options",
 ]
 
 _WITH_HEADERS = ("http://", "https://", "ws://", "wss://")
@@ -89,6 +92,18 @@ def client_options(
         merged[name] = value
     merged["stderr"] = "discard" if options.quiet else screen.say
     return {**merged, **answers_of(_AskedLater(server, screen, options), options), **others}
+
+
+def with_options(
+    config: ServerConfig,
+    options: argparse.Namespace,
+    screen: Screen,
+    show_login: Callable[[str], Awaitable[bool]] | None = None,
+    **others: Any,
+) -> ServerConfig:
+    """Return a configured server with the options of `client_options`."""
+    server = Server(config.target, config.options)
+    return replace(config, options=client_options(server, options, screen, show_login, **others))
 
 
 def answers_of(asked: Asked, options: argparse.Namespace) -> dict[str, Any]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from ..client.client import Client
 from ..config.config import Config
-from ..config.server import ServerConfig
 from ..errors import UsageError
 from ..inspector.board import Board
 from ..inspector.inspector import ALLOWED, Inspector, inspect
@@ -21,7 +19,7 @@ from ..net.login.browser import open_browser
 from ..transports.replaying import Recording
 from .command import Answer, LocalCommand, LocalWork
 from .configured import load
-from .connecting import client_for, client_options
+from .connecting import client_for, with_options
 from .screen import Screen
 from .server import Server
 from .target import only_server
@@ -57,14 +55,11 @@ async def _run_all(config: Config, options: argparse.Namespace, screen: Screen) 
     for problem in config.problems:
         screen.say(str(problem))
     questions = Questions(Board())
-
-    def with_options(name: str, server: ServerConfig) -> ServerConfig:
-        show_login = partial(questions.show_login, name)
-        told = Server(server.target, server.options)
-        chosen = client_options(told, options, screen, show_login, **_answers(questions))
-        return replace(server, options=chosen)
-
-    servers = {name: with_options(name, server) for name, server in config.servers.items()}
+    answers = _answers(questions)
+    servers = {
+        name: with_options(server, options, screen, partial(questions.show_login, name), **answers)
+        for name, server in config.servers.items()
+    }
     async with Manager(servers, wait="none") as manager:
         source = ManagerSource(manager)
         inspector = Inspector(source, port=options.port, allow=options.allow, questions=questions)

@@ -61,7 +61,7 @@ def _described(call: Call) -> dict[str, Any]:
         "method": str(call.request["method"]),
         "name": name if isinstance(name, str) else None,
         "arguments": arguments,
-        "seconds": None if call.ended_at is None else round(call.ended_at - call.sent_at, 6),
+        "seconds": call.seconds,
         "outcome": _outcome(call),
     }
 

@@ -105,7 +105,7 @@ def _show(answer: Answer, screen: Screen, *, as_json: bool) -> None:
     if as_json:
         screen.show_json(answer.raw)
     elif answer.failed:
-        screen.say_safely(answer.text or "the tool failed and does not say why")
+        screen.say_safely(answer.shown_text)
     elif answer.content is not None and not screen.is_terminal:
         screen.show_bytes(answer.content)
     else:

@@ -13,6 +13,8 @@ from .server import Server
 
 __all__ = [
     "URL_SCHEMES",
+    "add_env_option",
+    "add_header_option",
     "add_options",
     "add_trace_option",
     "find_server",
@@ -103,24 +105,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="look up the name of the server in this file only",
     )
-    add(
-        *("--header",),
-        action="append",
-        default=[],
-        metavar="'NAME: VALUE'",
-        help="sent with every HTTP request (repeatable)",
-    )
+    add_header_option(group)
     add("--bearer", metavar="TOKEN", help="who you are, for servers with tokens")
     add("--ca-file", metavar="FILE", help="PEM file of the authorities to trust")
     add("--insecure", action="store_true", help="accept any certificate")
     add("--proxy", metavar="URL", help="of an HTTP proxy for everything")
-    add(
-        *("--env",),
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a variable for the server process (repeatable)",
-    )
+    add_env_option(group)
     add("--cwd", metavar="FOLDER", help="where the server process starts")
     add("--protocol-version", metavar="REVISION", help="default: the newest both sides speak")
     add("--transport", choices=TRANSPORTS, help="default: what the server speaks")
@@ -138,6 +128,28 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_trace_option(parser)
     parser.add_argument(
         "--quiet", action="store_true", help="do not show what the server process writes to stderr"
+    )
+
+
+def add_header_option(parser: argparse._ActionsContainer) -> None:
+    """Add ``--header``; see `connecting.pairs_in`."""
+    parser.add_argument(
+        *("--header",),
+        action="append",
+        default=[],
+        metavar="'NAME: VALUE'",
+        help="sent with every HTTP request (repeatable)",
+    )
+
+
+def add_env_option(parser: argparse._ActionsContainer) -> None:
+    """Add ``--env``; see `connecting.pairs_in`."""
+    parser.add_argument(
+        *("--env",),
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a variable for the server process (repeatable)",
     )
 
 

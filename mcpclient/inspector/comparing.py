@@ -85,8 +85,7 @@ def _compared(left: Call | None, right: Call | None) -> dict[str, Any]:
 
 
 def _described(call: Call) -> dict[str, Any]:
-    seconds = None if call.ended_at is None else round(call.ended_at - call.sent_at, 6)
-    return {"seconds": seconds, "outcome": _outcome(call)}
+    return {"seconds": call.seconds, "outcome": _outcome(call)}
 
 
 def _params(call: Call) -> Any:

@@ -82,6 +82,11 @@ class Call:
     ended_at: float | None = None
 
     @property
+    def seconds(self) -> float | None:
+        """How long it took, to the microsecond; None where it has no end."""
+        return None if self.ended_at is None else round(self.ended_at - self.sent_at, 6)
+
+    @property
     def answer(self) -> Message | None:
         """The answer, where there was one."""
         last = self.steps[-1] if self.steps and self.ended_at is not None else None

@@ -102,8 +102,7 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         found.append(show_login)
         return chosen(server, options, screen, show_login, **others)
 
-    for each in (module, connecting):
-        monkeypatch.setattr(each, "client_options", noting)
+    monkeypatch.setattr(connecting, "client_options", noting)
     return found
 
 

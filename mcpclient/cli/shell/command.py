@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from ...config.server import ServerConfig
@@ -12,7 +11,7 @@ from ...errors import ServersFailed, UsageError
 from ...manager.manager import Manager
 from ..command import Answer, LocalCommand, LocalWork
 from ..configured import load
-from ..connecting import answers_of, asking_for, client_options
+from ..connecting import answers_of, asking_for, with_options
 from ..screen import Screen
 from ..server import Server
 from ..short_name import short_name
@@ -33,9 +32,10 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
         asking = asking_for(screen, options)
         answers = answers_of(asking, options)
         servers = _one(server, screen) if server is not None else _all(options, screen)
-        manager = Manager(
-            _with_options(servers, options, screen, answers), required=server is not None
-        )
+        configured = {
+            name: with_options(each, options, screen, **answers) for name, each in servers.items()
+        }
+        manager = Manager(configured, required=server is not None)
         try:
             await manager.open()
         except ServersFailed as error:
@@ -72,24 +72,6 @@ def _all(options: argparse.Namespace, screen: Screen) -> Mapping[str, ServerConf
     if not config.servers:
         raise UsageError(_NONE)
     return config.servers
-
-
-def _with_options(
-    servers: Mapping[str, ServerConfig],
-    options: argparse.Namespace,
-    screen: Screen,
-    answers: Mapping[str, Any],
-) -> dict[str, ServerConfig]:
-    """Return the servers with what the command line says of all of them."""
-    return {
-        name: replace(
-            server,
-            options=client_options(
-                Server(server.target, server.options), options, screen, **answers
-            ),
-        )
-        for name, server in servers.items()
-    }
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:

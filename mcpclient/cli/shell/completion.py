@@ -12,6 +12,7 @@ from typing import Any
 from ...client.events.fan_out import LOG_LEVELS
 from ...errors import UsageError
 from ...protocol.types import Prompt, Tool
+from ..signature import properties_of, required_of
 from .paths import follow_path, names_in, parse_path
 from .words import Word, quoted, split_words
 
@@ -151,16 +152,13 @@ def _arguments(schema: Any, given: Sequence[str], word: str) -> Iterator[Candida
     if word.startswith("@"):
         yield from _files(word[1:], "@")
         return
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    if not isinstance(properties, Mapping):
-        return
+    properties = properties_of(schema)
     name, separator, value = word.partition("=")
     if separator:
         yield from _values(properties.get(name.rstrip(":")), f"{name}=", value)
         return
     taken = {each.partition("=")[0].rstrip(":") for each in given}
-    required = schema.get("required")
-    needed = required if isinstance(required, list) else []
+    needed = required_of(schema)
     for each in sorted(properties, key=lambda name: name not in needed):
         if each not in taken:
             yield Candidate(f"{each}=", _about_parameter(properties[each]), is_whole=False)

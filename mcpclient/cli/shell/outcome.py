@@ -52,10 +52,7 @@ def found_by(answer: Answer, value: Any) -> Finding:
     if content is None and isinstance(value, CallToolResult):
         content = _content_of(value)
     code = FAILED if answer.failed else answer.exit_code
-    text = answer.text
-    if answer.failed and not text:
-        text = "the tool failed and does not say why"
-    return Finding(text, content, value, code)
+    return Finding(answer.shown_text, content, value, code)
 
 
 def _content_of(result: CallToolResult) -> bytes | None:

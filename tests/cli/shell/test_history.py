@@ -25,6 +25,15 @@ SCHEMA: dict[str, Any] = {
             "properties": {"secret word": {"writeOnly": True}, "n": {"type": "number"}},
         },
         "people": {"type": "array", "items": {"properties": {"x": {"format": "password"}}}},
+        "pin": {"$ref": "#/$defs/Secret"},
+        "maybe": {"anyOf": [{"$ref": "#/$defs/Secret"}, {"type": "null"}]},
+        "told": {"$ref": "#/$defs/Plain", "writeOnly": True},
+        "login": {"anyOf": [{"$ref": "#/$defs/Login"}, {"type": "null"}]},
+    },
+    "$defs": {
+        "Plain": {"type": "string"},
+        "Secret": {"type": "string", "format": "password", "writeOnly": True},
+        "Login": {"type": "object", "properties": {"word": {"$ref": "#/$defs/Secret"}}},
     },
 }
 
@@ -50,6 +59,8 @@ def kept(line: str) -> str:
             'login account:={"secret word": "", "n": 1}',
         ),
         ('login people=[{"x": "hunter2"}]', 'login people=[{"x": ""}]'),
+        ("login pin=hunter2 maybe=hunter2 told=x", "login pin= maybe= told="),
+        ('login login:={"word": "hunter2", "n": 1}', 'login login:={"word": "", "n": 1}'),
         ('login list=[1, 2] n={"a": 1}', 'login list=[1, 2] n={"a": 1}'),
         ("save me login password=hunter2", "save me login password="),
     ],
