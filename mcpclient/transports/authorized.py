@@ -16,6 +16,7 @@ from ..framing.headers import merged
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url
 from ..net.http import Exchange, HttpClient, HttpRequest, ResponseSink
+from .http_messages import ERROR_BODY_LIMIT
 
 __all__ = [
     "AuthorizedExchange",
@@ -30,9 +31,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-
-# How many bytes of a refusal's body are kept.
-_BODY_LIMIT = 64 * 1024
 
 
 class RequestAuthorization(Protocol):
@@ -240,8 +238,8 @@ class AuthorizedExchange:
         if self._refusal is None:
             self._sink.body_received(data)
         else:
-            self._body += data[: _BODY_LIMIT - len(self._body)]
-            if len(self._body) == _BODY_LIMIT and self._exchange is not None:
+            self._body += data[: ERROR_BODY_LIMIT - len(self._body)]
+            if len(self._body) == ERROR_BODY_LIMIT and self._exchange is not None:
                 self._exchange.abort()  # the rest is not wanted, and may have no end
                 self.response_ended()
 

@@ -51,9 +51,9 @@ class ConnectedTransport(Transport):
     async def _connect(self) -> Connection:
         """Make the connection."""
 
-    @abc.abstractmethod
     def _frame(self, message: bytes) -> bytes:
-        """Return an encoded message as the bytes to write next."""
+        """Return an encoded message as the bytes to write next: a line, where nothing else is."""
+        return message + b"\n"
 
     def send(self, outgoing: Outgoing) -> None:
         """Write a message, or queue it while the server does not read.

@@ -49,9 +49,6 @@ class LineSocketTransport(ConnectedTransport):
         self._stream = await self._dialer.dial(self.url, lambda: Stream(self))
         return self._stream
 
-    def _frame(self, message: bytes) -> bytes:
-        return message + b"\n"
-
     async def _disconnect(self) -> None:
         assert self._stream is not None
         assert self._gone is not None

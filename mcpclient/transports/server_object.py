@@ -28,9 +28,7 @@ _OPTIONS = "create_initialization_options"
 def is_server_object(target: object) -> bool:
     """Whether this is a server of the Python SDK or of fastmcp."""
     low = _low_level_of(target)
-    return all(
-        callable(getattr(low, name, None)) for name in ("run", "create_initialization_options")
-    )
+    return all(callable(getattr(low, name, None)) for name in ("run", _OPTIONS))
 
 
 def serve_object(server: object) -> Serve:

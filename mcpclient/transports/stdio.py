@@ -89,9 +89,6 @@ class StdioTransport(ConnectedTransport):
         )
         return self._process
 
-    def _frame(self, message: bytes) -> bytes:
-        return message + b"\n"
-
     async def _disconnect(self) -> None:
         assert self._process is not None
         await self._process.stop()

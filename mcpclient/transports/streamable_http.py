@@ -63,7 +63,6 @@ class StreamableHttpTransport(HttpTransport):
 
     name = "http"
     carries_headers = True
-    unreachable: McpError | None = None
 
     def __init__(
         self,
