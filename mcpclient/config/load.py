@@ -63,8 +63,8 @@ def load_config(
     ``allowedMcpServers`` and ``deniedMcpServers`` of its ``managed-settings.json`` always hold.
 
     ``path`` may be a file of any application: Claude, VS Code, Cursor, Codex, Gemini, Windsurf,
-    OpenCode, Zed, Roo, Cline, Continue; the caller vouches for it as for a target. ``env``: where
-    variables are looked up (by default this process's environment). ``inputs``: values for
+    OpenCode, Zed, Roo, Cline, Continue, Goose; the caller vouches for it as for a target. ``env``:
+    where variables are looked up (by default this process's environment). ``inputs``: values for
     ``${input:id}``, or a function that takes an `InputSpec` and returns one, or None.
 
     ``policy``: servers that it does not allow are ``"denied"``. ``approvals``: servers of a

@@ -16,6 +16,8 @@ from .shapes.applications import APPLICATIONS, Application, FileKind, Found, fin
 __all__ = ["ConfigFile", "ConfigReader", "WrittenServer"]
 
 _NO_SERVERS = "it configures no servers"
+# Types of what an application has inside: no server that anyone else could reach.
+_INSIDE = ("builtin", "platform", "frontend", "inline_python", "inMemory")
 
 
 @dataclass(frozen=True)
@@ -209,7 +211,9 @@ def _entries(
             line = file.document.line((*path, key))
             problems.append(Problem("error", "a server needs a name in one line", file.path, line))
             continue
-        yield WrittenServer(name, entries[key], file, (*path, key))
+        entry = entries[key]
+        if not isinstance(entry, Mapping) or entry.get("type") not in _INSIDE:
+            yield WrittenServer(name, entry, file, (*path, key))
 
 
 def _names(settings: Any, key: str) -> tuple[str, ...] | None:

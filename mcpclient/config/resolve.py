@@ -104,6 +104,12 @@ class _Resolver:
                 )
             elif "\0" not in expanded.text:
                 found[name] = expanded.text
+                if field == "headers" and self.variables.holds_more(text):
+                    self.report(
+                        "it holds a placeholder, which is sent as it is",
+                        *(self.field(field), name),
+                        hint="write the value itself, or ${NAME} for that of a variable",
+                    )
         return found
 
     def from_variables(self, names: Mapping[str, str], field: str) -> dict[str, str]:

@@ -134,6 +134,7 @@ def enterprise_place(name: str = "managed-mcp.json", platform: str = sys.platfor
 # a project.
 _EXTENSIONS = "{data}/Code/User/globalStorage"
 _USER_FILES = (
+    ("amazon-q", "~/.aws/amazonq/mcp.json"),
     ("claude-code", "~/.claude.json"),
     ("claude-desktop", "{data}/Claude/claude_desktop_config.json"),
     (
@@ -142,8 +143,12 @@ _USER_FILES = (
     ),
     ("codex", "~/.codex/config.toml"),
     ("copilot", "~/.copilot/mcp-config.json"),
+    ("crush", "~/.config/crush/crush.json"),
     ("cursor", "~/.cursor/mcp.json"),
     ("gemini", "~/.gemini/settings.json"),
+    ("goose", "~/.config/goose/config.yaml"),
+    ("goose", "{data}/Block/goose/config/config.yaml"),
+    ("kiro", "~/.kiro/settings/mcp.json"),
     ("opencode", "~/.config/opencode/opencode.json"),
     ("opencode", "~/.config/opencode/opencode.jsonc"),
     ("roo", f"{_EXTENSIONS}/rooveterinaryinc.roo-cline/settings/mcp_settings.json"),
@@ -155,8 +160,11 @@ _USER_FILES = (
 _PROJECT_FILES = (
     ("claude-code", ".mcp.json"),
     ("codex", ".codex/config.toml"),
+    ("crush", ".crush.json"),
+    ("crush", "crush.json"),
     ("cursor", ".cursor/mcp.json"),
     ("gemini", ".gemini/settings.json"),
+    ("kiro", ".kiro/settings/mcp.json"),
     ("opencode", "opencode.json"),
     ("opencode", "opencode.jsonc"),
     ("opencode", ".agents/mcp.json"),

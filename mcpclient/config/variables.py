@@ -1,9 +1,10 @@
 """Variables in the texts of an entry: put in once, after parsing, and never read again.
 
 Known everywhere: ``${NAME}``, ``${NAME:-default}``, ``${env:NAME}``, ``{env:NAME}``,
-``${input:id}``, ``{file:path}``, ``${file:path}``, the folders that editors name, and ``~`` at the
-beginning of a path; in Gemini's files ``$NAME`` too. A default stands for a variable that is not
-set; one that is set and empty stays empty. Anything else is text: ``${process.env.X}``, ``%X%``.
+``${{ secrets.NAME }}``, ``${input:id}``, ``{file:path}``, ``${file:path}``, the folders that
+editors name, and ``~`` at the beginning of a path; in Gemini's files ``$NAME`` too. A default
+stands for a variable that is not set; one that is set and empty stays empty. Anything else is
+text: ``${process.env.X}``, ``%X%``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ _BRACED = (
     rf"\$\{{(?:env:(?P<env>{_NAME})|input:(?P<input>[^{{}}]+)|file:(?P<file>[^{{}}]+)"
     rf"|(?P<name>{_NAME}|/))(?::-(?P<default>[^{{}}]*))?\}}"
     rf"|(?<!\$)\{{env:(?P<braces>{_NAME})\}}|(?<!\$)\{{file:(?P<content>[^{{}}]+)\}}"
+    rf"|\$\{{\{{\s*(?:secrets|env|inputs)\.(?P<secret>{_NAME})\s*\}}\}}"
 )
+# What people put for a value that is still to come: of other templates, of a shell, or by hand.
+_TO_COME = re.compile(r"\$[{(]|\{\{|<[A-Z][A-Z _-]+>")
 _USUAL = re.compile(_BRACED)
 _WITH_DOLLAR = re.compile(rf"{_BRACED}|\$(?P<dollar>{_NAME})")
 
@@ -148,6 +152,10 @@ class Variables:
         if is_path and re.match(r"~(?:[/\\]|$)", text):
             start, text = self._folders.get("userHome", "~"), text[1:]
         return Expanded(start + self._pattern.sub(value_of, text), tuple(missing))
+
+    def holds_more(self, text: str) -> bool:
+        """Whether a text seems to wait for values beside those of its variables."""
+        return _TO_COME.search(self._pattern.sub("", text)) is not None
 
     def variable(self, name: str) -> str | None:
         """Return the value of an environment variable, or None; on Windows in any case."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .yaml_flow import FlowReader, FrontMatterError, folded, read_quoted, scalar
+from .yaml_flow import FlowReader, FrontMatterError, folded, not_read, read_quoted, scalar
 
 __all__ = ["FrontMatterError", "parse_front_matter", "same_content", "split_front_matter"]
 
@@ -167,7 +167,7 @@ class _Blocks:
             return None
         key = content[: end.start()].rstrip()
         if not key or key[0] in _NOT_READ or key.startswith("? "):
-            raise self._error(f"{content[:20]!r} is not supported")
+            raise self._error(not_read("a key", content))
         return key, content[end.end() :].strip()
 
     def _value(self, text: str, indent: int) -> Any:
@@ -178,7 +178,7 @@ class _Blocks:
         if text[0] in "\"'[{":
             return self._flow(text, indent)
         if text[0] in _NOT_READ or text.startswith(("? ", ": ", "- ")):
-            raise self._error(f"{text[:20]!r} is not supported")
+            raise self._error(not_read("a value", text), lines_back=1)
         return self._plain(text, indent)
 
     def _inside(self, indent: int, closing: str = "") -> list[str]:
@@ -200,11 +200,14 @@ class _Blocks:
         """Read what stands in quotes or brackets, over as many lines as it takes."""
         # A closing bracket often stands under the key, which strictly is too far to the left.
         reader = FlowReader("\n".join([text, *self._inside(indent, closing="]}")]))
-        value = reader.read()
+        try:
+            value = reader.read()
+        except FrontMatterError as error:
+            raise self._error(str(error), lines_back=1) from None
         self._next += reader.text.count("\n", 0, reader.position)
         rest = reader.text[reader.position :].partition("\n")[0]
         if re.sub(_COMMENT, "", rest).strip():
-            raise self._error(f"{rest.strip()[:20]!r} follows a value")
+            raise self._error("something follows a value", lines_back=1)
         return value
 
     def _plain(self, text: str, indent: int) -> Any:
@@ -246,8 +249,9 @@ class _Blocks:
         rest = self._lines[self._next : -1]
         return next((number for number, line in enumerate(rest) if line.strip()), len(rest))
 
-    def _error(self, reason: str) -> FrontMatterError:
-        return FrontMatterError(f"line {min(self._next + 1, len(self._lines))}: {reason}")
+    def _error(self, reason: str, *, lines_back: int = 0) -> FrontMatterError:
+        line = min(self._next + 1 - lines_back, len(self._lines))
+        return FrontMatterError(f"line {line}: {reason}")
 
 
 def _is_item(content: str) -> bool:

@@ -190,7 +190,8 @@ class _Reader:
                 value = json.loads(quoted)
             except ValueError:
                 raise self._error(
-                    "a text in quotes has an escape that JSON does not have"
+                    "a text in quotes has an escape that JSON does not have; "
+                    "a backslash is written \\\\"
                 ) from None
         if _SURROGATE.search(value):
             raise self._error("a text in quotes has an escape for half a character")

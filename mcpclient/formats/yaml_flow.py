@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["FlowReader", "FrontMatterError", "folded", "read_quoted", "scalar"]
+__all__ = ["FlowReader", "FrontMatterError", "folded", "not_read", "read_quoted", "scalar"]
 
 # How deep brackets may nest, and how long a number may be.
 _MAX_DEPTH = 32
@@ -112,7 +112,7 @@ class FlowReader:
     def _plain(self) -> str:
         match = re.compile(_PLAIN).match(self.text, self.position)
         if match is None or match.group()[0] in _NOT_READ:
-            raise FrontMatterError(f"{self.text[self.position :][:20]!r} is not supported")
+            raise FrontMatterError(not_read("a value", self.text[self.position :]))
         self.position = match.end()
         return folded([line.strip(" \t") for line in match.group().strip().split("\n")])
 
@@ -122,6 +122,11 @@ class FlowReader:
             raise FrontMatterError("a quotation mark is not closed")
         value, self.position = quoted
         return value
+
+
+def not_read(what: str, text: str) -> str:
+    """Say what is not read, without more of a text than its first character: it may be a secret."""
+    return f"{what} that begins with {text[:1]!r} is not supported; a text may stand in quotes"
 
 
 def read_quoted(text: str, position: int) -> tuple[str, int] | None:

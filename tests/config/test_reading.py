@@ -54,6 +54,18 @@ def test_a_list_of_entries_with_names(tmp_path: Path) -> None:
     assert [problem.message for problem in problems] == ["a server needs a name in one line"]
 
 
+def test_what_an_application_has_inside_is_no_server(tmp_path: Path) -> None:
+    """F-MANY-7: Goose's file holds its own extensions beside the servers."""
+    file, problems = read(
+        tmp_path / "goose" / "config.yaml",
+        "GOOSE_MODEL: x\nextensions:\n  developer:\n    type: builtin\n    enabled: true\n"
+        "  a:\n    type: stdio\n    cmd: x\n",
+    )
+    assert file is not None
+    assert [server.name for server in file.servers] == ["a"]
+    assert problems == []
+
+
 def test_the_settings_of_gemini_and_opencode(tmp_path: Path) -> None:
     """`mcp.allowed` of Gemini is policy, not servers; `tools` of OpenCode switches tools off."""
     gemini, problems = read(

@@ -14,7 +14,14 @@ from mcpclient.config.shapes.entry import read_entry
 from mcpclient.config.shapes.values import EntryError
 from mcpclient.config.variables import Inputs, Variables
 
-ENVIRON = {"A": "value", "LINE": "a\nb", "BASE": "https://x", "EMPTY": "", "SPACE": "a b"}
+ENVIRON = {
+    "A": "value",
+    "LINE": "a\nb",
+    "BASE": "https://x",
+    "EMPTY": "",
+    "SPACE": "a b",
+    "AGAIN": "${A}",
+}
 FILES = {os.path.join("/w", ".env"): "F=file\nA=file\n!\n"}
 
 
@@ -99,6 +106,17 @@ def test_headers_from_variables() -> None:
         "env_http_headers: T has no value, so Y is left out",
         "env_http_headers: odd-name has no value, so Z is left out",
     ]
+
+
+@pytest.mark.parametrize(
+    "text", ["Bearer ${process.env.A}", "$(echo $A)", "{{TOKEN}}", "Bearer <YOUR_API_KEY>"]
+)
+def test_a_placeholder_that_is_sent_is_told(text: str) -> None:
+    """F-MANY-8: unlike such a thing in the value of a variable."""
+    found, told = resolved({"url": "https://x", "headers": {"K": text}})
+    assert found[1] == {"headers": {"K": text}}
+    assert told == ["headers.K: it holds a placeholder, which is sent as it is"]
+    assert resolved({"url": "https://x", "headers": {"K": "${AGAIN}"}})[1] == []
 
 
 def test_a_header_that_cannot_be_sent_is_left_out() -> None:

@@ -44,6 +44,8 @@ EXPANDED = {
     "{file:secret}": "text",
     "${file:/etc/x}": "x",
     "{file:~/secret}": "mine",
+    "Bearer ${{ secrets.A }}": "Bearer value",
+    "${{env.A}}": "value",
 }
 
 
@@ -67,6 +69,7 @@ def test_what_is_no_variable_stays(text: str) -> None:
 
 
 MISSING = ["${X}", "${env:X}", "{env:X}", "${input:x}", "{file:none}", "${file:none}"]
+MISSING += ["${{ secrets.X }}"]
 
 
 @pytest.mark.parametrize("text", MISSING)

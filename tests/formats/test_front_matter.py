@@ -158,6 +158,17 @@ def test_what_is_refused(text: str, reason: str) -> None:
         parse_front_matter(text)
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["b: &s3cret x", "b: %s3cret", "b: 'x' s3cret", 'b: "s3cret', "b: [s3cret", "b: [@s3cret]"],
+)
+def test_a_value_that_is_refused(line: str) -> None:
+    """F-API-16, F-AUTH-12: its own line is told, and nothing of it but its first character."""
+    with pytest.raises(FrontMatterError, match="line 2: ") as caught:
+        parse_front_matter(f"a: 1\n{line}\nc: 3\n")
+    assert "s3cret" not in str(caught.value)
+
+
 @given(st.text(alphabet="ab:-#'\"[]{},|> \n\t\\&*!?0.", max_size=60))
 @examples(150)
 def test_nothing_but_its_own_error_escapes(text: str) -> None:

@@ -54,8 +54,10 @@ APPLICATIONS = {
         Application("codex", url_transport="http", strict=True),
         Application("continue"),
         Application("copilot"),
+        Application("crush", bare_dollar=True),
         Application("cursor"),
         Application("gemini", seconds=_MILLISECONDS, bare_dollar=True),
+        Application("goose"),
         Application("kilo"),
         Application("kiro", seconds=_MILLISECONDS),
         Application("opencode", seconds=_MILLISECONDS, limits_start=True),
@@ -83,7 +85,7 @@ class FileKind:
 
 
 _SERVERS, _MCP, _MCP_SERVERS = ("servers",), ("mcp",), ("mcp_servers",)
-_CONTEXT_SERVERS = ("context_servers",)
+_CONTEXT_SERVERS, _EXTENSIONS = ("context_servers",), ("extensions",)
 
 # The first that fits counts, so longer endings stand before shorter ones.
 _KINDS = (
@@ -120,6 +122,10 @@ _KINDS = (
     FileKind("codex", "config.toml", _MCP_SERVERS, settings=True),
     FileKind("zed", ".zed/settings.json", _CONTEXT_SERVERS, settings=True),
     FileKind("zed", "zed/settings.json", _CONTEXT_SERVERS, settings=True),
+    FileKind("crush", "crush.json", _MCP, settings=True),
+    FileKind("crush", ".crush.json", _MCP, settings=True),
+    FileKind("goose", "goose/config.yaml", _EXTENSIONS, settings=True),
+    FileKind("goose", "goose/config/config.yaml", _EXTENSIONS, settings=True),
     FileKind("continue", ".yaml", settings=True),
     FileKind("continue", ".yml", settings=True),
     FileKind("mcpclient", "mcpclient/mcp.json"),

@@ -58,9 +58,7 @@ def read_entry(name: str, entry: Any, application: Application, report: Report) 
     """Read one entry. Warnings go to ``report``; raises `EntryError` when it cannot be used."""
     if not isinstance(entry, Mapping):
         raise EntryError(f"an entry has to be an object, not {kind_of_value(entry)}")
-    if isinstance(entry.get("command"), Mapping):  # as Zed once wrote it
-        inner = entry["command"]
-        entry = {**entry, **inner, "command": inner.get("path")}
+    entry = _flattened(entry)
     _report_unknown(entry, report)
     values, names = _given_values(entry, application, report)
     if values.get("bearer_token") is not None:
@@ -83,6 +81,17 @@ def read_entry(name: str, entry: Any, application: Application, report: Report) 
         naming=_naming(values.get("naming"), names),
         fields=names,
     )
+
+
+def _flattened(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an entry with the fields that some applications write one level further down."""
+    command, request = entry.get("command"), entry.get("requestOptions")
+    if isinstance(command, Mapping):  # as Zed once wrote it
+        entry = {**entry, **command, "command": command.get("path")}
+    if isinstance(request, Mapping):  # as Continue does
+        entry = {"headers": request.get("headers"), **entry}
+        del entry["requestOptions"]
+    return entry
 
 
 def _report_unknown(entry: Mapping[str, Any], report: Report) -> None:
@@ -136,7 +145,7 @@ def _reach(
     if transport is not None and is_remote is (transport == "stdio"):
         needed = "url" if command else "command"
         raise EntryError(f"its type needs a {needed}", names["transport"])
-    _report_useless(names, is_remote, application, report)
+    _report_useless(values, names, is_remote, application, report)
     if not is_remote:
         return {
             "command": _command(command or [], values, application, report),
@@ -176,14 +185,20 @@ def _transport(named: str | None, names: dict[str, str], application: Applicatio
 
 
 def _report_useless(
-    names: dict[str, str], is_remote: bool, application: Application, report: Report
+    values: dict[str, Any],
+    names: dict[str, str],
+    is_remote: bool,
+    application: Application,
+    report: Report,
 ) -> None:
-    """Tell of fields that are for the other kind of server."""
+    """Tell of fields that are for the other kind of server; some applications write empty ones."""
     useless, what = ("stdio", "a url") if is_remote else ("remote", "a command")
-    for spelled in names.values():
-        if FIELDS[spelled].side == useless:
-            if application.strict:
-                raise EntryError(f"{spelled} is not supported beside {what}", spelled)
+    for name, spelled in names.items():
+        if FIELDS[spelled].side != useless:
+            continue
+        if application.strict:
+            raise EntryError(f"{spelled} is not supported beside {what}", spelled)
+        if values[name]:
             report(f"{spelled} cannot be combined with {what}", spelled, hint="remove it")
 
 

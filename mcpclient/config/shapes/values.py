@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from .applications import Application
 
 __all__ = ["READERS", "EntryError", "Report", "kind_of_value", "read_words"]
 
+_CONTROL = re.compile(r"[\x01-\x1f]")
 _MAX_TIME = 1000.0  # seconds; more is likely a number of milliseconds
 
 Report = Callable[..., None]
@@ -47,10 +49,14 @@ def read_words(
 def _command_words(given: Any, key: str, application: Any, report: Report) -> list[str]:
     if isinstance(given, str):
         _check_text(given, key)
-        return [given] if given.strip() else []
-    words = read_words(given, key, application, report)
+        words = [given] if given.strip() else []
+    else:
+        words = read_words(given, key, application, report)
     if words and not words[0].strip():
         raise EntryError("the first word, the program, is empty", key, 0)
+    if words and _CONTROL.search(words[0]):
+        hint = "JSON reads \\t and \\n as such; a backslash is written \\\\"
+        raise EntryError("the program has a tab or the end of a line in its name", key, hint=hint)
     return words
 
 

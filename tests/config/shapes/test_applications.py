@@ -27,6 +27,10 @@ KINDS = {
     "/p/.roo/mcp.json": ("roo", "mcpServers"),
     "/x/cline_mcp_settings.json": ("cline", "mcpServers"),
     "/p/.continue/mcpServers/a.yaml": ("continue", "mcpServers"),
+    "/p/crush.json": ("crush", "mcp"),
+    "/p/.crush.json": ("crush", "mcp"),
+    "/h/.config/goose/config.yaml": ("goose", "extensions"),
+    r"C:\Users\u\AppData\Roaming\Block\goose\config\config.yaml": ("goose", "extensions"),
     "/p/servers.json": ("mcpclient", "mcpServers"),
     "notmcp_config.json": ("mcpclient", "mcpServers"),
 }

@@ -67,6 +67,37 @@ def test_the_other_names_of_a_url() -> None:
     assert told == ["url: httpUrl counts, since both are given"]
 
 
+def test_fields_of_the_other_kind_that_are_empty() -> None:
+    """F-MANY-7: as some applications write them."""
+    entry, told = read({"url": "https://x", "command": "", "args": [], "env": {}})
+    assert (entry.url, told) == ("https://x", [])
+    assert read({"command": "x", "url": "", "headers": {}})[1] == []
+
+
+def test_what_goose_crush_cherry_studio_and_warp_call_it() -> None:
+    """F-MANY-7"""
+    raw = {"type": "stdio", "cmd": "npx", "args": ["x"], "envs": {"A": "b"}, "env_keys": ["KEY"]}
+    entry, told = read({**raw, "timeout": 300, "bundled": None, "available_tools": []}, "goose")
+    assert (entry.command, entry.env, entry.env_names) == (("npx", "x"), {"A": "b"}, ("KEY",))
+    assert (entry.timeout, entry.include, told) == (300.0, (), [])
+    entry, told = read({"type": "streamable_http", "uri": "https://x", "envs": {}}, "goose")
+    assert (entry.url, entry.transport, told) == ("https://x", "http", [])
+    entry, told = read({"type": "stdio", "command": "x", "timeout": 120}, "crush")
+    assert (entry.timeout, entry.connect_timeout) == (120.0, None)
+    assert read({"baseUrl": "https://x", "isActive": False})[0].enabled is False
+    entry, told = read({"command": "x", "working_directory": "/w", "start_on_launch": True})
+    assert (entry.cwd, told) == ("/w", [])
+
+
+def test_the_headers_of_continue() -> None:
+    """F-MANY-7: they stand one level further down; what stands at their usual place counts."""
+    raw: dict[str, Any] = {"url": "https://x", "requestOptions": {"headers": {"A": "b"}}}
+    entry, told = read(raw, "continue")
+    assert (entry.headers, told) == ({"A": "b"}, [])
+    assert read({**raw, "headers": {"C": "d"}}, "continue")[0].headers == {"C": "d"}
+    assert read({**raw, "requestOptions": {"timeout": 5}}, "continue")[0].headers == {}
+
+
 def test_everything_else_of_a_command() -> None:
     """F-MANY-15"""
     entry, told = read(
@@ -157,7 +188,7 @@ TOLD: dict[str, tuple[dict[str, Any], str]] = {
     "unknown": ({"command": "x", "arg": []}, "arg: 'arg' is not a field of a server"),
     "both": ({"command": "x", "url": "https://x"}, "url: url cannot be combined with a command"),
     "stdio beside a URL": (
-        {"url": "https://x", "env": {}},
+        {"url": "https://x", "env": {"A": "b"}},
         "env: env cannot be combined with a url",
     ),
 }
@@ -181,6 +212,7 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "a token": ({"url": "https://x", "bearer_token": "t"}, "codex", "a token in the file"),
     "a helper": ({"url": "https://x", "headersHelper": "x"}, "claude-code", "is not run"),
     "Codex": ({"url": "https://x", "args": []}, "codex", "args is not supported beside a url"),
+    "a backslash that is none": ({"command": "C:\temp"}, "mcpclient", "a tab or the end"),
     "quotes": ({"command": "npx 'a"}, "mcpclient", "quotes that do not close"),
     "a way to name": ({"command": "x", "naming": "tol"}, "mcpclient", "is not a way to name"),
     "env_vars": ({"command": "x", "env_vars": [3]}, "codex", "names of variables"),
