@@ -64,6 +64,12 @@ def test_no_invisible_character_passes_twice(around: str) -> None:
         assert rf"\u{code:04x}" in shown or rf"\x{code:02x}" in shown or rf"\U{code:08x}" in shown
 
 
+def test_a_blank_does_not_become_an_emoji() -> None:
+    """F-SHOW-3: it is a symbol to Unicode, and its style would be as invisible as it is."""
+    assert escape("a\u2800\ufe0fb") == r"a\u2800\ufe0fb"
+    assert escape("a\U0001d159\ufe0fb") == r"a\U0001d159\ufe0fb"
+
+
 def test_between_latin_letters_none_of_them_passes() -> None:
     """F-SHOW-3"""
     assert [hex(code) for code in INVISIBLE if not escape(f"pay{chr(code)}pal").isascii()] == []

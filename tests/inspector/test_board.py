@@ -20,6 +20,10 @@ def test_only_what_has_changed_is_news() -> None:
         ("b", None),
     ]
     assert [item.name for item in board.since(0)] == ["a", "1", "b"]
+    seen = board.version
+    board.put("server", "a", {"status": "connected"})
+    assert [item.name for item in board.since(seen)] == ["a"]
+    assert [item.name for item in board.since(0)] == ["1", "b", "a"]
 
 
 def test_it_does_not_grow_without_end() -> None:

@@ -318,6 +318,24 @@ def test_a_stream_that_broke_and_was_resumed() -> None:
     assert told(call) == ["a", "b", {"n": 1}]
 
 
+def test_a_resumed_stream_is_that_of_its_call() -> None:
+    """F-SHOW-8: also when another call has been made meanwhile, and when it breaks again."""
+    first, second = read(
+        post(1, ask(1)),
+        stream(1),
+        event(1, note("a"), "e1"),
+        facts("note", "http-1", end="lost", error=LOST),
+        post(2, ask(2)),
+        get(3, ["Last-Event-ID", "e1"]),
+        stream(3),
+        event(3, note("b")),
+        head(2, message=result(2, n=2)),
+        end(3),
+    ).calls
+    assert told(first) == ["a", "b", "the server ended without an answer"]
+    assert told(second) == [{"n": 2}]
+
+
 @pytest.mark.parametrize(
     ("ending", "text"),
     [

@@ -130,6 +130,29 @@ def test_a_stale_file_is_recorded_anew_by_mode(path: Path) -> None:
             assert use(tape, server, ("a",)) == [expected]
 
 
+def test_what_an_interrupted_test_left_is_not_kept(path: Path) -> None:
+    """F-API-25: no call of it is in the file of the next."""
+    server = Server()
+    use(cassette(path), server, ("x",))
+    with cassette(path) as tape:
+        use(tape, server, ("a",))
+    with cassette(path, mode="none") as tape:
+        assert use(tape, server, ("a",)) == ["a 2"]
+
+
+def test_a_client_that_asks_the_server_for_what_is_new_is_nobody_elses_concern(
+    path: Path,
+) -> None:
+    """F-API-25: with ``new`` it closes beside the caller's, who is told of that one."""
+    ends: list[Any] = []
+    server = Server()
+    with cassette(path, mode="new") as tape:
+        use(tape, server, ("a",))
+    with cassette(path, mode="new") as tape:
+        use(tape, server, ("a",), ("b",), on_close=ends.append)
+    assert (server.calls, ends) == (2, [None])
+
+
 def test_new_calls_are_recorded_beside_the_old_ones(path: Path) -> None:
     """F-API-25: ``new`` asks the server for what is new, and for nothing else."""
     server = Server()

@@ -24,11 +24,13 @@ from mcpclient.errors import (
     UsageError,
 )
 from mcpclient.net.recorder import Recorder
+from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.protocol.types import Progress
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from mcpclient.transports.replaying import Recording, _copied
 from tests.net.websocket_peer import TEXT, Peer, websocket_server
 from tests.support.http_server import Answer, Handler, HttpServer, Request
+from tests.support.inbox import Inbox
 from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
 from tests.support.mcp_server import Json, McpServer
 from tests.support.virtual_time import run
@@ -181,6 +183,7 @@ def test_the_servers_own_requests_are_answered_before_it_goes_on(taped: Taped) -
     asked: list[str] = []
 
     async def answer(request: Any) -> dict[str, Any]:
+        await asyncio.sleep(1)
         asked.append(request.message)
         return {"name": "me"}
 
@@ -327,6 +330,77 @@ def test_messages_that_nobody_asked_for(taped: Taped) -> None:
     )
     assert heard == ["early", "ready", "after-1", "after-2"]
     assert [str(error) for error in errors] == ["a banner"]
+
+
+class Replayed:
+    """A recording of a session that begins, and of which the server tells when the client is ready,
+    replayed without a client.
+    """
+
+    def __init__(self, taped: Taped) -> None:
+        opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
+        agreed = {"jsonrpc": "2.0", "id": 1, "result": {"capabilities": {}}}
+        ready = {"jsonrpc": "2.0", "method": "ready"}
+        taped.write(
+            {"direction": "sent", "message": opening},
+            {"direction": "received", "message": agreed},
+            {"direction": "received", "message": ready},
+        )
+        self.recording = Recording(taped.path)
+        self.initialize = Outgoing(opening)
+        self.initialized = Outgoing({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    async def begun(self, recording: Recording) -> Inbox:
+        inbox = Inbox()
+        await recording.open(inbox)
+        recording.send(self.initialize)
+        await inbox.until(lambda: inbox.messages)
+        return inbox
+
+
+def test_what_is_held_back_for_one_client_is_for_no_other(taped: Taped) -> None:
+    """F-SHOW-8: a second one is ready when it says so itself."""
+
+    async def main() -> None:
+        replayed = Replayed(taped)
+        another = replayed.recording.another()
+        first = await replayed.begun(replayed.recording)
+        second = await replayed.begun(another)
+        another.send(replayed.initialized)
+        await second.until(lambda: len(second.messages) == 2)
+        assert [message.get("method") for message in second.messages] == [None, "ready"]
+        assert len(first.messages) == 1
+
+    run(main())
+
+
+def test_what_was_held_back_is_gone_with_the_connection(taped: Taped) -> None:
+    """F-SHOW-8: the next one is told once."""
+
+    async def main() -> None:
+        replayed = Replayed(taped)
+        await replayed.begun(replayed.recording)
+        await replayed.recording.close()
+        inbox = await replayed.begun(replayed.recording)
+        replayed.recording.send(replayed.initialized)
+        await asyncio.sleep(1)
+        assert [message.get("method") for message in inbox.messages] == [None, "ready"]
+
+    run(main())
+
+
+def test_a_request_that_was_given_up_is_played_no_further(taped: Taped) -> None:
+    """F-SHOW-8: its answer would be nobody's."""
+
+    async def main() -> None:
+        replayed, inbox = Replayed(taped), Inbox()
+        await replayed.recording.open(inbox)
+        replayed.recording.send(replayed.initialize)
+        replayed.recording.abandon(replayed.initialize)
+        await asyncio.sleep(1)
+        assert inbox.messages == []
+
+    run(main())
 
 
 # Failures
