@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from mcpclient.adapters.anthropic import answer, calls, messages, request, results, tools
+from mcpclient.adapters.limits import Limits
 from mcpclient.adapters.tool_calls import ToolCall
 from mcpclient.errors import UsageError
 from mcpclient.protocol.sampling import SamplingRequest
+from mcpclient.protocol.types import CallToolResult
 from tests.adapters.outcomes import OUTCOMES, PDF, PNG, PROMPT, encoded
 from tests.adapters.shapes import tool
 from tests.adapters.test_provider_types import SAMPLING
@@ -79,6 +81,33 @@ def test_results() -> None:
     assert results([]) == []
 
 
+def test_an_image_is_as_large_as_the_service_takes_it() -> None:
+    """F-TOOL-3: 5,242,880 characters of Base64, whatever the caller allows beyond that."""
+    largest = 5_242_880 // 4 * 3
+    sizes = {}
+    for more in (0, 1):
+        data = encoded(PNG + bytes(largest - len(PNG) + more))
+        outcome = CallToolResult(
+            {"content": [{"type": "image", "data": data, "mimeType": "image/png"}]}
+        )
+        (message,) = results([(ToolCall("c", "t"), outcome)], Limits(max_image_bytes=10**9))
+        sizes[more] = message["content"][0]["content"]
+    assert len(sizes[0][0]["source"]["data"]) == 5_242_880
+    assert "larger than" in str(sizes[1])
+
+
+@pytest.mark.parametrize(("name", "longest"), [("t", 128), ("p", 64)])
+def test_names_are_as_long_as_the_service_takes_them(name: str, longest: int) -> None:
+    """F-TOOL-1: of tools and of properties; one that is too long fails the whole request."""
+    for length in (longest, longest + 1):
+        long = name * length
+        properties: dict[str, Any] = {long if name == "p" else "p": {}}
+        (made,) = tools([tool({"properties": properties}, long if name == "t" else "t")])
+        found = made["name"] if name == "t" else next(iter(made["input_schema"]["properties"]))
+        assert len(found) == longest
+        assert (found == long) == (length == longest)
+
+
 def test_two_answers_to_one_id_are_one() -> None:
     """F-TOOL-2: the service refuses two results of one call."""
     call = ToolCall("c", "t")
@@ -117,6 +146,7 @@ def test_what_a_server_asks() -> None:
     }
     plain = SamplingRequest({"messages": []})
     assert request(plain, "m") == {"model": "m", "max_tokens": 1024, "messages": []}
+    assert request(SamplingRequest({"messages": [], "temperature": 0}), "m")["temperature"] == 0
 
 
 def test_what_the_api_does_not_take() -> None:

@@ -66,13 +66,14 @@ def test_results() -> None:
 def test_documents_have_names_of_their_own() -> None:
     """F-TOOL-3: of the few characters that the API takes, and never the same twice."""
     blob = {"blob": encoded(PDF), "mimeType": "application/pdf"}
-    uris = ["file:///a/my_report (v2).pdf", "file:///b/my_report (v2).pdf", "a:"]
+    uris = ["file:///a/my_report (v2).pdf", "file:///b/my_report (v2).pdf", "a:", "n" * 201]
     blocks = [{"type": "resource", "resource": {"uri": uri, **blob}} for uri in uris]
     content = result(CallToolResult({"content": blocks}))["content"]
     assert [block["document"]["name"] for block in content] == [
         "my report (v2) pdf c 1",
         "my report (v2) pdf c 2",
         "a c 3",
+        "n" * 190 + " c 4",  # of at most 200
     ]
     assert content[0]["document"]["format"] == "pdf"
 
