@@ -8,6 +8,7 @@ import pytest
 
 from mcpclient import Client, UsageError
 from mcpclient.inspector.board import Board
+from mcpclient.inspector.calls import Wanted
 from mcpclient.inspector.questions import Questions
 from mcpclient.inspector.room import Room
 from mcpclient.inspector.sources import ClientSource
@@ -56,6 +57,37 @@ def test_nothing_is_written_down_before_a_page_looks_nor_long_after() -> None:
     run(main())
 
 
+def test_it_listens_for_the_last_page() -> None:
+    """F-SHOW-10: that another one has gone ends nothing."""
+
+    async def main() -> None:
+        async with client_of() as client:
+            room = room_of(client)
+            with room.being_watched():
+                room.observe()
+                with room.being_watched():
+                    pass
+                await asyncio.sleep(100)
+                assert recorder_is_on(client)
+            await room.close()
+
+    run(main())
+
+
+def test_calls_end_with_the_inspector() -> None:
+    """F-SHOW-10: no program waits for what nobody looks at any more."""
+
+    async def main() -> None:
+        async with client_of() as client:
+            room = room_of(client)
+            name = room.calls.start(client, Wanted("s", "tools/call", {"name": "slow"}))
+            await asyncio.sleep(0)
+            await room.close()
+            assert (room.calls.result(name) or {})["error"]["type"] == "Cancelled"
+
+    run(main())
+
+
 def test_with_a_purpose_of_its_own_it_listens_always() -> None:
     async def main() -> None:
         async with client_of() as client:
@@ -82,8 +114,11 @@ def test_the_board_shows_the_servers_and_forgets_those_that_are_gone() -> None:
             room.watch(None)
         source = room.source
         assert isinstance(source, ClientSource)
+        (client,) = source._clients.values()
+        assert recorder_is_on(client)
         source._clients.clear()
         room.observe()
+        assert not recorder_is_on(client)
         assert room.board.since(0)[-1].value is None
         assert room.watches == {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import json
 from collections.abc import Awaitable
 from typing import Any, Callable
@@ -88,6 +89,16 @@ def test_the_token_counts_in_its_header_only() -> None:
             request = LocalRequest("GET", "/api/state", query, Headers(pairs), b"")
             refused = page._routes.refusal_of(request)
             assert refused is not None and refused.status == 401
+
+    play(work)
+
+
+def test_the_token_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-10: how long it takes tells nobody how much of a guess was right."""
+    monkeypatch.setattr(hmac, "compare_digest", lambda one, other: False)
+
+    async def work(page: Page) -> None:
+        assert (await page.ask("GET", "/api/state")).status == 401
 
     play(work)
 
@@ -243,6 +254,57 @@ def test_the_wire_row_by_row_and_record_by_record() -> None:
         assert found == {"numbers": [3], "searched": 3}
         found = await page.get("/api/find", server=name, lanes="server", after=3)
         assert found == {"numbers": [], "searched": 3}
+
+    play(work)
+
+
+def test_a_long_wire_is_told_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-10: the end of it unasked, and not more than so much at a time."""
+    monkeypatch.setattr(module, "_TAIL", 2)
+    monkeypatch.setattr(module, "_MAX_ROWS", 3)
+
+    async def work(page: Page) -> None:
+        name = page.scene.name
+        wire = (await page.get("/api/state"))["wire"][name]
+        assert [row[0] for row in wire["rows"]] == [2, 3]
+        rows = (await page.get("/api/rows", server=name, first=0, count=100))["rows"]
+        assert [row[0] for row in rows] == [0, 1, 2]
+
+    play(work)
+
+
+def test_what_comes_during_a_search_is_searched_the_next_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-SHOW-10: the page asks again from where it was told that the search has ended."""
+
+    async def work(page: Page) -> None:
+        journal = page.scene.inspector.room.watch(page.scene.name).journal
+
+        async def find(*arguments: Any) -> list[int]:
+            await page.scene.client.ping()
+            return []
+
+        monkeypatch.setattr(journal, "find", find)
+        found = await page.get("/api/find", server=page.scene.name, text="x")
+        assert found["searched"] == 3
+        assert journal.next > 4
+
+    play(work)
+
+
+def test_who_logs_out_is_disconnected_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-10: the session is ended with the token that it had."""
+
+    async def work(page: Page) -> None:
+        connected: list[bool] = []
+
+        async def log_out(client: Any) -> None:
+            connected.append(client.is_connected)
+
+        monkeypatch.setattr(module, "log_out", log_out)
+        await page.post("/api/logout", {"server": page.scene.name})
+        assert connected == [False]
 
     play(work)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -40,6 +41,8 @@ def test_the_callback_with_the_state_is_taken() -> None:
         listener = await LoopbackListener.open()
         parts = urlsplit(listener.redirect_uri)
         assert (parts.hostname, parts.path) == ("127.0.0.1", "/callback")
+        server: Any = listener._server
+        assert [each.getsockname()[0] for each in server.sockets] == ["127.0.0.1"]
         waiting = asyncio.ensure_future(listener.wait_for("state"))
         await asyncio.sleep(0)
         page = await fetch(listener.redirect_uri, get("/callback?code=c&state=state&iss=i"))

@@ -119,6 +119,25 @@ def test_many_writers_undo_nothing(path: Path) -> None:
     assert [name for name in os.listdir(path.parent) if name.startswith(path.name)] == [path.name]
 
 
+def test_a_change_waits_for_its_turn_and_survives_whoever_made_it(path: Path) -> None:
+    """F-AUTH-9: a refresh token that has been replaced is written down, cancelled or not."""
+
+    async def main() -> None:
+        store = FileStore(path)
+        async with store._locks.lock("file"):
+            saving = asyncio.ensure_future(store.save("a", RECORD))
+            for _ in range(20):
+                await asyncio.sleep(0)
+            assert await FileStore(path).load("a") is None
+            saving.cancel()
+            await asyncio.wait({saving})
+            assert await FileStore(path).load("a") is None
+        async with store._locks.lock("file"):
+            assert await FileStore(path).load("a") == RECORD
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b'"text"', b"\xff\xfe", b"[" * 200_000, b'{"a": ' * 50_000]
 )
