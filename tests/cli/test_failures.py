@@ -50,6 +50,14 @@ def test_exit_codes(error: McpError, code: int) -> None:
     assert exit_code(error) == code
 
 
+def test_without_a_connection_it_does_not_matter_why() -> None:
+    """F-SHOW-2: but for what the user has to mend."""
+    for error in (CallTimeout("initialize", 1), ProtocolViolation("no"), HttpError(500, {}, b"")):
+        assert exit_code(error, connecting=True) == 3
+    assert exit_code(UsageError("no"), connecting=True) == 2
+    assert exit_code(HttpError(401, {}, b""), connecting=True) == 4
+
+
 def test_an_error_in_json_has_its_fields() -> None:
     """F-SHOW-2"""
     assert error_as_json(PeerError(-32602, "no", {"a": [1]})) == {
@@ -71,7 +79,9 @@ def test_fields_of_any_kind_become_json() -> None:
     assert shown["attempts"][1] == {"type": "PermissionError", "text": "[Errno 1] denied"}
     error = UsageError("x")
     error.path = PurePosixPath("/a")  # type: ignore[attr-defined]
+    error._own = "nobody's business"  # type: ignore[attr-defined]
     assert error_as_json(error)["path"] == "/a"
+    assert "_own" not in error_as_json(error)
     json.dumps(shown)
 
 

@@ -68,11 +68,15 @@ def test_a_private_file_that_others_may_change(
     path.write_bytes(b"x")
     path.chmod(0o644)
     assert read_file(path, limit=10, private=True) == b"x"
-    path.chmod(0o666)
-    assert "other users may change it" in reason_of(path, private=True)
-    monkeypatch.setattr(os, "geteuid", lambda: 123_456)
-    if path.stat().st_uid != 0:
-        assert "belongs to another user" in reason_of(path, private=True)
+    for mode in (0o666, 0o664, 0o646):
+        path.chmod(mode)
+        assert "other users may change it" in reason_of(path, private=True)
+    path.chmod(0o644)
+    if os.geteuid() == 0:
+        os.chown(path, 123_456, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 123_456)
+    assert "belongs to another user" in reason_of(path, private=True)
 
 
 def test_a_change_makes_the_file_and_its_folder(tmp_path: Path) -> None:
