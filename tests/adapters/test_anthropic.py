@@ -146,7 +146,6 @@ def test_what_a_server_asks() -> None:
     }
     plain = SamplingRequest({"messages": []})
     assert request(plain, "m") == {"model": "m", "max_tokens": 1024, "messages": []}
-    assert request(SamplingRequest({"messages": [], "temperature": 0}), "m")["temperature"] == 0
 
 
 def test_what_the_api_does_not_take() -> None:

@@ -73,7 +73,7 @@ def test_documents_have_names_of_their_own() -> None:
         "my report (v2) pdf c 1",
         "my report (v2) pdf c 2",
         "a c 3",
-        "n" * 190 + " c 4",  # of at most 200
+        "n" * 100 + " c 4",  # of at most 200
     ]
     assert content[0]["document"]["format"] == "pdf"
 
