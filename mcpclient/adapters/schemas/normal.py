@@ -8,6 +8,8 @@ is told.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isfinite
+from typing import Any
 
 from ...protocol.schema import SchemaError, compile_schema
 from ...protocol.schema.bounds import Budget, SchemaLimits, Stopped
@@ -41,13 +43,29 @@ def normal_schema(tool: Tool) -> tuple[JsonSchema, list[str]]:
         notes.append("its schema is not an object; it takes any arguments")
         written = {}
     try:
-        modern = modern_schema(written, notes)
+        finite = _finite(written)
+        if finite != written:
+            notes.append("numbers that JSON does not have were left out of its schema")
+        modern = modern_schema(finite, notes)
         valid = _valid(modern, notes)
         local = without_unused(widened(valid, _Localizing(valid, notes).change).schema)
     except (RecursionError, Stopped):
         notes.append("its schema is too large or nested too deeply; it takes any arguments")
         local = {}
     return _of_an_object(local, notes), notes
+
+
+def _finite(value: Any) -> Any:
+    """Leave out infinities and NaN, which some servers write and no model API reads."""
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items() if not _is_endless(inner)}
+    if isinstance(value, list):
+        return [_finite(inner) for inner in value if not _is_endless(inner)]
+    return value
+
+
+def _is_endless(value: object) -> bool:
+    return isinstance(value, float) and not isfinite(value)
 
 
 def _of_an_object(schema: JsonSchema, notes: list[str]) -> JsonSchema:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
+from math import inf, nan
 from typing import Any
 
 import pytest
@@ -163,6 +164,10 @@ def test_no_combination_loses_a_value(inner: Json) -> None:
         ),
         ({"type": "string", "description": "d"}, {"description": "d"}),
         (
+            {"properties": {"a": {"maximum": inf, "default": nan, "enum": [1, -inf]}}},
+            {"properties": {"a": {"enum": [1]}}},
+        ),
+        (
             {
                 "$id": "http://x/",
                 "$defs": {"a": {"$anchor": "b"}},
@@ -204,6 +209,7 @@ def test_a_metaschema_is_no_part_of_the_schema() -> None:
         ({"enum": 5}, "at /enum: enum is not an array; left out"),
         ({"$ref": "#"}, "at the root: its references lead in a circle; left out"),
         ({"allOf": 1}, "at /allOf: not a schema; left out"),
+        ({"examples": [nan]}, "numbers that JSON does not have were left out of its schema"),
         ({"properties": {"a": 5}}, "at /properties/a: not a schema; anything is taken there"),
     ],
 )
