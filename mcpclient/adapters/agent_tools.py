@@ -100,12 +100,7 @@ class AgentTool:
             problem = _mismatch(self.tool, outcome)
             if problem is not None:
                 return f"{ERROR_PREFIX}the result does not fit its schema: {problem}"
-        done = prepared(outcome, self._limits, _AnyMedia())
-        prefix = ERROR_PREFIX if done.is_error else ""
-        if not done.media:
-            return prefix + done.text
-        parts = [_part(part) for part in done.parts]
-        return [_part(prefix.strip()), *parts] if prefix else parts
+        return prepared(outcome, self._limits, _AnyMedia()).written(_part)
 
 
 def _mismatch(tool: Tool, result: CallToolResult) -> str | None:

@@ -20,7 +20,7 @@ from .limits import Limits
 from .media import MediaRules
 from .names import fit_names
 from .openai_chat import RULES
-from .parts import ERROR_PREFIX, Outcome, Part, Prepared
+from .parts import Outcome, Part
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
 from .turns import MadeResult, Turn, made_results, turns_of
 
@@ -139,16 +139,8 @@ def _output(response: object) -> list[Any]:
 
 
 def _result(result: MadeResult) -> dict[str, Any]:
-    output = _inside(result.prepared)
+    output = result.prepared.written(_part)
     return {"type": "function_call_output", "call_id": result.id, "output": output}
-
-
-def _inside(outcome: Prepared) -> str | list[dict[str, Any]]:
-    prefix = ERROR_PREFIX if outcome.is_error else ""
-    if not outcome.media:
-        return prefix + outcome.text
-    parts = [_part(part) for part in outcome.parts]
-    return [_part(prefix.strip()), *parts] if prefix else parts
 
 
 def _part(part: Part) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any, Callable, Union
 
 from ..errors import McpError
 from ..protocol.types import (
@@ -48,6 +48,16 @@ class Prepared:
     def text(self) -> str:
         """The text parts, joined by line ends."""
         return "\n".join(part for part in self.parts if isinstance(part, str))
+
+    def written(self, write: Callable[[Part], dict[str, Any]]) -> str | list[dict[str, Any]]:
+        """Return the text or, where there are media, every part as ``write`` puts it.
+
+        What came of a failed call begins with `ERROR_PREFIX`.
+        """
+        prefix = ERROR_PREFIX if self.is_error else ""
+        if not self.media:
+            return prefix + self.text
+        return list(map(write, [prefix.strip(), *self.parts] if prefix else self.parts))
 
     @property
     def media(self) -> list[Media]:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Callable, Protocol, TypedDict, Union
 
-from ..client.events.around import Around, Call, Proceed, refusal
+from ..client.events.around import Around, Call, Proceed, not_called
 from ..errors import McpError, UsageError
 from ..framing.logs import logger_for
 from ..protocol.types import CallToolResult, Tool
@@ -279,9 +279,6 @@ def _approval(approve: Approve, asked: ToolCall, tool: Tool, question: asyncio.L
         except Exception as error:
             _logger.exception("asking for the approval of %s failed", asked.name)
             answer = f"asking for approval failed ({type(error).__name__})"
-        if answer is True:
-            return await proceed(call)
-        reason = answer if isinstance(answer, str) and answer else "the user did not allow it"
-        return refusal(f"{asked.called_as} was not called: {reason}")
+        return await proceed(call) if answer is True else not_called(asked.called_as, answer)
 
     return approval

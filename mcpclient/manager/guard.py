@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ..client.events.around import Call, Proceed, refusal
+from ..client.events.around import Call, Proceed, not_called
 from ..protocol.types import CallToolResult
 
 __all__ = ["Guard"]
@@ -38,6 +38,4 @@ class Guard:
         """Refuse the call, or let it pass."""
         await self._server.ready()
         reason = self._judge.refusal_of(call.name)
-        if reason is not None:
-            return refusal(f"{call.full_name} was not called: {reason}")
-        return await proceed(call)
+        return await proceed(call) if reason is None else not_called(call.full_name, reason)

@@ -94,8 +94,7 @@ def _valid(schema: JsonSchema, notes: list[str]) -> JsonSchema:
 
 
 def _tokens(location: str) -> tuple[str, ...]:
-    pointer = location.partition("#")[2]
-    return tuple(pointer_tokens(pointer)) if pointer else ()
+    return tuple(pointer_tokens(location.partition("#")[2]))
 
 
 def _without(schema: JsonSchema, tokens: tuple[str, ...]) -> JsonSchema:

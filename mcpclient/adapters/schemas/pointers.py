@@ -31,7 +31,7 @@ def tokens_of(reference: object) -> tuple[str, ...] | None:
     pointer = unquote(reference[1:])
     if pointer and not pointer.startswith("/"):
         return None
-    return tuple(pointer_tokens(pointer)) if pointer else ()
+    return tuple(pointer_tokens(pointer))
 
 
 def target_of(reference: object, root: object) -> object:

@@ -14,7 +14,15 @@ from typing import Any, Callable, Protocol
 from ...errors import UsageError
 from ...protocol.types import CallToolResult, Tool
 
-__all__ = ["Around", "Call", "Proceed", "ask_unless_read_only", "refusal", "surrounded"]
+__all__ = [
+    "Around",
+    "Call",
+    "Proceed",
+    "ask_unless_read_only",
+    "not_called",
+    "refusal",
+    "surrounded",
+]
 
 
 @dataclass(frozen=True)
@@ -81,6 +89,12 @@ def refusal(reason: str) -> CallToolResult:
     return CallToolResult({"content": [{"type": "text", "text": reason}], "isError": True})
 
 
+def not_called(name: str, answer: object) -> CallToolResult:
+    """Return the `refusal` of a call to ``name``; an answer that is text is the reason."""
+    reason = answer if isinstance(answer, str) and answer else "the user did not allow it"
+    return refusal(f"{name} was not called: {reason}")
+
+
 def surrounded(hooks: Sequence[Around], make: Proceed) -> Proceed:
     """Return ``make`` with ``hooks`` around it, the first of them outermost."""
     proceed = make
@@ -118,9 +132,6 @@ def ask_unless_read_only(ask: Callable[[Call], bool | str | Awaitable[bool | str
         answer = ask(call)
         if inspect.isawaitable(answer):
             answer = await answer
-        if answer is True:
-            return await proceed(call)
-        reason = answer if isinstance(answer, str) and answer else "the user did not allow it"
-        return refusal(f"{call.full_name} was not called: {reason}")
+        return await proceed(call) if answer is True else not_called(call.full_name, answer)
 
     return approval

@@ -92,5 +92,6 @@ def _shown(token: str | int) -> str:
 
 
 def pointer_tokens(pointer: str) -> Sequence[str]:
-    """The member names and array indexes of a JSON pointer that starts with a slash."""
-    return [token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/")]
+    """The member names and array indexes of a JSON pointer: of none, where it is empty."""
+    tokens = pointer[1:].split("/") if pointer else []
+    return [token.replace("~1", "/").replace("~0", "~") for token in tokens]
