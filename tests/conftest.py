@@ -10,7 +10,7 @@ import gc
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -37,6 +37,13 @@ LOST_IN_THE_LIBRARY = {
     "a subscription failed",
     "an attempt to connect %s failed",
 }
+
+
+@pytest.hookimpl(optionalhook=True, wrapper=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """Start half as many again as there are cores: many a test waits, which keeps no core busy."""
+    cores = yield
+    return cores + (cores + 1) // 2
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

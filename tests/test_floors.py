@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from mcpclient import errors
-from tests.tooling.imports import Import, all_imports, parsed, read_sources, standard_library
+from tests.tooling.imports import Import, imports_of, read_sources, standard_library
 
 PACKAGE = Path(__file__).parent.parent / "mcpclient"
 
@@ -268,7 +268,7 @@ RULES: list[Callable[[list[Import]], Iterator[str]]] = [
 
 
 Nodes = list[tuple[str, ast.AST]]
-"""Every node of the syntax trees of a package, each with its module."""
+"""Every node of the syntax tree of a module, each with its name."""
 
 
 def exception_violations(nodes: Nodes) -> Iterator[str]:
@@ -300,10 +300,6 @@ def method_violations(nodes: Nodes) -> Iterator[str]:
             yield f"{module}:{node.lineno}: decides by the method {node.value}"
 
 
-def nodes_of(trees: Mapping[str, ast.Module]) -> Nodes:
-    return [(module, node) for module, tree in trees.items() for node in ast.walk(tree)]
-
-
 def _last_name(node: ast.expr) -> str:
     return getattr(node, "attr", "") or getattr(node, "id", "")
 
@@ -326,17 +322,25 @@ class Findings(NamedTuple):
     classes: set[str]
 
 
-def findings(trees: Mapping[str, ast.Module]) -> Findings:
-    imports, nodes = all_imports(trees), nodes_of(trees)
-    violations = {rule.__name__: list(rule(imports)) for rule in RULES}
-    violations.update({rule.__name__: list(rule(nodes)) for rule in SOURCE_RULES})
-    classes = {f"{module}.{node.name}" for module, node in nodes if isinstance(node, ast.ClassDef)}
+def findings(sources: Mapping[str, str]) -> Findings:
+    imports: list[Import] = []
+    violations: dict[str, list[str]] = {rule.__name__: [] for rule in SOURCE_RULES}
+    classes: set[str] = set()
+    for module, source in sources.items():
+        tree = ast.parse(source, module)
+        imports += imports_of(module, tree, sources)
+        nodes: Nodes = [(module, node) for node in ast.walk(tree)]
+        for rule in SOURCE_RULES:
+            violations[rule.__name__] += rule(nodes)
+        classes |= {f"{module}.{node.name}" for _, node in nodes if isinstance(node, ast.ClassDef)}
+    for import_rule in RULES:
+        violations[import_rule.__name__] = list(import_rule(imports))
     return Findings(violations, classes)
 
 
-@functools.cache  # reading the package takes longer than all rules; its trees are not kept
+@functools.cache  # reading the package takes longer than all rules
 def findings_in_the_package() -> Findings:
-    return findings(parsed(read_sources(PACKAGE)))
+    return findings(read_sources(PACKAGE))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -357,7 +361,7 @@ def test_every_exception_apart_from_the_tree_is_there() -> None:
 
 
 def violations(sources: Mapping[str, str]) -> list[str]:
-    return [text for texts in findings(parsed(sources)).violations.values() for text in texts]
+    return [text for texts in findings(sources).violations.values() for text in texts]
 
 
 # Modules that the snippets below may import.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import mcpclient
 from tests.support.subprocesses import TOP, run_python
-from tests.tooling.imports import all_imports, parsed, read_sources
+from tests.tooling.imports import all_imports, read_sources
 
 PACKAGE = Path(mcpclient.__file__).parent
 
@@ -19,7 +19,7 @@ def test_no_module_imports_its_own_package_by_name() -> None:
     suspects = {
         module: source for module, source in read_sources(PACKAGE).items() if naming.search(source)
     }
-    own = [found for found in all_imports(parsed(suspects)) if not found.internal]
+    own = [found for found in all_imports(suspects) if not found.internal]
     assert not [str(found) for found in own if found.target.partition(".")[0] == PACKAGE.name]
 
 
@@ -28,7 +28,6 @@ def test_a_copy_under_another_name_offers_every_public_name(tmp_path: Path) -> N
     shutil.copytree(
         PACKAGE,
         tmp_path / "host" / "vendored_client",
-        copy_function=shutil.copyfile,
         ignore=shutil.ignore_patterns("py.typed"),
     )
     printed = run_python(

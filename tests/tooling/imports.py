@@ -36,14 +36,18 @@ def read_sources(package: Path) -> dict[str, str]:
     }
 
 
-def parsed(sources: Mapping[str, str]) -> dict[str, ast.Module]:
-    """Return the syntax trees of source texts."""
-    return {module: ast.parse(source, module) for module, source in sources.items()}
+def imports_of(module: str, tree: ast.Module, modules: Collection[str]) -> list[Import]:
+    """Return every import of a module of a package that consists of these ``modules``."""
+    return list(_Reader(module, modules).read(tree))
 
 
-def all_imports(trees: Mapping[str, ast.Module]) -> list[Import]:
-    """Return every import of a package given as syntax trees by dotted name."""
-    return [found for module, tree in trees.items() for found in _Reader(module, trees).read(tree)]
+def all_imports(sources: Mapping[str, str]) -> list[Import]:
+    """Return every import of a package given as source texts by dotted name."""
+    return [
+        found
+        for module, source in sources.items()
+        for found in imports_of(module, ast.parse(source, module), sources)
+    ]
 
 
 def standard_library() -> frozenset[str]:

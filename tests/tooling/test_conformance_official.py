@@ -6,14 +6,13 @@ played as they were recorded when every check had passed, to the driver that it 
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from conformance import client_driver, replay
 from conformance.capture.official import LEFT_OUT
 from conformance.client_driver import SCENARIOS
 from conformance.situation import Situation
+from tests.support import virtual_time
 
 RECORDED = replay.transcripts(["official/"])
 
@@ -27,7 +26,7 @@ def test_every_scenario_is_recorded_but_for_those_that_cannot_be() -> None:
 @pytest.mark.parametrize("name", RECORDED)
 def test_the_driver_does_what_the_suite_has_accepted(name: str) -> None:
     transcript = RECORDED[name]
-    report = asyncio.run(replay.replay(name, transcript, replay.chunkings_of(transcript)[0]))
+    report = virtual_time.run(replay.replay(name, transcript, replay.chunkings_of(transcript)[0]))
     assert report.findings == []
     assert report.checks > 3
     assert not report.accepted  # nothing may differ from what the suite has seen
