@@ -17,13 +17,13 @@ __all__ = ["configured_servers"]
 
 
 def configured_servers(servers: object, policy: Policy | None) -> dict[str, ServerConfig]:
-    """Return servers by name, in their order; a policy judges those that it has not judged yet.
+    """Return servers by name, in their order, judged by a policy, if there is one.
 
     ``servers``: a `Config`, a mapping of names to targets or `ServerConfig`, or targets without
     names. Raises `UsageError` for anything else.
     """
     if isinstance(servers, Config):
-        return dict(servers.servers)
+        servers = servers.servers  # which may have been loaded without the policy
     if isinstance(servers, (str, Transport)) or not isinstance(servers, Iterable):
         raise UsageError(f"servers are a mapping, a list, a Config or a path, not {servers!r:.100}")
     named: Mapping[str, Any] = servers if isinstance(servers, Mapping) else name_targets(servers)

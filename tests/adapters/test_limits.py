@@ -61,16 +61,17 @@ def test_overflow_to_a_place_of_the_callers() -> None:
     assert "all" not in limited("x" * 10, Limits(max_chars=2, overflow=lambda text: ""))
 
 
-def test_a_place_that_fails(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("error", [OSError("disk full"), ValueError("a mistake of the caller's")])
+def test_a_place_that_fails(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
     """F-TOOL-8: what there is room for is still worth having."""
 
     def fail(text: str) -> str:
-        raise OSError("disk full")
+        raise error
 
     with caplog.at_level(logging.WARNING, "mcpclient.adapters"):
         said = limited("x" * 10, Limits(max_chars=2, overflow=fail))
     assert said == "xx\n\n[… 8 characters left out …]\n\n"
-    assert caplog.messages == ["the whole text could not be kept: OSError"]
+    assert caplog.messages == [f"the whole text could not be kept: {type(error).__name__}"]
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,17 @@ def test_a_long_name_ends_in_a_digest() -> None:
     assert fit_names([second], RULE)[second] == fitted[second]
 
 
+def test_a_fit_name_is_taken_by_no_other() -> None:
+    """F-TOOL-1: whichever comes first."""
+    for names in (["a b", "a_b"], ["a_b", "a b"]):
+        assert fit_names(names, RULE)["a_b"] == "a_b"
+
+
+def test_names_that_differ_in_what_is_not_allowed_have_digests_of_their_own() -> None:
+    """F-TOOL-1: so what one becomes does not depend on whether there is the other."""
+    assert RULE.fitted("a.b", {"a_b"}) != RULE.fitted("a:b", {"a_b"})
+
+
 def test_names_that_are_taken() -> None:
     """F-TOOL-1: also the name with a digest may be."""
     digest = RULE.fitted("a.b", {"a_b"})

@@ -61,6 +61,24 @@ def test_a_turn(version: str) -> None:
     use(server, work, version)
 
 
+def test_a_call_that_is_cancelled_by_itself_is_one_answer_of_several() -> None:
+    """F-TOOL-2: as by a hook of the program that gives up waiting for something."""
+    server = server_of()
+
+    async def around(call: Any, proceed: Any) -> Any:
+        if call.name == "slow":
+            raise asyncio.CancelledError
+        return await proceed(call)
+
+    async def work(client: mcpclient.Client) -> None:
+        box = await made(client)
+        messages = await box.run(response(call("slow"), call("echo")), around=[around])
+        assert texts(messages)[1] == "echo {}"
+        assert len(messages) == 2
+
+    use(server, work, VERSIONS[0])
+
+
 def test_a_toolbox_of_a_client_is_awaited() -> None:
     """F-TOOL-7: without it there are no tools, and the error says what to do."""
     server = server_of()

@@ -38,11 +38,15 @@ def test_what_is_none_of_them(given: Any) -> None:
 
 
 def test_what_is_switched_off_or_denied() -> None:
-    """F-MANY-2, F-MANY-9: a policy judges what it has not judged yet."""
+    """F-MANY-2, F-MANY-9: a policy judges what there is, also in a configuration that was loaded
+    without it.
+    """
     named = ServerConfig("named", "file", "x.json", "x", enabled=False)  # loaded so, by name
     off = ServerConfig("off", enabled=False)
     given = {"off": off, "named": named, "evil": URL, "good": ["npx", "x"]}
-    servers = configured_servers(given, Policy(deny=["url:https://*.example.com/*"]))
-    states = {name: server.state for name, server in servers.items()}
-    assert states == {"off": "disabled", "named": "ready", "evil": "denied", "good": "ready"}
-    assert servers["evil"].reason
+    policy = Policy(deny=["url:https://*.example.com/*"])
+    for each in (given, Config(configured_servers(given, None))):
+        servers = configured_servers(each, policy)
+        states = {name: server.state for name, server in servers.items()}
+        assert states == {"off": "disabled", "named": "ready", "evil": "denied", "good": "ready"}
+        assert servers["evil"].reason

@@ -49,6 +49,21 @@ def test_an_attempt_is_made_only_where_one_is_awaited(state: Status, event: Even
         assert after is Status.CONNECTED
 
 
+@pytest.mark.parametrize("state", [Status.CONNECTING, Status.RECONNECTING])
+def test_every_outcome_of_an_attempt_is_foreseen(state: Status) -> None:
+    """F-MANY-2: and what has failed leaves nothing open."""
+    outcomes = {
+        Event.OPENED: Status.CONNECTED,
+        Event.FAILED: Status.FAILED if state is Status.CONNECTING else Status.RECONNECTING,
+        Event.UNAUTHORIZED: Status.NEEDS_AUTH,
+        Event.UNREGISTERED: Status.NEEDS_CLIENT_REGISTRATION,
+    }
+    for event, after in outcomes.items():
+        found, actions = step(state, event)
+        assert found is after
+        assert (Action.CLOSE in actions) == (event is not Event.OPENED)
+
+
 def test_connected_is_reached_by_an_attempt_and_left_by_what_ends_it() -> None:
     """F-MANY-2"""
     entering = {pair for pair in PAIRS if step(*pair)[0] is Status.CONNECTED} - {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient import Manager, Status, connect_all
+from mcpclient import Config, Manager, ServerConfig, Status, StatusChanged, connect_all
 from mcpclient.client.events.around import Call, Proceed
 from mcpclient.errors import (
     CallTimeout,
@@ -223,6 +223,11 @@ def test_a_policy_judges_servers_made_in_code() -> None:
         policy = mcpclient.Policy(deny=["name:evil"])
         async with Manager({"evil": Member(), "good": Member()}, policy=policy) as manager:
             assert statuses(manager) == {"evil": "denied", "good": "connected"}
+            await manager.remove("evil")
+            assert (await manager.add("evil", Member())).status is Status.DENIED
+            servers = {name: ServerConfig(name, target=Member()) for name in ("evil", "new")}
+            await manager.reload(Config(servers))
+            assert statuses(manager) == {"evil": "denied", "new": "connected"}
 
     run(main())
 
@@ -342,6 +347,26 @@ def test_closing_takes_five_seconds_at_most() -> None:
         await manager.close()
         assert loop.time() - began <= 5
         assert set(statuses(manager).values()) == {"closed"}
+        await turns()
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    run(main())
+
+
+def test_what_closing_tells_is_told_before_it_ends() -> None:
+    """F-MANY-4: to a callback that takes its time as well."""
+
+    async def main() -> None:
+        told: list[Any] = []
+
+        async def tell(event: Any) -> None:
+            await asyncio.sleep(0.1)
+            told.append(event)
+
+        async with Manager({"a": Member("x")}, on_event=tell):
+            pass
+        assert isinstance(told[-1], StatusChanged)
+        assert told[-1].new is Status.CLOSED
 
     run(main())
 

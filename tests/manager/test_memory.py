@@ -155,7 +155,11 @@ def test_the_file_is_its_owners(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"version": 2}', '{"version": 1, "servers": {"k": 1}}']
+    "content",
+    [
+        *("", "{", "[]", '{"version": 2}', '{"version": 1, "servers": {"k": 1}}'),
+        '{"version": 2, "servers": {"of another": {"tools": []}}}',
+    ],
 )
 def test_a_file_that_holds_something_else_is_none(content: str, tmp_path: Path) -> None:
     """F-MANY-14"""

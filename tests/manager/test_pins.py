@@ -46,6 +46,26 @@ def test_a_digest_is_of_canonical_json() -> None:
     assert digest_of({**definition, "annotations": {}}) != digest_of(definition)
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"title": "Subtract"},
+        {"description": "Adds."},
+        {"inputSchema": {"type": "object", "required": ["a"]}},
+        {"outputSchema": {"type": "string"}},
+        {"annotations": {"readOnlyHint": True}},
+    ],
+)
+def test_whatever_a_model_or_a_user_goes_by_is_pinned(
+    changed: dict[str, Any], tmp_path: Path
+) -> None:
+    """F-MANY-16: a hint that a tool does no harm, too."""
+    pins = Pins(tmp_path / "mcp.lock")
+    pins.write({"a": ("1", [Tool(HARMLESS)])})
+    (mismatch,) = pins.compare("a", "1", [Tool({**HARMLESS, **changed})])
+    assert (mismatch.tool, mismatch.kind) == ("add", "changed")
+
+
 def test_the_lock_file_can_be_reviewed(tmp_path: Path) -> None:
     """F-MANY-16: it holds the definitions, in an order that does not depend on the server."""
     lock(tmp_path / "mcp.lock", "b", HARMLESS)
@@ -144,6 +164,20 @@ def test_writing_keeps_other_servers(tmp_path: Path) -> None:
     Pins(tmp_path / "mcp.lock").write({"a": ("1", [Tool(HARMLESS)])})
     Pins(tmp_path / "mcp.lock").write({"b": ("2", [])})
     assert Pins(tmp_path / "mcp.lock").compare("a", "1", [Tool(HARMLESS)]) == []
+
+
+def test_a_server_that_is_not_connected_stays_as_it_was_locked(tmp_path: Path) -> None:
+    """F-MANY-16: that it does not offer its tools now says nothing about them."""
+    member = lock(tmp_path / "mcp.lock", HARMLESS)
+
+    async def main() -> None:
+        async with Manager(servers(member)) as manager:
+            await manager.disconnect("math")
+            manager.lock(Pins(tmp_path / "mcp.lock"))
+
+    run(main())
+    content = json.loads((tmp_path / "mcp.lock").read_text("utf-8"))
+    assert list(content["servers"]["math"]["tools"]) == ["add"]
 
 
 @pytest.mark.parametrize(

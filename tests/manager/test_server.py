@@ -13,6 +13,7 @@ from mcpclient.client.login.needs_auth import memory_of
 from mcpclient.errors import (
     AuthorizationRequired,
     CallTimeout,
+    ClientClosed,
     ConnectFailed,
     ConnectionLost,
     HttpError,
@@ -93,6 +94,100 @@ def test_pauses_grow_as_long_as_the_manager_is_open() -> None:
                 await manager.call_tool("a__x", timeout=None)
                 pauses = [after - before for before, after in zip([began, *at], at)]
                 assert pauses == [0.5, 1, 2, 4, 8, 16, 30, 30, 30][: failures + 1]
+
+    run(main())
+
+
+@pytest.mark.parametrize(("chance", "seconds"), [(0.0, 0.375), (1.0, 0.625)])
+def test_a_pause_is_as_long_as_chance_has_it(
+    chance: float, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-MANY-5: many clients of one server do not return at once."""
+    monkeypatch.setattr(module, "random", lambda: chance)
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        member = Member("x")
+        async with Manager({"a": member}) as manager:
+            await lose(member)
+            began = loop.time()
+            await manager.call_tool("a__x")
+            assert loop.time() - began == seconds
+
+    run(main())
+
+
+def test_a_pause_ends_with_an_attempt_in_between() -> None:
+    """F-MANY-5: the user's attempt has failed, and the next pause is a whole one."""
+
+    async def main() -> None:
+        member = Member("x")
+        reconnect = Reconnect(delays=(10, 1000))
+        async with Manager({"a": member}, reconnect=reconnect) as manager:
+            member.refusals = NEVER
+            await lose(member)
+            since = manager.servers["a"].since
+            await asyncio.sleep(1)
+            await manager.connect("a")
+            await asyncio.sleep(500)
+            assert member.attempts == 2
+            assert manager.servers["a"].since == since
+
+    run(main())
+
+
+def test_what_is_left_of_a_connection_is_closed_before_the_next() -> None:
+    """F-MANY-5: two processes of one server could be in each other's way."""
+
+    class Slow(Member):
+        async def close(self) -> None:
+            await asyncio.sleep(3)
+            await super().close()
+
+    async def main() -> None:
+        member = Slow("x")
+        async with Manager({"a": member}) as manager:
+            await lose(member)
+            await asyncio.sleep(2)
+            assert (member.attempts, statuses(manager)) == (1, {"a": "reconnecting"})
+            await asyncio.sleep(20)
+            assert (member.attempts, statuses(manager)) == (2, {"a": "connected"})
+
+    run(main())
+
+
+def test_an_earlier_client_says_nothing_about_the_connection() -> None:
+    """F-MANY-5: calls over it may end late, when there is another one."""
+
+    async def main() -> None:
+        async with Manager({"a": Member("x"), "b": Member("y")}) as manager:
+            server, other = manager.servers["a"], manager.servers["b"].client
+            server.call_failed(other, HttpError(401, {}, b""))
+            server.lost(other, RESET)
+            assert statuses(manager)["a"] == "connected"
+
+    run(main())
+
+
+def test_a_configuration_that_has_changed_has_a_client_of_its_own() -> None:
+    """F-MANY-4: that of the earlier one is closed."""
+
+    async def main() -> None:
+        before, after = Member("x"), Member("x", "y")
+        async with Manager({"a": before}) as manager:
+
+            async def load(enabled: Any = ()) -> mcpclient.Config:
+                return mcpclient.Config({"a": mcpclient.ServerConfig("a", target=after)})
+
+            manager._is_loaded, manager._load = True, load  # type: ignore[method-assign]
+            client = manager["a"]
+            await lose(before)
+            await asyncio.sleep(1)
+            assert statuses(manager) == {"a": "connected"}
+            assert (before.attempts, after.attempts) == (1, 1)
+            assert manager["a"] is not client
+            with pytest.raises(ClientClosed):
+                await client.ping()
 
     run(main())
 
