@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
+from ..client.link.retries import Retries
 from ..config.server import ServerConfig
 from ..errors import McpError
 from ..framing.logs import logger_for
@@ -118,21 +120,26 @@ class Offer:
             _logger.debug("%s tells no changes: %s", self._home.name, error)
 
     def refresh_soon(self) -> None:
-        """List the tools again in the background; once more where they change meanwhile."""
+        """List the tools again in the background.
+
+        Once more where they change meanwhile, and a few times where that fails and may pass.
+        """
         self._is_outdated = True
         if self._refreshing is None or self._refreshing.done():
             self._refreshing = asyncio.get_running_loop().create_task(self._refresh())
 
     async def _refresh(self) -> None:
+        retries = Retries()
         while self._is_outdated:
             self._is_outdated = False
             try:
-                tools = await self.list()
+                self.adopt(await self.list())
             except McpError as error:
                 self.stale = True
                 _logger.warning("%s: its tools were not listed again: %s", self._home.name, error)
-            else:
-                self.adopt(tools)
+                with suppress(McpError):  # which is raised where another try is pointless
+                    await retries.wait_after(error)
+                    self._is_outdated = True
 
     def refusal_of(self, tool: str) -> str | None:
         """Return why a tool is not to be called, None when it may be."""

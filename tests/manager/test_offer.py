@@ -89,6 +89,21 @@ def test_a_refresh_that_fails_keeps_the_tools() -> None:
     run(main())
 
 
+def test_a_refresh_that_fails_is_tried_again() -> None:
+    """F-MANY-12: a server that was busy for a moment says only once that its tools have changed."""
+
+    async def main() -> None:
+        member = Member("x", capabilities={"tools": {"listChanged": True}})
+        async with Manager({"a": member}, timeout=5) as manager:
+            answers = iter([None, {"tools": [tool("y")]}])
+            member.script.answers["tools/list"] = lambda params: next(answers)
+            member.script.notify("notifications/tools/list_changed")
+            await asyncio.sleep(60)
+            assert [(each.name, each.stale) for each in manager.tools] == [("a__y", False)]
+
+    run(main())
+
+
 def test_a_new_session_lists_the_tools_again() -> None:
     """F-MANY-12: after a restart the server may have others."""
 
