@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,13 +25,21 @@ PROGRAM = TOP / "tests" / "servers" / "exiting_client.py"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
-    """The ledger and the port of a server for all transports."""
-    words = [str(tmp_path_factory.mktemp("exit") / "ledger"), str(free_port(Random()))]
+    """The ledger and the port of a server for all transports, which listens."""
+    port = free_port(Random())
+    words = [str(tmp_path_factory.mktemp("exit") / "ledger"), str(port)]
     with subprocess.Popen(
         [*SERVER, *words], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:
+        wait_until(lambda: listens(port), f"port {port} is open")
         yield words
         process.kill()
+
+
+def listens(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
 
 
 def members(group: int) -> list[int]:
