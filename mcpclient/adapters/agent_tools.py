@@ -57,7 +57,7 @@ class AgentTool:
         call: Callable[[ToolCall, Mapping[str, Any]], Awaitable[Outcome]],
         limits: Limits,
     ) -> None:
-        self.tool = defined.binding.tool
+        self.tool: Tool = defined.binding.tool
         self._defined = defined
         self._call = call
         self._limits = limits

@@ -189,7 +189,7 @@ class StreamableHttpTransport(HttpTransport):
             self.receiver.channel_lost(error)
 
     def _reached(self, error: McpError | None) -> None:
-        self.unreachable = error if isinstance(error, ConnectFailed) else None
+        self.unreachable: McpError | None = error if isinstance(error, ConnectFailed) else None
 
     def _is_expiry(self, error: HttpError) -> bool:
         says_so = error.status == 400 and speaks_of_the_session(error.body)
