@@ -57,6 +57,8 @@ def _no_command(error: Any) -> str:
         )
     if name.startswith(("~", "$", "%")):
         return "Write the path out: here ~ and variables stand for nothing."
+    if name[:1] in ("'", '"'):
+        return "Leave out the quotes around the program."
     mistyped = _MISTYPED_URL.fullmatch(name)
     if _NPM_SCOPE.fullmatch(name):
         return f"{name} looks like a package of npm: run it with npx -y {name}"
@@ -151,6 +153,8 @@ _BY_LAST_WORDS = [
             rf"{_VARIABLE}[^\n]*(?i:missing|required|must|need|not set|not defined|undefined)",
             "Give the variable that the server needs: env= with {0}",
         ),
+        (r"Cannot connect to the Docker daemon", "Start Docker, and try again."),
+        (r"input device is not a TTY", "Leave out -t: a server over stdio has no terminal."),
         (r"(?i:address already in use)|EADDRINUSE", "End what uses the same port already."),
         (r"(?i:permission denied)|EACCES", "Give this user the right to what the server opens."),
         (r"SyntaxError", "Correct the server's program, or run it with a newer version of it."),

@@ -14,7 +14,7 @@ from .known_secrets import KnownSecrets
 from .secret_names import TOKEN, is_count_name, is_secret_name
 from .walking import Place, walk
 
-__all__ = ["REDACTED_NAME", "Redactor"]
+__all__ = ["REDACTED_NAME", "Redactor", "without_values"]
 
 _SECRET_HEADERS = frozenset({"dpop", "mcp-session-id"})
 _KEY_HEADER = re.compile(r"(?i)(?:^|[-_])key$")
@@ -81,6 +81,22 @@ _MAX_RECEIVED = 1000
 _ONE_OF_MANY = "redacted-0"
 
 
+def without_values(text: str, variables: Mapping[str, str]) -> str:
+    """Return a text with the names of variables in place of their values, as in ``${API_KEY}``.
+
+    Which values: see `Redactor.learn`.
+    """
+    known = KnownSecrets()
+    for name, value in variables.items():
+        if _may_be_secret(name, value):
+            known.add(value, f"${{{name}}}")
+    return known.replaced_in(text)
+
+
+def _may_be_secret(name: str, value: str) -> bool:
+    return len(value) >= _LONG_VALUE or is_secret_name(name) or _KEY_HEADER.search(name) is not None
+
+
 class Redactor:
     """Replaces secrets by names: the same secret always by the same, such as ``redacted-1``.
 
@@ -124,7 +140,7 @@ class Redactor:
         """
         for name, value in variables.items():
             self.text(value)  # a part of it may be one, such as the password in a URL
-            if len(value) >= _LONG_VALUE or is_secret_name(name) or _KEY_HEADER.search(name):
+            if _may_be_secret(name, value):
                 self.name_of(value)
 
     def record(self, record: Mapping[str, Any]) -> dict[str, Any]:

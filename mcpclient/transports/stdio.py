@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ..errors import ProcessExited
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
@@ -17,9 +18,15 @@ from ..net.process.server_process import (
     StopLadder,
     spawn,
 )
+from ..on_demand import OnDemand
 from ..shown import shown_words
 from .connected import ConnectedTransport
 from .line_messages import LineReader
+
+if TYPE_CHECKING:
+    from ..recording import redaction
+else:
+    redaction = OnDemand("..recording.redaction", __name__)
 
 __all__ = ["StdioTransport"]
 
@@ -105,6 +112,6 @@ class StdioTransport(ConnectedTransport):
         assert self._reader is not None
         self._reader.feed_eof()
         if self.skipped:
-            output = "\n".join(self.skipped)
+            output = redaction.without_values("\n".join(self.skipped), self._env or {})
             error = ProcessExited(error.command, error.exit_code, error.stderr, output)
         self.connection_lost(error)

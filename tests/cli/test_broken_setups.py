@@ -69,6 +69,7 @@ NO_COMMANDS = {
     "a variable in front": Row(["--", "A=1", "node", "x.js"], 3, "'A=…'", "variables as --env"),
     "a variable": Row(["--", "$HOME/bin/x"], 3, "'$HOME/bin/x'", "Write the path out"),
     "a tilde": Row(["--", "~/bin/x"], 3, "'~/bin/x'", "Write the path out"),
+    "quotes": Row(["--", '"node"', "x.js"], 3, "cannot start", "Leave out the quotes"),
     "a package of npm": Row(["--", "@x/server"], 3, "@x/server", "npx -y @x/server"),
     "a URL": Row(["--", "http://h/mcp"], 3, "cannot start", "For a URL, write http://h/mcp"),
     "a URL without its scheme": Row(["localhost:3/mcp"], 3, "cannot", "write http://localhost:3"),
@@ -134,6 +135,15 @@ ENDS = {
     ),
     "a package PyPI does not have": Row(
         ending("Because x was not found in the package registry …"), 3, "code 1", "name of the pack"
+    ),
+    "a Docker that is not started": Row(
+        ending("docker: Cannot connect to the Docker daemon at unix:///x. Is the …", 125),
+        3,
+        "code 125",
+        "Start Docker",
+    ),
+    "a terminal for Docker": Row(
+        ending("the input device is not a TTY"), 3, "not a TTY", "Leave out -t"
     ),
     "a port that is taken": Row(ending("listen EADDRINUSE :::80"), 3, "EADDR", "the same port"),
     "a file it may not open": Row(ending("EACCES: /x"), 3, "EACCES", "Give this user the right"),

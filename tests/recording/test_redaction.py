@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcpclient.recording import walking
-from mcpclient.recording.redaction import Redactor
+from mcpclient.recording.redaction import Redactor, without_values
 
 
 @pytest.mark.parametrize(
@@ -497,6 +497,13 @@ def test_the_values_of_variables() -> None:
     redactor.learn({"REGION": "eu-central-1", "MY_PIN": "4711", "MODE": "fast", "MY_KEY": "hunt"})
     shown = redactor.text("eu-central-1, 4711, 147112, fast, hunt")
     assert shown == "redacted-1, redacted-2, 147112, fast, redacted-3"
+
+
+def test_a_text_without_the_values_of_variables() -> None:
+    """F-AUTH-12: those of 8 characters and more, and shorter ones whose name says so."""
+    variables = {"API_KEY": "s3cret-value", "PORT": "80", "PIN": "4321", "MODE": "fast"}
+    text = without_values("no s3cret-value on 80, 4321 or 43210, fast", variables)
+    assert text == "no ${API_KEY} on 80, ${PIN} or 43210, fast"
 
 
 def test_a_secret_within_the_value_of_a_variable() -> None:

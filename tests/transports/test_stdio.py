@@ -315,6 +315,32 @@ def test_a_command_that_prints_its_usage_and_exits_is_told_as_such() -> None:
     asyncio.run(main())
 
 
+def test_what_a_server_wrote_is_told_without_the_values_of_its_variables() -> None:
+    """F-AUTH-12: neither of its stderr nor of its stdout; what was kept is as it was."""
+    program = (
+        "import os, sys; key = os.environ['API_KEY']\n"
+        "print('key', key); sys.exit(key + ' refused on port ' + os.environ['PORT'])"
+    )
+
+    async def main() -> None:
+        transport = StdioTransport(
+            [sys.executable, "-S", "-E", "-c", program],
+            env={"API_KEY": "s3cret-value", "PORT": "80"},
+            stderr="discard",
+        )
+        inbox = Inbox()
+        await transport.open(inbox)
+        await inbox.until(lambda: inbox.lost)
+        (error,) = inbox.lost
+        assert isinstance(error, ProcessExited)
+        assert error.stderr.strip() == "${API_KEY} refused on port 80"
+        assert error.output == "key ${API_KEY}"
+        assert transport.stderr_tail.strip() == "s3cret-value refused on port 80"
+        await transport.close()
+
+    asyncio.run(main())
+
+
 # Servers that do not read
 
 

@@ -188,7 +188,8 @@ class Connection:
                 if isinstance(error, ConnectionLost):
                     self.options.eras.failed(self.route.key)
                 if isinstance(error, McpError):
-                    explain(error, self.name, session.transport, session.stray_ids)
+                    variables = self.options.env or {}
+                    explain(error, self.name, session.transport, session.stray_ids, variables)
                 await session.close(self.options.timeouts.close)
                 await self._give_up_logins()
                 raise

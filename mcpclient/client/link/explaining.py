@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...errors import CallTimeout, ConnectionLost, McpError, ProtocolViolation
@@ -10,7 +11,9 @@ from ...transports.base import Transport
 
 if TYPE_CHECKING:
     from ... import cures
+    from ...recording import redaction
 else:
+    redaction = OnDemand("...recording.redaction", __name__)
     cures = OnDemand("...cures", __name__)
 
 __all__ = ["explain"]
@@ -20,14 +23,22 @@ _SIGNS_OF_TLS = ("was lost", "without answering", "does not answer in HTTP")
 
 
 def explain(
-    error: McpError, server: str, transport: Transport, stray_ids: tuple[object, ...] = ()
+    error: McpError,
+    server: str,
+    transport: Transport,
+    stray_ids: tuple[object, ...],
+    variables: Mapping[str, str],
 ) -> None:
-    """Add to an error of connecting which server it was, and what that wrote besides messages."""
+    """Add to an error of connecting which server it was, and what that wrote besides messages.
+
+    That is shown without the values of ``variables``, which the server was given.
+    """
     if isinstance(error, CallTimeout) and error.limit == "connect":
         error.target = server
         error.stray_ids = stray_ids
-        error.output = "\n".join(transport.skipped)
-        error.stderr = transport.stderr_tail[-_SHOWN_STDERR:]
+        output, stderr = "\n".join(transport.skipped), transport.stderr_tail
+        error.output = redaction.without_values(output, variables)
+        error.stderr = redaction.without_values(stderr, variables)[-_SHOWN_STDERR:]
     elif isinstance(error, (ConnectionLost, ProtocolViolation)) and _is_no_http(error, transport):
         url = transport.description.replace("://", "s://", 1)
         error.reason += f"; if the server speaks TLS on this port, write {url}"

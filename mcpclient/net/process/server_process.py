@@ -26,8 +26,10 @@ from .plan import child_environment
 from .stderr import StderrTarget, StderrTee
 
 if TYPE_CHECKING:
+    from ...recording import redaction
     from . import threads as in_threads
 else:
+    redaction = OnDemand("...recording.redaction", __name__)
     in_threads = OnDemand(".threads", __name__)
 
 __all__ = ["ProcessReceiver", "ServerProcess", "StderrTarget", "StopLadder", "spawn"]
@@ -87,7 +89,8 @@ async def spawn(
     process = launch(command, environment, cwd)
     server = None
     try:
-        server = ServerProcess(loop, command, process_group(process), receiver, tee, ladder)
+        group = process_group(process)
+        server = ServerProcess(loop, command, group, receiver, tee, ladder, env or {})
         server._connect(threads)
     except BaseException:  # no thread to be had, no memory, Ctrl-C before Python 3.11
         if server is not None:
@@ -108,6 +111,7 @@ class ServerProcess:
         receiver: ProcessReceiver,
         tee: StderrTee,
         ladder: StopLadder,
+        variables: Mapping[str, str],
     ) -> None:
         self.command: list[str] = list(command)
         self.pid: int = group.process.pid
@@ -120,6 +124,7 @@ class ServerProcess:
         self._group = group
         self._receiver = receiver
         self._tee = tee
+        self._variables = variables
         self._stopping = Stopping(loop, ladder, group, self._close_input, self._group_gone)
         self._error: ConnectionLost | None = None
         self._reported = self._released = self._is_group_gone = False
@@ -253,7 +258,8 @@ class ServerProcess:
             self._output.sweep()
         finally:
             self._output.close()
-            error = ProcessExited(self.command, self.exit_code, self._tee.tail(_SHOWN_STDERR))
+            said = redaction.without_values(self._tee.tail(), self._variables)[-_SHOWN_STDERR:]
+            error = ProcessExited(self.command, self.exit_code, said)
             self._error = error
             self.paused = False
             try:

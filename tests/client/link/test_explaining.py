@@ -55,6 +55,19 @@ def test_a_script_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert isinstance(error, ProcessExited) and "found" in str(error)
 
 
+def test_a_silent_server_is_told_without_the_values_of_its_variables() -> None:
+    """F-AUTH-12"""
+    code = (
+        "import os, sys; key = os.environ['API_KEY']\n"
+        "print('out', key, flush=True); print('error', key, file=sys.stderr, flush=True)\n"
+        "sys.stdin.read()"
+    )
+    options = {"env": {"API_KEY": "s3cret-value"}, "stderr": "discard", "connect_timeout": 1.5}
+    error = failure(python(code), protocol_version="2025-11-25", **options)
+    assert isinstance(error, CallTimeout)
+    assert (error.output, error.stderr.strip()) == ("out ${API_KEY}", "error ${API_KEY}")
+
+
 def test_a_server_that_prints_its_usage_and_ends() -> None:
     """F-LIFE-7: exit code 0, and nothing on stderr."""
     error = failure(python("print('usage: server [-h] --root DIR')"), stderr="discard")
