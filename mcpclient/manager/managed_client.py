@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Callable, Protocol
 
 from ..client.client import Client
 from ..client.events.observer import Observer
+from ..client.link.call_time import CallTime
 from ..client.link.era_memory import EraMemory
 from ..client.link.requests import ProgressHandler
+from ..client.link.session import RequestOptions
 from ..client.link.targets import Target
 from ..client.link.timeouts import Seconds
 from ..errors import ClientClosed, ConnectionLost, McpError, SessionExpired
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     from ..client.link.client_options import ClientOptions
 
 __all__ = ["Keeper", "ManagedClient"]
+
+_Answering = Coroutine[Any, Any, dict[str, Any]]
 
 
 class Keeper(Protocol):
@@ -110,43 +115,55 @@ class ManagedClient(Client):
     ) -> Coroutine[Any, Any, dict[str, Any]]:
         limits = self._connection.options.timeouts.for_call("tools/call", timeout, max_timeout)
 
-        def request(client: ManagedClient) -> Coroutine[Any, Any, dict[str, Any]]:
+        def request(client: ManagedClient, rest: RequestOptions) -> _Answering:
             return super()._request_tool(
-                name, arguments, timeout, max_timeout, on_progress, meta, headers
+                name, arguments, rest.timeout, rest.max_timeout, on_progress, meta, headers
             )
 
-        return self._at_home(_persistent, self._keeper, name, request, limits.timeout)
+        return self._at_home(self._persistent, name, request, limits)
 
+    async def _persistent(
+        self,
+        tool: str,
+        request: Callable[[ManagedClient, RequestOptions], _Answering],
+        limits: RequestOptions,
+    ) -> dict[str, Any]:
+        """Make a call when there is a connection, and once more if that is safe.
 
-async def _persistent(
-    keeper: Keeper,
-    tool: str,
-    request: Callable[[ManagedClient], Coroutine[Any, Any, dict[str, Any]]],
-    seconds: float | None,
-) -> dict[str, Any]:
-    """Make a call when there is a connection, and once more if that is safe.
-
-    It is where the call surely did not run, or where running twice does no harm.
-    """
-    client = keeper.client if keeper.is_connected else await keeper.ready(seconds)
-    try:
-        result = await request(client)
-    except McpError as error:
-        keeper.call_failed(client, error)
-        if isinstance(error, ClientClosed) and keeper.loss is not None:
-            raise keeper.loss.again() from error  # nobody has closed it but its keeper
-        harmless = isinstance(error, ConnectionLost) and keeper.is_repeatable(tool)
-        if not did_not_run(error) and not harmless:
+        It is where the call surely did not run, or where running twice does no harm.
+        """
+        keeper = self._keeper
+        time = CallTime(self._connection, "tools/call", limits, {"name": tool})
+        client, rest = keeper.client, limits
+        if not keeper.is_connected:
+            client, rest = await self._ready(time, limits)
+        try:
+            result = await request(client, rest)
+        except McpError as error:
+            keeper.call_failed(client, error)
+            if isinstance(error, ClientClosed) and keeper.loss is not None:
+                raise keeper.loss.again() from error  # nobody has closed it but its keeper
+            harmless = isinstance(error, ConnectionLost) and keeper.is_repeatable(tool)
+            if not did_not_run(error) and not harmless:
+                raise
+        else:
+            keeper.call_answered()
+            return result
+        client, rest = await self._ready(time, limits)
+        try:
+            return await request(client, rest)
+        except McpError as error:
+            keeper.call_failed(client, error)
             raise
-    else:
-        keeper.call_answered()
-        return result
-    client = await keeper.ready(seconds)
-    try:
-        return await request(client)
-    except McpError as error:
-        keeper.call_failed(client, error)
-        raise
+
+    async def _ready(
+        self, time: CallTime, limits: RequestOptions
+    ) -> tuple[ManagedClient, RequestOptions]:
+        """Wait for the connection; return its client, and what is left of the call's limits."""
+        seconds = limits.timeout or math.inf
+        seconds = min(seconds, time.rest_of(limits).max_timeout or math.inf)
+        client = await self._keeper.ready(None if seconds == math.inf else seconds)
+        return client, time.rest_of(limits)
 
 
 class _ConnectionNews(Observer):

@@ -241,6 +241,24 @@ def test_a_call_waits_within_its_own_timeout() -> None:
     run(main())
 
 
+def test_a_call_takes_no_longer_than_its_limit_in_all() -> None:
+    """F-API-7, F-MANY-5: the wait for the connection counts, and so does a first try."""
+
+    async def main() -> None:
+        member = flaky(REFUSED)
+        async with Manager({"a": member}) as manager:
+            loop = asyncio.get_running_loop()
+            member.script.answers["tools/call"] = lambda params: None
+            member.seconds = 3
+            await lose(member)
+            began = loop.time()
+            with pytest.raises(CallTimeout):
+                await manager.call_tool("a__x", timeout=7, max_timeout=8)
+            assert loop.time() - began == pytest.approx(8)
+
+    run(main())
+
+
 def test_a_call_of_a_filtered_server_waits_as_long_as_the_manager_says() -> None:
     """F-MANY-5, F-MANY-13: its tools are looked at once it is connected."""
 
