@@ -20,10 +20,10 @@ from ..protocol.types import GetPromptResult, Tool
 from .definitions import Definition, DefinitionRules, ToolDefinitions, define
 from .limits import Limits
 from .media import Media, MediaRules
-from .names import NameRule, fit_names
+from .names import NameRule
 from .parts import Outcome, Part, Prepared
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
-from .turns import Item, MadeCall, MadeResult, Turn, made_results, turns_of
+from .turns import Item, MadeCall, MadeResult, Turn, made_results, names_of, turns_of
 
 __all__ = ["answer", "calls", "messages", "request", "results", "tools"]
 
@@ -95,7 +95,7 @@ def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
     The API has no temperature any more, and takes no stop sequence of white space only; those asked
     for are left out.
     """
-    names = fit_names((tool.name for tool in sampling.tools), _RULES.names)
+    names = names_of(sampling, _RULES.names)
     made: dict[str, Any] = {
         "model": model,
         "max_tokens": min(sampling.max_tokens or 1024, _MOST_TOKENS),

@@ -5,8 +5,8 @@ Sources: the service model ``bedrock-runtime`` of botocore 1.44.5 (``ToolSpecifi
 ``DocumentBlock``, ``VideoBlock``; ``Message``: images and documents only of the user, and text
 beside a document), and error texts of the service: for Claude the rules of Anthropic's API hold;
 images have at most 3.75 MB; an error has content; roles alternate; no two documents of a
-conversation have the same name. Bytes are given as bytes, as botocore takes them. Leave
-``toolConfig`` out where there are no tools.
+conversation have the same name; no calls and results where no tools are declared. Bytes are given
+as bytes, as botocore takes them. Leave ``toolConfig`` out where there are no tools.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from ..protocol.types import GetPromptResult, Tool
 from .definitions import DefinitionRules, ToolDefinitions, define
 from .limits import Limits
 from .media import Media, MediaRules
-from .names import NameRule, fit_names
+from .names import NameRule
 from .parts import Outcome, Part
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
-from .turns import Item, MadeCall, MadeResult, Turn, made_results, turns_of
+from .turns import Item, MadeCall, MadeResult, Turn, made_results, names_of, turns_of, without_calls
 
 __all__ = ["answer", "calls", "messages", "request", "results", "tools"]
 
@@ -112,22 +112,24 @@ def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
     """Return the arguments of ``client.converse`` for what a server asks of a model.
 
     Bedrock always lets the model choose where a server asks for no tools at all: then none are
-    declared.
+    declared, and the conversation tells of calls in text.
     """
-    names = fit_names((tool.name for tool in sampling.tools), _RULES.names)
+    names = names_of(sampling, _RULES.names)
     limits: dict[str, Any] = {"maxTokens": sampling.max_tokens or 1024}
     if sampling.temperature is not None:
         limits["temperature"] = min(sampling.temperature, 1.0)
     if sampling.stop_sequences:
         limits["stopSequences"] = sampling.stop_sequences
+    turns = turns_of(sampling.messages, _MEDIA, names)
+    has_tools = bool(sampling.tools) and sampling.tool_choice != "none"
     made: dict[str, Any] = {
         "modelId": model,
-        "messages": _messages(turns_of(sampling.messages, _MEDIA, names)),
+        "messages": _messages(turns if has_tools else map(without_calls, turns)),
         "inferenceConfig": limits,
     }
     if sampling.system_prompt:
         made["system"] = [{"text": sampling.system_prompt}]
-    if sampling.tools and sampling.tool_choice != "none":
+    if has_tools:
         choice = "any" if sampling.tool_choice == "required" else "auto"
         made["toolConfig"] = {"tools": tools(sampling.tools), "toolChoice": {choice: {}}}
     return made

@@ -19,11 +19,11 @@ from ..protocol.types import GetPromptResult, Tool
 from .definitions import DefinitionRules, ToolDefinitions, define
 from .limits import Limits
 from .media import MediaRules
-from .names import NameRule, fit_names
+from .names import NameRule
 from .parts import Outcome, Part, Prepared
 from .schemas.google_subset import google_subset
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
-from .turns import Item, MadeCall, MadeResult, Turn, made_results, turns_of
+from .turns import Item, MadeCall, MadeResult, Turn, made_results, names_of, turns_of
 
 __all__ = ["answer", "calls", "messages", "request", "results", "tools"]
 
@@ -102,7 +102,7 @@ def messages(prompt: GetPromptResult) -> list[dict[str, Any]]:
 
 def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
     """Return the arguments of ``client.models.generate_content`` for what a server asks."""
-    names = fit_names((tool.name for tool in sampling.tools), _RULES.names)
+    names = names_of(sampling, _RULES.names)
     config: dict[str, Any] = {}
     if sampling.max_tokens is not None:
         config["maxOutputTokens"] = sampling.max_tokens

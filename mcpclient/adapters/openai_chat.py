@@ -21,10 +21,10 @@ from .clean_text import LONE_SURROGATES
 from .definitions import Definition, DefinitionRules, ToolDefinitions, define
 from .limits import Limits
 from .media import MediaRules
-from .names import NameRule, fit_names
+from .names import NameRule
 from .parts import ERROR_PREFIX, Outcome, Part, Prepared
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
-from .turns import MadeResult, Turn, made_results, turns_of
+from .turns import MadeResult, Turn, made_results, names_of, turns_of
 
 __all__ = ["RULES", "answer", "calls", "messages", "request", "results", "tools"]
 
@@ -104,7 +104,7 @@ def messages(prompt: GetPromptResult) -> list[dict[str, Any]]:
 
 def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
     """Return the arguments of ``client.chat.completions.create`` for what a server asks."""
-    names = fit_names((tool.name for tool in sampling.tools), RULES.names)
+    names = names_of(sampling, RULES.names)
     conversation = _messages(turns_of(sampling.messages, _MEDIA, names))
     if sampling.system_prompt:
         conversation.insert(0, {"role": "system", "content": sampling.system_prompt})

@@ -18,11 +18,10 @@ from ..protocol.types import GetPromptResult, Tool
 from .definitions import Definition, ToolDefinitions, define
 from .limits import Limits
 from .media import MediaRules
-from .names import fit_names
 from .openai_chat import RULES
 from .parts import Outcome, Part
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
-from .turns import MadeResult, Turn, made_results, turns_of
+from .turns import MadeResult, Turn, made_results, names_of, turns_of
 
 __all__ = ["answer", "calls", "messages", "request", "results", "tools"]
 
@@ -83,7 +82,7 @@ def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
 
     The API has no stop sequences; those asked for are left out.
     """
-    names = fit_names((tool.name for tool in sampling.tools), RULES.names)
+    names = names_of(sampling, RULES.names)
     made: dict[str, Any] = {
         "model": model,
         "input": _items(turns_of(sampling.messages, _MEDIA, names)),

@@ -6,12 +6,13 @@ those in its own shape.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Union
 
 from ..errors import UsageError
-from ..protocol.sampling import SamplingMessage
+from ..protocol.sampling import SamplingMessage, SamplingRequest
 from ..protocol.types import (
     CallToolResult,
     Content,
@@ -22,10 +23,20 @@ from ..protocol.types import (
 from .clean_text import without_surrogates
 from .limits import Limits
 from .media import MediaRules
+from .names import NameRule, fit_names
 from .parts import Outcome, Part, Prepared, parts_of, prepared
 from .tool_calls import ToolCall
 
-__all__ = ["Item", "MadeCall", "MadeResult", "Turn", "made_results", "turns_of"]
+__all__ = [
+    "Item",
+    "MadeCall",
+    "MadeResult",
+    "Turn",
+    "made_results",
+    "names_of",
+    "turns_of",
+    "without_calls",
+]
 
 
 @dataclass(frozen=True)
@@ -50,6 +61,8 @@ class MadeResult:
 Item = Union[Part, MadeCall, MadeResult]
 
 _NONE = MediaRules()
+# What every API takes as the id of a call; a server may have made up its own.
+_IDS = NameRule("a-zA-Z0-9_-", 40)
 
 
 @dataclass(frozen=True)
@@ -112,31 +125,70 @@ def turns_of(
     ``names``: how the API calls the tools. ``of_model``: which media a message of the model may
     have; most APIs take none there, and a note stands in their place.
     """
-    called: dict[str, str] = {}
+    listed = list(messages)
+    ids = fit_names((use.id for message in listed for use in _uses(message)), _IDS)
+    called: dict[str, MadeCall] = {}
     turns = []
-    for message in messages:
-        content = message.content
-        blocks = content if isinstance(content, list) else [content]
+    for message in listed:
         is_of_model = message.role == "assistant"
-        items = _items(blocks, of_model if is_of_model else rules, names or {}, called)
+        taken = of_model if is_of_model else rules
+        items = _items(_blocks(message), taken, names or {}, ids, called)
         if items:
             turns.append(Turn(is_of_model, items))
     return turns
 
 
+def names_of(sampling: SamplingRequest, rule: NameRule) -> dict[str, str]:
+    """Return how an API calls the tools of a request, and those called in its conversation."""
+    names = fit_names((tool.name for tool in sampling.tools), rule)
+    for message in sampling.messages:
+        for use in _uses(message):
+            if use.name not in names:
+                names[use.name] = rule.fitted(use.name, names.values())
+    return names
+
+
+def without_calls(turn: Turn) -> Turn:
+    """Return a turn that tells of calls and results in text, for a request without tools."""
+    items: list[Item] = []
+    for item in turn.items:
+        if isinstance(item, MadeCall):
+            items.append(f"[called {item.name} with {json.dumps(item.arguments)}]")
+        elif isinstance(item, MadeResult):
+            items += [f"[the result of {item.name or 'a call'}]", *item.prepared.parts]
+        else:
+            items.append(item)
+    return Turn(turn.of_model, items)
+
+
+def _blocks(message: PromptMessage | SamplingMessage) -> list[Content]:
+    content = message.content
+    return content if isinstance(content, list) else [content]
+
+
+def _uses(message: PromptMessage | SamplingMessage) -> list[ToolUseContent]:
+    return [block for block in _blocks(message) if isinstance(block, ToolUseContent)]
+
+
 def _items(
-    blocks: list[Content], rules: MediaRules, names: dict[str, str], called: dict[str, str]
+    blocks: list[Content],
+    rules: MediaRules,
+    names: Mapping[str, str],
+    ids: Mapping[str, str],
+    called: dict[str, MadeCall],
 ) -> list[Item]:
     items: list[Item] = []
     limits = Limits()
     for block in blocks:
         if isinstance(block, ToolUseContent):
-            called[block.id] = names.get(block.name, block.name)
-            items.append(MadeCall(block.id, called[block.id], block.input, block.meta))
+            name = names.get(block.name, block.name)
+            called[block.id] = MadeCall(ids[block.id], name, block.input, block.meta)
+            items.append(called[block.id])
         elif isinstance(block, ToolResultContent):
-            name = called.get(block.tool_use_id, "")
+            call = called.get(block.tool_use_id)
+            identity, name = (call.id, call.name) if call else (block.tool_use_id, "")
             outcome = prepared(CallToolResult(block.raw), limits, rules)
-            items.append(MadeResult(block.tool_use_id, name, outcome))
+            items.append(MadeResult(identity, name, outcome))
         else:
             outcome = prepared(CallToolResult({"content": [block.raw]}), limits, rules)
             items += outcome.parts if parts_of([block]) != [""] else []

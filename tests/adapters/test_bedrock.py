@@ -125,6 +125,18 @@ def test_what_a_server_asks() -> None:
     assert plain == {"modelId": "m", "messages": [], "inferenceConfig": {"maxTokens": 1024}}
 
 
+@pytest.mark.parametrize("without", ["tools", "toolChoice"])
+def test_a_conversation_without_tools_tells_of_calls(without: str) -> None:
+    """F-API-11: the API refuses calls and results where no tools are declared."""
+    changed: dict[str, Any] = {"tools": [], "toolChoice": {"mode": "none"}}
+    made = request(SamplingRequest({**SAMPLING.raw, without: changed[without]}), "m")
+    assert "toolConfig" not in made
+    assert [message["content"] for message in made["messages"][1:]] == [
+        [{"text": "I look."}, {"text": '[called weather_now with {"city": "Rome"}]'}],
+        [{"text": "[the result of weather_now]"}, {"text": 'sunny\n{"sky": "sunny"}'}],
+    ]
+
+
 def test_what_a_server_is_answered() -> None:
     """F-API-11."""
     asked = SamplingRequest({"messages": [], "tools": [{"name": "a"}]})

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from mcpclient.adapters.media import Media, MediaRules
+from mcpclient.adapters.names import NameRule
 from mcpclient.adapters.parts import Prepared
 from mcpclient.adapters.tool_calls import ToolCall
-from mcpclient.adapters.turns import MadeCall, MadeResult, Turn, made_results, turns_of
-from mcpclient.protocol.sampling import SamplingMessage
+from mcpclient.adapters.turns import (
+    MadeCall,
+    MadeResult,
+    Turn,
+    made_results,
+    names_of,
+    turns_of,
+)
+from mcpclient.protocol.sampling import SamplingMessage, SamplingRequest
 from tests.adapters.outcomes import OUTCOMES, PNG, PROMPT
 
 RULES = MediaRules({"image/png": "png"})
@@ -42,6 +51,28 @@ def test_calls_and_their_results() -> None:
         MadeResult("d", "", Prepared(["[no output]"], True)),
     ]
     assert turns[0].parts == turns[1].parts == []
+
+
+def test_ids_that_no_api_takes() -> None:
+    """F-API-11: a server may make up ids; those of a call and of its result stay the same."""
+    ids = ["functions.a:0", "functions:a.0", "x" * 41, "ok", "ok"]
+    uses = [{"type": "tool_use", "id": one, "name": "a", "input": {}} for one in ids]
+    said = [{"type": "tool_result", "toolUseId": one, "content": []} for one in ids]
+    calls, results = turns_of([message("assistant", *uses), message("user", *said)], RULES)
+    made = [call.id for call in calls.calls]
+    assert made == [result.id for result in results.results]
+    assert made[3:] == ["ok", "ok"]
+    assert len(set(made[:3])) == 3
+    assert all(re.fullmatch("[a-zA-Z0-9_-]{1,40}", one) for one in made)
+
+
+def test_names_of_tools_that_are_not_offered_any_more() -> None:
+    """F-API-11: what the conversation has called has a name that the API takes, too."""
+    use = {"type": "tool_use", "id": "c", "name": "a.b", "input": {}}
+    asked = {"messages": [{"role": "assistant", "content": use}], "tools": [{"name": "a:b"}]}
+    names = names_of(SamplingRequest(asked), NameRule("a-z_0-9", 64))
+    assert names["a:b"] == "a_b"
+    assert names["a.b"].startswith("a_b_")
 
 
 def test_results_of_calls() -> None:
