@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -170,6 +171,24 @@ def test_every_schema_and_every_outcome(provider: str) -> None:
         assert "199,999" not in said["long"] and "100,000 characters left out" in said["long"]
 
     asyncio.run(main())
+
+
+def test_a_turn_that_anthropic_pauses() -> None:
+    """F-TOOL-7: where its own search takes long, the same conversation is sent once more."""
+    replies = [
+        SimpleNamespace(
+            content=[], stop_reason="pause_turn", model_dump=lambda **_: {"content": []}
+        ),
+        SimpleNamespace(
+            content=[SimpleNamespace(type="text", text="found")], stop_reason="end_turn"
+        ),
+    ]
+
+    async def create(**request: Any) -> Any:
+        return replies.pop(0)
+
+    llm = SimpleNamespace(messages=SimpleNamespace(create=create))
+    assert asyncio.run(LOOPS["anthropic"](llm, Everything(), "go")) == "found"
 
 
 CREATE: dict[str, Callable[[Any], Callable[..., Any]]] = {
