@@ -87,10 +87,12 @@ def test_giving_up_on_opening_tells_the_server() -> None:
 
     async def main() -> None:
         async with server.client() as client:
+            listening = client.listen(tools=True)  # held, so that it is not its end that tells
             with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(client.listen(tools=True).__aenter__(), 1)
+                await asyncio.wait_for(listening.__aenter__(), 1)
             await turns()
             assert len(server.sent("notifications/cancelled")) == 1
+            del listening
 
     virtual_time.run(main())
 

@@ -202,6 +202,42 @@ def test_whoever_subscribes_second_waits_for_the_agreement_too(granted: dict[str
     virtual_time.run(main())
 
 
+def test_whoever_gives_up_subscribing_leaves_it_to_the_first() -> None:
+    """F-API-4: who waits for the same resource, and is subscribed to it."""
+    server = ListeningServer()
+    server.acknowledges = False
+
+    async def main() -> None:
+        async with server.client() as client:
+            first, second = (
+                asyncio.ensure_future(client.subscribe_resource("a")) for _ in range(2)
+            )
+            await turns()
+            second.cancel()
+            await turns()
+            server.acknowledge(server.ids(LISTEN)[-1], {"resourceSubscriptions": ["a"]})
+            await first
+            assert server.sent("notifications/cancelled") == []
+
+    virtual_time.run(main())
+
+
+def test_whoever_stops_waiting_for_an_event_stops_nobody_else() -> None:
+    """F-API-14: two tasks may wait for the events of one subscription."""
+    server = ListeningServer()
+
+    async def main() -> None:
+        async with server.client() as client, client.listen(tools=True) as subscription:
+            first, second = (asyncio.ensure_future(next_event(subscription)) for _ in range(2))
+            await turns()
+            first.cancel()
+            await turns()
+            server.tell(server.ids(LISTEN)[-1], TOOLS)
+            assert isinstance(await second, ToolsChanged)
+
+    virtual_time.run(main())
+
+
 @pytest.mark.parametrize("make", [ListeningServer, handshake_server])
 def test_a_resource_can_be_subscribed_to_in_either_era(make: Any) -> None:
     """F-API-4: updated events reach on_notification, until it is taken back."""

@@ -377,6 +377,22 @@ def test_a_call_that_needs_a_visit() -> None:
     assert [visit.elicitation_id for visit in visits] == ["e1", "e1"]
 
 
+def test_a_visit_takes_no_call_s_time() -> None:
+    """F-API-7, F-API-10: whoever goes there is human."""
+    server = ScriptedServer({"tools/call": needing_a_visit}, version=HANDSHAKE)
+
+    async def visit(request: ElicitationRequest) -> bool:
+        await asyncio.sleep(3600)
+        server.answers["tools/call"] = {"content": [{"type": "text", "text": "done"}]}
+        return True
+
+    async def session() -> None:
+        async with server.client(elicitation=Elicitation(url=visit)) as client:
+            assert (await client.call_tool("t", timeout=1, max_timeout=2)).text == "done"
+
+    run(session())
+
+
 @pytest.mark.parametrize(
     "elicitation",
     [None, accept_defaults, Elicitation(url=lambda request: False)],
