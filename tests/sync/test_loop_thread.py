@@ -13,7 +13,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+import weakref
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
@@ -145,9 +146,16 @@ def test_a_task_that_leaves_with_system_exit_takes_nobody_along() -> None:
     async def leave() -> None:
         sys.exit(3)
 
+    async def begin() -> None:
+        left.append(asyncio.ensure_future(leave()))
+
+    left: list[asyncio.Task[None]] = []
     with ToolServer().connected() as client:
         with pytest.raises(SystemExit):
             loop_thread().run(leave())
+        loop_thread().run(begin())  # a task of its own, which stops the loop
+        assert client.call_tool("echo", {"message": "again"}).text == "again"
+        assert isinstance(left[0].exception(), SystemExit)
         assert client.call_tool("echo", {"message": "still"}).text == "still"
 
 
@@ -258,7 +266,52 @@ def test_ctrl_c_before_the_loop_is_woken(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(KeyboardInterrupt):
         thread.run(asyncio.sleep(0, "never made"))
     assert thread.run(asyncio.sleep(0, "made")) == "made"
+    strikes.append(KeyboardInterrupt)
+    with pytest.raises(KeyboardInterrupt):
+        thread.submit(asyncio.sleep(0, "made later"))
+    assert thread.submit(asyncio.sleep(0, "made")).result(5) == "made"
     thread.stop()
+
+
+def test_an_error_is_gone_when_nobody_holds_it() -> None:
+    """F-API-18: with all that its traceback holds, and without the garbage collector's help."""
+
+    class Failure(Exception):
+        pass
+
+    async def fail() -> None:
+        raise Failure
+
+    thread = LoopThread()
+    gc.disable()
+    try:
+        with pytest.raises(Failure) as caught:
+            thread.run(fail())
+        failure = weakref.ref(caught.value)
+        del caught
+        assert failure() is None
+    finally:
+        gc.enable()
+        thread.stop()
+
+
+def test_a_generator_that_is_left_open_is_closed_at_the_end() -> None:
+    """F-API-18: what it holds is freed in its own event loop."""
+    ends: list[str] = []
+
+    async def numbers() -> AsyncIterator[int]:
+        try:
+            yield 1
+        finally:
+            ends.append(threading.current_thread().name)
+
+    async def begin() -> int:
+        return await left.__anext__()
+
+    thread, left = LoopThread(), numbers()
+    assert thread.run(begin()) == 1
+    thread.stop()
+    assert ends == [NAME]
 
 
 def test_one_wake_up_serves_all_that_have_arrived() -> None:
@@ -368,6 +421,27 @@ manager.close()
 """
     )
     assert printed.splitlines() == ["UsageError True"] * 4 + ["unused", "child", "parent"]
+
+
+@pytest.mark.needs_posix
+def test_a_fork_while_the_first_client_begins() -> None:
+    """F-API-18: in another thread, which is not there in the child to end what it has begun."""
+    printed = run_python(
+        """
+        import os, signal, sys, warnings
+        from mcpclient.sync import loop_thread as module
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
+        module._beginning.acquire()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(10)
+            module.loop_thread().stop()
+            print("begun", flush=True)
+            os._exit(0)
+        print(os.waitpid(child, 0)[1])
+        """
+    )
+    assert printed.splitlines() == ["begun", "0"]
 
 
 @pytest.mark.needs_posix
