@@ -533,6 +533,8 @@ def test_a_server_cannot_fill_the_memory_of_secrets() -> None:
     redactor.record({"direction": "sent", "message": {"token": "my-own-s3cret"}})
     shown = redactor.record({"direction": "received", "message": ["it was my-own-s3cret"]})
     assert shown["message"] == ["it was redacted-1001"]
+    redactor.learn({"VARIABLE": "the-users-own"})
+    assert redactor.text("it was the-users-own") == "it was redacted-1002"
 
 
 def lines_run(function: Callable[[], object]) -> int:
