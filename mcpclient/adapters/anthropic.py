@@ -7,7 +7,7 @@ Sources: the types of the ``anthropic`` package 2.12.0 (``types/tool_param.py``,
 tools and of properties at the root (``^[a-zA-Z0-9_.-]{1,64}$``: one bad key fails the whole
 request), no ``oneOf``, ``allOf`` or ``anyOf`` at the root, images of at most 5,242,880 bytes in
 Base64, whose media type must be that of their bytes, and none in messages of the model; stop
-sequences of more than white space.
+sequences of more than white space; no calls and results where no tools are declared.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .media import Media, MediaRules
 from .names import NameRule
 from .parts import Outcome, Part, Prepared
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
-from .turns import Item, MadeCall, MadeResult, Turn, made_results, names_of, turns_of
+from .turns import Item, MadeCall, MadeResult, Turn, made_results, names_of, turns_of, without_calls
 
 __all__ = ["answer", "calls", "messages", "request", "results", "tools"]
 
@@ -93,13 +93,14 @@ def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
     """Return the arguments of ``client.messages.create`` for what a server asks of a model.
 
     The API has no temperature any more, and takes no stop sequence of white space only; those asked
-    for are left out.
+    for are left out. Where the server offers no tools, the conversation tells of calls in text.
     """
     names = names_of(sampling, _RULES.names)
+    turns = turns_of(sampling.messages, _MEDIA, names)
     made: dict[str, Any] = {
         "model": model,
         "max_tokens": min(sampling.max_tokens or 1024, _MOST_TOKENS),
-        "messages": _messages(turns_of(sampling.messages, _MEDIA, names)),
+        "messages": _messages(turns if sampling.tools else map(without_calls, turns)),
     }
     if sampling.system_prompt:
         made["system"] = sampling.system_prompt

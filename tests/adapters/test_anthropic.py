@@ -148,6 +148,17 @@ def test_what_a_server_asks() -> None:
     assert request(plain, "m") == {"model": "m", "max_tokens": 1024, "messages": []}
 
 
+def test_a_conversation_without_tools_tells_of_calls() -> None:
+    """F-API-11: the API refuses calls and results where no tools are declared."""
+    made = request(SamplingRequest({**SAMPLING.raw, "tools": []}), "m")
+    assert "tools" not in made
+    told = [[block["text"] for block in message["content"]] for message in made["messages"][1:]]
+    assert told == [
+        ["I look.", '[called weather_now with {"city": "Rome"}]'],
+        ["[the result of weather_now]", 'sunny\n{"sky": "sunny"}'],
+    ]
+
+
 def test_what_the_api_does_not_take() -> None:
     """F-API-11: no temperature, no stop at white space, no more than comes unstreamed."""
     asked: dict[str, Any] = {"messages": [], "maxTokens": 64_000, "temperature": 0.5}
