@@ -10,14 +10,16 @@ from ..config.approvals import Approvals
 from ..config.config import Config
 from ..config.load import load_config
 from ..config.server import ServerConfig
+from ..config.variables import InputsOption, references
 from ..errors import ServerUnavailable, UsageError
 from ..framing.escaping import escape_line
 from ..net.login.terminal import Terminal
 from ..shown import shown_command, shown_url
 from ..similar import did_you_mean, there_are
+from .inputs import asking_for_inputs
 from .server import Server
 
-__all__ = ["configured", "load", "shown_target"]
+__all__ = ["configured", "load", "none_configured", "shown_target"]
 
 _AGREE = "Run it on a terminal to be asked, or vouch for the file with --config FILE."
 _CORRECT = "Correct the file; mcpclient servers --no-connect says all that is wrong in it."
@@ -27,12 +29,18 @@ def configured(name: str, path: str | None) -> Server:
     """Return the server of a name: of the file at ``path``, or of those that hold for this folder.
 
     A server that its file disables is connected when it is named, with a note that says so. On a
-    terminal the user is asked to agree to a server of a project's file. Raises `UsageError` for a
+    terminal the user is asked to agree to a server of a project's file, and for the inputs that
+    it needs. Raises `UsageError` for a
     name that is not configured, or an entry that cannot be used, and `ServerUnavailable` for a
     server that may not be connected.
     """
+    terminal = Terminal()
     config = load(path, enabled=name)
     server = config.servers.get(name)
+    wanted = references(str(server.raw), "input") if server and server.state == "ready" else []
+    if wanted and terminal.is_interactive:
+        config = load(path, enabled=name, inputs=asking_for_inputs(wanted, terminal))
+        server = config.servers.get(name)
     if server is None:
         raise _not_there(name, config)
     if server.state != "ready":
@@ -44,7 +52,7 @@ def configured(name: str, path: str | None) -> Server:
     return Server(server.target, options, "" if server.enabled else disabled, warnings)
 
 
-def load(path: str | None, *, enabled: str | None = None) -> Config:
+def load(path: str | None, *, enabled: str | None = None, inputs: InputsOption = None) -> Config:
     """Load the configuration; the user is asked about the server ``enabled`` only, on a terminal.
 
     Raises `UsageError` for a file that is named and not there.
@@ -57,7 +65,13 @@ def load(path: str | None, *, enabled: str | None = None) -> Config:
         return server.name == enabled and _agrees(server, terminal)
 
     approvals = None if path is not None else Approvals(ask if terminal.is_interactive else None)
-    return load_config(path, approvals=approvals, enabled=[] if enabled is None else [enabled])
+    names = [] if enabled is None else [enabled]
+    return load_config(path, approvals=approvals, enabled=names, inputs=inputs)
+
+
+def none_configured(config: Config, said: str) -> UsageError:
+    """Return the error for a configuration without any server, with what is wrong in its files."""
+    return UsageError("\n".join([said, *map(str, config.problems)]))
 
 
 def _agrees(server: ServerConfig, terminal: Terminal) -> bool:

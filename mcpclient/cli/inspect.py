@@ -18,7 +18,7 @@ from ..manager.manager import Manager
 from ..net.login.browser import open_browser
 from ..transports.replaying import Recording
 from .command import Answer, LocalCommand, LocalWork
-from .configured import load
+from .configured import load, none_configured
 from .connecting import client_for, with_options
 from .screen import Screen
 from .server import Server
@@ -44,7 +44,7 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
     if not is_named:
         config = load(options.config)
         if not config.servers:
-            raise UsageError(_NONE)
+            raise none_configured(config, _NONE)
         return lambda screen: _run_all(config, options, screen)
     server = only_server(options)
     return lambda screen: _run(_inspector(server, options, screen), options, screen)

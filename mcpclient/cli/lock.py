@@ -13,7 +13,7 @@ from ..manager.server import Server
 from ..protocol.types import Tool
 from ..similar import there_is_no
 from .command import Answer, LocalCommand, LocalWork
-from .configured import load
+from .configured import load, none_configured
 from .exit_codes import FAILED
 from .render import one_line
 from .screen import Screen
@@ -35,7 +35,7 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
         if (name in options.words if options.words else server.state not in _SKIPPED)
     }
     if not chosen:
-        raise UsageError("no server is configured, so there is nothing to lock")
+        raise none_configured(config, "no server is configured, so there is nothing to lock")
     pins = Pins(options.file)
 
     async def work(screen: Screen) -> Answer:

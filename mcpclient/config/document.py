@@ -88,7 +88,8 @@ def _read_json(text: str) -> Any:
     try:
         return parse_jsonc(text)
     except JsoncError as error:
-        raise DocumentError(f"it is not JSON: {error}", error.line) from None
+        column = error.offset - text.rfind("\n", 0, error.offset)
+        raise DocumentError(f"it is not JSON: {error} (column {column})", error.line) from None
 
 
 def _read_toml(text: str) -> Any:

@@ -27,6 +27,7 @@ __all__ = ["Resolved", "resolve", "written_target"]
 Resolved = tuple["str | list[str]", "dict[str, Any]"]
 """A target and the options to connect with."""
 
+_GIVE_INPUT = "it is asked for on a terminal; give a default, or inputs= in code"
 _CONTROL = re.compile(r"[\x00\r\n]")
 
 
@@ -85,9 +86,8 @@ class _Resolver:
     def tell(self, expanded: Expanded, consequence: str, *path: str | int) -> None:
         if expanded.missing:
             named = ", ".join(dict.fromkeys(expanded.missing))
-            self.report(
-                f"{named} has no value{consequence}", *path, hint="set it, or give a default"
-            )
+            hint = _GIVE_INPUT if "${input:" in named else "set it, or give a default"
+            self.report(f"{named} has no value{consequence}", *path, hint=hint)
 
     def mapping(self, texts: Mapping[str, str], field: str) -> dict[str, str]:
         """Return texts with values; one without a value is left out, as is one that cannot be."""

@@ -18,7 +18,7 @@ from typing import Any, Union
 
 from ..errors import UsageError
 
-__all__ = ["Expanded", "InputSpec", "Inputs", "InputsOption", "Variables"]
+__all__ = ["Expanded", "InputSpec", "Inputs", "InputsOption", "Variables", "references"]
 
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
 _BRACED = (

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...config.server import ServerConfig
-from ...errors import ServersFailed, UsageError
+from ...errors import ServersFailed
 from ...manager.manager import Manager
 from ..command import Answer, LocalCommand, LocalWork
-from ..configured import load
+from ..configured import load, none_configured
 from ..connecting import answers_of, asking_for, with_options
 from ..screen import Screen
 from ..server import Server
@@ -67,10 +67,10 @@ def _one(server: Server, screen: Screen) -> dict[str, ServerConfig]:
 
 def _all(options: argparse.Namespace, screen: Screen) -> Mapping[str, ServerConfig]:
     config = load(options.config)
+    if not config.servers:
+        raise none_configured(config, _NONE)
     for problem in config.problems:
         screen.say(str(problem))
-    if not config.servers:
-        raise UsageError(_NONE)
     return config.servers
 
 

@@ -1,0 +1,64 @@
+"""The inputs of a configuration file, asked for in the terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from mcpclient.cli.main import main
+from tests.cli.test_asking import terminal
+
+SHOWS = (
+    "import os, sys; zone, key = os.environ['ZONE'], os.environ.get('KEY')\n"
+    "sys.exit(f'zone {zone}, key {key == \"s3cret\"}')"
+)
+FILE = {
+    "inputs": [
+        {"id": "zone", "type": "pickString", "options": ["UTC", "CET"], "default": "UTC"},
+        {"id": "key", "type": "promptString", "description": "The key", "password": True},
+        {"id": "other", "type": "promptString", "description": "of another server"},
+    ],
+    "servers": {
+        "a": {
+            "command": sys.executable,
+            "args": ["-c", SHOWS],
+            "env": {"ZONE": "${input:zone}", "KEY": "${input:key}"},
+        },
+        "b": {"command": "x", "args": ["${input:other}"]},
+    },
+}
+
+
+@pytest.fixture
+def file(nothing_configured: Path) -> str:
+    path = nothing_configured / "mcp.json"
+    path.write_text(json.dumps(FILE))
+    return str(path)
+
+
+@pytest.mark.needs_posix
+@pytest.mark.parametrize(("typed", "zone"), [("2", "CET"), ("", "UTC")])
+def test_what_the_named_server_needs_is_asked_for(typed: str, zone: str, file: str) -> None:
+    """F-MANY-8: with its choices; a password is not shown, and an empty answer is the default."""
+    with terminal("tools", "a", "--config", file) as session:
+        session.wait_for("2. CET")
+        session.type(f"{typed}\n")
+        session.wait_for("The key:")
+        session.wait_for("is not shown)")
+        session.type("s3cret\n")
+        assert session.end() == 3
+    assert f"zone {zone}, key True" in session.shown
+    assert "s3cret" not in session.shown
+    assert "of another server" not in session.shown
+
+
+def test_where_nobody_can_be_asked(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """F-MANY-8: defaults count, and what has none is told."""
+    assert main(["tools", "a", "--config", file]) == 3
+    errors = capsys.readouterr().err
+    assert "zone UTC, key False" in errors
+    assert "a.env.KEY: ${input:key} has no value, so KEY is left out (it is asked for" in errors
+    assert "input:other" not in errors
