@@ -259,6 +259,24 @@ def test_a_call_takes_no_longer_than_its_limit_in_all() -> None:
     run(main())
 
 
+def test_time_of_a_human_is_counted_in_no_later_connection() -> None:
+    """F-API-7, F-MANY-5: an hour in which a user was asked earlier costs a call nothing."""
+
+    async def user(request: Any) -> dict[str, Any]:
+        await asyncio.sleep(3600)
+        return {}
+
+    async def main() -> None:
+        member = Member("x")
+        async with Manager({"a": member}, elicitation=user) as manager:
+            form = {"message": "m", "requestedSchema": {"type": "object", "properties": {}}}
+            await member.script.ask(1, "elicitation/create", **form)
+            await lose(member)
+            assert (await manager.call_tool("a__x", timeout=5, max_timeout=9)).text == "x"
+
+    run(main())
+
+
 def test_a_call_of_a_filtered_server_waits_as_long_as_the_manager_says() -> None:
     """F-MANY-5, F-MANY-13: its tools are looked at once it is connected."""
 

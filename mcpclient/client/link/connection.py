@@ -150,7 +150,7 @@ class Connection:
 
     @property
     def held_seconds(self) -> float:
-        """How long the clocks of the session's calls have stood still so far."""
+        """How long the clocks of calls have stood still so far, in earlier sessions as well."""
         return self._session.deadlines.held_seconds if self._session is not None else 0.0
 
     @property
@@ -248,6 +248,7 @@ class Connection:
         callbacks.wire(session.tasks, events)
         if self._session is not None:
             session.log_level = self._session.log_level
+            session.deadlines.go_on_from(self._session.deadlines)
         self.receiver.clocks = session.deadlines
         if self.route.authorizer is not None:
             self.route.authorizer.clocks = session.deadlines

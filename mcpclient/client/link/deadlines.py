@@ -28,6 +28,10 @@ class Deadlines:
         self._timer_at = math.inf
         self.waiting_for: str | None = None
 
+    def go_on_from(self, earlier: Deadlines) -> None:
+        """Count on from those of an earlier session, which a call may have begun in."""
+        self._correlator.paused_seconds = earlier.held_seconds
+
     def watch(self, deadline: float) -> None:
         """Take note of the deadline of a call that begins."""
         if deadline < self._timer_at:

@@ -101,5 +101,8 @@ def test_how_long_they_stood_still_is_known() -> None:
                 await asyncio.sleep(6)
             await asyncio.sleep(100)
         assert deadlines.held_seconds == 20
+        before, later = deadlines.counted_time(), Deadlines(Correlator(), deadlines._loop)
+        later.go_on_from(deadlines)
+        assert (later.held_seconds, later.counted_time()) == (20, before)
 
     run(main())
