@@ -29,10 +29,9 @@ def configured(name: str, path: str | None) -> Server:
     """Return the server of a name: of the file at ``path``, or of those that hold for this folder.
 
     A server that its file disables is connected when it is named, with a note that says so. On a
-    terminal the user is asked to agree to a server of a project's file, and for the inputs that
-    it needs. Raises `UsageError` for a
-    name that is not configured, or an entry that cannot be used, and `ServerUnavailable` for a
-    server that may not be connected.
+    terminal the user is asked to agree to a server of a project's file, and for the inputs that it
+    needs. Raises `UsageError` for a name that is not configured, or an entry that cannot be used,
+    and `ServerUnavailable` for a server that may not be connected.
     """
     terminal = Terminal()
     config = load(path, enabled=name)

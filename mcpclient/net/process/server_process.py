@@ -258,8 +258,7 @@ class ServerProcess:
             self._output.sweep()
         finally:
             self._output.close()
-            said = redaction.without_values(self._tee.tail(), self._variables)[-_SHOWN_STDERR:]
-            error = ProcessExited(self.command, self.exit_code, said)
+            error = ProcessExited(self.command, self.exit_code, self._end_of_stderr())
             self._error = error
             self.paused = False
             try:
@@ -267,6 +266,13 @@ class ServerProcess:
                     self._receiver.process_ended(error)
             finally:
                 self._release_when_over()
+
+    def _end_of_stderr(self) -> str:
+        """The end of what the server wrote to stderr, without the values of its variables."""
+        said = self._tee.tail()
+        if said and self._variables:  # most servers end without either: nothing is imported then
+            said = redaction.without_values(said, self._variables)
+        return said[-_SHOWN_STDERR:]
 
     # The way down.
 
