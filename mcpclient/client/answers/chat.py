@@ -57,9 +57,12 @@ def answer_from_chat(answer: object) -> object:
     """Turn the answer of a chat model into what `sampling.result_of` takes.
 
     ``answer``: text, an assistant's message (with ``tool_calls`` where the model wants tools), or a
-    whole response with ``choices``, of which the first counts. Raises `ValueError` for malformed
-    tool calls.
+    whole response with ``choices``, of which the first counts; also as an object with
+    ``model_dump``, as SDKs make it. Raises `ValueError` for malformed tool calls.
     """
+    dump = getattr(answer, "model_dump", None)
+    if callable(dump):
+        answer = dump()
     if not isinstance(answer, Mapping):
         return answer
     message = answer

@@ -46,7 +46,8 @@ class SamplingModel:
     ``complete(messages, options)``, plain or async, takes the conversation as chat messages
     (``role`` and ``content``, in the form of chat completions) and, by the names of chat
     completions, what else was asked for (``model``, ``max_tokens``, …). It returns text, an
-    assistant's message as a dict, or a whole response with ``choices``; None rejects the request.
+    assistant's message, or a whole response with ``choices``, each as a dict or as the object that
+    an SDK makes of it (with ``model_dump``); None rejects the request.
     A ``finish_reason`` in it is translated: ``stop`` to ``endTurn``, ``length`` to
     ``maxTokens``, ``tool_calls`` to ``toolUse``. ``tools``: it passes tools on to the model.
     """

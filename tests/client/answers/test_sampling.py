@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -67,6 +68,7 @@ def test_what_is_declared() -> None:
         {"content": "42"},
         {"content": "42", "model": None, "finish_reason": "stop"},
         {"choices": [{"message": {"content": "42"}, "finish_reason": "stop"}]},
+        SimpleNamespace(model_dump=lambda: {"choices": [{"message": {"content": "42"}}]}),
     ],
 )
 def test_a_model(completed: object) -> None:
