@@ -16,4 +16,5 @@ steady_seconds: Callable[[], float] = time.monotonic
 
 def timestamp() -> str:
     """Return the time of day in UTC, ``"2026-07-28T12:00:00Z"`` (RFC 3339)."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    # By itself `gmtime` asks a coarser clock, which for some milliseconds is a second behind.
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds_since_epoch()))
