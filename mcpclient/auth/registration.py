@@ -31,6 +31,8 @@ __all__ = ["DEVICE_GRANT", "forget_registration", "identify_client", "registered
 
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 
+_NO_REGISTRATION = "it does not register clients by itself"
+
 
 def identify_client(
     server: AuthorizationServer,
@@ -53,7 +55,7 @@ def identify_client(
     if stored is not None:
         return stored
     if server.registration_endpoint is None:
-        raise RegistrationRequired(server.issuer, "it does not register clients by itself")
+        raise RegistrationRequired(server.issuer, _NO_REGISTRATION)
     request = _client_metadata(server, options, redirect_uri, scopes)
     return (yield from _register(server, server.registration_endpoint, request, policy))
 
@@ -105,8 +107,13 @@ def _register(
     try:
         raise_for_error(response, fields, ())
     except TokenRequestFailed as error:
-        reason = f"it refused to register the client ({error.error}) {error.description}"
-        raise RegistrationRequired(server.issuer, reason.strip()) from None
+        said = error.error if fields.get("error") else f"HTTP {response.status}"
+        reason = f"it refused to register the client ({said}) {error.description}".strip()
+        # The endpoint may be a guess, where the server has no metadata.
+        is_there = response.status not in (404, 405)
+        raise RegistrationRequired(
+            server.issuer, reason if is_there else _NO_REGISTRATION
+        ) from None
     client = _registered_client(server, fields)
     yield from save(
         _key(server.issuer),

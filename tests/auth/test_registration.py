@@ -245,6 +245,19 @@ def test_a_refused_registration_is_told_with_its_reason(response: Response) -> N
         identify(world, fake)
     if response.status == 400:
         assert caught.value.reason.endswith("(invalid_redirect_uri) no http")
+    else:
+        assert f"(HTTP {response.status})" in caught.value.reason
+
+
+@pytest.mark.parametrize("status", [404, 405])
+def test_an_endpoint_that_is_not_there_registers_nobody(status: int) -> None:
+    """F-AUTH-2: it was a guess, as for a server that knows nothing of OAuth."""
+    world = World()
+    fake = AuthorizationServerFake(world)
+    world.on("POST", REGISTER, Response(status, [], b"Not Found"))
+    with pytest.raises(RegistrationRequired) as caught:
+        identify(world, fake)
+    assert caught.value.reason == "it does not register clients by itself"
 
 
 @pytest.mark.parametrize("client_id", [None, "", 7])

@@ -383,6 +383,14 @@ def test_what_is_wrong_with_an_answer(name: str, capsys: Capture) -> None:
         check(Row([f"http://{place}/mcp"], code, cause, cure), capsys)
 
 
+@pytest.mark.parametrize("status", [400, 404, 405])
+def test_a_transport_that_is_fixed_and_the_wrong_one(status: int, capsys: Capture) -> None:
+    """F-SHOW-2, F-HTTP-11: the other one was not tried."""
+    with answering((status, {}, "no")) as place:
+        words = [f"http://{place}/mcp", "--transport", "http"]
+        check(Row(words, 3, f"HTTP {status}", "only 'http' was tried"), capsys)
+
+
 def test_a_token_that_is_refused(capsys: Capture) -> None:
     """F-SHOW-2"""
     with answering((401, REFUSED, "")) as place:

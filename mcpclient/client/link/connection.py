@@ -188,8 +188,8 @@ class Connection:
                 if isinstance(error, ConnectionLost):
                     self.options.eras.failed(self.route.key)
                 if isinstance(error, McpError):
-                    variables = self.options.env or {}
-                    explain(error, self.name, session.transport, session.stray_ids, variables)
+                    transport, stray_ids = session.transport, session.stray_ids
+                    explain(error, self.name, transport, stray_ids, self.options)
                 await session.close(self.options.timeouts.close)
                 await self._give_up_logins()
                 raise

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ...errors import CallTimeout, ConnectionLost, McpError, ProtocolViolation
+from ...errors import CallTimeout, ConnectionLost, HttpError, McpError, ProtocolViolation
 from ...on_demand import OnDemand
 from ...transports.base import Transport
+from .options import Options
 
 if TYPE_CHECKING:
     from ... import cures
@@ -27,12 +27,13 @@ def explain(
     server: str,
     transport: Transport,
     stray_ids: tuple[object, ...],
-    variables: Mapping[str, str],
+    options: Options,
 ) -> None:
     """Add to an error of connecting which server it was, and what that wrote besides messages.
 
-    That is shown without the values of ``variables``, which the server was given.
+    That is shown without the values of its variables.
     """
+    variables = options.env or {}
     if isinstance(error, CallTimeout) and error.limit == "connect":
         error.target = server
         error.stray_ids = stray_ids
@@ -45,6 +46,16 @@ def explain(
         error.advise(f"If the server speaks TLS on this port, write {url}")
     elif isinstance(error, ConnectionLost) and error.reason.startswith("No response received"):
         error.advise(cures.CHECK_ENDPOINT)
+    elif isinstance(error, HttpError) and options.transport and _is_no_endpoint(error):
+        error.advise(
+            "Check the path of the URL (many end in /mcp or /sse), and the transport or type: only "
+            f"{options.transport!r} was tried."
+        )
+
+
+def _is_no_endpoint(error: HttpError) -> bool:
+    """Whether a server answered that speaks otherwise, or elsewhere."""
+    return error.status in (400, 404, 405) and b"HTTPS" not in error.body
 
 
 def _is_no_http(error: ConnectionLost | ProtocolViolation, transport: Transport) -> bool:
