@@ -46,6 +46,7 @@ class Feed(Observer):
         self._heard = False
         self._ended = False
         self._error: McpError | None = None
+        self._error_told = False
         self._bad_news: McpError | None = None
 
     # For the handle
@@ -69,7 +70,7 @@ class Feed(Observer):
             self._connection.require_session()
 
     async def next(self) -> ListenEvent | None:
-        """Return the next event; None at the end."""
+        """Return the next event; None at the end. Raises what ended it, once."""
         self._start()
         while True:
             event = self._backlog.take()
@@ -78,7 +79,8 @@ class Feed(Observer):
             if self._bad_news is not None:
                 error, self._bad_news = self._bad_news, None
                 raise error.again()
-            if self._error is not None:
+            if self._error is not None and not self._error_told:
+                self._error_told = True
                 raise self._error.again()
             if self._ended:
                 return None

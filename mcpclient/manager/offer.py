@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from ..client.link.retries import Retries
+from ..client.listen import Subscription
 from ..config.server import ServerConfig
 from ..errors import McpError
 from ..framing.logs import logger_for
@@ -114,10 +115,20 @@ class Offer:
     async def _hear_changes(self, client: ManagedClient) -> None:
         try:
             async with client.listen(tools=True) as changes:
-                async for _ in changes:
-                    self.refresh_soon()
+                while not await self._are_over(changes):
+                    pass  # only the server's own channel is lost: see `Subscription`
         except McpError as error:
             _logger.debug("%s tells no changes: %s", self._home.name, error)
+
+    async def _are_over(self, changes: Subscription) -> bool:
+        """Hear of changes until there are no more, or until an error comes in between."""
+        try:
+            async for _ in changes:
+                self.refresh_soon()
+        except McpError as error:
+            _logger.debug("%s tells fewer changes, or none: %s", self._home.name, error)
+            return False
+        return True
 
     def refresh_soon(self) -> None:
         """List the tools again in the background.

@@ -108,6 +108,7 @@ def test_a_stream_that_keeps_breaking_is_given_up() -> None:
                 with pytest.raises(ConnectionLost):
                     await next_event(subscription)
                 assert loop.time() >= 31
+                assert [event async for event in subscription] == []  # the reason is raised once
 
     virtual_time.run(main())
     assert len(server.sent(LISTEN)) == 6

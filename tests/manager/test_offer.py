@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mcpclient import Manager, PinMismatch, Pins, ServerConfig, Status, ToolsUpdated
-from mcpclient.errors import PeerError
+from mcpclient.client.link.requests import connection_of
+from mcpclient.errors import ConnectionLost, PeerError
 from mcpclient.manager.memory import Memory, memory_key
 from mcpclient.protocol.types import Tool
 from tests.client.scripted_server import turns
@@ -52,6 +53,23 @@ def test_tools_that_change_while_they_are_listed_are_listed_once_more() -> None:
             await turns()
             assert [each.name for each in manager.tools] == ["a__z"]
             assert len(member.script.ids("tools/list")) == asked + 1
+
+    run(main())
+
+
+def test_changes_are_heard_after_the_servers_own_channel_was_lost() -> None:
+    """F-MANY-12, F-HTTP-4: they may still come with the answers to calls, or in another session."""
+
+    async def main() -> None:
+        member = Member("x", capabilities={"tools": {"listChanged": True}})
+        async with Manager({"a": member}) as manager:
+            for _ in range(3):
+                connection_of(manager["a"]).session.channel_lost(ConnectionLost("cut again"))
+                await turns()
+            member.offered = [tool("y")]
+            member.script.notify("notifications/tools/list_changed")
+            await turns()
+            assert [each.name for each in manager.tools] == ["a__y"]
 
     run(main())
 
