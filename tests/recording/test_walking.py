@@ -44,3 +44,11 @@ def test_what_is_a_secret(value: Any, secrets: list[Any]) -> None:
 def test_names_of_members_can_be_replaced() -> None:
     shown = walk({"a": [{"b": 1}]}, lambda value, place: place.name, key=str.upper)
     assert shown == {"A": [{"B": "b"}]}
+
+
+def test_a_value_that_contains_itself_has_an_end() -> None:
+    """F-SHOW-8: it is no JSON, and nothing is written down of it."""
+    value: list[Any] = []
+    value.append(value)
+    with pytest.raises(ValueError, match="contains itself"):
+        walk(value, lambda value, place: value)

@@ -145,10 +145,11 @@ class Connection:
     def __init__(self, name: str, on_event: Callable[[int], Any] | None = None) -> None:
         self.name = name
         self.on_event = on_event
-        self.connected = 0
+        self.connected = self.attempts = 0
         self.fails = False
 
     async def connect(self) -> Connection:
+        self.attempts += 1
         if self.fails:
             raise LookupError("not there")
         self.connected = max(self.connected, 1)
@@ -198,6 +199,7 @@ def test_after_a_fork_it_may_be_made_anew(monkeypatch: pytest.MonkeyPatch) -> No
     assert submitted.submit("ask").result(5) == ("b", 1)
     closed.close()
     assert closed.ask() == ("c", 0)
+    assert [each._object.attempts for each in made] == [2, 1, 0, 0]
     assert unused.ask() == ("d", 0) and unused._object is of_parent[3]
     assert [each.connected for each in of_parent[:3]] == [1, 1, 1]
     assert all(each._object is not old for each, old in zip(made[:3], of_parent))

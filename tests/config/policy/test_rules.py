@@ -207,6 +207,8 @@ def test_names() -> None:
     assert not NameRule("Evil").matches("evil", generous=False)
     assert NameRule("Evil").matches("eVIL", generous=True)
     assert NameRule("evil").matches("ｅvil ", generous=True)
+    assert NameRule("ab*ba").matches("abba", generous=False)
+    assert not NameRule("ab*ba").matches("aba", generous=False)
 
 
 def test_wildcards_cost_no_more_than_their_text() -> None:

@@ -177,6 +177,22 @@ def test_violations_are_not_collected_without_end(keyword: str) -> None:
     assert len(run.validate(dict.fromkeys(names, 1))) == 20
 
 
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"required": [str(number) for number in range(200)]}, {}),
+        ({"propertyNames": False}, {str(number): 1 for number in range(200)}),
+        ({"additionalProperties": False}, {str(number): 1 for number in range(200)}),
+    ],
+)
+def test_a_keyword_alone_does_not_collect_them_either(
+    schema: dict[str, Any], value: dict[str, Any]
+) -> None:
+    """F-API-17: it goes on to no more members than there can be violations."""
+    run = compile_schema(schema, limits=SchemaLimits(validation_steps=80))
+    assert len(run.validate(value)) == 20
+
+
 def test_long_names_are_cut_in_violations() -> None:
     """F-API-17: up to twenty violations would each repeat them, and all those around them."""
     schema = compile_schema({"properties": {HUGE: {"properties": {HUGE: False}}}})
