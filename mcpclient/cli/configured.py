@@ -19,7 +19,7 @@ from ..similar import did_you_mean, there_are
 from .inputs import asking_for_inputs
 from .server import Server
 
-__all__ = ["configured", "load", "none_configured", "shown_target"]
+__all__ = ["configured", "is_configured", "load", "none_configured", "shown_target"]
 
 _AGREE = "Run it on a terminal to be asked, or vouch for the file with --config FILE."
 _CORRECT = "Correct the file; mcpclient servers --no-connect says all that is wrong in it."
@@ -49,6 +49,12 @@ def configured(name: str, path: str | None) -> Server:
     disabled = f"{name!r} is disabled in {server.source}; it is connected because you named it"
     warnings = [str(each) for each in config.problems if each.server == name]
     return Server(server.target, options, "" if server.enabled else disabled, warnings)
+
+
+def is_configured(name: str, path: str | None) -> bool:
+    """Whether the configuration has a server of this name, be it one that cannot be used."""
+    config = load(path)
+    return name in config.servers or any(each.server == name for each in config.problems)
 
 
 def load(path: str | None, *, enabled: str | None = None, inputs: InputsOption = None) -> Config:

@@ -53,15 +53,16 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> tuple[Se
     """Return the server that ``options.words`` or ``options.server_command`` name, and the words
     after it.
 
-    A word that is neither a URL nor a script is the name of a configured server. On a terminal the
-    user is asked to agree to a server of a project's file. Raises `UsageError` when there is no
+    A word that is neither a URL nor a script is the name of a configured server; so is one that
+    looks like a path, where there is a server of this name and no such file. On a terminal the user
+    is asked to agree to a server of a project's file. Raises `UsageError` when there is no
     server; if it is not ``needed``, its target is empty then, and no configuration is read.
     """
     words: list[str] = list(options.words)
     if options.server_command is not None:
         return Server(options.server_command), words
     first = words[0] if words else ""
-    if _names_itself(first):
+    if _names_itself(first) and not _is_name(first, options.config):
         return Server(first), words[1:]
     if not needed:
         return Server(""), words
@@ -89,6 +90,14 @@ def _names_itself(word: str) -> bool:
         return word.lower().startswith(URL_SCHEMES)
     is_path = word.lower().endswith(SCRIPT_ENDINGS) or os.path.dirname(word) != ""
     return is_path and "=" not in word and not word.startswith(("{", "@"))
+
+
+def _is_name(word: str, config: str | None) -> bool:
+    """Whether a word that looks like a path is the name of a server, such as ``maker/server``."""
+    if "://" in word or (config is None and os.path.exists(word)):
+        return False
+    is_configured: bool = import_module(".configured", __package__).is_configured(word, config)
+    return is_configured
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

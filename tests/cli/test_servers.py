@@ -70,6 +70,21 @@ def test_a_name_that_is_not_configured(capsys: Capture) -> None:
     assert "after --" in errors
 
 
+def test_a_name_that_looks_like_a_path(capsys: Capture) -> None:
+    """F-MANY-7, F-SHOW-1: as VS Code's gallery gives them; a file that is there comes first."""
+    servers = {name: {"command": sys.executable, "args": [DEMO]} for name in ("maker/demo", "d.py")}
+    Path("all.json").write_text(json.dumps({"mcpServers": servers}))
+    for name in servers:
+        assert "echo" in run(capsys, "tools", name, "--config", "all.json")[0]
+    assert "./no/such.py" in run(capsys, "tools", "./no/such.py", "--config", "all.json", code=3)[1]
+    add_demo(capsys, "--scope", "user")
+    run(capsys, "add", "maker/demo", "--scope", "user", "--", sys.executable, DEMO)
+    assert "echo" in run(capsys, "tools", "maker/demo")[0]
+    Path("maker").mkdir()
+    Path("maker/demo").write_text("")
+    assert "maker/demo" in run(capsys, "tools", "maker/demo", code=3)[1]
+
+
 def test_a_projects_server_needs_approval(capsys: Capture) -> None:
     """F-MANY-7, F-SHOW-1: without a terminal nobody can be asked; a named file is vouched for."""
     add_demo(capsys)

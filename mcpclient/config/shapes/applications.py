@@ -26,14 +26,15 @@ __all__ = [
 class Application:
     """What an application means by what all of them write.
 
-    ``seconds``: how many a unit of ``timeout`` has. ``bare_dollar``: ``$NAME`` is a variable too.
+    ``seconds``: how many a unit of ``timeout`` has; None: nobody says it, and one is assumed.
+    ``bare_dollar``: ``$NAME`` is a variable too.
     ``url_transport``: what a URL without a type is; None: found out. ``http_falls_back``: a type of
     ``http`` is found out as well. ``limits_start``: ``timeout`` is about starting, not about calls.
     ``strict``: a field of the other kind of server is an error.
     """
 
     name: str
-    seconds: float = 1.0
+    seconds: float | None = None
     bare_dollar: bool = False
     url_transport: str | None = None
     http_falls_back: bool = False
@@ -41,7 +42,7 @@ class Application:
     strict: bool = False
 
 
-_MILLISECONDS = 0.001
+_SECONDS, _MILLISECONDS = 1.0, 0.001
 
 APPLICATIONS = {
     application.name: application
@@ -50,19 +51,19 @@ APPLICATIONS = {
         Application("amazon-q", seconds=_MILLISECONDS),
         Application("claude-code"),
         Application("claude-desktop"),
-        Application("cline", url_transport="sse"),
+        Application("cline", seconds=_SECONDS, url_transport="sse"),
         Application("codex", url_transport="http", strict=True),
         Application("continue"),
         Application("copilot"),
-        Application("crush", bare_dollar=True),
+        Application("crush", seconds=_SECONDS, bare_dollar=True),
         Application("cursor"),
         Application("gemini", seconds=_MILLISECONDS, bare_dollar=True),
-        Application("goose"),
+        Application("goose", seconds=_SECONDS),
         Application("kilo"),
         Application("kiro", seconds=_MILLISECONDS),
         Application("opencode", seconds=_MILLISECONDS, limits_start=True),
         Application("qwen", seconds=_MILLISECONDS, bare_dollar=True),
-        Application("roo"),
+        Application("roo", seconds=_SECONDS),
         Application("visual-studio"),
         Application("vscode", http_falls_back=True),
         Application("windsurf"),

@@ -11,7 +11,8 @@ from .applications import Application
 __all__ = ["READERS", "EntryError", "Report", "kind_of_value", "read_words"]
 
 _CONTROL = re.compile(r"[\x01-\x1f]")
-_MAX_TIME = 1000.0  # seconds; more is likely a number of milliseconds
+# In seconds; more is likely a number of milliseconds.
+_MAX_TIME, _MAX_ASSUMED_TIME = 3600.0, 999.0
 
 Report = Callable[..., None]
 """Called as ``report(message, *path, hint=…)`` with each warning about an entry."""
@@ -93,6 +94,8 @@ def _flag(given: Any, key: str, application: Any, report: Report) -> bool:
 
 
 def _time(given: Any, key: str, application: Application, report: Report) -> float | None:
+    if application.seconds is None:
+        return _seconds(given, key, application, report, longest=_MAX_ASSUMED_TIME)
     return _seconds(given, key, application, report, application.seconds)
 
 
@@ -101,7 +104,13 @@ def _milliseconds(given: Any, key: str, application: Any, report: Report) -> flo
 
 
 def _seconds(
-    given: Any, key: str, application: Any, report: Report, unit: float = 1.0
+    given: Any,
+    key: str,
+    application: Any,
+    report: Report,
+    unit: float = 1.0,
+    *,
+    longest: float = _MAX_TIME,
 ) -> float | None:
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 <= given <= 1e12:
         report(
@@ -109,8 +118,8 @@ def _seconds(
         )
         return None
     seconds = float(given) * unit
-    if unit == 1.0 and seconds >= _MAX_TIME:
-        report("a thousand seconds or more", key, hint="is it meant in milliseconds?")
+    if unit == 1.0 and seconds > longest:
+        report("that many seconds are a long time", key, hint="is it meant in milliseconds?")
     return seconds
 
 

@@ -30,7 +30,8 @@ READ = [
     ("flag", True, True, []),
     ("flag", "False", False, ["f"]),
     ("seconds", 30, 30.0, []),
-    ("seconds", 1000, 1000.0, ["f"]),
+    ("seconds", 3600, 3600.0, []),
+    ("seconds", 3601, 3601.0, ["f"]),
     ("seconds", "30", None, ["f"]),
     ("seconds", -1, None, ["f"]),
     ("seconds", True, None, ["f"]),
@@ -47,9 +48,13 @@ def test_what_is_read(kind: str, given: Any, expected: Any, told: list[str]) -> 
 
 
 def test_a_time_has_the_unit_of_its_application() -> None:
-    """F-MANY-15: milliseconds for Gemini, seconds for Roo; a thousand seconds are told."""
+    """F-MANY-15: milliseconds for Gemini, seconds for Roo; an hour is told, or a
+    thousand seconds where no unit is documented.
+    """
     assert read("time", 600_000, "gemini") == (600.0, [])
-    assert read("time", 60, "roo") == (60.0, [])
+    assert read("time", 3600, "roo") == (3600.0, [])
+    assert read("time", 999, "cursor") == (999.0, [])
+    assert read("time", 1000, "cursor") == (1000.0, ["f"])
     assert read("time", 60_000, "roo") == (60_000.0, ["f"])
 
 
