@@ -52,8 +52,14 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return f"{argname} of {len(val)}" if too_long else None  # type: ignore[arg-type]
 
 
-def pytest_collection_finish() -> None:
-    _collect_garbage_for_good()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    gc.disable()  # what is made here is kept, and would be looked through again and again
+    try:
+        return (yield)
+    finally:
+        _collect_garbage_for_good()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

@@ -66,7 +66,7 @@ JSON = {"Content-Type": "application/json"}
 async def endless_continue(request: Request, answer: Answer) -> None:
     """Promise to go on, again and again."""
     for _ in range(500):
-        answer.raw(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)
+        answer.raw(b"HTTP/1.1 100 Continue\r\n\r\n" * 100)
         await asyncio.sleep(1)
 
 
@@ -81,7 +81,7 @@ async def comments(request: Request, answer: Answer) -> None:
     """Say nothing at all, at length."""
     answer.stream()
     for _ in range(500):
-        answer.chunk(b": still here\n\n" * 1000)
+        answer.chunk(b": still here\n\n" * 100)
         await asyncio.sleep(1)
 
 
