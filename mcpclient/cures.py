@@ -153,6 +153,11 @@ _BY_LAST_WORDS = [
             rf"{_VARIABLE}[^\n]*(?i:missing|required|must|need|not set|not defined|undefined)",
             "Give the variable that the server needs: env= with {0}",
         ),
+        (
+            r"(?i:arguments are required|unrecognized arguments|(?:no such|unknown) option"
+            r"|missing (?:option|argument))",
+            "Correct the arguments of the server as it says.",
+        ),
         (r"Cannot connect to the Docker daemon", "Start Docker, and try again."),
         (r"input device is not a TTY", "Leave out -t: a server over stdio has no terminal."),
         (r"(?i:address already in use)|EADDRINUSE", "End what uses the same port already."),

@@ -62,7 +62,7 @@ def load(path: str | None, *, enabled: str | None = None, inputs: InputsOption =
 
     Raises `UsageError` for a file that is named and not there.
     """
-    if path is not None and not os.path.exists(path):
+    if path is not None and _is_missing(path):
         raise UsageError(f"there is no file {path!r}")
     terminal = Terminal()
 
@@ -72,6 +72,17 @@ def load(path: str | None, *, enabled: str | None = None, inputs: InputsOption =
     approvals = None if path is not None else Approvals(ask if terminal.is_interactive else None)
     names = [] if enabled is None else [enabled]
     return load_config(path, approvals=approvals, enabled=names, inputs=inputs)
+
+
+def _is_missing(path: str) -> bool:
+    """Whether there is no such file; one that cannot be looked at may be there."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def none_configured(config: Config, said: str) -> UsageError:

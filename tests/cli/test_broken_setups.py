@@ -136,6 +136,12 @@ ENDS = {
     "a package PyPI does not have": Row(
         ending("Because x was not found in the package registry …"), 3, "code 1", "name of the pack"
     ),
+    "an argument it does not have": Row(
+        ending("Error: No such option '--repo'.", 2), 3, "--repo", "Correct the arguments"
+    ),
+    "an argument it needs": Row(
+        ending("x: error: the following arguments are required: --db", 2), 3, "--db", "Correct the"
+    ),
     "a Docker that is not started": Row(
         ending("docker: Cannot connect to the Docker daemon at unix:///x. Is the …", 125),
         3,

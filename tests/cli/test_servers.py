@@ -133,6 +133,15 @@ def test_what_is_wrong_in_a_file_is_said(capsys: Capture) -> None:
     assert "no file 'gone.json'" in run(capsys, "servers", "--config", "gone.json", code=2)[1]
 
 
+@pytest.mark.needs_posix
+def test_a_file_that_cannot_be_looked_at(capsys: Capture) -> None:
+    """F-MANY-7: it is there, or may be."""
+    Path("loop.json").symlink_to("loop.json")
+    _, errors = run(capsys, "tools", "a", "--config", "loop.json", code=2)
+    assert "loop.json: it cannot be read: " in errors
+    assert "no file 'bad/x.json'" in run(capsys, "tools", "a", "--config", "bad/x.json", code=2)[1]
+
+
 @pytest.mark.parametrize("command", ["shell", "inspect", "lock"])
 def test_a_file_without_a_server_that_could_be_used(command: str, capsys: Capture) -> None:
     """F-MANY-7: why it has none, with line and column."""
