@@ -173,6 +173,27 @@ def test_cancelling_the_wait_leaves_the_task_alone() -> None:
     assert server.sent("tasks/cancel") == []
 
 
+def test_giving_up_the_wait_gives_up_the_question() -> None:
+    """F-API-13: nobody would send what the user answers."""
+    server = StatelessServer((0, task("input_required", inputRequests={"name": ASK_NAME})))
+    ends: list[str] = []
+
+    async def elicit(request: object) -> dict[str, Any]:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ends.append("withdrawn")
+        return ADA
+
+    async def main() -> None:
+        async with server.client(tasks=True, elicitation=elicit) as client:
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(client.await_task("t1"), 3)
+            assert ends == ["withdrawn"]
+
+    virtual_time.run(main())
+
+
 def test_it_survives_a_reconnection() -> None:
     """F-API-13: only the id is needed."""
     server = StatelessServer((0, task("working")), (30, task("completed", result=DONE)))

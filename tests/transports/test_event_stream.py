@@ -256,6 +256,13 @@ def test_the_servers_wish() -> None:
     assert events.next_delay() is None
 
 
+def test_a_server_that_wishes_for_no_delay_gets_one() -> None:
+    """F-HTTP-4: it is not asked again and again without a pause."""
+    events, _ = stream()
+    events.feed(b"retry: 0\n\n")
+    assert (events.next_delay() or 0) > 0
+
+
 @given(
     st.lists(
         st.sampled_from([b"data: ", b"id: 1", b"event: x", b"retry: 9", b"\n", b"\n\n", b"\r"])

@@ -11,6 +11,7 @@ from typing import Any, Callable
 import pytest
 
 from mcpclient.errors import (
+    ConnectFailed,
     ConnectionLost,
     HttpError,
     McpError,
@@ -267,6 +268,34 @@ def test_a_stream_that_ends_without_the_answer_fails_its_call(
             assert str(error) == "No response received for request 1 (tools/call)"
 
     run_with({"POST /mcp": stream}, work)
+
+
+def test_a_stream_of_a_request_that_cannot_be_resumed_is_not() -> None:
+    """F-HTTP-3: in the stateless era a lost answer is asked for by another request."""
+
+    async def stream(request: Request, answer: Answer) -> None:
+        answer.stream()
+        answer.event({"jsonrpc": "2.0", "method": "vendor/first"}, id="e1")
+        answer.end()
+
+    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+        await post(transport, Outgoing(call(1, "echo").message))
+        assert isinstance(await failure_of(transport, inbox, 1), ConnectionLost)
+        assert server.requests_of("GET") == []
+
+    run_with({"POST /mcp": stream}, work)
+
+
+def test_a_server_that_answers_can_be_reached() -> None:
+    """F-HTTP-7: what an earlier attempt found out is over."""
+
+    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+        transport.unreachable = ConnectFailed("the server", "refused")
+        await post(transport, call(1, "echo"))
+        await failure_of(transport, inbox, 1)
+        assert transport.unreachable is None
+
+    run_with({"POST /mcp": answer_with(500)}, work)
 
 
 def test_an_event_over_the_limit_fails_its_call_at_once() -> None:
