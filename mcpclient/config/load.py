@@ -19,9 +19,9 @@ from .config import Config, Source
 from .explain import explanation
 from .policy.policy import Policy
 from .policy.urls import canonical_url
-from .problem import Problem
+from .problem import Problem, Severity
 from .reading import ConfigFile, ConfigReader, WrittenServer
-from .resolve import resolve, written_target
+from .resolve import Resolved, resolve, written_target
 from .scopes import SCOPES, Place, check_scopes, enterprise_place, places_of
 from .server import ServerConfig, State
 from .shapes.applications import project_of
@@ -198,7 +198,12 @@ class _Loader:
         return _Outcome(written, entry, server, decision)
 
     def _report(
-        self, written: WrittenServer, severity: Any, message: str, *path: str | int, hint: str = ""
+        self,
+        written: WrittenServer,
+        severity: Severity,
+        message: str,
+        *path: str | int,
+        hint: str = "",
     ) -> None:
         self._problems.append(written.problem(severity, message, *path, hint=hint))
 
@@ -255,9 +260,7 @@ class _Loader:
             return self._approvals.confirm(server)
         return server.scope != "file" or self._approvals is None or self._approvals.confirm(server)
 
-    def _resolved(
-        self, written: WrittenServer, entry: Entry, inputs: Inputs
-    ) -> tuple[str | list[str], dict[str, Any]]:
+    def _resolved(self, written: WrittenServer, entry: Entry, inputs: Inputs) -> Resolved:
         file = written.file
         project = project_of(file.path, file.kind)
         is_projects = file.scope in ("project", "file") and project != self._home

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Problem"]
+__all__ = ["Problem", "Severity"]
+
+Severity = Literal["error", "warning"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,7 @@ class Problem:
     empty. The texts never hold the value of a variable, nor of a header.
     """
 
-    severity: Literal["error", "warning"]
+    severity: Severity
     message: str
     file: str
     line: int | None = None

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..net.files import read_file
 from .document import MAX_FILE_SIZE, Document, DocumentError, read_document
-from .problem import Problem
+from .problem import Problem, Severity
 from .scopes import Place
 from .shapes.applications import APPLICATIONS, Application, FileKind, Found, find_servers, kind_of
 
@@ -29,7 +29,9 @@ class WrittenServer:
     file: ConfigFile
     path: tuple[str | int, ...]
 
-    def problem(self, severity: Any, message: str, *path: str | int, hint: str = "") -> Problem:
+    def problem(
+        self, severity: Severity, message: str, *path: str | int, hint: str = ""
+    ) -> Problem:
         """Return a problem of this entry, at one of its fields."""
         return Problem(
             severity,

@@ -50,18 +50,18 @@ def resolve(
     ``identity_provider``: the enterprise's, if it has one. Raises `EntryError`, and what the
     caller's function for inputs raises.
     """
-    reader = _Resolver(entry, variables, report)
+    resolver = _Resolver(entry, variables, report)
     options: dict[str, Any] = {
         name: value
         for name, value in (("timeout", entry.timeout), ("connect_timeout", entry.connect_timeout))
         if value is not None
     }
     if entry.url is None:
-        target: str | list[str] = reader.command()
-        options.update(_of_process(reader, workspace, read))
+        target: str | list[str] = resolver.command()
+        options.update(_of_process(resolver, workspace, read))
     else:
-        target = reader.url(entry.url)
-        options.update(_of_url(reader, identity_provider))
+        target = resolver.url(entry.url)
+        options.update(_of_url(resolver, identity_provider))
     return target, options
 
 
@@ -146,64 +146,62 @@ class _Resolver:
         url = self.text(written, place)
         try:
             return str(canonical_url(url))
-        except UsageError:
-            reason = "it is not the URL of a server"
-            if url == written:  # no value can be seen in what is said of it
-                try:
-                    canonical_url(url)
-                except UsageError as error:
-                    reason = str(error)
+        except UsageError as error:
+            # What is said of a URL could show a value that was put in.
+            reason = str(error) if url == written else "it is not the URL of a server"
             raise EntryError(reason, place) from None
 
 
-def _of_process(reader: _Resolver, workspace: str, read: Callable[[str], str]) -> dict[str, Any]:
-    entry = reader.entry
+def _of_process(resolver: _Resolver, workspace: str, read: Callable[[str], str]) -> dict[str, Any]:
+    entry = resolver.entry
     options: dict[str, Any] = {}
-    env = _env_file(reader, workspace, read) if entry.env_file else {}
+    env = _env_file(resolver, workspace, read) if entry.env_file else {}
     for name in entry.env_names:
-        value = reader.variables.variable(name)
+        value = resolver.variables.variable(name)
         if value is not None:
             env[name] = value
-    env.update(reader.mapping(entry.env, "env"))
+    env.update(resolver.mapping(entry.env, "env"))
     if env:
         options["env"] = env
     if entry.cwd:
-        folder = reader.variables.expand(entry.cwd, is_path=True)
+        folder = resolver.variables.expand(entry.cwd, is_path=True)
         if folder.missing:
-            raise EntryError(f"{folder.missing[0]} has no value", reader.field("cwd"))
+            raise EntryError(f"{folder.missing[0]} has no value", resolver.field("cwd"))
         options["cwd"] = os.path.normpath(os.path.join(workspace, folder.text))
     return options
 
 
-def _env_file(reader: _Resolver, workspace: str, read: Callable[[str], str]) -> dict[str, str]:
-    place = reader.field("env_file")
-    path = os.path.join(workspace, reader.text(reader.entry.env_file or "", place, is_path=True))
+def _env_file(resolver: _Resolver, workspace: str, read: Callable[[str], str]) -> dict[str, str]:
+    place = resolver.field("env_file")
+    path = os.path.join(
+        workspace, resolver.text(resolver.entry.env_file or "", place, is_path=True)
+    )
     try:
         found, wrong = parse_dotenv(read(path))
     except OSError as error:
-        reader.report(f"it cannot be read: {error.strerror or 'unknown reason'}", place)
+        resolver.report(f"it cannot be read: {error.strerror or 'unknown reason'}", place)
         return {}
     if wrong:
-        reader.report(f"line {wrong[0]} of the file is not NAME=value", place)
+        resolver.report(f"line {wrong[0]} of the file is not NAME=value", place)
     return found
 
 
-def _of_url(reader: _Resolver, identity_provider: IdentityProvider | None) -> dict[str, Any]:
-    entry = reader.entry
+def _of_url(resolver: _Resolver, identity_provider: IdentityProvider | None) -> dict[str, Any]:
+    entry = resolver.entry
     options: dict[str, Any] = {}
-    headers = reader.mapping(entry.headers, "headers")
-    headers.update(reader.from_variables(entry.header_variables, "header_variables"))
+    headers = resolver.mapping(entry.headers, "headers")
+    headers.update(resolver.from_variables(entry.header_variables, "header_variables"))
     if entry.bearer_variable:
         named = {"Authorization": entry.bearer_variable}
-        for name, token in reader.from_variables(named, "bearer_variable").items():
+        for name, token in resolver.from_variables(named, "bearer_variable").items():
             headers[name] = f"Bearer {token}"
     if headers:
         options["headers"] = headers
     if entry.transport is not None:
         options["transport"] = entry.transport
     if entry.oauth is not None:
-        place = reader.field("oauth")
+        place = resolver.field("oauth")
         options["auth"] = authentication_of(
-            entry.oauth, place, lambda text: reader.text(text, place), identity_provider
+            entry.oauth, place, lambda text: resolver.text(text, place), identity_provider
         )
     return options

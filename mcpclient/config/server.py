@@ -30,10 +30,10 @@ class ServerConfig:
     - ``state``: ``"ready"``, ``"disabled"``, ``"needs_approval"`` or ``"denied"``; ``reason`` says
       why in words. Only a ready server may be connected.
     - ``enabled``: what the file says, also where the server is ready because it was asked for by
-      name. ``include``, ``exclude``: patterns of tool names; without
-      ``include`` every tool is in, and what is excluded is out. ``trusted``: the server's
-      annotations may be believed. ``lazy``: connect at the first call only. ``naming``: how its
-      tools are named, where that differs from other servers' (see `Manager`).
+      name. ``include``, ``exclude``: patterns of tool names; without ``include`` every tool is in,
+      and what is excluded is out. ``trusted``: the server's annotations may be believed. ``lazy``:
+      connect at the first call only. ``naming``: how its tools are named, where that differs from
+      other servers' (see `Manager`).
     - ``raw``: the entry as the file has it. ``written``: the target before variables were put in.
 
     Neither `repr` nor comparison of the fields that may hold secrets shows them.

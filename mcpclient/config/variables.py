@@ -29,6 +29,7 @@ _BRACED = (
 )
 # What people put for a value that is still to come: of other templates, of a shell, or by hand.
 _TO_COME = re.compile(r"\$[{(]|\{\{|<[A-Z][A-Z _-]+>")
+_HOME = re.compile(r"~(?:[/\\]|$)")
 _USUAL = re.compile(_BRACED)
 _WITH_DOLLAR = re.compile(rf"{_BRACED}|\$(?P<dollar>{_NAME})")
 
@@ -148,10 +149,8 @@ class Variables:
             missing.append(match.group())
             return match.group() if keep_missing else ""
 
-        start = ""
-        if is_path and re.match(r"~(?:[/\\]|$)", text):
-            start, text = self._folders.get("userHome", "~"), text[1:]
-        return Expanded(start + self._pattern.sub(value_of, text), tuple(missing))
+        start, rest = self._split_home(text) if is_path else ("", text)
+        return Expanded(start + self._pattern.sub(value_of, rest), tuple(missing))
 
     def holds_more(self, text: str) -> bool:
         """Whether a text seems to wait for values beside those of its variables."""
@@ -178,17 +177,18 @@ class Variables:
         return default if value is None else value
 
     def _content(self, name: str) -> str | None:
-        path = self.expand_home(name)
+        path = "".join(self._split_home(name))
+        path = os.path.join(self._folders.get("fileDirname", ""), path)
         try:
             return self._read(path).strip()
         except OSError:
             return None
 
-    def expand_home(self, path: str) -> str:
-        """Return a path with the user's folder for ``~``, from the folder of the file."""
-        if re.match(r"~(?:[/\\]|$)", path):
-            path = self._folders.get("userHome", "~") + path[1:]
-        return os.path.join(self._folders.get("fileDirname", ""), path)
+    def _split_home(self, path: str) -> tuple[str, str]:
+        """Return the user's folder that a ``~`` stands for, or "", and the rest of the path."""
+        if _HOME.match(path):
+            return self._folders.get("userHome", "~"), path[1:]
+        return "", path
 
 
 def references(text: str, kind: str) -> list[str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from ipaddress import IPv6Address
+from ipaddress import IPv4Address, IPv6Address
 from urllib.parse import unquote_to_bytes
 
 __all__ = ["browser_host", "is_read_alike"]
@@ -109,7 +109,7 @@ def _ipv4(labels: list[str]) -> str:
     if last >= 256 ** (4 - len(first)):
         return ""
     address = last + sum(number << (24 - 8 * index) for index, number in enumerate(first))
-    return ".".join(str(address >> shift & 0xFF) for shift in (24, 16, 8, 0))
+    return str(IPv4Address(address))
 
 
 def _number(label: str) -> int:

@@ -39,7 +39,7 @@ def parse_request_head(head: bytes) -> RequestHead:
     line = _REQUEST_LINE.match(text)
     if line is None:
         raise ProtocolViolation("not a request for a path in HTTP/1")
-    headers = parse_fields(text[line.end() :].rstrip("\r\n") + "\r\n" if len(text) else "")
+    headers = parse_fields(text[line.end() :].rstrip("\r\n") + "\r\n")
     if len(headers.get_all("host")) != 1:  # RFC 9112, section 3.2
         raise ProtocolViolation("a request names one Host")
     if "transfer-encoding" in headers:

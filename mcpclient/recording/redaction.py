@@ -191,15 +191,17 @@ class Redactor:
             return self._cookies(value, all_of_them=name == "cookie")
         if name.endswith("authorization"):
             return self._authorization(value)
-        if name.startswith("mcp-param-") and self._mirrored(value):
-            return self._mirrored(value)
+        if name.startswith("mcp-param-"):
+            argument = self._mirrored(value)
+            if argument:
+                return argument
         is_secret = name in _SECRET_HEADERS or is_secret_name(name) or _KEY_HEADER.search(name)
         if is_secret or (sent and not _PUBLIC_REQUEST_HEADER.match(name)):
             return self.name_of(value)
         return self.text(value)
 
     def _mirrored(self, value: str) -> str:
-        """The name of the argument that an Mcp-Param header repeats; empty when it is no secret."""
+        """Return what stands for the argument that a header repeats; empty when it is no secret."""
         encoded = _ENCODED_VALUE.fullmatch(value)
         if encoded is not None:
             with suppress(ValueError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, replace
-from ipaddress import IPv6Address
+from ipaddress import IPv4Address, IPv6Address
 from urllib.parse import urlsplit
 
 from ...auth.special_addresses import is_meant_as_ipv4, parse_canonical_ipv4
@@ -95,7 +95,7 @@ def canonical_host(host: str) -> str:
         number = parse_canonical_ipv4(host)
         if number is None:
             raise UsageError("the URL's host is not an IPv4 address")
-        return ".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0))
+        return str(IPv4Address(number))
     return host
 
 

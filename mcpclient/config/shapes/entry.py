@@ -18,7 +18,6 @@ from .values import READERS, EntryError, Report, kind_of_value, read_words
 
 __all__ = ["Entry", "read_entry"]
 
-
 _MAX_TOLD = 20  # unknown fields of one entry
 
 
