@@ -52,9 +52,13 @@ def configured(name: str, path: str | None) -> Server:
 
 
 def is_configured(name: str, path: str | None) -> bool:
-    """Whether the configuration has a server of this name, be it one that cannot be used."""
+    """Whether the configuration has a server of this name, be it one that cannot be used.
+
+    Where the file at ``path`` has none at all, that is what is to be told of any name.
+    """
     config = load(path)
-    return name in config.servers or any(each.server == name for each in config.problems)
+    is_told = path is not None and not config.servers
+    return is_told or name in config.servers or name in {each.server for each in config.problems}
 
 
 def load(path: str | None, *, enabled: str | None = None, inputs: InputsOption = None) -> Config:

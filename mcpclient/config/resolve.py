@@ -158,7 +158,10 @@ def _of_process(resolver: _Resolver, workspace: str, read: Callable[[str], str])
     env = _env_file(resolver, workspace, read) if entry.env_file else {}
     for name in entry.env_names:
         value = resolver.variables.variable(name)
-        if value is not None:
+        if value is None:
+            missing = Expanded("", (name,))
+            resolver.tell(missing, ", so it is left out", resolver.field("env_names"))
+        else:
             env[name] = value
     env.update(resolver.mapping(entry.env, "env"))
     if env:

@@ -148,6 +148,7 @@ def test_a_file_without_a_server_that_could_be_used(command: str, capsys: Captur
     Path("bad.json").write_text('{"mcpServers": {\n  "a": {"command": x}}}')
     _, errors = run(capsys, command, "--config", "bad.json", code=2)
     assert "no server is configured" in errors
+    assert "it is not JSON" in run(capsys, "tools", "maker/a", "--config", "bad.json", code=2)[1]
     assert (
         "bad.json:2: error: it is not JSON: 'x' stands where a value should (column 20)" in errors
     )

@@ -84,8 +84,10 @@ def test_a_set_but_empty_variable_is_set() -> None:
 
 
 def test_variables_to_pass_on() -> None:
-    found, _ = resolved({"command": "x", "env_vars": ["A", "T"]})
-    assert found[1] == {"env": {"A": "value"}}
+    """F-MANY-8: one that has no value is told."""
+    found, told = resolved({"command": "x", "env_vars": ["A", "T", "LINE"]})
+    assert found[1] == {"env": {"A": "value", "LINE": "a\nb"}}
+    assert told == ["env_vars: T has no value, so it is left out"]
 
 
 def test_a_file_of_variables() -> None:
