@@ -18,6 +18,12 @@ _LOCAL_ADDRESS = re.compile(r"(?i)(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d
 _ADDRESS = re.compile(r"(?i)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}(?::\d+)?(?:/.*)?")
 _MISTYPED_URL = re.compile(r"(?i)(https?):?/{0,2}(.+)")
 
+# What is said of several errors.
+CHECK_ENDPOINT = "Check that the URL is that of an MCP endpoint; many end in /mcp or /sse."
+_GIVE_VARIABLE = "Give the variable that the server needs: env= with {0}"
+_REPORT = "Report it to the author of the server; a trace= shows what was said."
+_SERVER_FAILED = "The server has failed: look at its log, or try again later."
+_WAIT = "Wait and call again, or let the client do that with retry_busy=True."
 
 _INSTALLERS = {
     "npx": "npx comes with Node.js: install that from https://nodejs.org",
@@ -29,7 +35,6 @@ _INSTALLERS = {
     "deno": "Install Deno from https://deno.com",
     "docker": "Install Docker, or a program that takes its commands.",
 }
-
 
 # What only a shell knows.
 _OF_SHELLS = {"cd", "export", "set", "source", ".", "alias", "exec", "eval", "nohup", "&&"}
@@ -116,7 +121,7 @@ def _exited(error: Any) -> str:
         )
     if error.exit_code == -9:
         return "Something ended it by force, perhaps for want of memory: see the system's log."
-    for pattern, cure in _BY_LAST_WORDS:
+    for pattern, cure in _BY_STDERR:
         found = pattern.search(error.stderr)
         if found is not None:
             return cure.format(*(group or "" for group in found.groups()))
@@ -124,7 +129,7 @@ def _exited(error: Any) -> str:
 
 
 _VARIABLE = r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"
-_BY_LAST_WORDS = [
+_BY_STDERR = [
     (re.compile(pattern), cure)
     for pattern, cure in (
         (
@@ -144,14 +149,14 @@ _BY_LAST_WORDS = [
             r"\bE404\b|404 Not Found|not found in the package registry|No matching distribution",
             "Check the name of the package: there is none of that name.",
         ),
-        (rf"KeyError: '{_VARIABLE}'", "Give the variable that the server needs: env= with {0}"),
+        (rf"KeyError: '{_VARIABLE}'", _GIVE_VARIABLE),
         (
             rf"(?i:missing|requires?d?|must|need|not set|please|provide|set)[^\n]*?{_VARIABLE}",
-            "Give the variable that the server needs: env= with {0}",
+            _GIVE_VARIABLE,
         ),
         (
             rf"{_VARIABLE}[^\n]*(?i:missing|required|must|need|not set|not defined|undefined)",
-            "Give the variable that the server needs: env= with {0}",
+            _GIVE_VARIABLE,
         ),
         (
             r"(?i:arguments are required|unrecognized arguments|(?:no such|unknown) option"
@@ -186,7 +191,7 @@ def _violation(error: Any) -> str:
         )
     if "is this an MCP endpoint" in error.reason or "not a JSON-RPC message" in error.reason:
         return CHECK_ENDPOINT
-    return "Report it to the author of the server; a trace= shows what was said."
+    return _REPORT
 
 
 def _http(error: Any) -> str:
@@ -200,24 +205,22 @@ def _http(error: Any) -> str:
         return f"Use the address that it names: {location}" if location else CHECK_ENDPOINT
     if b"HTTPS" in error.body and error.status == 400:
         return "The server wants TLS on this port: write https:// instead of http://"
-    return _BY_STATUS.get(error.status, _SERVER_SIDE if error.status >= 500 else CHECK_ENDPOINT)
+    return _BY_STATUS.get(error.status, _SERVER_FAILED if error.status >= 500 else CHECK_ENDPOINT)
 
 
-_SERVER_SIDE = "The server has failed: look at its log, or try again later."
-CHECK_ENDPOINT = "Check that the URL is that of an MCP endpoint; many end in /mcp or /sse."
 _BY_STATUS: Mapping[int, str] = {
     401: "Give auth=: a token as a string, or mcpclient.OAuth() for a login in the browser.",
     403: "Give auth= with credentials that are allowed to do this.",
     404: CHECK_ENDPOINT,
     407: "Give the proxy's user and password in the URL of proxy=.",
-    429: "Wait and call again, or let the client do that with retry_busy=True.",
-    503: "Wait and call again, or let the client do that with retry_busy=True.",
+    429: _WAIT,
+    503: _WAIT,
 }
 _PEER = {
     -32601: "Ask the server what it offers: client.capabilities and client.list_tools().",
     -32602: "Compare the arguments with the input schema of the tool.",
-    -32603: "The server has failed: look at its log, or try again later.",
-    -32700: "Report it to the author of the server; a trace= shows what was said.",
+    -32603: _SERVER_FAILED,
+    -32700: _REPORT,
     -32002: "Ask the server which resources it has: client.list_resources().",
 }
 
@@ -231,7 +234,7 @@ CURES: dict[str, Cure] = {
     "ServerUnavailable": "Wait for the server to be connected again, or see its status.",
     "HandlerFailed": "Correct the handler for what the server asks; what it raised is __cause__.",
     "NotRecorded": "Record the session again, with this call.",
-    "ServerError": "Report it to the author of the server; a trace= shows what was said.",
+    "ServerError": _REPORT,
     "PeerError": lambda error: _PEER.get(error.code, "Change the call as the server says."),
     "UrlElicitationRequired": "Open the URL after asking the user, then make the call again.",
     "ResultMismatch": "Compare returns= with the output schema of the tool.",
@@ -242,7 +245,7 @@ CURES: dict[str, Cure] = {
     "SkillVerificationError": "Fetch the skill's entry again, and ask the user for approval again.",
     "NotOffered": "Give the handler for it: elicitation=, sampling= or roots=.",
     "SchemaError": 'Report it to the author of the server; validate="off" checks no results.',
-    "TemplateError": "Report it to the author of the server; a trace= shows what was said.",
+    "TemplateError": _REPORT,
     "NotChecked": "Raise schema_limits= if such values are expected.",
     "HttpError": _http,
     "SessionExpired": "Connect again: the server has forgotten the session.",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ProtocolViolation
 from ..on_demand import OnDemand
-from .wire_object import Field, WireObject
+from .wire_object import Field, WireObject, strings_in
 
 if TYPE_CHECKING:
     from ..framing import browser_url, uri
@@ -66,8 +66,7 @@ class ElicitationRequest(WireObject):
     @property
     def required(self) -> list[str]:
         """The names of the fields that must be filled in."""
-        value = self.schema.get("required")
-        return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+        return strings_in(self.schema.get("required"))
 
     @property
     def defaults(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..jsonrpc.messages import RequestId, plain_id
 from .tasks import Task
+from .wire_object import strings_in
 
 __all__ = [
     "SUBSCRIPTION_ID",
@@ -152,8 +153,8 @@ class ListenFilter:
             tools=wire.get("toolsListChanged") is True,
             prompts=wire.get("promptsListChanged") is True,
             resources=wire.get("resourcesListChanged") is True,
-            uris=_strings(wire.get("resourceSubscriptions")),
-            tasks=_strings(wire.get("taskIds")),
+            uris=tuple(strings_in(wire.get("resourceSubscriptions"))),
+            tasks=tuple(strings_in(wire.get("taskIds"))),
         )
 
     @classmethod
@@ -204,10 +205,6 @@ _WIRE = {
 
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
-
-
-def _strings(value: object) -> tuple[str, ...]:
-    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
 
 class Stream:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import ProtocolViolation
 from .types import Content, TextContent, Tool, ToolResultContent, ToolUseContent, content_block
-from .wire_object import Field, WireObject, WireObjectList
+from .wire_object import Field, WireObject, WireObjectList, strings_in
 
 __all__ = [
     "UNKNOWN_MODEL",
@@ -105,8 +105,7 @@ class SamplingRequest(WireObject):
     @property
     def stop_sequences(self) -> list[str]:
         """Texts at which generation ends."""
-        value = self.raw.get("stopSequences")
-        return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+        return strings_in(self.raw.get("stopSequences"))
 
     @property
     def tool_choice(self) -> str:
@@ -125,12 +124,8 @@ class SamplingRequest(WireObject):
     def model_hints(self) -> list[str]:
         """Parts of the names of models that the server would like, best first."""
         hints = self.model_preferences.get("hints")
-        names = [
-            hint.get("name")
-            for hint in (hints if isinstance(hints, list) else [])
-            if isinstance(hint, dict)
-        ]
-        return [name for name in names if isinstance(name, str)]
+        named = hints if isinstance(hints, list) else []
+        return strings_in([hint.get("name") for hint in named if isinstance(hint, dict)])
 
 
 def check_request(request: SamplingRequest, *, tools: bool) -> None:

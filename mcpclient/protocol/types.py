@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..on_demand import OnDemand
-from .wire_object import Field, WireObject, WireObjectList
+from .wire_object import Field, WireObject, WireObjectList, strings_in
 
 if TYPE_CHECKING:
     from ..formats import uri_template as uri_templates
@@ -409,8 +409,7 @@ class Completion(WireObject):
     @property
     def values(self) -> list[str]:
         """The suggestions."""
-        value = self.raw.get("values")
-        return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+        return strings_in(self.raw.get("values"))
 
 
 class Progress(WireObject):

@@ -12,7 +12,7 @@ from typing import Any, Callable, ClassVar, Generic, TypeVar, cast, overload
 
 from ..errors import safe_repr
 
-__all__ = ["Field", "WireObject", "WireObjectList"]
+__all__ = ["Field", "WireObject", "WireObjectList", "strings_in"]
 
 T = TypeVar("T")
 R = TypeVar("R", bound="WireObject")
@@ -64,6 +64,11 @@ class WireObjectList(Generic[R]):
         if not isinstance(value, list):
             return []
         return [self._make(item) for item in value if isinstance(item, dict)]
+
+
+def strings_in(value: object) -> list[str]:
+    """Return the strings of a list, without what else is in it; none where it is no list."""
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 class WireObject:

@@ -12,7 +12,16 @@ from typing import Any, Callable, NamedTuple
 
 from ...protocol.schema.dialects import DRAFT_2020_12, subschemas
 
-__all__ = ["Child", "JsonSchema", "Rewritten", "assembled", "put", "rewritten", "widened"]
+__all__ = [
+    "DEFINITIONS",
+    "Child",
+    "JsonSchema",
+    "Rewritten",
+    "assembled",
+    "put",
+    "rewritten",
+    "widened",
+]
 
 JsonSchema = dict[str, Any]
 

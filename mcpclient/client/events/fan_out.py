@@ -13,7 +13,7 @@ from ...protocol.types import LogMessage
 from .callbacks import OrderedCallback
 from .observer import Observer
 
-__all__ = ["EventCallbacks", "Events"]
+__all__ = ["LOG_LEVELS", "EventCallbacks", "Events"]
 
 _server_logger = logger_for("mcpclient.server")
 

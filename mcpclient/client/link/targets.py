@@ -41,6 +41,7 @@ __all__ = [
     "destination_of",
     "entry_of",
     "route_to",
+    "words_of",
 ]
 
 Target = Union[
