@@ -141,9 +141,12 @@ def test_the_callers_limit_counts_before_the_time_to_live() -> None:
     virtual_time.run(main())
 
 
-def test_a_server_that_falls_silent_gets_no_more_time_than_there_is() -> None:
-    """F-API-13, F-API-7: the last request does not get its own limit on top of the caller's."""
-    server = StatelessServer((0, task("working", pollIntervalMs=9000)))
+@pytest.mark.parametrize("seconds", [9, 60])
+def test_a_server_that_falls_silent_gets_no_more_time_than_there_is(seconds: int) -> None:
+    """F-API-13, F-API-7: the last request does not get its own limit on top of the caller's, nor
+    none at all when the time is over as it is made.
+    """
+    server = StatelessServer((0, task("working", pollIntervalMs=seconds * 1000)))
 
     def fall_silent(_: Mapping[str, Any]) -> dict[str, Any] | None:
         return None if now() else server.states[0][1]

@@ -218,6 +218,11 @@ def gone_from(cache: ResponseCache) -> list[str]:
         ),
         (
             "notifications/resources/updated",
+            {"uri": "file:///ab"},
+            ["resources/read file:///ab"],
+        ),
+        (
+            "notifications/resources/updated",
             {},
             ["resources/read file:///a", "resources/read file:///a/b", "resources/read file:///ab"],
         ),
