@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from pathlib import Path
 
 import pytest
 
+from mcpclient.cli.inputs import asking_for_inputs
 from mcpclient.cli.main import main
+from mcpclient.config.variables import InputSpec
+from mcpclient.net.login.terminal import Terminal
 from tests.cli.test_asking import terminal
 
 SHOWS = (
@@ -53,6 +57,33 @@ def test_what_the_named_server_needs_is_asked_for(typed: str, zone: str, file: s
     assert f"zone {zone}, key True" in session.shown
     assert "s3cret" not in session.shown
     assert "of another server" not in session.shown
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"), [("2", "CET"), ("3", "3"), ("other", "other"), ("", None), (None, None)]
+)
+def test_an_answer(typed: str | None, answer: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-MANY-8: a choice by its number, or anything else; None where there is no answer."""
+
+    def read() -> str:
+        if typed is None:
+            raise EOFError
+        return typed
+
+    shown = io.StringIO()
+    monkeypatch.setattr("builtins.input", read)
+    ask = asking_for_inputs(["zone"], Terminal(io.StringIO(), shown))
+    spec = InputSpec("zone", kind="pickString", default="UTC", choices=("UTC", "CET"))
+    assert ask(spec) == answer
+    assert shown.getvalue() == "zone [UTC]:\n  1. UTC\n  2. CET\n"
+    assert ask(InputSpec("other")) is None
+
+
+def test_a_password_is_read_without_showing_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-MANY-8"""
+    monkeypatch.setattr("getpass.getpass", lambda prompt, stream: "s3cret")
+    ask = asking_for_inputs(["key"], Terminal(io.StringIO(), io.StringIO()))
+    assert ask(InputSpec("key", password=True)) == "s3cret"
 
 
 def test_where_nobody_can_be_asked(file: str, capsys: pytest.CaptureFixture[str]) -> None:
