@@ -11,10 +11,12 @@ import logging
 import os
 import sys
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from mcpclient.client.link.era_memory import EraMemory
 from tests.support import properties
 from tests.support.leaks import Resources, left_behind
 from tests.support.needs import NEEDS
@@ -141,6 +143,18 @@ def _loses_no_exception(request: pytest.FixtureRequest) -> Iterator[None]:
             pytest.fail("the test was to lose an exception, and did not", pytrace=False)
     elif errors:
         pytest.fail("exceptions were lost:\n" + "\n".join(errors), pytrace=False)
+
+
+@pytest.fixture
+def fresh_eras(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have clients remember no era of a server that another test has talked to."""
+    monkeypatch.setattr("mcpclient.client.client.Client._eras", EraMemory())
+
+
+@pytest.fixture
+def own_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Keep the logins of this test in a file of its own."""
+    monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(tmp_path / "credentials.json"))
 
 
 def _is_lost(record: logging.LogRecord) -> bool:

@@ -28,10 +28,7 @@ from tests.support.protected import Protected
 
 Capture = pytest.CaptureFixture[str]
 
-
-@pytest.fixture(autouse=True)
-def _credentials_of_the_test(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(tmp_path / "credentials.json"))
+pytestmark = pytest.mark.usefixtures("own_credentials")
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from mcpclient.cli.main import main
 from tests.cli.test_doctor import DEMO, FINE, STDIO, answering, free_port, offering, python
 from tests.net.certificates import Authority
 
-pytestmark = pytest.mark.usefixtures("nothing_configured")
+pytestmark = pytest.mark.usefixtures("nothing_configured", "own_credentials")
 Capture = pytest.CaptureFixture[str]
 
 
@@ -371,11 +371,6 @@ ANSWERS: dict[str, tuple[tuple[int, dict[str, str], str], int, str, str]] = {
     "a stream without events": ((200, STREAM, ""), 3, "No response received", PATH),
     "TLS expected": ((400, HTML, "sent to HTTPS port"), 3, "HTTPS port", "write https://"),
 }
-
-
-@pytest.fixture(autouse=True)
-def _no_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(tmp_path / "credentials.json"))
 
 
 @pytest.mark.parametrize("name", ANSWERS)

@@ -7,7 +7,6 @@ import dataclasses
 import ssl
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,10 +44,7 @@ from tests.support.protected import Protected, User
 
 URL = "https://mcp.example/mcp"
 
-
-@pytest.fixture(autouse=True)
-def _credentials_of_the_test(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(tmp_path / "credentials.json"))
+pytestmark = pytest.mark.usefixtures("own_credentials")
 
 
 @pytest.mark.parametrize(

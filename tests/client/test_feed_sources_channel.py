@@ -9,7 +9,6 @@ from typing import Any, Callable
 import pytest
 
 from mcpclient import Client
-from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import ConnectionLost, HttpError, McpError
 from mcpclient.protocol.listen import EventsMissed, ToolsChanged
 from tests.support.http_server import Answer, HttpServer, Request
@@ -19,10 +18,7 @@ from tests.support.virtual_time import run
 
 CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
 
-
-@pytest.fixture(autouse=True)
-def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcpclient.client.client.Client._eras", EraMemory())
+pytestmark = pytest.mark.usefixtures("fresh_eras")
 
 
 class Tuner(StreamableEndpoint):

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from mcpclient import Client
-from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import (
     CallTimeout,
     ConnectionLost,
@@ -25,10 +24,7 @@ from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
 
-
-@pytest.fixture(autouse=True)
-def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcpclient.client.client.Client._eras", EraMemory())
+pytestmark = pytest.mark.usefixtures("fresh_eras")
 
 
 def raw(data: bytes, *, cut: bool = True) -> Handler:

@@ -9,7 +9,6 @@ from typing import Any, Callable
 import pytest
 
 from mcpclient import Client
-from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import ConnectFailed, HttpError, McpError
 from tests.net.process_helpers import until
 from tests.support.http_server import Answer, HttpServer, Request
@@ -25,10 +24,7 @@ EXPIRED = 404
 # While connecting, these let the client look for a legacy server at the same URL.
 LOOKS_FURTHER = (400, 404, 405)
 
-
-@pytest.fixture(autouse=True)
-def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcpclient.client.client.Client._eras", EraMemory())
+pytestmark = pytest.mark.usefixtures("fresh_eras")
 
 
 class Gate:

@@ -44,10 +44,7 @@ STDIO = [
 ]
 QUICK = StopLadder(close_input=0.3, terminate=0.3)
 
-
-@pytest.fixture(autouse=True)
-def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcpclient.client.client.Client._eras", EraMemory())
+pytestmark = pytest.mark.usefixtures("fresh_eras")
 
 
 def client_of(server: McpServer, **options: Any) -> Client:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from mcpclient import Client
-from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.client.link.opening import Opening
 from mcpclient.errors import (
     CallTimeout,
@@ -30,10 +29,7 @@ VERSION = "2025-11-25"
 FORM = {"message": "m", "requestedSchema": {"type": "object", "properties": {}}}
 ASK = {"method": "elicitation/create", "params": FORM}
 
-
-@pytest.fixture(autouse=True)
-def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcpclient.client.client.Client._eras", EraMemory())
+pytestmark = pytest.mark.usefixtures("fresh_eras")
 
 
 def methods(server: HttpServer) -> list[str]:

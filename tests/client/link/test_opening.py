@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from mcpclient.client.client import Client
-from mcpclient.client.link.era_memory import EraMemory
 from mcpclient.errors import (
     CallTimeout,
     ClientClosed,
@@ -28,10 +27,7 @@ from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
 
-
-@pytest.fixture(autouse=True)
-def _no_memory_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcpclient.client.client.Client._eras", EraMemory())
+pytestmark = pytest.mark.usefixtures("fresh_eras")
 
 
 def test_the_order_of_the_handshake() -> None:
