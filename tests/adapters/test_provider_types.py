@@ -114,7 +114,7 @@ each_provider = pytest.mark.parametrize("provider", PROVIDERS)
 
 @each_provider
 @pytest.mark.parametrize("strict", [False, True])
-def test_definitions(provider: str, strict: bool) -> None:
+def test_definitions_have_the_types_of_the_sdk(provider: str, strict: bool) -> None:
     """F-TOOL-1: whatever the schema, with and without strict mode and deferring."""
     tools = [tool(schema, f"{name}!") for name, (schema, _) in SHAPES.items()]
     made = PROVIDERS[provider].tools(tools, strict=strict, defer=lambda one: "union" in one.name)
@@ -122,13 +122,13 @@ def test_definitions(provider: str, strict: bool) -> None:
 
 
 @each_provider
-def test_answers(provider: str) -> None:
+def test_answers_have_the_types_of_the_sdk(provider: str) -> None:
     """F-TOOL-2, F-TOOL-3: whatever came of a call."""
     validator(provider)([], PROVIDERS[provider].results(pairs()))
 
 
 @each_provider
-def test_prompts(provider: str) -> None:
+def test_prompts_have_the_types_of_the_sdk(provider: str) -> None:
     """F-TOOL-4."""
     validator(provider)([], PROVIDERS[provider].messages(PROMPT))
 

@@ -38,7 +38,9 @@ CELLS = [cell for cell in cells() if cell.step in STEPS and cell.fault in FAULTS
 
 
 @pytest.mark.parametrize("row", rows(CELLS))
-def test_row(row: list[Cell], playing: Callable[[Play], Play], workplace: Path) -> None:
+def test_a_fault_stays_with_its_server(
+    row: list[Cell], playing: Callable[[Play], Play], workplace: Path
+) -> None:
     """F-MANY-1, F-MANY-5: the fault stays with its server, and passes."""
     check_each(row, playing(lambda cell: play_cell(cell, workplace)))
 

@@ -70,7 +70,9 @@ def rows(cells: Iterable[Cell]) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("row", rows(CELLS))
-def test_row(row: list[Cell], playing: Callable[[Play], Play], workplace: Path) -> None:
+def test_each_fault_ends_as_the_matrix_says(
+    row: list[Cell], playing: Callable[[Play], Play], workplace: Path
+) -> None:
     """F-LIFE-6, F-LIFE-7, F-WIRE-3, F-WIRE-5, F-WIRE-7, F-HTTP-3, F-HTTP-4, F-HTTP-5, F-API-7,
     F-API-14, F-API-19: what the matrix says, in time, and nothing is left.
     """

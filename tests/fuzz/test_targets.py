@@ -18,7 +18,7 @@ def test_every_target_has_seeds() -> None:
 
 
 @pytest.mark.parametrize("name", names())
-def test_seeds(name: str) -> None:
+def test_seeds_end_as_foreseen(name: str) -> None:
     """F-WIRE-3 to F-WIRE-8: whatever a server sends, the outcome is one that was foreseen."""
     target = load(name)
     for data in seeds(name).values():
@@ -27,7 +27,7 @@ def test_seeds(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", names())
-def test_mutations(name: str) -> None:
+def test_mutated_seeds_end_as_foreseen(name: str) -> None:
     """F-WIRE-3 to F-WIRE-8: the same for inputs nobody wrote, which are the same in every run."""
     target, inputs = load(name), list(seeds(name).values())
     mutator, random = Mutator(inputs), Random(name)

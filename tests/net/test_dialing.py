@@ -51,7 +51,7 @@ def failure(dialer: Dialer, url: str) -> str:
     return asyncio.run(scenario())
 
 
-def test_tcp_and_tls(tmp_path: Path) -> None:
+def test_one_dialer_connects_with_and_without_tls(tmp_path: Path) -> None:
     """F-HTTP-12: one dialer for every scheme; TLS with an own authority."""
     authority = Authority(tmp_path)
 
@@ -311,7 +311,7 @@ def test_the_end_of_a_connection_is_explained() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="addresses are tried otherwise there")
-def test_ipv6(tmp_path: Path) -> None:
+def test_an_ipv6_address_in_brackets_is_connected_to(tmp_path: Path) -> None:
     """F-HTTP-12: an address in brackets."""
 
     async def scenario() -> None:

@@ -170,7 +170,7 @@ def test_a_tool_that_does_not_answer(folder: Path, monkeypatch: pytest.MonkeyPat
         run(store.load(KEY))
 
 
-def test_its_locks(folder: Path) -> None:
+def test_a_lock_is_taken_and_given_back(folder: Path) -> None:
     async def main() -> None:
         async with KeychainStore().lock("name"):
             pass
