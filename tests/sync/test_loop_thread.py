@@ -536,7 +536,14 @@ def test_a_program_may_end_with_open_clients(way: str) -> None:
         PROGRAM
         + """
 import os, signal, threading, time
-client = sync.connect(SERVER, elicitation=lambda request: time.sleep(600))
+# One that has something to keep secret, and writes to stderr: what it wrote is looked through.
+SPEAKS = "import runpy; os.write(2, b'ready'); runpy.run_path(SERVER[-1], run_name='__main__')"
+client = sync.connect(
+    [*SERVER[:-1], "-c", f"import os; SERVER = {SERVER!r}; {SPEAKS}"],
+    env={"API_KEY": "a-long-secret-value"},
+    stderr="discard",
+    elicitation=lambda request: time.sleep(600),
+)
 manager = sync.connect_all({"one": SERVER})
 client.submit("call_tool", "never")
 waiting = client.submit("call_tool", "never")

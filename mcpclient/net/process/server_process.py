@@ -268,9 +268,14 @@ class ServerProcess:
                 self._release_when_over()
 
     def _end_of_stderr(self) -> str:
-        """The end of what the server wrote to stderr, without the values of its variables."""
+        """The end of what a server that was not stopped wrote to stderr.
+
+        It is told without the values of variables that the server was given.
+        """
+        if self._error is not None:
+            return ""
         said = self._tee.tail()
-        if said and self._variables:  # most servers end without either: nothing is imported then
+        if said and self._variables:  # few have both, and so few programs import what knows secrets
             said = redaction.without_values(said, self._variables)
         return said[-_SHOWN_STDERR:]
 
