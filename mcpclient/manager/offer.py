@@ -113,12 +113,21 @@ class Offer:
             self._follower = loop.create_task(self._hear_changes(self._home.client))
 
     async def _hear_changes(self, client: ManagedClient) -> None:
-        try:
-            async with client.listen(tools=True) as changes:
-                while not await self._are_over(changes):
-                    pass  # only the server's own channel is lost: see `Subscription`
-        except McpError as error:
-            _logger.debug("%s tells no changes: %s", self._home.name, error)
+        """Hear of changes until there are no more; ask again a few times where that may help."""
+        retries, is_late = Retries(), False
+        with suppress(McpError):  # which is raised where another try is pointless
+            while True:
+                try:
+                    async with client.listen(tools=True) as changes:
+                        if is_late:
+                            self.refresh_soon()  # they may have changed while nobody listened
+                        while not await self._are_over(changes):
+                            pass  # only the server's own channel is lost: see `Subscription`
+                    return
+                except McpError as error:
+                    _logger.debug("%s tells no changes: %s", self._home.name, error)
+                    await retries.wait_after(error)
+                    is_late = True
 
     async def _are_over(self, changes: Subscription) -> bool:
         """Hear of changes until there are no more, or until an error comes in between."""

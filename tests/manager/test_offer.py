@@ -6,7 +6,10 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mcpclient import Manager, PinMismatch, Pins, ServerConfig, Status, ToolsUpdated
+from mcpclient.client.feed import Feed
 from mcpclient.client.link.requests import connection_of
 from mcpclient.errors import ConnectionLost, PeerError
 from mcpclient.manager.memory import Memory, memory_key
@@ -70,6 +73,33 @@ def test_changes_are_heard_after_the_servers_own_channel_was_lost() -> None:
             member.script.notify("notifications/tools/list_changed")
             await turns()
             assert [each.name for each in manager.tools] == ["a__y"]
+
+    run(main())
+
+
+def test_changes_are_heard_of_a_server_that_did_not_agree_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-MANY-12: it is asked again, and its tools are listed again once it has agreed."""
+    agree, refusals = Feed.open, [ConnectionLost("cut"), ConnectionLost("cut again")]
+
+    async def open(feed: Feed) -> None:
+        if refusals:
+            member.offered = [tool("y")]
+            raise refusals.pop()
+        await agree(feed)
+
+    monkeypatch.setattr(Feed, "open", open)
+    member = Member("x", capabilities={"tools": {"listChanged": True}})
+
+    async def main() -> None:
+        async with Manager({"a": member}) as manager:
+            await asyncio.sleep(10)
+            assert [each.name for each in manager.tools] == ["a__y"]
+            member.offered = [tool("z")]
+            member.script.notify("notifications/tools/list_changed")
+            await turns()
+            assert [each.name for each in manager.tools] == ["a__z"]
 
     run(main())
 
