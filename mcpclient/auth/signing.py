@@ -22,8 +22,8 @@ __all__ = ["Es256Key", "Signer", "base64url", "sign_jwt"]
 class Signer(Protocol):
     """A private key as the flows see it: in memory, in hardware, or behind a library.
 
-    Attributes: ``algorithm``, its JWS name, for example "RS256" or "EdDSA"; ``key_id``, put into
-    the header as ``kid`` unless None.
+    ``algorithm``: its JWS name, for example "RS256" or "EdDSA". ``key_id``: put into the header as
+    ``kid`` unless None.
     """
 
     @property

@@ -39,10 +39,9 @@ class ContentDecoder:
     streams, which have no end and whose events are bounded one by one. What several codings
     together expand to is bounded by what a single one could.
 
-    Attributes:
-        fault: why the body cannot be decoded, ready to be raised: `ProtocolViolation` for an
-            unknown coding, broken data or a bomb, `MessageTooLarge` for more than ``max_output``
-            bytes. None while there is no fault; after one, all input is ignored.
+    ``fault``: why the body cannot be decoded, ready to be raised: `ProtocolViolation` for an
+    unknown coding, broken data or a bomb, `MessageTooLarge` for more than ``max_output`` bytes.
+    None while there is no fault; after one, all input is ignored.
     """
 
     __slots__ = ("_layers", "_received", "fault")

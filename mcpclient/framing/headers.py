@@ -116,8 +116,7 @@ def parse_fields(block: str) -> Headers:
     ``block`` is the received bytes decoded as Latin-1. Lines end with CRLF or LF; folded lines are
     joined by a space (RFC 9112, section 5.2).
 
-    Raises:
-        ProtocolViolation: a line is not a field line, or there are more than `MAX_FIELDS`.
+    Raises `ProtocolViolation` when a line is not a field line, or there are more than `MAX_FIELDS`.
     """
     if "\n " in block or "\n\t" in block:
         block = _FOLD.sub(" ", block)
@@ -146,9 +145,8 @@ def _explain(block: str) -> str:
 def encode_header(name: str, value: str) -> bytes:
     """Return one field line with its CRLF; white space around the value is not part of it.
 
-    Raises:
-        UsageError: the name is not a token, or the value has control characters or characters
-            beyond Latin-1. The text names the header and never shows the value.
+    Raises `UsageError` when the name is not a token, or the value has control characters or
+    characters beyond Latin-1. The text names the header and never shows the value.
     """
     if not TOKEN.fullmatch(name):
         raise UsageError(f"{name!r} cannot be the name of an HTTP header")

@@ -89,9 +89,8 @@ def encode_request(
     CONNECT, already percent-encoded. ``headers`` must include ``Host``, and must not include
     ``Content-Length`` or ``Transfer-Encoding``.
 
-    Raises:
-        UsageError: a part of the request holds characters that HTTP does not allow there, or the
-            headers say how long the body is.
+    Raises `UsageError` when a part of the request holds characters that HTTP does not allow there,
+    or the headers say how long the body is.
     """
     if not TOKEN.fullmatch(method):
         raise UsageError(f"{method!r} cannot be an HTTP method")
@@ -117,10 +116,9 @@ class ResponseParser:
     `Fault`, after which everything is ignored. Bytes that answer no request are a fault as well;
     empty lines between answers are not.
 
-    Attributes:
-        fault: the exception for the `Fault`, ready to be raised: `ProtocolViolation` for bad
-            bytes, `ConnectionLost` for an answer cut short. None as long as there is no fault.
-        answer_begun: whether any byte of the answer to the latest request has arrived.
+    ``fault``: the exception for the `Fault`, ready to be raised: `ProtocolViolation` for bad bytes,
+    `ConnectionLost` for an answer cut short. None as long as there is no fault. ``answer_begun``:
+    whether any byte of the answer to the latest request has arrived.
     """
 
     def __init__(self) -> None:
@@ -148,8 +146,7 @@ class ResponseParser:
     def start(self, method: str) -> None:
         """Expect the answer to a request with this method.
 
-        Raises:
-            RuntimeError: the connection is not `reusable`.
+        Raises `RuntimeError` when the connection is not `reusable`.
         """
         if not self.reusable:
             raise RuntimeError("this connection cannot take another request")

@@ -10,11 +10,9 @@ __all__ = ["GatheredResponse"]
 class GatheredResponse:
     """What has arrived of a response. Start its ``parser`` before the request is written.
 
-    Attributes:
-        parser: knows the `ResponseParser.fault`, and what came after the response.
-        head: None until it is complete.
-        body: the bytes so far, ``longest_body`` at most.
-        is_complete: whether the response has ended as it should.
+    ``parser``: knows the `ResponseParser.fault`, and what came after the response. ``head``: None
+    until it is complete. ``body``: the bytes so far, ``longest_body`` at most. ``is_complete``:
+    whether the response has ended as it should.
     """
 
     def __init__(self, longest_body: int = 0) -> None:

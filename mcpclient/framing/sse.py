@@ -57,10 +57,9 @@ class EventDecoder:
     that its id counts; it is reported as one `OversizedEvent` as soon as its size is known. The
     decoder never holds more than twice ``max_event_size`` and what it was fed last.
 
-    Attributes:
-        last_event_id: the last event id string, for ``Last-Event-ID``; empty if there is none.
-            It changes where an event ends, with or without data.
-        retry: the reconnection time in milliseconds, at most `MAX_RETRY`; None if none was given.
+    ``last_event_id``: the last event id string, for ``Last-Event-ID``; empty if there is none. It
+    changes where an event ends, with or without data. ``retry``: the reconnection time in
+    milliseconds, at most `MAX_RETRY`; None if none was given.
     """
 
     __slots__ = (

@@ -48,8 +48,7 @@ class WebSocketHandshake:
 
     ``random_bytes`` makes the key.
 
-    Attributes:
-        headers: the fields to send with a GET request, beside ``Host`` and the caller's own.
+    ``headers``: the fields to send with a GET request, beside ``Host`` and the caller's own.
     """
 
     def __init__(self, *, random_bytes: Callable[[int], bytes] = urandom) -> None:

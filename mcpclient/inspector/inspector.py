@@ -74,9 +74,8 @@ def source_of(given: Any) -> Source:
 class Inspector:
     """A page for the browsers of this machine. Made by `inspect`; ``async with`` opens it.
 
-    Attributes:
-        url: its address, the token in its fragment, which browsers keep to themselves; empty until
-            it is open.
+    ``url``: its address, the token in its fragment, which browsers keep to themselves; empty until
+    it is open.
     """
 
     def __init__(

@@ -28,10 +28,8 @@ class Journal:
     It takes a transcript line by line, as `Client.trace_to` gives it. Records are numbered from 0,
     and numbers stay when the oldest are dropped.
 
-    Attributes:
-        first: the number of the oldest record that is kept.
-        changed_lists: how often the server has said that one of its lists has changed.
-        counts: how many records each lane has had.
+    ``first``: the number of the oldest record that is kept. ``changed_lists``: how often the server
+    has said that one of its lists has changed. ``counts``: how many records each lane has had.
     """
 
     def __init__(

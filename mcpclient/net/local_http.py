@@ -96,8 +96,7 @@ def send_at_once(writer: asyncio.StreamWriter) -> None:
 class LocalHttpServer:
     """Serves ``answer`` on one loopback address, except to those whom ``refuse`` does not let in.
 
-    Attributes:
-        authority: host and port, as in its URLs. Empty before `open`.
+    ``authority``: host and port, as in its URLs. Empty before `open`.
     """
 
     def __init__(self, refuse: Refuse, answer: Answer) -> None:

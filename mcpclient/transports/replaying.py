@@ -52,9 +52,7 @@ class Recording(Transport):
     ``match``: what has to be the same in a request: ``"method"`` alone, or with ``"params"``, or
     with parts of these such as ``"params.name"``.
 
-    Attributes:
-        transcripts: the connections that were recorded.
-        conversation: what was said over them.
+    ``transcripts``: the connections that were recorded. ``conversation``: what was said over them.
     """
 
     name = "replay"
