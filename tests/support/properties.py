@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import given, settings
+from hypothesis.strategies import none
 
-__all__ = ["examples", "try_fewer"]
+__all__ = ["examples", "prepare", "try_fewer"]
 
 # What Hypothesis tries of a test that does not say how many.
 USUAL = 100
 
 _share = 1
+
+
+@settings(max_examples=1, database=None)
+@given(none())
+def prepare(nothing: None) -> None:
+    """Have Hypothesis make the source of chance that it keeps, and looks up who refers to.
+
+    That has to come before `gc.freeze`: what is frozen is not found.
+    """
 
 
 def examples(count: int, **options: Any) -> settings:
