@@ -82,7 +82,7 @@ def test_a_name_that_looks_like_a_path(capsys: Capture) -> None:
     assert "echo" in run(capsys, "tools", "maker/demo")[0]
     Path("maker").mkdir()
     Path("maker/demo").write_text("")
-    assert "maker/demo" in run(capsys, "tools", "maker/demo", code=3)[1]
+    assert "cannot start" in run(capsys, "tools", "maker/demo", code=3)[1]
 
 
 def test_a_projects_server_needs_approval(capsys: Capture) -> None:
