@@ -60,6 +60,7 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
+        properties.prepare()
         _collect_garbage_for_good()
         gc.enable()
 
@@ -89,7 +90,6 @@ def _collect_garbage_for_good() -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.option.markexpr == "not slow":
         properties.try_fewer()
-    properties.prepare()
     for need in NEEDS:
         config.addinivalue_line("markers", f"{need.marker}: {need.reason}")
     lost = "loses_an_exception: makes a task of the library fail, which it can only log"
