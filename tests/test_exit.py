@@ -16,7 +16,7 @@ import pytest
 
 from tests.net.process_helpers import is_alive, wait_until
 from tests.soak.lanes import SERVER, free_port
-from tests.support.subprocesses import TOP
+from tests.support.subprocesses import TOP, lines_of
 
 pytestmark = pytest.mark.needs_posix
 
@@ -78,7 +78,7 @@ def test_a_program_may_end_with_open_clients(
         check=False,
     )
     assert answer.stdout, answer.stderr
-    errors = answer.stderr.strip().splitlines()
+    errors = lines_of(answer.stderr)
     assert (errors[-1] if errors else "") == last_words, answer.stderr
     for noise in (
         "ignored",

@@ -23,7 +23,7 @@ from mcpclient.client.events.around import Proceed
 from mcpclient.sync import loop_thread as module
 from mcpclient.sync.loop_thread import LoopThread, end_loop_thread, loop_thread
 from tests.net.process_helpers import is_alive, wait_until
-from tests.support.subprocesses import TOP, run_python
+from tests.support.subprocesses import TOP, lines_of, run_python
 from tests.sync.calling import ToolServer, beginning, thread_name
 
 NAME = "mcpclient"
@@ -582,7 +582,7 @@ if WAY == "interrupt":
         wait_until(lambda one=process_id: not is_alive(one), "it is gone")  # type: ignore[misc]
     code, last = ENDS[way]
     assert answer.returncode == code, answer.stderr
-    errors = answer.stderr.strip().splitlines()
+    errors = lines_of(answer.stderr)
     assert (errors[-1] if errors else "") == last, answer.stderr
     for noise in ("ignored", "never retrieved", "never awaited", "destroyed", "unclosed"):
         assert noise not in answer.stderr
