@@ -51,7 +51,7 @@ def test_a_waiting_consumer_is_woken() -> None:
 
 
 def test_events_of_closing_are_delivered_before_close_returns() -> None:
-    """F-MANY-2"""
+    """F-MANY-2, F-MANY-4: to a callback that takes its time as well."""
 
     async def main() -> None:
         heard: list[Any] = []

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient import Config, Manager, ServerConfig, Status, StatusChanged, connect_all
+from mcpclient import Config, Manager, ServerConfig, Status, connect_all
 from mcpclient.client.events.around import Call, Proceed
 from mcpclient.errors import (
     CallTimeout,
@@ -349,24 +349,6 @@ def test_closing_takes_five_seconds_at_most() -> None:
         assert set(statuses(manager).values()) == {"closed"}
         await turns()
         assert asyncio.all_tasks() == {asyncio.current_task()}
-
-    run(main())
-
-
-def test_what_closing_tells_is_told_before_it_ends() -> None:
-    """F-MANY-4: to a callback that takes its time as well."""
-
-    async def main() -> None:
-        told: list[Any] = []
-
-        async def tell(event: Any) -> None:
-            await asyncio.sleep(0.1)
-            told.append(event)
-
-        async with Manager({"a": Member("x")}, on_event=tell):
-            pass
-        assert isinstance(told[-1], StatusChanged)
-        assert told[-1].new is Status.CLOSED
 
     run(main())
 
