@@ -9,7 +9,7 @@ from ..errors import UsageError
 from ..framing.logs import logger_for
 from ..net.text_files import save_text
 
-__all__ = ["Limits", "limited", "token_warning"]
+__all__ = ["Limits", "estimated_tokens", "limited", "token_warning"]
 
 _logger = logger_for("mcpclient.adapters")
 
@@ -34,6 +34,9 @@ class Limits:
       given the whole text and returns where it is, in words for the model.
     - ``unknown``: content of a type this library does not know is shown as JSON (``"keep"``) or
       left out (``"drop"``).
+    - ``structured``: which form of a result the model gets where a server sends both: ``"text"``,
+      to which the structured content is added only when it says more than the text; ``"only"`` the
+      structured content (and media; of a failed call the text); ``"both"`` always.
     """
 
     max_chars: int = 100_000
@@ -41,6 +44,7 @@ class Limits:
     overflow: Overflow = "cut"
     keep_tail: float = 0.25
     unknown: Literal["keep", "drop"] = "keep"
+    structured: Literal["text", "only", "both"] = "text"
 
     def __post_init__(self) -> None:
         if self.max_chars < 0 or self.max_image_bytes < 0 or not 0 <= self.keep_tail <= 1:
@@ -49,6 +53,8 @@ class Limits:
             raise UsageError(f'overflow is "cut", "file" or a function, not {self.overflow!r}')
         if self.unknown not in ("keep", "drop"):
             raise UsageError(f'unknown is "keep" or "drop", not {self.unknown!r}')
+        if self.structured not in ("text", "only", "both"):
+            raise UsageError(f'structured is "text", "only" or "both", not {self.structured!r}')
 
 
 def limited(text: str, limits: Limits) -> str:
@@ -73,7 +79,12 @@ def _whereabouts(text: str, limits: Limits) -> str:
     return f"; all {len(text):,} are in {place}" if place else ""
 
 
+def estimated_tokens(text: str) -> int:
+    """Return about how many tokens a text has: a quarter of its characters."""
+    return len(text) // _CHARACTERS_PER_TOKEN
+
+
 def token_warning(text: str) -> str | None:
     """Return a warning where a text has many tokens, by a rough estimate."""
-    tokens = len(text) // _CHARACTERS_PER_TOKEN
+    tokens = estimated_tokens(text)
     return f"the result has about {tokens:,} tokens" if tokens > _MANY_TOKENS else None

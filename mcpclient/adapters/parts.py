@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Callable, Union
 
 from ..errors import McpError
+from ..errors.network import text_without_output
 from ..protocol.types import (
     AudioContent,
     CallToolResult,
@@ -34,6 +36,8 @@ _NOTHING = "[no output]"
 _NOT_MADE = "The call was not made."
 # Media types that are text, whatever the first part of their name says; so are those that end so.
 _TEXT_TYPES = ("application/json", "application/xml", "application/yaml", "application/javascript")
+# A structure of more values is not looked for in the text, only compared with it.
+_MOST_MENTIONED = 200
 _TEXT_ENDINGS = ("+json", "+xml", "+yaml")
 
 
@@ -74,7 +78,7 @@ def prepared(outcome: Outcome, limits: Limits, rules: MediaRules) -> Prepared:
         return Prepared([_NOT_MADE], True)
     if isinstance(outcome, BaseException):
         return Prepared([limited(text_of(outcome), limits)], True)
-    parts = _with_structured(outcome, parts_of(outcome.content, limits.unknown == "keep"))
+    parts = _with_structured(outcome, limits)
     parts = _admitted(parts, rules, limits.max_image_bytes)
     text = "\n".join(part for part in parts if isinstance(part, str))
     warning = token_warning(text)
@@ -86,8 +90,13 @@ def prepared(outcome: Outcome, limits: Limits, rules: MediaRules) -> Prepared:
 
 
 def text_of(error: BaseException) -> str:
-    """Say what went wrong, for a model. Of an error that is not this library's, only its type."""
-    return without_surrogates(str(error)) if isinstance(error, McpError) else type(error).__name__
+    """Return what went wrong, for a model, without the output of a server process.
+
+    Of an error that is not this library's, only its type.
+    """
+    if isinstance(error, McpError):
+        return without_surrogates(text_without_output(error))
+    return type(error).__name__
 
 
 def parts_of(blocks: Iterable[Content], keep_unknown: bool = True) -> list[Part]:
@@ -101,15 +110,25 @@ def _parts_of_block(block: Content, keep_unknown: bool) -> list[Part]:
     if isinstance(block, (ImageContent, AudioContent)):
         return [_media(block.data, block.mime_type)]
     if isinstance(block, ResourceLink):
-        return [without_surrogates(f"[resource {block.uri}]")]
+        return [_reference(block.raw)]
     if isinstance(block, EmbeddedResource):
         resource = block.resource
-        if resource.text is not None:
-            return [without_surrogates(resource.text)]
-        if resource.blob is None:
-            return [without_surrogates(f"[resource {resource.uri}]")]
-        return [_media(resource.data, resource.mime_type or "", resource.uri)]
+        if resource.text is None and resource.blob is None:
+            return [_reference(resource.raw)]
+        part: Part = without_surrogates(resource.text or "")
+        if resource.text is None:
+            part = _media(resource.data, resource.mime_type or "", resource.uri)
+        return [_reference(resource.raw), part] if isinstance(part, str) else [part]
     return [_json(block.raw)] if keep_unknown else []
+
+
+def _reference(resource: Mapping[str, Any]) -> str:
+    """What identifies a resource: its URI, and its name and title where it has them."""
+    words = [f"resource {resource.get('uri', '')}"]
+    for key in ("name", "title"):
+        if isinstance(resource.get(key), str) and resource[key]:
+            words.append(f"{key} {_json(resource[key])}")
+    return without_surrogates(f"[{', '.join(words)}]")
 
 
 def _media(data: bytes, said: str, name: str = "") -> Part:
@@ -131,16 +150,51 @@ def _json(value: Any) -> str:
     return text
 
 
-def _with_structured(result: CallToolResult, parts: list[Part]) -> list[Part]:
-    """Add structured content, unless the text says the same, as the specification recommends."""
-    structured = result.structured
+def _with_structured(result: CallToolResult, limits: Limits) -> list[Part]:
+    """Return the content of a result in the form that ``limits.structured`` asks for."""
+    structured, form = result.structured, limits.structured
+    parts = parts_of(result.content, limits.unknown == "keep")
     if structured is None:
         return parts
+    if form == "only" and not result.is_error:
+        return [*(part for part in parts if isinstance(part, Media)), _json(structured)]
     texts = [part for part in parts if isinstance(part, str)]
-    values = [structured]
-    if isinstance(structured, dict) and list(structured) == ["result"]:
-        values.append(structured["result"])
-    return parts if any(_says(texts, value) for value in values) else [*parts, _json(structured)]
+    if form != "both" and (_repeats(texts, structured) or _mentions(texts, structured, limits)):
+        return parts
+    return [*parts, _json(structured)]
+
+
+def _repeats(texts: Sequence[str], value: object) -> bool:
+    """Whether the texts are a value, as JSON or as strings; wrappers of one key do not count."""
+    if _says(texts, value):
+        return True
+    while isinstance(value, dict) and len(value) == 1:
+        (value,) = value.values()
+        if _says(texts, value) or value == "\n".join(texts):
+            return True
+    return False
+
+
+def _mentions(texts: Sequence[str], value: object, limits: Limits) -> bool:
+    """Whether the texts have each string of a value, and each number with its key."""
+    said = "\n".join(texts)[: limits.max_chars].lower()
+    todo, seen = [("", value)], 0
+    while todo:
+        (key, inner), seen = todo.pop(), seen + 1
+        if isinstance(inner, dict) and inner:
+            todo += [(name.lower(), one) for name, one in inner.items()]
+        elif isinstance(inner, list) and inner:
+            todo += [(key, one) for one in inner]
+        elif inner is not None:
+            is_long = isinstance(inner, str) and len(inner) > 1
+            is_named = is_long or key in said or key.replace("_", " ") in said
+            word = (inner if isinstance(inner, str) else _json(inner)).lower()
+            bounded = rf"(?<![\w.-]){re.escape(word)}(?!\w|\.\d)"
+            if not is_named or word not in said or not re.search(bounded, said):
+                return False
+        if seen > _MOST_MENTIONED:
+            return False
+    return bool(said)
 
 
 def _says(texts: Sequence[str], value: object) -> bool:

@@ -16,6 +16,7 @@ __all__ = [
     "NetworkError",
     "ProcessExited",
     "ServersFailed",
+    "text_without_output",
 ]
 
 
@@ -164,7 +165,19 @@ class CallTimeout(NetworkError):
         return f"{text} ({option}){reason}{_with_output(self.output, self.stderr)}"
 
 
+_STDOUT_HEADING = "\nit wrote to stdout what is no message:\n"
+_STDERR_HEADING = "\nlast stderr output:\n"
+
+
 def _with_output(output: str, stderr: str) -> str:
     """The end of a text: what a server wrote that is no message, to stdout by mistake."""
-    text = f"\nit wrote to stdout what is no message:\n{output.strip()}" if output.strip() else ""
-    return f"{text}\nlast stderr output:\n{stderr.strip()}" if stderr.strip() else text
+    text = _STDOUT_HEADING + output.strip() if output.strip() else ""
+    return text + _STDERR_HEADING + stderr.strip() if stderr.strip() else text
+
+
+def text_without_output(error: McpError) -> str:
+    """Return the text of an error without what a server process wrote to stdout and stderr.
+
+    That is for the user only: it may hold whatever the process has seen, such as tokens and paths.
+    """
+    return str(error).partition(_STDOUT_HEADING)[0].partition(_STDERR_HEADING)[0]

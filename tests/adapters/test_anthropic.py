@@ -155,7 +155,7 @@ def test_a_conversation_without_tools_tells_of_calls() -> None:
     told = [[block["text"] for block in message["content"]] for message in made["messages"][1:]]
     assert told == [
         ["I look.", '[called weather_now with {"city": "Rome"}]'],
-        ["[the result of weather_now]", 'sunny\n{"sky": "sunny"}'],
+        ["[the result of weather_now]", "sunny"],
     ]
 
 

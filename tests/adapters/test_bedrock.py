@@ -133,7 +133,7 @@ def test_a_conversation_without_tools_tells_of_calls(without: str) -> None:
     assert "toolConfig" not in made
     assert [message["content"] for message in made["messages"][1:]] == [
         [{"text": "I look."}, {"text": '[called weather_now with {"city": "Rome"}]'}],
-        [{"text": "[the result of weather_now]"}, {"text": 'sunny\n{"sky": "sunny"}'}],
+        [{"text": "[the result of weather_now]"}, {"text": "sunny"}],
     ]
 
 

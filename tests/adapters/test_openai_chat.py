@@ -142,7 +142,7 @@ def test_what_a_server_asks() -> None:
     assert made["messages"][3] == {
         "role": "tool",
         "tool_call_id": "c1",
-        "content": 'sunny\n{"sky": "sunny"}',
+        "content": "sunny",
     }
     assert request(SamplingRequest({"messages": []}), "m") == {"model": "m", "messages": []}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from mcpclient.adapters.limits import Limits
 from mcpclient.adapters.media import Media, MediaRules
 from mcpclient.adapters.parts import Prepared, parts_of, prepared, text_of
-from mcpclient.errors import PeerError
+from mcpclient.errors import ConnectFailed, PeerError, ProcessExited, ServersFailed, UsageError
 from mcpclient.protocol.types import CallToolResult
 from tests.adapters.outcomes import OUTCOMES, PNG, encoded
 
@@ -40,9 +41,9 @@ def texts(name: str) -> list[str]:
         ("a damaged image", ["[image, image/png, 0 bytes: it is empty or damaged]"]),
         ("a drawing", ["<svg/>"]),
         ("sound", ["<audio/wav>"]),
-        ("embedded text", ["inside"]),
+        ("embedded text", ["[resource file:///a/b.pdf]\ninside"]),
         ("a bare resource", ["[resource file:///a/b.pdf]"]),
-        ("a link", ["[resource memo://1]"]),
+        ("a link", ['[resource memo://1, name "m"]']),
         ("unknown", ['{"type": "hologram", "depth": 3}']),
         ("half a pair", ['a \ufffd b\n{"k\ufffd": "\ufffd"}']),
         (
@@ -107,6 +108,82 @@ def test_structured_content_that_says_more(value: object) -> None:
     assert made.text.startswith("a summary\nb\n")
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"content": "# A file\n- a line"}, "# A file\n- a line"),
+        ({"content": {"text": "hello"}}, "hello"),
+        ({"city": "Rome", "sky": "sunny"}, "In Rome it is sunny."),
+        ({"city": "Rome", "degrees": 21.5, "wet": False}, "Rome: 21.5 degrees. Wet: false"),
+        ([{"user_id": 7, "name": None}], "the user id is 7"),
+    ],
+)
+def test_a_text_that_says_all_is_enough(value: object, said: str) -> None:
+    """F-TOOL-9: a file of 6,000 characters in a wrapper cost 12,000."""
+    assert structured(value, said).text == said
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"city": "Rome", "sky": "sunny"}, "In Rome it is sunnier."),
+        ({"city": "Rome", "degrees": 21.5}, "Rome: 21.5"),
+        ({"degrees": 1}, "21 degrees, or 1.5 degrees"),
+        ({"city": "Rome", "alerts": []}, "Rome"),
+        ({"names": ["one"] * 300}, "one"),
+        ({"n": 1}, ""),
+    ],
+)
+def test_a_text_that_says_less_has_the_structure_beside_it(value: object, said: str) -> None:
+    """F-TOOL-9."""
+    assert structured(value, said).text.endswith(json.dumps(value))
+
+
+def test_which_form_is_a_choice() -> None:
+    """F-TOOL-9: media and the words of a failure stay, whatever is asked for."""
+    result = {"content": [{"type": "text", "text": "1 done"}], "structuredContent": {"done": 1}}
+
+    def said(form: Any, **fields: Any) -> str:
+        limits = Limits(structured=form)
+        return prepared(CallToolResult({**result, **fields}), limits, RULES).text
+
+    assert said("text") == "1 done"
+    assert said("only") == '{"done": 1}'
+    assert said("both") == '1 done\n{"done": 1}'
+    assert said("only", isError=True) == "1 done"
+    assert said("only", structuredContent=None) == "1 done"
+    image = {"type": "image", "data": encoded(PNG), "mimeType": "image/png"}
+    only = Limits(structured="only")
+    made = prepared(CallToolResult({"content": [image], "structuredContent": {}}), only, RULES)
+    assert [type(part) for part in made.parts] == [Media, str]
+    with pytest.raises(UsageError, match='structured is "text", "only" or "both", not \'none\''):
+        said("none")
+
+
+def test_links_and_embedded_texts_say_what_they_are_of() -> None:
+    """F-TOOL-9: their URI, name and title; white space of a server does not add lines."""
+    link = {"uri": "memo://1", "name": "one", "title": "A\nmemo"}
+    result = CallToolResult(
+        {
+            "content": [
+                {"type": "resource_link", **link},
+                {"type": "resource", "resource": {**link, "text": "inside"}},
+            ]
+        }
+    )
+    named = '[resource memo://1, name "one", title "A\\nmemo"]'
+    assert prepared(result, LIMITS, RULES).text == f"{named}\n{named}\ninside"
+
+
+def test_what_a_process_wrote_is_for_the_user_only() -> None:
+    """F-TOOL-9: not for a model's provider, in whichever exception it stands."""
+    exited = ProcessExited(["server"], 3, "token=hunter2\n", "debug: hunter2")
+    for error in (exited, ConnectFailed("a", str(exited)), ServersFailed({"a": exited})):
+        assert "hunter2" in str(error)
+        assert "hunter2" not in text_of(error)
+        assert "exited with code 3" in text_of(error)
+
+
 def test_unknown_content_can_be_dropped() -> None:
     """F-TOOL-3: by choice."""
     drop = Limits(unknown="drop")
@@ -142,4 +219,4 @@ def test_a_text_file_in_a_blob_is_text(mime_type: str) -> None:
     """F-TOOL-3."""
     resource = {"uri": "a:b", "blob": encoded(b"{}\xff"), "mimeType": mime_type}
     result = CallToolResult({"content": [{"type": "resource", "resource": resource}]})
-    assert parts_of(result.content) == ["{}\ufffd"]
+    assert parts_of(result.content) == ["[resource a:b]", "{}\ufffd"]

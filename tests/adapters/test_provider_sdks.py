@@ -167,7 +167,7 @@ def test_every_schema_and_every_outcome(provider: str) -> None:
         assert said["structured beside its text"] == '{"n": 1}'
         assert "<image>" in "".join(text for _, text in api.results)
         assert "disk full" in said["an error"]
-        assert said["embedded text"] == "inside"
+        assert said["embedded text"] == "[resource file:///a/b.pdf]\ninside"
         assert "199,999" not in said["long"] and "100,000 characters left out" in said["long"]
 
     asyncio.run(main())

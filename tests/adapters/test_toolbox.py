@@ -476,7 +476,7 @@ def test_the_two_resource_tools() -> None:
             '- memo://1 {"name": "first", "type": "text/plain"} a memo',
             '- memo://2 {"name": "second"}',
         ]
-        assert read == "inside"
+        assert read == "[resource memo://1]\ninside"
         assert wrong.startswith("Tool error: Give the uri of a resource")
 
     use(server, work)
