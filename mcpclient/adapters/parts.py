@@ -95,7 +95,8 @@ def text_of(error: BaseException) -> str:
     Of an error that is not this library's, only its type.
     """
     if isinstance(error, McpError):
-        return without_surrogates(text_without_output(error))
+        said: str = without_surrogates(text_without_output(error))
+        return said
     return type(error).__name__
 
 
@@ -128,7 +129,8 @@ def _reference(resource: Mapping[str, Any]) -> str:
     for key in ("name", "title"):
         if isinstance(resource.get(key), str) and resource[key]:
             words.append(f"{key} {_json(resource[key])}")
-    return without_surrogates(f"[{', '.join(words)}]")
+    reference: str = without_surrogates(f"[{', '.join(words)}]")
+    return reference
 
 
 def _media(data: bytes, said: str, name: str = "") -> Part:
