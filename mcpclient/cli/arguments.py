@@ -18,9 +18,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import UsageError
+from ..net.regular_files import open_regular
 from .signature import kinds_of, resolved, type_of
 
 __all__ = ["Typed", "parse_arguments", "parse_text_arguments", "typed_value"]
+
+# The largest file whose content is an argument, in bytes.
+_MAX_FILE_SIZE = 64 * 1024 * 1024
 
 _YES = ("true", "yes", "on", "1")
 _NO = ("false", "no", "off", "0")
@@ -197,7 +201,8 @@ def _from_stdin() -> str:
 
 def _from_file(path: str) -> str:
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(open_regular(path, limit=_MAX_FILE_SIZE), encoding="utf-8") as file:
             return file.read()
-    except (OSError, ValueError) as error:
-        raise UsageError(f"cannot read {path!r}: {error}") from None
+    except (OSError, UnicodeError) as error:
+        reason = str((isinstance(error, OSError) and error.strerror) or error)
+        raise UsageError(f"cannot read {path!r}: {reason}") from None

@@ -188,8 +188,8 @@ def check_trace(path: str | None) -> None:
     if path is not None:
         try:
             open_trace(path).close()
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
+        except OSError as error:
+            reason = error.strerror or error
             raise UsageError(f"cannot write the trace {path!r}: {reason}") from None
 
 

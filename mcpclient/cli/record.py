@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from ..errors import UsageError
+from ..net.regular_files import open_regular
 from .command import LocalRequest, OuterCommand, Request
 
 __all__ = ["COMMAND"]
@@ -16,14 +18,15 @@ def _prepare(options: argparse.Namespace, inner: Request | None) -> Request | Lo
     if inner.options.trace is not None:
         raise UsageError("record writes the transcript that --trace would write; choose one")
     try:
-        with open(options.file, "w" if options.force else "x", encoding="utf-8"):
-            pass
+        flags = os.O_TRUNC if options.force else os.O_EXCL
+        os.close(open_regular(options.file, os.O_WRONLY | os.O_CREAT | flags))
     except FileExistsError:
         raise UsageError(
             f"{options.file!r} exists; --force overwrites it, and --trace appends to a file"
         ) from None
     except OSError as error:
-        raise UsageError(f"cannot write {options.file!r}: {error}") from None
+        reason = error.strerror or error
+        raise UsageError(f"cannot write {options.file!r}: {reason}") from None
     inner.options.trace = options.file
     return inner
 

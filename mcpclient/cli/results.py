@@ -16,6 +16,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..framing.escaping import escape
+from ..net.regular_files import write_file
 from ..protocol.types import (
     AudioContent,
     CallToolResult,
@@ -139,8 +140,7 @@ def save_media(result: CallToolResult, path: str) -> list[str]:
     paths = [path, *(_numbered(path, number) for number in range(2, len(pieces) + 1))]
     for name, data in zip(paths, pieces):
         try:
-            with open(name, "wb") as file:
-                file.write(data)
+            write_file(name, data)
         except OSError as error:
             raise UsageError(f"cannot write {name!r}: {error.strerror or error}") from None
     return paths

@@ -20,6 +20,7 @@ from pathlib import Path
 from .folders import state_folder
 from .locks import HELD_BY_ANOTHER, lock_descriptor, unlock_descriptor
 from .private_files import make_private, make_private_folder
+from .regular_files import open_regular
 
 __all__ = ["change_file", "read_file", "replace_content", "replace_file"]
 
@@ -30,12 +31,6 @@ _LOCK_DELAY = 0.01
 # How long a replacement waits for those who read the file, in seconds.
 _REPLACE_LIMIT = 2.0 if os.name == "nt" else 0.0
 
-_IS_A_FOLDER = "it is a folder"
-
-# Without waiting for a writer of a pipe, without becoming the owner of a terminal.
-_READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
-_READ_FLAGS |= getattr(os, "O_BINARY", 0)
-
 
 def read_file(path: str | os.PathLike[str], *, limit: int, private: bool = False) -> bytes:
     """Return the content of a regular file of at most ``limit`` bytes; never waits.
@@ -43,32 +38,18 @@ def read_file(path: str | os.PathLike[str], *, limit: int, private: bool = False
     Raises `OSError` when there is none, it is something else, it is larger, or it may not be read;
     with ``private`` also when other users may change it.
     """
-    try:
-        descriptor = os.open(path, _READ_FLAGS)
-    except ValueError:  # a path that no file has
-        raise OSError(errno.EINVAL, "not the path of a file") from None
-    except PermissionError:
-        if os.path.isdir(path):  # which Windows does not open at all
-            raise OSError(errno.EINVAL, _IS_A_FOLDER) from None
-        raise
-    try:
-        _check(os.fstat(descriptor), private)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    with open(descriptor, "rb") as file:
+    with open(open_regular(path, limit=limit), "rb") as file:
+        if private:
+            _check_private(os.fstat(file.fileno()))
         content = file.read(limit + 1)
     if len(content) > limit:
         raise OSError(errno.EFBIG, f"larger than {limit} bytes")
     return content
 
 
-def _check(status: os.stat_result, private: bool) -> None:
-    """Refuse what is no regular file, and with ``private`` what others may change."""
-    if not stat.S_ISREG(status.st_mode):
-        is_folder = stat.S_ISDIR(status.st_mode)
-        raise OSError(errno.EINVAL, _IS_A_FOLDER if is_folder else "it is not a regular file")
-    if not private or os.name != "posix":
+def _check_private(status: os.stat_result) -> None:
+    """Refuse a file that other users may change."""
+    if os.name != "posix":
         return  # a folder in the user's profile is private on Windows
     if status.st_uid not in (os.geteuid(), 0):
         raise OSError(errno.EPERM, "it belongs to another user")
@@ -82,20 +63,26 @@ def change_file(
     *,
     limit: int,
     private: bool = False,
+    new_mode: int | None = None,
 ) -> None:
     """Replace a file by what ``edit`` makes of its content; None stands for a missing file.
 
     The file keeps its permissions, and a link stays one; a ``private`` file has mode 0600, in a
-    folder of mode 0700, and what others could write into it counts as missing.
+    folder of mode 0700, and what others could write into it counts as missing. ``new_mode``: the
+    permissions of a file that was missing; by default those that the system gives new files.
 
     Raises `OSError` when it cannot be read, written or locked within ten seconds, and what ``edit``
     raises; the file is then as before.
     """
-    real = Path(os.path.realpath(path))
+    try:
+        real = Path(os.path.realpath(path))
+    except ValueError:
+        raise OSError(errno.EINVAL, "not the path of a file") from None
     with _locked(real):
         content, mode = _present(real, limit, private)
         changed = edit(content)
         if changed != content:
+            mode = new_mode if content is None and new_mode is not None else mode
             replace_content(real, changed, None if private else mode)
 
 
@@ -172,7 +159,7 @@ def _locked(path: Path) -> Iterator[None]:
     lock = state_folder(os.environ) / "locks" / f"file-{digest}.lock"
     try:
         make_private_folder(lock.parent)
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = open_regular(lock, os.O_RDWR | os.O_CREAT)
     except OSError:  # no other process could share this folder
         yield
         return

@@ -92,6 +92,7 @@ class HttpClient:
         self._connections: set[HttpConnection] = set()
         self.tasks: BackgroundTasks = BackgroundTasks()
         self._heads: dict[object, bytes] = {}
+        self._sweeper: asyncio.TimerHandle | None = None
 
     def request(self, request: HttpRequest, sink: ResponseSink) -> Exchange:
         """Start a request; its response goes to ``sink``. Raises `UsageError` for bad headers."""
@@ -109,6 +110,9 @@ class HttpClient:
         for connection in list(self._connections):
             connection.abort()
         self._idle.clear()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
 
     def encode(self, request: HttpRequest) -> bytes:
         """Return the bytes of a request.
@@ -159,7 +163,10 @@ class HttpClient:
     # What exchanges and connections use
 
     def idle_connection(self, url: Url) -> HttpConnection | None:
-        """Take a free connection out of the pool: one that, as far as can be told, is alive."""
+        """Take a free connection out of the pool: one that, as far as can be told, is alive.
+
+        One that was idle for too long is not: a router in between may have forgotten it.
+        """
         idle = self._idle.get(url.origin)
         while idle:
             connection = idle.pop()
@@ -167,6 +174,20 @@ class HttpClient:
                 return connection
             connection.abort()
         return None
+
+    def _sweep(self) -> None:
+        """Close the connections that were idle for too long; another sweep follows for the rest."""
+        self._sweeper = None
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        left = [connection for idle in self._idle.values() for connection in idle]
+        for connection in left:
+            if connection.expires_at <= now:
+                self.forget(connection)
+                connection.abort()
+        ends = [connection.expires_at for connection in left if connection.expires_at > now]
+        if ends:
+            self._sweeper = loop.call_at(min(ends), self._sweep)
 
     async def new_connection(self, url: Url) -> HttpConnection:
         """Open a connection. Raises `ConnectFailed`."""
@@ -179,6 +200,9 @@ class HttpClient:
         idle = self._idle.setdefault(connection.origin, [])
         if len(idle) < _MAX_IDLE:
             idle.append(connection)
+            if self._sweeper is None:
+                loop = asyncio.get_running_loop()
+                self._sweeper = loop.call_at(connection.expires_at, self._sweep)
         else:
             connection.abort()
 
@@ -204,6 +228,7 @@ class Exchange:
         self._redirect: Url | None = None
         self._redirects = 0
         self._reused = False
+        self._sent_again = False
         self._done = False
         self._start()
 
@@ -330,13 +355,15 @@ class Exchange:
             self._done = True
             self._sink.response_ended()
 
-    def connection_failed(self, error: McpError, *, answer_begun: bool) -> None:
+    def connection_failed(self, error: McpError, *, answer_begun: bool, sent: bool) -> None:
         """Take the end of the connection before the end of the response."""
         self._connection = None
         if self._done:
             return
-        if self._reused and not answer_begun and self._request.repeatable:
+        is_stale = self._reused and not answer_begun and self._request.repeatable
+        if not self._sent_again and (is_stale or not sent):
             # The server closed an idle connection while this request was on its way.
+            self._sent_again = True
             self._send_again(self._request, fresh=True)
         else:
             self._fail(error)

@@ -6,6 +6,7 @@ An answer that takes long to decode is passed on a little in each turn of the ev
 from __future__ import annotations
 
 import asyncio
+import re
 import select
 from collections import deque
 from collections.abc import Iterator
@@ -22,6 +23,14 @@ __all__ = ["Exchanging", "HttpConnection", "Pool"]
 # So many pieces of a coded body, of 64 KiB at most, are decoded in one turn of the loop. A single
 # read can expand to 64 MiB, which would hold up everything else for seconds.
 _PIECES_PER_TURN = 4
+
+# How long a connection is kept without a request, in seconds. Servers and the routers in between
+# forget idle connections, some without a word; then the next request is lost. A server that says
+# how long it waits is believed, up to a limit: the routers have their own.
+_IDLE_TIME = 5.0
+_MAX_IDLE_TIME = 200.0
+_MARGIN = 1.0
+_TIMEOUT = re.compile(r"(?:^|[\s,;])timeout=(\d{1,9})(?!\d)", re.IGNORECASE)
 
 
 class Pool(Protocol):
@@ -46,8 +55,11 @@ class Exchanging(Protocol):
     def response_ended(self) -> None:
         """Take the end of the response; its connection is free already."""
 
-    def connection_failed(self, error: McpError, *, answer_begun: bool) -> None:
-        """Take the end of the connection before the end of the response."""
+    def connection_failed(self, error: McpError, *, answer_begun: bool, sent: bool) -> None:
+        """Take the end of the connection before the end of the response.
+
+        ``sent``: the system accepted a byte of the request at least.
+        """
 
 
 class HttpConnection(asyncio.BufferedProtocol):
@@ -60,6 +72,12 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._parser = ResponseParser()
         self._buffer = read_buffer()
         self._transport: asyncio.Transport | None = None
+        self._clock = asyncio.get_running_loop().time
+        self._idle_time = _IDLE_TIME
+        self._keep_alive: str | None = None
+        self.expires_at: float = self._clock() + _IDLE_TIME
+        """When the connection is too old to be used again, on the clock of the event loop."""
+        self._is_sent = False
         self._exchange: Exchanging | None = None
         self._heard: Callable[[], object] | None = None
         # What has been received and not been passed on yet: a body that takes several turns of the
@@ -70,20 +88,29 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._loss: Exception | None = None
 
     def is_usable(self) -> bool:
-        """Whether the connection is open, and nothing has come: an idle server only ever closes."""
+        """Whether the connection is open, was not idle for too long, and nothing has come.
+
+        An idle server only ever closes.
+        """
         if self._transport is None or self._transport.is_closing() or not self._parser.reusable:
+            return False
+        if self._clock() >= self.expires_at:
             return False
         return self._heard is None or not self._heard()
 
     def run(self, exchange: Exchanging, method: str, request: bytes) -> None:
         """Write a request; its response goes to ``exchange``."""
         self._exchange = exchange
+        self._is_sent = False
         if self._transport is None or not self._parser.reusable:  # since it was opened
             reason = f"the server at {self.url.shown} ended the connection before the request"
             self._fail(self._parser.fault or ConnectionLost(reason))
         else:
             self._parser.start(method)
             self._transport.write(request)
+            # A transport that fails to write at once has begun to close by now; the Proactor of
+            # Windows tells later, and then the request counts as sent.
+            self._is_sent = not self._transport.is_closing()
 
     def abort(self) -> None:
         """Close at once."""
@@ -151,15 +178,26 @@ class HttpConnection(asyncio.BufferedProtocol):
         elif kind is BodyChunk:
             self._decoding = exchange.body_received(event[0])  # type: ignore[arg-type]
         elif isinstance(event, ResponseHead):
+            keep_alive = event.headers.get("keep-alive")
+            if keep_alive != self._keep_alive:
+                self._note_keep_alive(keep_alive)
             exchange.head_received(event)
         elif isinstance(event, ResponseEnd):
             self._end(exchange, keep_alive=event.keep_alive)
         elif isinstance(event, Fault):
             self._fail(self._parser.fault or ConnectionLost(event.reason))
 
+    def _note_keep_alive(self, value: str | None) -> None:
+        """Learn from a ``Keep-Alive`` header how long the server waits for the next request."""
+        self._keep_alive = value
+        match = _TIMEOUT.search(value or "")
+        seconds = float(match[1]) if match else _IDLE_TIME + _MARGIN
+        self._idle_time = min(max(seconds - _MARGIN, seconds / 2), _MAX_IDLE_TIME)
+
     def _end(self, exchange: Exchanging, *, keep_alive: bool) -> None:
         self._exchange = None
         if keep_alive and self._transport is not None:
+            self.expires_at = self._clock() + self._idle_time
             self._pool.release(self)
         elif self._transport is not None:
             self._transport.close()
@@ -170,7 +208,8 @@ class HttpConnection(asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.abort()
         if exchange is not None:
-            exchange.connection_failed(error, answer_begun=self._parser.answer_begun)
+            begun = self._parser.answer_begun
+            exchange.connection_failed(error, answer_begun=begun, sent=self._is_sent)
 
     def eof_received(self) -> bool:
         """Take the end of what the server sends."""

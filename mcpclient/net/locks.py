@@ -30,6 +30,7 @@ else:
     msvcrt = _msvcrt
 
 from .private_files import make_private_folder
+from .regular_files import open_regular
 
 __all__ = [
     "HELD_BY_ANOTHER",
@@ -116,7 +117,7 @@ class FileLock:
     def _try_to_lock(self) -> bool:
         try:
             make_private_folder(self._path.parent)
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+            descriptor = open_regular(self._path, os.O_RDWR | os.O_CREAT)
         except OSError:
             return True  # there is no other process that could share this folder
         try:

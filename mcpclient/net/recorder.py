@@ -7,7 +7,6 @@ for the first target.
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -22,9 +21,10 @@ from .clocks import timestamp
 if TYPE_CHECKING:
     from ..recording.http_channel import HttpChannel
     from ..recording.writing import TranscriptWriter
-    from . import private_files
+    from . import private_files, regular_files
 else:
     private_files = OnDemand(".private_files", __name__)
+    regular_files = OnDemand(".regular_files", __name__)
 
 __all__ = ["Recorder", "TraceTarget", "open_trace"]
 
@@ -165,19 +165,20 @@ def _writing_to(target: TraceTarget) -> Callable[[str], Any]:
 
 
 def open_trace(path: str | os.PathLike[str]) -> TextIO:
-    """Open a file to append a transcript to, for its owner only. Raises OSError.
+    """Open a file to append a transcript to, for its owner only.
 
-    A transcript is what was said: not every secret in it can be known for one.
+    A transcript is what was said: not every secret in it can be known for one. Raises `OSError`,
+    also for what is not a regular file.
     """
     return open(path, "a", encoding="utf-8", newline="\n", opener=_open_privately)
 
 
 def _open_privately(path: str, flags: int) -> int:
-    descriptor = os.open(path, flags, 0o600)
+    descriptor = regular_files.open_regular(path, flags)
     status = os.fstat(descriptor)
     # On Windows the mode tells nothing; there a file is made private when it is new.
     may_be_public = not status.st_size if os.name == "nt" else status.st_mode & 0o077
-    if stat.S_ISREG(status.st_mode) and may_be_public:
+    if may_be_public:
         with suppress(OSError):  # it belongs to somebody else, who decides
             private_files.make_private(path)
     return descriptor

@@ -9,6 +9,7 @@ from typing import cast
 
 from ..errors import UsageError
 from .network_options import ClientCertificate, NetworkOptions
+from .regular_files import open_regular
 
 __all__ = ["TlsContexts", "explain_tls_error"]
 
@@ -48,12 +49,16 @@ def _context(options: NetworkOptions) -> ssl.SSLContext:
         context = ssl.create_default_context()
     else:
         try:
+            os.close(open_regular(options.ca_file))  # OpenSSL would wait for a pipe
             context = ssl.create_default_context(cafile=os.fspath(options.ca_file))
             if options.trusts_system:
                 context.load_default_certs()
         except OSError as error:
             name = os.fspath(options.ca_file)
-            raise UsageError(f"ca_file {name!r} holds no certificates to trust: {error}") from error
+            reason = error.strerror or error
+            raise UsageError(
+                f"ca_file {name!r} holds no certificates to trust: {reason}"
+            ) from error
     with suppress(NotImplementedError):
         context.set_alpn_protocols(["http/1.1"])
     return context
@@ -62,6 +67,9 @@ def _context(options: NetworkOptions) -> ssl.SSLContext:
 def _load_certificate(context: ssl.SSLContext, given: ClientCertificate) -> None:
     certificate, key, password = _parts(given)
     try:
+        for path in (certificate, key):
+            if path is not None:
+                os.close(open_regular(path))
         # Without a password OpenSSL would ask for it on the terminal.
         context.load_cert_chain(certificate, key, password=password or "")
     except OSError as error:
@@ -73,7 +81,7 @@ def _load_certificate(context: ssl.SSLContext, given: ClientCertificate) -> None
                 "no certificate with its key in PEM form, or the key's password is wrong or missing"
             )
         else:
-            reason = str(error)
+            reason = error.strerror or str(error)
         raise UsageError(f"client_cert {name!r} cannot be used: {reason}") from error
 
 

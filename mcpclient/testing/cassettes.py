@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from .. import sync
 from ..client.client import Client
 from ..errors import UsageError
+from ..net.files import change_file
+from ..net.recordings import MAX_RECORDING_SIZE
+from ..net.regular_files import open_regular
 from ..transports.replaying import Recording
 from .completing import Completing
 
@@ -48,17 +51,16 @@ class Cassette:
         if mode not in ("once", "none", "all", "new"):
             raise UsageError(f'mode is "once", "none", "all" or "new", not {mode!r}')
         self.path: str = os.fspath(path)
-        is_there = os.path.exists(self.path)
+        is_there = _is_there(self.path)
         self.is_recording: bool = mode == "all" or (mode in ("once", "new") and not is_there)
         self._is_completed = mode == "new"
-        self._new_path = f"{self.path}.new"
+        # Of this recorder alone: others may record the same cassette at the same time.
+        self._new_path: str | None = None
         self._recording: Recording | None = None
         if not self.is_recording:
             self._recording = Recording(self.path, match=match)
         if self.is_recording or self._is_completed:
             os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
-            with suppress(FileNotFoundError):
-                os.remove(self._new_path)  # of a test that was interrupted
 
     def connect(self, target: Target, **options: Unpack[ClientOptions]) -> Client:
         """Return a client, as `mcpclient.connect` does: of the server, or of what it once said.
@@ -84,6 +86,9 @@ class Cassette:
         """Return target and options of the client that will be ``made``."""
         if options.get("trace") is not None:
             raise UsageError("a cassette is a trace already: leave out trace=")
+        if self._new_path is None and (self.is_recording or self._is_completed):
+            descriptor, self._new_path = tempfile.mkstemp(prefix="mcpclient-", suffix=".jsonl")
+            os.close(descriptor)
         recorded = {**options, "trace": self._new_path}
         if self._recording is None:
             return target, recorded
@@ -116,17 +121,30 @@ class Cassette:
         Raises what `assert_all_played` does. Recording anew changes the file only here, so that a
         test that fails while it records leaves the old one as it was.
         """
-        has_new = os.path.exists(self._new_path)
-        if has_new and failed:
-            os.remove(self._new_path)
-        elif has_new and self.is_recording:
-            os.replace(self._new_path, self.path)
-        elif has_new:
-            with open(self.path, "ab") as file, open(self._new_path, "rb") as new:
-                file.write(new.read())
-            os.remove(self._new_path)
-        if not failed:
-            self.assert_all_played()
+        new = self._take_new()
+        if failed:
+            return
+        if new:
+            try:
+                # Under a lock and as a whole: of two that record it, each finds the other's whole.
+                change_file(
+                    self.path,
+                    lambda content: new if self.is_recording else (content or b"") + new,
+                    limit=MAX_RECORDING_SIZE,
+                    new_mode=0o600,
+                )
+            except OSError as error:
+                raise UsageError(f"cannot write the cassette {self.path!r}: {error}") from None
+        self.assert_all_played()
+
+    def _take_new(self) -> bytes:
+        path, self._new_path = self._new_path, None
+        if path is None:
+            return b""
+        with open(path, "rb") as file:
+            new = file.read()
+        os.remove(path)
+        return new
 
     def __enter__(self) -> Cassette:
         return self
@@ -163,6 +181,17 @@ def cassette(
     when there is nothing to replay.
     """
     return Cassette(path, mode, match)
+
+
+def _is_there(path: str) -> bool:
+    """Whether there is a cassette. Raises `UsageError` for what is not a regular file."""
+    try:
+        os.close(open_regular(path))
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise UsageError(f"cannot use the cassette {path!r}: {error.strerror}") from None
+    return True
 
 
 def _unplayed(path: str, left: Sequence[tuple[str, Any]]) -> str:

@@ -7,9 +7,12 @@ import json
 import os
 from collections.abc import Iterable
 
+from ..net.regular_files import open_regular, write_file
 from ..protocol.types import Tool
 
 __all__ = ["check_tools", "tools_text"]
+
+_MAX_SIZE = 64 * 1024 * 1024
 
 
 def tools_text(tools: Iterable[Tool]) -> str:
@@ -31,10 +34,9 @@ def check_tools(
     now = tools_text(tools)
     if update or not os.path.exists(path):
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write(now)
+        write_file(path, now.encode())
         return
-    with open(path, encoding="utf-8") as file:
+    with open(open_regular(path, limit=_MAX_SIZE), encoding="utf-8") as file:
         before = file.read()
     if before != now:
         lines = difflib.unified_diff(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import struct
 from typing import Callable
 
 import pytest
@@ -14,6 +15,7 @@ from mcpclient.framing.uri import parse_url
 from mcpclient.net import http
 from mcpclient.net.dialing import Dialer
 from mcpclient.net.http import Exchange, HttpClient, HttpRequest
+from mcpclient.net.http_connection import HttpConnection
 from mcpclient.net.network_options import NetworkOptions
 from tests.net.http_fetch import Recorder, compressed, fetch, hello, raw, with_server
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
@@ -111,6 +113,93 @@ def test_the_pool_forgets_what_the_server_has_closed() -> None:
         assert not any(client._idle.values())
 
     with_server(hello, work)
+
+
+@pytest.mark.parametrize(
+    ("keep_alive", "seconds"),
+    [
+        (None, 5),
+        ("timeout=20, max=100", 19),
+        ("max=100, Timeout=3", 2),
+        ("timeout=1", 0.5),
+        ("timeout=3600", 200),
+        ("idletimeout=60", 5),
+        ("timeout=" + "9" * 5000, 5),
+    ],
+)
+def test_an_idle_connection_is_dropped_in_time(keep_alive: str | None, seconds: float) -> None:
+    """F-HTTP-16: a second before the server closes it, after five where it does not say when."""
+    headers = {} if keep_alive is None else {"Keep-Alive": keep_alive}
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        await fetch(client, server.url())
+        await asyncio.sleep(seconds * 0.9)
+        await fetch(client, server.url(), "POST", b"", repeatable=False)
+        await asyncio.sleep(seconds * 0.9)
+        assert (server.connections, server.open_connections) == (1, 1)
+        await asyncio.sleep(seconds * 0.2 + 1)
+        assert server.open_connections == 0
+        assert not client._connections
+        await fetch(client, server.url(), "POST", b"", repeatable=False)
+        assert server.connections == 2
+
+    with_server(answer_with(200, headers, b"hello"), work)
+
+
+def test_each_idle_connection_has_its_own_time() -> None:
+    """F-HTTP-16: one sweep looks after all of them, and ends with the last."""
+
+    async def handler(request: Request, answer: Answer) -> None:
+        answer.full(200, {"Keep-Alive": f"timeout={request.target[1:]}"}, b"")
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        await asyncio.gather(*(fetch(client, server.url(f"/{n}")) for n in (21, 11, 3)))
+        for seconds, left in ((25, 0), (1, 0)):
+            await asyncio.sleep(seconds)
+            assert server.open_connections == left
+        assert client._sweeper is None
+
+    with_server(handler, work)
+
+
+def test_a_connection_that_is_too_old_is_not_used_before_the_sweep_comes() -> None:
+    """F-HTTP-16"""
+
+    async def work(server: HttpServer, client: HttpClient) -> None:
+        await fetch(client, server.url())
+        (connection,) = client._connections
+        connection.expires_at = asyncio.get_running_loop().time()
+        await fetch(client, server.url(), "POST", b"", repeatable=False)
+        assert (server.connections, server.open_connections) == (2, 1)
+
+    with_server(hello, work)
+
+
+def test_a_request_of_which_nothing_was_accepted_goes_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-HTTP-16: the system refuses it at once, so that no server can have seen it."""
+
+    async def main() -> None:
+        client, loop = HttpClient(Dialer()), asyncio.get_running_loop()
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            listening.setblocking(False)
+            url = parse_url(f"http://127.0.0.1:{listening.getsockname()[1]}/")
+            for number in (1, 2):
+                fetching = asyncio.ensure_future(fetch(client, url, "POST", b"x", repeatable=False))
+                accepted, _ = await loop.sock_accept(listening)
+                with accepted:
+                    assert (await loop.sock_recv(accepted, 1000)).startswith(b"POST / ")
+                    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n%d" % number
+                    await loop.sock_sendall(accepted, answer)
+                    assert (await fetching).body == b"%d" % number
+                    # A reset arrives at once, and nothing looks for it before the next request.
+                    linger = struct.pack("ii", 1, 0)
+                    accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                monkeypatch.setattr(HttpConnection, "is_usable", lambda self: True)
+        await client.close()
+
+    run(main())
 
 
 def close_when_asked_again(second: Callable[[Answer], None]) -> Handler:

@@ -254,3 +254,40 @@ def test_it_works_in_unittest(path: Path) -> None:
 def test_its_names_are_public() -> None:
     assert mcpclient.testing is testing
     assert set(Mode.__args__) == {"once", "none", "all", "new"}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("mode", ["once", "all", "new"])
+def test_two_that_record_one_cassette_leave_a_whole_one(path: Path, mode: Mode) -> None:
+    """F-API-25: as two processes of a test run do; nothing of one stands in the other's."""
+    first, second = cassette(path, mode=mode), cassette(path, mode=mode)
+    use(first, Server(), ("a",))
+    use(second, Server(), ("b",))
+    use(first, Server(), ("c",))
+    first.close()
+    use(second, Server(), ("d",))
+    second.close()
+    with cassette(path, mode="none") as tape:
+        assert use(tape, Server(), ("b",), ("d",)) == ["b 1", "d 1"]
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_two_that_add_to_one_cassette_keep_each_others_calls(path: Path) -> None:
+    """F-API-25"""
+    with cassette(path) as tape:
+        use(tape, Server(), ("a",))
+    first, second = cassette(path, mode="new"), cassette(path, mode="new")
+    use(first, Server(), ("a",), ("b",))
+    use(second, Server(), ("a",), ("c",))
+    first.close()
+    second.close()
+    with cassette(path, mode="none") as tape:
+        assert use(tape, Server(), ("a",), ("b",), ("c",)) == ["a 1", "b 1", "c 1"]
+
+
+@pytest.mark.parametrize("mode", ["once", "all"])
+def test_a_cassette_that_cannot_be_written_is_an_error(path: Path, mode: Mode) -> None:
+    tape = cassette(path, mode=mode)
+    use(tape, Server(), ("a",))
+    path.mkdir()
+    with pytest.raises(UsageError, match=r"cannot write the cassette .*folder"):
+        tape.close()

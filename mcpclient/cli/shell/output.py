@@ -7,6 +7,7 @@ import os
 from ...errors import UsageError
 from ...framing.escaping import escape
 from ...net.process.one_program import run_program
+from ...net.regular_files import write_file
 from ..screen import Screen
 from .outcome import Finding
 from .words import Line
@@ -40,8 +41,6 @@ async def send_on(finding: Finding, line: Line, screen: Screen) -> Finding:
 
 def _write(path: str, content: bytes) -> None:
     try:
-        with open(os.path.expanduser(path), "wb") as file:
-            file.write(content)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(f"cannot write {path!r}: {reason}") from None
+        write_file(os.path.expanduser(path), content)
+    except OSError as error:
+        raise UsageError(f"cannot write {path!r}: {error.strerror or error}") from None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from contextlib import AbstractAsyncContextManager
-from typing import Callable
+from typing import Any, Callable
 
 from ...auth.authorization_code import parse_callback, same_state
 from ...auth.effects import Authorize, Callback, ShowDeviceCode, StoredItem
@@ -90,11 +90,37 @@ class BrowserLogin(_Stored):
     async def authorize(self, request: Authorize) -> Callback | None:
         """Show the page and wait for the answer; None when it does not come in time."""
         async with self._turns.lock("login"):
-            opened = await self._open_browser(request.url)
-            if not opened and not self._terminal.is_interactive:
-                return None
-            self._terminal.say(self._instructions(request, opened=opened))
-            return await self._first_answer(request)
+            # The listener waits first: a browser may be back before its opener returns, which
+            # can take five seconds.
+            answers: set[asyncio.Task[Callback]] = set()
+            listener = self._listeners.get(request.redirect_uri)
+            if listener is not None:
+                answers.add(asyncio.ensure_future(listener.wait_for(request.state)))
+            opening = asyncio.ensure_future(self._open_browser(request.url))
+            try:
+                await self._first_of({opening, *answers})
+                if opening.done() and not any(answer.done() for answer in answers):
+                    opened = opening.result()
+                    if not opened and not self._terminal.is_interactive:
+                        return None
+                    self._terminal.say(self._instructions(request, opened=opened))
+                    if self._terminal.is_interactive:
+                        answers.add(asyncio.ensure_future(self._pasted(request.state)))
+                    await self._first_of(answers)
+                done = [answer.result() for answer in answers if answer.done()]
+                return done[0] if done else None
+            finally:
+                for task in (opening, *answers):
+                    task.cancel()
+                await asyncio.gather(opening, *answers, return_exceptions=True)
+                if listener is not None:
+                    self._stop(request.redirect_uri, listener)
+
+    async def _first_of(self, tasks: Iterable[asyncio.Task[Any]]) -> None:
+        waiting = set(tasks)
+        if waiting:
+            first = asyncio.FIRST_COMPLETED
+            await asyncio.wait(waiting, timeout=self._timeout, return_when=first)
 
     def _instructions(self, request: Authorize, *, opened: bool) -> str:
         if opened:
@@ -107,27 +133,6 @@ class BrowserLogin(_Stored):
                 "If the browser is on another machine, paste here the address that it ends at:"
             )
         return "\n".join(lines)
-
-    async def _first_answer(self, request: Authorize) -> Callback | None:
-        tasks: set[asyncio.Task[Callback]] = set()
-        listener = self._listeners.get(request.redirect_uri)
-        if listener is not None:
-            tasks.add(asyncio.ensure_future(listener.wait_for(request.state)))
-        if self._terminal.is_interactive:
-            tasks.add(asyncio.ensure_future(self._pasted(request.state)))
-        if not tasks:
-            return None
-        try:
-            done, _ = await asyncio.wait(
-                tasks, timeout=self._timeout, return_when=asyncio.FIRST_COMPLETED
-            )
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            if listener is not None:
-                self._stop(request.redirect_uri, listener)
-        return done.pop().result() if done else None
 
     async def _pasted(self, state: str) -> Callback:
         while True:

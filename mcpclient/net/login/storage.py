@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from ...auth.effects import StoredItem
-from ...errors import AuthError
+from ...errors import AuthError, UsageError
 from ...framing.logs import logger_for
 from ..files import replace_content, replace_file
 from ..folders import config_folder
 from ..locks import LockFolder, TaskLocks
-from ..private_files import make_private
+from ..regular_files import open_regular
 
 __all__ = ["FileStore", "MemoryStore", "credentials_path"]
 
@@ -82,9 +82,13 @@ class FileStore:
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         given = credentials_path(os.environ) if path is None else Path(path)
         # A link, as people make who keep their settings elsewhere, is to stay one.
-        self.path: Path = Path(os.path.realpath(given.expanduser()))
+        try:
+            self.path: Path = Path(os.path.realpath(given.expanduser()))
+        except (ValueError, RuntimeError) as error:  # a NUL character, a user without a home
+            raise UsageError(f"{str(given)!r} is not the path of a file: {error}") from None
         self._locks = LockFolder(self.path.parent / "locks")
-        self._unwritten: dict[str, Any] = {}
+        # By key: the record that could not be written, and what the file held in its place.
+        self._unwritten: dict[str, tuple[Any, Any]] = {}
 
     def __repr__(self) -> str:
         return f"FileStore({str(self.path)!r})"
@@ -94,9 +98,6 @@ class FileStore:
 
         Raises AuthError when there is a file that may not be read, or that belongs to another user.
         """
-        if key in self._unwritten:
-            unwritten: StoredItem | None = self._unwritten[key]
-            return unwritten
         record = (await self._records()).get(key)
         return record if isinstance(record, dict) else None
 
@@ -111,19 +112,27 @@ class FileStore:
 
     async def keys(self) -> list[str]:
         """The keys of all records."""
-        known = {**await self._records(), **self._unwritten}
-        return [key for key, record in known.items() if record is not None]
+        return [key for key, record in (await self._records()).items() if record is not None]
 
     async def _records(self) -> dict[str, Any]:
         records = self._read()
-        if records is None:
-            async with self._locks.lock("file"):
-                records = self._read_or_put_aside()
-        return records
+        if records is not None:
+            return self._with_unwritten(records)
+        async with self._locks.lock("file"):
+            return self._read_or_put_aside()
+
+    def _with_unwritten(self, records: dict[str, Any]) -> dict[str, Any]:
+        """Add what could not be written, unless another process has stored a newer record."""
+        for key, (_, replaced) in list(self._unwritten.items()):
+            if records.get(key) != replaced:
+                del self._unwritten[key]
+        return {**records, **{key: record for key, (record, _) in self._unwritten.items()}}
 
     async def _save(self, key: str, record: dict[str, object] | None) -> None:
         async with self._locks.lock("file"):
-            records = {**self._read_or_put_aside(), **self._unwritten, key: record}
+            records = self._read_or_put_aside()
+            replaced = self._unwritten.get(key, (None, records.get(key)))[1]
+            records[key] = record
             kept = {name: value for name, value in records.items() if value is not None}
             try:
                 replace_content(self.path, json.dumps(kept, indent=1).encode())
@@ -133,21 +142,24 @@ class FileStore:
                     self.path,
                     error.strerror or error,
                 )
-                self._unwritten[key] = record
+                self._unwritten[key] = (record, replaced)
             else:
                 self._unwritten.clear()
 
     def _read_or_put_aside(self) -> dict[str, Any]:
         records = self._read()
-        if records is None:
-            self._put_aside()
-        return records or {}
+        if records is not None:
+            return self._with_unwritten(records)
+        self._put_aside()
+        # The records that these were to replace are gone; nobody has stored a newer one.
+        self._unwritten = {key: (record, None) for key, (record, _) in self._unwritten.items()}
+        return self._with_unwritten({})
 
     def _read(self) -> dict[str, Any] | None:
         """All records; None when the file holds something else."""
         try:
-            with open(self.path, "rb") as file:
-                self._check(os.fstat(file.fileno()))
+            with open(open_regular(self.path), "rb") as file:
+                self._check(file.fileno())
                 content = file.read(_MAX_FILE_SIZE + 1)
         except FileNotFoundError:
             return {}
@@ -160,10 +172,11 @@ class FileStore:
             records = None
         return records if isinstance(records, dict) else None
 
-    def _check(self, status: os.stat_result) -> None:
+    def _check(self, descriptor: int) -> None:
         """Make sure that nobody else may read the file."""
         if os.name != "posix":
             return  # a folder in the user's profile is private on Windows
+        status = os.fstat(descriptor)
         if status.st_uid not in (os.geteuid(), 0):
             raise AuthError(f"the credentials in {self.path} belong to another user")
         if stat.S_IMODE(status.st_mode) & 0o077:
@@ -173,7 +186,7 @@ class FileStore:
                 self.path,
             )
             with suppress(OSError):
-                make_private(self.path)
+                os.fchmod(descriptor, 0o600)
 
     def _put_aside(self) -> None:
         damaged = self.path.with_name(f"{self.path.name}.damaged-{int(time.time())}")

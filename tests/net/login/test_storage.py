@@ -255,6 +255,51 @@ def test_a_full_disk_costs_only_the_memory_of_other_processes(
     assert get(store, "a") == {"n": 2}, "what is written is the file's again"
 
 
+def test_what_could_not_be_written_undoes_nothing_newer(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-AUTH-9: another process has logged in since, and its record counts."""
+    store, other = FileStore(path), FileStore(path)
+    put(store, "a", {"n": 1})
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        put(store, "a", {"n": 2})
+        put(store, "a", {"n": 3})
+        put(store, "mine", {"n": 4})
+    put(other, "a", {"n": 5})
+    put(store, "b", {})
+    assert json.loads(path.read_text()) == {"a": {"n": 5}, "mine": {"n": 4}, "b": {}}
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        put(store, "a", {"n": 6})
+    assert get(store, "a") == {"n": 6}
+    put(other, "a", {"n": 7})
+    assert get(store, "a") == {"n": 7}
+
+
+def test_what_could_not_be_written_survives_a_damaged_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-AUTH-9"""
+    store = FileStore(path)
+    put(store, "a", {"n": 1})
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        put(store, "a", {"n": 2})
+    path.write_bytes(b"{")
+    assert get(store, "a") == {"n": 2}
+    put(store, "b", {})
+    assert json.loads(path.read_text()) == {"a": {"n": 2}, "b": {}}
+
+
 def test_the_file_is_replaced_by_a_whole_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-9: on the disk already, and in the same folder: only there is it one step."""
     replace = os.replace
