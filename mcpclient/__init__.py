@@ -96,6 +96,8 @@ if TYPE_CHECKING:
     from .config.policy.policy import Policy as Policy
     from .config.policy.policy import Verdict as Verdict
     from .config.policy.rules import CommandRule as CommandRule
+    from .config.policy.rules import CwdRule as CwdRule
+    from .config.policy.rules import EnvRule as EnvRule
     from .config.policy.rules import NameRule as NameRule
     from .config.policy.rules import UrlRule as UrlRule
     from .config.problem import Problem as Problem
@@ -250,11 +252,13 @@ _EXPORTS = {
     "ConnectionLost": ".errors",
     "Content": ".protocol.types",
     "CredentialStore": ".auth.provider",
+    "CwdRule": ".config.policy.rules",
     "Elicitation": ".client.answers.elicitation",
     "ElicitationRequest": ".protocol.elicitation",
     "EmbeddedResource": ".protocol.types",
     "Endpoints": ".auth.options",
     "EnterpriseManaged": ".client.authentication",
+    "EnvRule": ".config.policy.rules",
     "ErrorCode": ".jsonrpc.messages",
     "Es256Key": ".auth.signing",
     "EventsMissed": ".protocol.listen",

@@ -8,16 +8,13 @@ is why only a deny list looks at it this way.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from typing import Optional
 
-__all__ = ["Word", "commands_inside", "is_shell", "spellings"]
+from .packages import Word, base_name, runners_in
 
-Word = Optional[str]
-"""One element of a command; None: a shell makes it of something that cannot be known here."""
+__all__ = ["commands_inside", "is_shell", "spellings"]
 
 _SHELLS = frozenset(
     {
@@ -27,16 +24,6 @@ _SHELLS = frozenset(
 )
 # What a shell puts something else in the place of.
 _SUBSTITUTION = re.compile(r"[$`*?{\[%^]")
-# A program that runs packages, and the longer spellings of it.
-_RUNNERS = {
-    ("npm", "exec"): "npx",
-    ("npm", "x"): "npx",
-    ("bun", "x"): "bunx",
-    ("pnpm", "dlx"): "pnpx",
-    ("uv", "tool", "run"): "uvx",
-}
-_PROGRAM_ENDINGS = (".exe", ".cmd", ".bat", ".ps1", ".com")
-_SCRIPTS = {"npx-cli.js": "npx", "npm-cli.js": "npm"}
 # How often texts for a shell may stand inside each other before nobody can tell what is meant.
 _MAX_DEPTH = 6
 _MAX_LINE_LENGTH = 4096
@@ -66,16 +53,8 @@ def _inside(command: tuple[Word, ...], depth: int) -> Iterator[tuple[Word, ...]]
 
 def _as_runner(command: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
     """Yield ``npx …`` for ``npm exec …``, and the like."""
-    program = _base_name(command[0] or "")
-    if not any(program == words[0] for words in _RUNNERS):
-        return
-    named = [
-        (index, word) for index, word in enumerate(command[1:8], 1) if word and word[:1] != "-"
-    ]
-    for words, runner in _RUNNERS.items():
-        found = [word for _, word in named[: len(words) - 1]]
-        if program == words[0] and tuple(found) == words[1:]:
-            yield (runner, *command[named[len(words) - 2][0] + 1 :])
+    for name, position in runners_in(command):
+        yield (name, *command[position:])
 
 
 def _shell_commands(text: str, in_shell: bool) -> Iterator[tuple[Word, ...]]:
@@ -101,7 +80,7 @@ def _shell_commands(text: str, in_shell: bool) -> Iterator[tuple[Word, ...]]:
 
 def is_shell(program: str) -> bool:
     """Whether a program reads a text as commands."""
-    return _base_name(program) in _SHELLS
+    return base_name(program) in _SHELLS
 
 
 def spellings(
@@ -114,7 +93,7 @@ def spellings(
     """
     if is_program:
         found = {word, *links(word)}
-        return frozenset({each.casefold() for each in found} | {_base_name(each) for each in found})
+        return frozenset({each.casefold() for each in found} | {base_name(each) for each in found})
     values = {word, word.partition("=")[2] if word.startswith("-") else ""}
     if word.startswith("-") and not word.startswith("--"):
         values.add(word[2:])
@@ -122,12 +101,6 @@ def spellings(
     for value in list(values):
         name, _, version = value.rpartition("@")
         values.add(name if version and "/" not in version else "")
+        values.add(value[:1] + value[1:].partition("@")[0].rstrip())
         values.add(re.split(r"\[|[=<>~!]=|[<>]", value, maxsplit=1)[0])
     return frozenset(value.casefold() for value in values if value)
-
-
-def _base_name(program: str) -> str:
-    name = os.path.basename(program.replace("\\", "/")).casefold()
-    for ending in _PROGRAM_ENDINGS:
-        name = name[: -len(ending)] if name.endswith(ending) else name
-    return _SCRIPTS.get(name, name)

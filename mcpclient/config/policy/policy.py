@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Union
 
+from ...auth.options import Endpoints, ServerTrust
 from ...client.link.targets import Target, destination_of, entry_of
 from ...errors import UsageError
 from ...net.process.programs import links_of
 from ..server import ServerConfig
-from .rules import CommandRule, NameRule, Rule, UrlRule, read_rule
+from .rules import CommandRule, CwdRule, EnvRule, NameRule, Rule, UrlRule, read_rule
+from .surroundings import folder_of, is_plain_variable
 from .urls import CanonicalUrl, canonical_url
 
 __all__ = ["Policy", "Verdict"]
 
-# Variables that decide which program a name stands for, or what runs inside it.
-_STEERING = frozenset(
-    {
-        *("PATH", "PATHEXT", "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT"),
-        *("DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH", "BASH_ENV", "ENV", "NODE_OPTIONS"),
-        *("NODE_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PERL5OPT", "RUBYOPT"),
-        "JAVA_TOOL_OPTIONS",
-    }
-)
-_STEERING_PREFIXES = ("NPM_CONFIG_", "UV_INDEX", "UV_DEFAULT_INDEX", "PIP_INDEX", "PIP_EXTRA_INDEX")
+# Redirects of a login come back to this machine, and are not connected to.
+_COMES_BACK = re.compile(r"http://(?:localhost|127\.0\.0\.1|\[::1\])[:/]")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>`]+")
 
 # What can be judged of a target: a command, a URL, or neither (a transport made in code).
 _Judged = Union[tuple[str, ...], CanonicalUrl, None]
@@ -49,11 +46,15 @@ class Policy:
     ``deny``: what a rule matches here is refused, whatever ``allow`` says. ``allow``: None allows
     everything else; a list allows only what it matches, so that an empty one allows nothing. Where
     ``allow`` has rules about commands, a command must match one of them, and a URL likewise where
-    it has rules about URLs: a name is only what the author of the file calls the server.
+    it has rules about URLs: a name is only what the author of the file calls the server. URLs of a
+    login that the entry names are judged as the server's own. A command that has to match a rule
+    may come with variables that only carry data, such as ``TZ`` or ``GITHUB_TOKEN``, and starts in
+    the usual folder; ``env:`` and ``cwd:`` rules allow more.
 
-    A rule is a `NameRule`, a `CommandRule`, a `UrlRule`, a text such as ``"name:github"``,
-    ``"command:npx -y @corp/*"`` or ``"url:https://*.corp.com/*"``, or a mapping as the settings of
-    Claude Code have it. Raises `UsageError` for anything else.
+    A rule is a `NameRule`, a `CommandRule`, a `UrlRule`, an `EnvRule`, a `CwdRule`, a string such
+    as ``"name:github"``, ``"command:npx -y @corp/*"``, ``"url:https://*.corp.com/*"``,
+    ``"env:GRAFANA_*"`` or ``"cwd:/srv/*"``, or a mapping as the settings of Claude Code have it.
+    Raises `UsageError` for anything else.
     """
 
     def __init__(
@@ -102,11 +103,11 @@ class Policy:
     def denial(self, server: ServerConfig) -> Verdict | None:
         """Return why a server is denied, as written or with its values; None when it is not."""
         links = _links(server)
-        targets = [_judged(server.target, lenient=True)]
+        targets = [_judged(server.target, lenient=True), *_urls_of(server)]
         if server.written is not None:
             targets.insert(0, _judged(server.written, lenient=True))
         for rule in self.deny:
-            if any(_denies(rule, server.name, target, links) for target in targets):
+            if any(_denies(rule, server, target, links) for target in targets):
                 return Verdict(False, rule, f"denied by the rule {rule}")
         return None
 
@@ -115,24 +116,54 @@ class Policy:
         kind = UrlRule if isinstance(target, CanonicalUrl) else CommandRule
         assert self.allow is not None
         decisive = [rule for rule in self.allow if target is not None and isinstance(rule, kind)]
-        steering = next(_steering_variables(server), None) if kind is CommandRule else None
-        if decisive and steering is not None:
-            return Verdict(
-                False, None, f"its env sets {steering}, which changes what its command runs"
+        if decisive:
+            unknown = (
+                self._unknown_login(server) if kind is UrlRule else self._unknown_around(server)
             )
+            if unknown:
+                return Verdict(False, None, unknown)
         for rule in decisive or self.allow:
             if isinstance(rule, NameRule):
                 matches = rule.matches(server.name, generous=False)
             elif isinstance(rule, UrlRule):
                 matches = isinstance(target, CanonicalUrl) and rule.matches(target, generous=False)
-            else:
+            elif isinstance(rule, CommandRule):
                 matches = isinstance(target, tuple) and rule.allows(target, links)
+            else:
+                continue  # it is about what comes with a command
             if matches:
                 return Verdict(True, rule, f"allowed by the rule {rule}")
         what = "server"
         if decisive:
             what = "URL" if kind is UrlRule else "command"
         return Verdict(False, None, f"no rule of the allow list is about this {what}")
+
+    def _unknown_around(self, server: ServerConfig) -> str:
+        """Return what comes with a command that no rule allows, in words; "" for nothing."""
+        variables = [
+            name
+            for name, value in _env_of(server).items()
+            if not is_plain_variable(name, str(value)) and not self._allows(EnvRule, name)
+        ]
+        if variables:
+            hint = f"a rule env:{variables[0]} would allow it"
+            return f"its env sets {', '.join(variables)}, which may change what runs; {hint}"
+        folder = _folder_of(server)
+        if folder is not None and not self._allows(CwdRule, folder):
+            return f"it starts in {folder}, which may change what runs; a cwd: rule would allow it"
+        return ""
+
+    def _unknown_login(self, server: ServerConfig) -> str:
+        """Return which URL of a login no rule allows, in words; "" for none."""
+        for url in _urls_in(server.options.get("auth")):
+            if not self._allows(UrlRule, url):
+                place = f"{url.scheme}://{url.host}"
+                return f"no rule of the allow list is about {place}, which its login names"
+        return ""
+
+    def _allows(self, kind: type[EnvRule | CwdRule | UrlRule], value: Any) -> bool:
+        rules: list[Any] = [rule for rule in self.allow or () if isinstance(rule, kind)]
+        return any(rule.matches(value, generous=False) for rule in rules)
 
 
 def _rules(rules: Sequence[Rule | str | Mapping[str, Any]], name: str) -> tuple[Rule, ...]:
@@ -141,9 +172,16 @@ def _rules(rules: Sequence[Rule | str | Mapping[str, Any]], name: str) -> tuple[
     return tuple(map(read_rule, rules))
 
 
-def _denies(rule: Rule, name: str, target: _Judged, links: Callable[[str], Sequence[str]]) -> bool:
+def _denies(
+    rule: Rule, server: ServerConfig, target: _Judged, links: Callable[[str], Sequence[str]]
+) -> bool:
     if isinstance(rule, NameRule):
-        return rule.matches(name, generous=True)
+        return rule.matches(server.name, generous=True)
+    if isinstance(rule, EnvRule):
+        return any(rule.matches(name, generous=True) for name in _env_of(server))
+    if isinstance(rule, CwdRule):
+        folder = _folder_of(server)
+        return folder is not None and rule.matches(folder, generous=True)
     if isinstance(rule, UrlRule):
         return isinstance(target, CanonicalUrl) and rule.matches(target, generous=True)
     return isinstance(target, tuple) and rule.denies(target, links)
@@ -162,12 +200,43 @@ def _judged(target: Target, *, lenient: bool = False) -> _Judged:
     return None if destination is None else tuple(destination)
 
 
+def _urls_of(server: ServerConfig) -> Iterator[CanonicalUrl]:
+    """Yield every URL of an entry: of its login, and in its arguments, variables and headers."""
+    for value in (server.target, server.options, server.written):
+        yield from _urls_in(value)
+
+
+def _urls_in(value: object) -> Iterator[CanonicalUrl]:
+    if isinstance(value, str):
+        for found in _URL.findall(value):
+            # Arguments such as git+https://… name the same place.
+            text = found if _COMES_BACK.match(found) is None else ""
+            with suppress(UsageError):
+                yield canonical_url(
+                    text.rpartition("+")[2] if "+" in text.partition(":")[0] else text
+                )
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _urls_in(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _urls_in(item)
+    elif isinstance(value, (ServerTrust, Endpoints)):
+        yield from _urls_in(vars(value))
+
+
+def _entry_of(server: ServerConfig) -> Mapping[str, Any]:
+    return entry_of(server.target) if isinstance(server.target, Mapping) else {}
+
+
+def _folder_of(server: ServerConfig) -> str | None:
+    return folder_of(server, _entry_of(server))
+
+
 def _env_of(server: ServerConfig) -> Mapping[str, str]:
     """Return the variables of the server's process, wherever they are given."""
-    given = server.options.get("env")
-    if given is None and isinstance(server.target, Mapping):
-        entry = entry_of(server.target)
-        given = entry.get("env") or entry.get("environment")
+    entry = _entry_of(server)
+    given = server.options.get("env") or entry.get("env") or entry.get("environment")
     return given if isinstance(given, Mapping) else {}
 
 
@@ -176,9 +245,3 @@ def _links(server: ServerConfig) -> Callable[[str], Sequence[str]]:
     env = _env_of(server)
     path = next((value for key, value in env.items() if key.upper() == "PATH"), None)
     return lru_cache(maxsize=1000)(lambda program: links_of(program, path))
-
-
-def _steering_variables(server: ServerConfig) -> Iterator[str]:
-    for name in _env_of(server):
-        if name.upper() in _STEERING or name.upper().startswith(_STEERING_PREFIXES):
-            yield name

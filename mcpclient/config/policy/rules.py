@@ -1,7 +1,8 @@
-"""The three kinds of rules, and how each is written.
+"""The kinds of rules, and how each is written.
 
-As text: ``name:github``, ``command:npx -y @corp/*``, ``url:https://*.corp.com/*``. As the settings
-of Claude Code have them: ``{"serverName": …}``, ``{"serverCommand": […]}``, ``{"serverUrl": …}``.
+As text: ``name:github``, ``command:npx -y @corp/*``, ``url:https://*.corp.com/*``, and for what may
+come with a command ``env:GRAFANA_*`` and ``cwd:/srv/*``. As the settings of Claude Code have them:
+``{"serverName": …}``, ``{"serverCommand": […]}``, ``{"serverUrl": …}``.
 
 A rule in an allow list matches strictly: what it does not say is not meant. The same rule in a deny
 list matches generously: another spelling of what it says is meant as well.
@@ -9,6 +10,7 @@ list matches generously: another spelling of what it says is meant as well.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import unicodedata
@@ -17,15 +19,28 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from ...errors import UsageError
-from .commands import Word, commands_inside, spellings
-from .urls import CanonicalUrl, ascii_host, canonical_host, decoded_path
+from .commands import commands_inside, is_shell, spellings
+from .packages import Word, base_name, names_package, package_words, runners_in
+from .urls import (
+    CanonicalUrl,
+    ascii_host,
+    canonical_host,
+    is_plain_segment,
+    readings_of,
+    segments_of,
+)
 
-__all__ = ["CommandRule", "NameRule", "Rule", "UrlRule", "read_rule"]
+__all__ = ["CommandRule", "CwdRule", "EnvRule", "NameRule", "Rule", "UrlRule", "read_rule"]
 
 # Flags that change nothing about what is run.
 _CONSENT = {"--yes": "-y", "--quiet": "-q", "--silent": "-q"}
 # Ways out of what a wildcard is to stand for: the folder above, and another package's name.
-_ESCAPE = re.compile(r"(?:^|[/\\=])\.\.(?:[/\\]|$)|@(?:npm|file|git|github|https?|link)[:+]|^git\+")
+_ESCAPE = re.compile(
+    r"(?:^|[/\\=:])\.\.(?:[/\\:]|$)|@(?:npm|file|git|github|https?|link)[:+]|^git\+"
+)
+
+# A word that no shell reads as anything but itself.
+_PLAIN = re.compile(r"[\w@./+:=,-]+", re.ASCII)
 
 _URL_RULE = re.compile(
     r"(?P<scheme>[A-Za-z*][A-Za-z0-9+.*-]*)://(?P<host>\[[0-9A-Fa-f:.]+\]|[^/:?#@\[\]]*)"
@@ -57,14 +72,66 @@ class NameRule:
 
 
 @dataclass(frozen=True)
+class EnvRule:
+    """An environment variable by its name; ``*`` stands for any characters.
+
+    In an allow list it lets a server set the variable beside a command that another rule allows; in
+    a deny list a server that sets it is denied.
+    """
+
+    pattern: str
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[\w*]+", self.pattern):
+            raise UsageError("a rule about the environment needs the name of a variable")
+
+    def __str__(self) -> str:
+        return f"env:{self.pattern}"
+
+    def matches(self, name: str, *, generous: bool) -> bool:
+        """Whether the rule is about a variable of this name."""
+        if generous:
+            return _matches(_folded(self.pattern), _folded(name))
+        return _matches(self.pattern, name)
+
+
+@dataclass(frozen=True)
+class CwdRule:
+    """The folder in which a command starts, links followed; ``*`` stands for any characters.
+
+    In an allow list it lets a server name the folder beside a command that another rule allows; in
+    a deny list a server that names it is denied.
+    """
+
+    pattern: str
+
+    def __post_init__(self) -> None:
+        if not os.path.isabs(self.pattern):
+            raise UsageError("a rule about folders needs an absolute path")
+
+    def __str__(self) -> str:
+        return f"cwd:{self.pattern}"
+
+    def matches(self, folder: str, *, generous: bool) -> bool:
+        """Whether the rule is about this folder, whose path is a real one."""
+        if generous:
+            return _matches(_folded(self.pattern), _folded(folder))
+        return _matches(self.pattern, folder)
+
+
+@dataclass(frozen=True)
 class CommandRule:
     """Servers by their command, element by element.
 
     ``*`` inside an element stands for any characters in it; an element that is ``*`` stands for
     exactly one element, one that is ``**`` for any number. With ``exact`` nothing is a wildcard.
+    Behind ``npx``, ``uvx`` and the like a wildcard stands for the name of a package and a version
+    or tag, never for an option, a path or a URL; behind the package it is as anywhere else.
 
     In a deny list the rest of the command does not matter, further elements may stand between those
-    of the rule, and a program is known by every path and link that leads to it.
+    of the rule, and a program is known by every path and link that leads to it. A package denied to
+    one package runner is denied to all of its registry, and a rule about ``npx`` or ``uvx`` alone
+    denies every one.
     """
 
     elements: tuple[str, ...]
@@ -87,7 +154,7 @@ class CommandRule:
         """Whether this whole command, exactly as it is, is one that the rule means."""
         if self.exact:
             return tuple(command) == self.elements
-        if not _matches_all(self.elements, tuple(command)):
+        if not self._matches_all(tuple(command)):
             return False
         # Below a folder that is allowed, a link must not lead out of it.
         program = self.elements[0]
@@ -97,7 +164,15 @@ class CommandRule:
 
     def denies(self, command: Sequence[str], links: Callable[[str], Sequence[str]]) -> bool:
         """Whether running this command may start something that the rule means."""
-        return any(self._denies(inner, links) for inner in commands_inside(command))
+        rules = [self]
+        if not self.exact:
+            inner = [
+                (name, self.elements[position:]) for name, position in runners_in(self.elements)
+            ]
+            rules += [CommandRule((name, *rest)) for name, rest in inner if rest]
+        return any(
+            rule._denies(inner, links) for inner in commands_inside(command) for rule in rules
+        )
 
     def _denies(self, command: tuple[Word, ...], links: Callable[[str], Sequence[str]]) -> bool:
         if self.exact:
@@ -115,6 +190,45 @@ class CommandRule:
             for mine in rest
             if mine not in dropped
         )
+
+    def _matches_all(self, command: tuple[str, ...], *, in_text: bool = False) -> bool:
+        """Whether a command is what the elements say, one by one and to the end.
+
+        ``in_text``: both are the words of a text that a shell reads.
+        """
+        elements = self.elements
+        packages = package_words(elements)
+        shells = [index for index, element in enumerate(elements) if is_shell(element)]
+
+        def is_meant(index: int, word: str) -> bool:
+            if index in packages and not names_package(elements[index], word):
+                return False
+            if in_text:
+                return bool(_PLAIN.fullmatch(word))
+            return not shells or index <= shells[0] or self._is_safe_text(index, word)
+
+        reached = {0}  # how many of the elements so far may be used up
+        for word in command:
+            reached = {
+                index if elements[index] == "**" else index + 1
+                for index in _skipping(elements, reached)
+                if index < len(elements)
+                and _allowed(elements[index], word)
+                and (elements[index] == word or is_meant(index, word))
+            }
+        return len(elements) in _skipping(elements, reached)
+
+    def _is_safe_text(self, index: int, word: str) -> bool:
+        """Whether a word behind a shell is a text that does only what the element says."""
+        element, before = self.elements[index], self.elements[index - 1]
+        if element in ("*", "**") and (is_shell(before) or before[:1] == "-"):
+            return True
+        if " " in element.strip():
+            texts = CommandRule(tuple(element.strip().split(" ")))
+            return texts._matches_all(tuple(word.strip(" ").split(" ")), in_text=True)
+        # env, alone among them, hands on its words as they are.
+        shells = [base_name(each) for each in self.elements[:index] if is_shell(each)]
+        return set(shells) == {"env"} or bool(_PLAIN.fullmatch(word))
 
 
 @dataclass(frozen=True)
@@ -143,7 +257,7 @@ class UrlRule:
             self._matches_scheme(url.scheme, generous)
             and self._matches_host(url.host)
             and self._matches_port(url, generous)
-            and self._matches_path(decoded_path(url.path) or "/", generous)
+            and self._matches_path(url.path, generous)
         )
 
     def _matches_scheme(self, scheme: str, generous: bool) -> bool:
@@ -169,30 +283,45 @@ class UrlRule:
     def _matches_path(self, path: str, generous: bool) -> bool:
         if self.path is None:
             return True
-        mine = self.path
         if generous:
-            mine, path = mine.casefold(), path.casefold()
-        if mine.endswith("/*"):
-            above = mine[:-2]
-            segments = path.split("/")
-            depth = above.count("/") + 1
-            below = len(segments) > depth or (generous and len(segments) == depth)
-            return below and _matches_segments(above, "/".join(segments[:depth]))
-        return _matches_segments(mine, path)
+            return any(self._matches_segments(each, generous=True) for each in readings_of(path))
+        mine, last = self.path.split("/"), path.count("/")
+        is_plain = self.path == "/*" or all(
+            segment in mine[index : index + 1]
+            or is_plain_segment(segment)
+            or (index == last and not segment)
+            for index, segment in enumerate(path.split("/")[1:], 1)
+        )
+        return is_plain and self._matches_segments(segments_of(path))
+
+    def _matches_segments(self, segments: list[str], *, generous: bool = False) -> bool:
+        mine = segments_of(self.path or "")
+        if generous:
+            mine = [segment.casefold() for segment in mine]
+            segments = [segment.casefold() for segment in segments]
+        if mine[-1] == "*" and len(mine) > 1:
+            mine = mine[:-1]
+            if len(segments) > len(mine) or (generous and len(segments) == len(mine)):
+                segments = segments[: len(mine)]
+            else:
+                return False
+        return len(mine) == len(segments) and all(map(_matches, mine, segments))
 
 
-Rule = Union[NameRule, CommandRule, UrlRule]
+Rule = Union[NameRule, CommandRule, UrlRule, EnvRule, CwdRule]
 
 
 def read_rule(rule: Rule | str | Mapping[str, Any]) -> Rule:
     """Return what a rule says, however it is written. Raises `UsageError` for what is no rule."""
-    if isinstance(rule, (NameRule, CommandRule, UrlRule)):
+    if isinstance(rule, (NameRule, CommandRule, UrlRule, EnvRule, CwdRule)):
         return rule
     if isinstance(rule, str):
         kind, _, text = rule.partition(":")
         reader = _KINDS.get(kind)
         if reader is None:
-            raise UsageError(f"a rule begins with name:, command: or url:, not {rule!r}")
+            raise UsageError(
+                f"a rule begins with name:, command:, url:, env: or cwd:, not {rule!r}"
+            )
         return reader(text.strip())
     if isinstance(rule, Mapping) and len(rule) == 1:
         ((key, value),) = rule.items()
@@ -229,7 +358,7 @@ def _url_rule(text: str) -> UrlRule:
         match["scheme"].lower(),
         host,
         int(port) if port not in (None, "*") else port,
-        path and decoded_path(path),
+        path,
     )
 
 
@@ -237,6 +366,8 @@ _KINDS: dict[str, Callable[[str], Rule]] = {
     "name": NameRule,
     "command": _command_rule,
     "url": _url_rule,
+    "env": EnvRule,
+    "cwd": CwdRule,
 }
 
 
@@ -259,24 +390,6 @@ def _matches(pattern: str, text: str) -> bool:
             return False
         position += len(part)
     return True
-
-
-def _matches_segments(pattern: str, path: str) -> bool:
-    mine, others = pattern.split("/"), path.split("/")
-    return len(mine) == len(others) and all(map(_matches, mine, others))
-
-
-def _matches_all(elements: tuple[str, ...], command: tuple[str, ...]) -> bool:
-    """Whether a command is what the elements say, one by one and to the end."""
-    reached = {0}  # how many of the elements so far may be used up
-    for word in command:
-        reached = _skipping(elements, reached)
-        reached = {
-            index if elements[index] == "**" else index + 1
-            for index in reached
-            if index < len(elements) and _allowed(elements[index], word)
-        }
-    return len(elements) in _skipping(elements, reached)
 
 
 def _skipping(elements: tuple[str, ...], reached: set[int]) -> set[int]:

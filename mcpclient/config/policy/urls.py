@@ -7,19 +7,29 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv6Address
-from urllib.parse import urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from ...auth.special_addresses import is_meant_as_ipv4, parse_canonical_ipv4
 from ...errors import UsageError
 from ...framing.uri import DEFAULT_PORTS, parse_url
 
-__all__ = ["CanonicalUrl", "ascii_host", "canonical_host", "canonical_url", "decoded_path"]
+__all__ = [
+    "CanonicalUrl",
+    "ascii_host",
+    "canonical_host",
+    "canonical_url",
+    "is_plain_segment",
+    "readings_of",
+    "segments_of",
+]
 
 _ENCODED_DOT = re.compile("%2e", re.IGNORECASE)
-_ENCODED_OCTET = re.compile("%([0-9A-Fa-f]{2})")
-_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+# What servers read in different ways: separators and signs that are encoded, and parameters.
+_AMBIGUOUS = re.compile("%(?:2f|5c|25|3b|[01][0-9a-f]|7f)|[;\\\\]|%(?![0-9a-f]{2})", re.IGNORECASE)
+_MAX_DECODINGS = 3
 # What different parsers read differently: space, line, paragraph, control and format characters.
 _REFUSED_CATEGORIES = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Cs"})
 
@@ -67,6 +77,9 @@ def canonical_url(text: str) -> CanonicalUrl:
     parts = urlsplit(text)
     if url.scheme == "unix":
         return CanonicalUrl("unix", "", "", 0, _without_dots(parts.path), "")
+    # A server that drops empty segments first goes up from another one.
+    if _joined(_without_dots(parts.path)) != _without_dots(_joined(parts.path)):
+        raise UsageError("the URL's path goes up from an empty segment")
     host = canonical_host(url.host)
     userinfo = parts.netloc.rpartition("@")[0]
     return CanonicalUrl(
@@ -107,14 +120,32 @@ def ascii_host(host: str) -> str:
         raise UsageError("the URL's host is not a name") from None
 
 
-def decoded_path(path: str) -> str:
-    """Return a path in which only what has a meaning is still percent-encoded."""
+def segments_of(path: str) -> list[str]:
+    """Return the segments of a path, without percent-encoding, each octet as one character."""
+    return [unquote_to_bytes(each).decode("latin-1") for each in (path or "/").split("/")]
 
-    def decode(match: re.Match[str]) -> str:
-        character = chr(int(match.group(1), 16))
-        return character if character in _UNRESERVED else match.group().upper()
 
-    return _ENCODED_OCTET.sub(decode, path)
+def is_plain_segment(segment: str) -> bool:
+    """Whether a segment of a path, as written, means the same to each server."""
+    return bool(segment) and _AMBIGUOUS.search(segment) is None
+
+
+def readings_of(path: str) -> Iterator[list[str]]:
+    """Yield the segments of each path that a server may read in one.
+
+    As it is, and decoded once or more often, with and without parameters and empty segments.
+    """
+    for _ in range(_MAX_DECODINGS):
+        yield segments_of(path)
+        path = unquote_to_bytes(path).decode("latin-1").replace("\\", "/")
+        for plain in (path, re.sub(";[^/]*", "", path)):
+            yield segments_of(_without_dots(plain))
+            yield segments_of(_without_dots(_joined(plain)))
+
+
+def _joined(path: str) -> str:
+    """Return a path without empty segments."""
+    return re.sub("/+", "/", path)
 
 
 def _without_dots(path: str) -> str:

@@ -26,6 +26,8 @@ def no_links(program: str) -> Sequence[str]:
         "url:*://[::1]:8080/a",
         "url:http://*",
         "url:https://a:*",
+        "env:GRAFANA_*",
+        "cwd:/srv/*",
     ],
 )
 def test_a_rule_is_shown_as_it_is_written(text: str) -> None:
@@ -54,6 +56,7 @@ NO_RULES: list[object] = [
     *(None, 3, [], {}, {"serverName": "a:b"}, {"serverName": "a", "serverUrl": "https://x"}),
     *({"serverCommand": "npx"}, {"serverCommand": []}, {"serverCommand": [1]}, {"name": "x"}),
     {"serverName": 3},
+    *("env:", "env:A B", "cwd:", "cwd:relative"),
 ]
 
 
@@ -81,8 +84,8 @@ ALLOWED = [
     ("command:npx **", ["npx"], True),
     ("command:npx ** z", ["npx", "a", "b", "z"], True),
     ("command:npx ** z", ["npx", "z", "a"], False),
-    ("command:npx --dir=*", ["npx", "--dir=/a"], True),
-    ("command:npx --dir=*", ["npx", "--dir=../a"], False),
+    ("command:server --dir=*", ["server", "--dir=/a"], True),
+    ("command:server --dir=*", ["server", "--dir=../a"], False),
 ]
 
 
@@ -189,6 +192,23 @@ URLS = [
     ("http://0x7f.1", "http://127.0.0.1/", True, True),
     ("http://[0::1]", "http://[::1]/", True, True),
     ("http://*.1", "http://[::1]/", False, False),
+    ("https://corp.com/mcp/*", "https://corp.com/mcp/..%2fadmin", False, True),
+    ("https://corp.com/mcp/*", "https://corp.com/mcp/%252e%252e/admin", False, True),
+    ("https://corp.com/mcp/*", "https://corp.com/mcp/..;/admin", False, True),
+    ("https://corp.com/mcp/*", "https://corp.com/mcp;x=1/admin", False, True),
+    ("https://corp.com/mcp/*", "https://corp.com/mcp//admin", False, True),
+    ("https://corp.com/mcp/*", "https://corp.com/mcp/a%5c..%5cb", False, True),
+    ("https://corp.com/mcp/*", "https://corp.com/mcp/%00", False, True),
+    ("https://corp.com/mcp/*", "https://corp.com/mcp/a/", True, True),
+    ("https://corp.com/admin/*", "https://corp.com/x/..%2fadmin/y", False, True),
+    ("https://corp.com/admin/*", "https://corp.com/%2561dmin/y", False, True),
+    ("https://corp.com/admin/*", "https://corp.com//admin;a/y", False, True),
+    ("https://corp.com/caf%C3%A9/*", "https://corp.com/café/x", True, True),
+    ("https://corp.com/a:b", "https://corp.com/a%3Ab", True, True),
+    ("https://corp.com/a%2Fb/*", "https://corp.com/a%2Fb/x", True, True),
+    ("https://corp.com/a%2Fb/*", "https://corp.com/a/b/x", False, False),
+    ("https://corp.com/*", "https://corp.com/a%2Fb;c//d", True, True),
+    ("https://corp.com", "https://corp.com/a%2Fb", True, True),
 ]
 
 

@@ -10,7 +10,9 @@ from mcpclient.config.policy.urls import (
     ascii_host,
     canonical_host,
     canonical_url,
-    decoded_path,
+    is_plain_segment,
+    readings_of,
+    segments_of,
 )
 from mcpclient.errors import UsageError
 from mcpclient.framing.uri import parse_url
@@ -55,6 +57,7 @@ REFUSED = [
     *("https://evil.com\\@good.com/", "https://good.com/a b", "https://good\t.com/"),
     *("https://good.com\u200b/", "https://a\u2028b/", "https://%65vil.com/", "https:///a"),
     *("https://a..b/", "https://./", "https://1.2.3.4.5/", "https://0x1g.1.1.256/", "file:///a"),
+    *("https://x/a//../b", "https://x/a//%2e%2E/b"),
     *("https://[::1", "https://[::1%25eth0]/", "https://x:99999/", "npx", ""),
 ]
 
@@ -84,8 +87,38 @@ def test_a_host_that_is_no_address() -> None:
         canonical_host("1:2")
 
 
-def test_only_what_means_nothing_is_decoded() -> None:
-    assert decoded_path("/%41%2f%7e%2F") == "/A%2F~%2F"
+def test_the_segments_of_a_path() -> None:
+    assert segments_of("/%41%2f%7e/b") == ["", "A/~", "b"]
+    assert segments_of("") == ["", ""]
+
+
+READINGS = {
+    "encoded": ("/a%2Fb", ["", "a", "b"]),
+    "twice encoded": ("/%2561dmin", ["", "admin"]),
+    "dots behind an encoded separator": ("/x/..%2fadmin", ["", "admin"]),
+    "a backslash": ("/x%5c..%5cadmin", ["", "admin"]),
+    "parameters": ("/admin;x=1/y", ["", "admin", "y"]),
+    "a parameter that hides dots": ("/x/..;/admin", ["", "admin"]),
+    "empty segments": ("//admin", ["", "admin"]),
+    "as it is": ("/x;y", ["", "x;y"]),
+}
+
+
+@pytest.mark.parametrize(("path", "expected"), READINGS.values(), ids=READINGS)
+def test_a_path_may_be_read_in_several_ways(path: str, expected: list[str]) -> None:
+    """F-SAFE-6"""
+    assert expected in readings_of(path)
+
+
+@pytest.mark.parametrize(
+    "segment", ["", "a%2fb", "a%5Cb", "%252e", "a;b", "a%3bb", "a\\b", "%00", "%0a", "%", "%zz"]
+)
+def test_a_segment_that_servers_read_in_different_ways(segment: str) -> None:
+    assert not is_plain_segment(segment)
+
+
+def test_a_plain_segment() -> None:
+    assert is_plain_segment("caf%C3%A9.1~%41:@")
 
 
 @given(st.text("htps:/.@%2eE[]:0aA?#\\ é", max_size=25).map(lambda text: f"https://{text}"))
