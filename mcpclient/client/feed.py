@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +23,9 @@ _logger = logger_for("mcpclient.client")
 
 # A stream that has lasted for so many seconds worked: what broke it is a new failure.
 _STEADY = 60.0
+
+# Nothing is waited for in shorter steps, in seconds: a timer may fire a little before its time.
+_MIN_WAIT = 0.001
 
 
 class Feed(Observer):
@@ -56,6 +60,11 @@ class Feed(Observer):
         """What is wanted, and has not been agreed to."""
         return self.wanted.without(self.acknowledged or ListenFilter())
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended: nothing more will come."""
+        return self._ended
+
     async def open(self) -> None:
         """Start, and wait until the server has agreed.
 
@@ -72,8 +81,9 @@ class Feed(Observer):
     async def next(self) -> ListenEvent | None:
         """Return the next event; None at the end. Raises what ended it, once."""
         self._start()
+        clock = asyncio.get_running_loop().time
         while True:
-            event = self._backlog.take()
+            event = self._backlog.take(math.inf if self._ended else clock())
             if event is not None:
                 return event
             if self._bad_news is not None:
@@ -84,7 +94,8 @@ class Feed(Observer):
                 raise self._error.again()
             if self._ended:
                 return None
-            await self._change()
+            due = self._backlog.next_due
+            await self._change(None if due == math.inf else max(due - clock(), _MIN_WAIT))
 
     async def close(self) -> None:
         """End the subscription and wait until that is done."""
@@ -118,10 +129,10 @@ class Feed(Observer):
             self._runner = asyncio.get_running_loop().create_task(self._keep_up())
             self._runner.add_done_callback(self._finish)
 
-    async def _change(self) -> None:
+    async def _change(self, seconds: float | None = None) -> None:
         if self._changed is None:
             self._changed = asyncio.get_running_loop().create_future()
-        await asyncio.shield(self._changed)
+        await asyncio.wait({self._changed}, timeout=seconds)
 
     def _note_change(self) -> None:
         changed, self._changed = self._changed, None
@@ -182,7 +193,7 @@ class Feed(Observer):
         self._note_change()
 
     def _put(self, event: ListenEvent) -> None:
-        self._backlog.put(event)
+        self._backlog.put(event, asyncio.get_running_loop().time())
         self._note_change()
 
     # Observer

@@ -39,7 +39,8 @@ class Subscription:
     it again as soon as there is another session; another `listen` asks for the channel once more.
 
     A consumer that is slower than the server loses nothing, but of several events of one kind about
-    one subject it gets only the latest.
+    one subject it gets only the latest. Changes of a list are gathered for 300 ms, and for longer
+    (30 s at most) while they go on without a pause.
     """
 
     def __init__(self, client: Requests, feed: feeds.Feed) -> None:
@@ -135,6 +136,9 @@ class Listening(Requests):
         server answers, `UsageError` when it agrees to nothing, or `ClientClosed`.
         """
         earlier = self._held.get(uri)  # of a caller who may still wait for the server to agree
+        if earlier is not None and earlier._feed.is_over:  # the client was closed, or the feed lost
+            del self._held[uri]
+            earlier = None
         subscription = earlier or self._held.setdefault(uri, self.listen(uris=[uri]))
         try:
             await subscription.open()

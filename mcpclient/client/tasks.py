@@ -150,9 +150,7 @@ class Tasks(ToolCalls):
             limits = limits._replace(headers=headers or {})
             by_default = isinstance(max_timeout, Default)
             found = await self._at_home(self._wait_for, known, on_status, limits, by_default)
-        result = CallToolResult(found)
-        self._outputs.check(known.tool, result)
-        return result
+        return await self._outputs.checked(known.tool, found, self._caller.refresh_tools)
 
     async def cancel_task(
         self,

@@ -126,7 +126,9 @@ class Tools(Tasks):
                     *(call.name, call.arguments, timeout, max_timeout, on_progress),
                     *(call.meta, call.headers),
                 )
-                return self._checked(call.name, await request)
+                return await self._outputs.checked(
+                    call.name, await request, self._caller.refresh_tools
+                )
 
             hooks = (*around, *self._around)
             result = await self._call_through(hooks, make, name, arguments, meta, headers, trace)
@@ -134,7 +136,7 @@ class Tools(Tasks):
             request = self._request_tool(
                 name, arguments, timeout, max_timeout, on_progress, meta, headers
             )
-            result = self._checked(name, await request)
+            result = await self._outputs.checked(name, await request, self._caller.refresh_tools)
         if raise_on_error and result.is_error:
             raise ToolError(name, result)
         return result if returns is None else typed_results.typed_result(name, result, returns)
@@ -172,7 +174,7 @@ class Tools(Tasks):
         answers = await self._at_home(self._caller.call_together, "tools/call", params, limits)
         strict = options.get("raise_on_error", False)
         return [
-            self._outcome(name, raw, raise_on_error=strict)
+            await self._outcome(name, raw, raise_on_error=strict)
             for (name, _), raw in zip(asked, answers)
         ]
 
@@ -183,13 +185,13 @@ class Tools(Tasks):
             return False
         return not any(self._has_to_be_a_task(name) for name, _ in asked)
 
-    def _outcome(
+    async def _outcome(
         self, name: str, answer: dict[str, Any] | McpError, *, raise_on_error: bool
     ) -> ToolOutcome:
         if isinstance(answer, McpError):
             return answer
         try:
-            result = self._checked(name, answer)
+            result = await self._outputs.checked(name, answer, self._caller.refresh_tools)
         except McpError as error:  # it does not fit its schema
             return error
         return ToolError(name, result) if raise_on_error and result.is_error else result
@@ -216,11 +218,6 @@ class Tools(Tasks):
         if "task" in params or self._connection.options.tasks:
             return self._at_home(self._without_task, params, limits)
         return self._request("tools/call", params, limits)
-
-    def _checked(self, name: str, raw: dict[str, Any]) -> CallToolResult:
-        result = CallToolResult(raw)
-        self._outputs.check(name, result)
-        return result
 
 
 def _learn_headers(mirrored: HeaderParameters, tool: Mapping[str, Any]) -> bool:

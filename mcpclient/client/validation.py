@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import McpError, ProtocolViolation, UsageError
 from ..framing.logs import logger_for
@@ -29,8 +30,8 @@ class OutputSchemas(Observer):
     """The output schemas of the tools that the caller has listed.
 
     ``mode``: ``"warn"``, ``"strict"`` or ``"off"``; ``limits``: how much checking one result may
-    cost. It never lists tools by itself, so the result of a tool that the caller has not listed is
-    not checked.
+    cost. The result of a tool that the caller has not listed is not checked. Once the server says
+    that its tools have changed, the schemas count until the next list.
     """
 
     def __init__(self, mode: str, limits: SchemaLimits | None = None) -> None:
@@ -38,12 +39,14 @@ class OutputSchemas(Observer):
             raise UsageError(f'validate is "warn", "strict" or "off", not {mode!r}')
         self._mode = mode
         self._limits = limits
+        self._are_stale = False
         self._schemas: dict[str, object] = {}
         self._wrapping: set[str] = set()
         self._compiled: dict[str, Schema | str] = {}
 
     def learn(self, tools: Iterable[Tool]) -> None:
         """Take note of a complete list of tools. Schemas that have not changed stay compiled."""
+        self._are_stale = False
         known = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
         self._wrapping = {name for name, schema in known.items() if _wraps(schema)}
         if self._mode == "off":
@@ -56,9 +59,29 @@ class OutputSchemas(Observer):
         self._schemas = known
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """Forget all schemas when the tools have changed; the caller's next list brings them."""
+        """Note that the schemas may be out of date until the next list."""
         if method == "notifications/tools/list_changed":
-            self.learn(())
+            self._are_stale = True
+
+    async def checked(
+        self, tool: str, raw: Mapping[str, Any], relist: Callable[[], Awaitable[object]]
+    ) -> CallToolResult:
+        """Return a result as `check` leaves it.
+
+        The tools are listed again, with ``relist``, where strict mode would otherwise fail a call
+        over a schema that may be out of date.
+        """
+        result = CallToolResult(raw)
+        try:
+            self.check(tool, result)
+        except ProtocolViolation:
+            if not self._are_stale:
+                raise
+            with suppress(McpError):  # then the schema that is known decides
+                await relist()
+            result = CallToolResult(raw)
+            self.check(tool, result)
+        return result
 
     def check(self, tool: str, result: CallToolResult) -> None:
         """Add a warning to a result that does not fit the output schema of its tool.
@@ -83,6 +106,10 @@ class OutputSchemas(Observer):
         if problem is None:
             return
         text = f"tool {tool!r} broke its output schema: {problem}"
+        if self._are_stale:
+            text += (
+                " (the schema may be out of date: the tools have changed since they were listed)"
+            )
         if self._mode == "strict":
             raise ProtocolViolation(text)
         _warn(result, text)

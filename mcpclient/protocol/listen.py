@@ -7,6 +7,7 @@ subscription, and what a consumer who is slower than the server finds when they 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -18,6 +19,7 @@ from .wire_object import strings_in
 __all__ = [
     "SUBSCRIPTION_ID",
     "Backlog",
+    "ChangePace",
     "EventsMissed",
     "ListenEvent",
     "ListenFilter",
@@ -241,28 +243,75 @@ class Stream:
         return plain_id(request_id) == plain_id(self.request_id)
 
 
+class ChangePace:
+    """When a change of a list is reported: gathered, and less often the longer changes go on.
+
+    The official TypeScript SDK gathers for 300 ms as well. Some servers announce a change after
+    every listing; whoever lists again at each report would list thousands of times a second.
+    """
+
+    GATHERING = 0.3
+    """Seconds in which changes become one report."""
+
+    LONGEST_PAUSE = 30.0
+    """Seconds between two reports at most."""
+
+    def __init__(self) -> None:
+        self._pause = self.GATHERING
+        self._reported = -math.inf
+
+    def due(self, now: float) -> float:
+        """Return when a change at ``now`` is to be reported, on the clock of ``now``."""
+        if now - self._reported > 2 * self._pause:
+            self._pause = self.GATHERING
+        return max(now + self.GATHERING, self._reported + self._pause)
+
+    def reported(self, now: float) -> None:
+        """Let the next report wait longer, unless there is no change for twice that time."""
+        self._reported = now
+        self._pause = min(2 * self._pause, self.LONGEST_PAUSE)
+
+
 class Backlog:
     """Events that wait for their consumer, each kind and subject once, the latest of it.
 
     So no change is lost on a slow consumer, and a chatty server costs no memory. Past ``limit``
-    different ones, all give way to one `EventsMissed`.
+    different ones, all give way to one `EventsMissed`. Changes of lists wait as `ChangePace` says.
     """
 
     def __init__(self, limit: int = 1000) -> None:
         self._limit = limit
         self._waiting: dict[tuple[type[ListenEvent], str], ListenEvent] = {}
+        self._due: dict[type[ListenEvent], float] = {}
+        self._paces = {kind: ChangePace() for kind in _GATHERED}
 
-    def put(self, event: ListenEvent) -> None:
+    def put(self, event: ListenEvent, now: float) -> None:
         """Add an event, or let it take the place of an earlier one like it."""
-        key = (type(event), event.subject)
-        if key not in self._waiting and len(self._waiting) >= self._limit:
-            self._waiting.clear()
-            event = EventsMissed()
-            key = (EventsMissed, event.subject)
+        kind, key = type(event), (type(event), event.subject)
+        if key not in self._waiting:
+            if len(self._waiting) >= self._limit:
+                self._waiting.clear()
+                event = EventsMissed()
+                kind, key = EventsMissed, (EventsMissed, event.subject)
+            elif kind in self._paces:
+                self._due[kind] = self._paces[kind].due(now)
         self._waiting[key] = event
 
-    def take(self) -> ListenEvent | None:
-        """Remove and return the event that waits longest; None: there is none."""
-        if not self._waiting:
-            return None
-        return self._waiting.pop(next(iter(self._waiting)))
+    def take(self, now: float) -> ListenEvent | None:
+        """Remove and return the event that waits longest of those that are due; None: there is
+        none. At ``math.inf``, all are due.
+        """
+        for kind, subject in self._waiting:
+            if self._due.get(kind, now) <= now:
+                if kind in self._paces:
+                    self._paces[kind].reported(now)
+                return self._waiting.pop((kind, subject))
+        return None
+
+    @property
+    def next_due(self) -> float:
+        """When the next event is due; ``math.inf`` where none waits."""
+        return min((self._due.get(kind, -math.inf) for kind, _ in self._waiting), default=math.inf)
+
+
+_GATHERED: tuple[type[ListenEvent], ...] = (ToolsChanged, PromptsChanged, ResourcesChanged)

@@ -50,6 +50,7 @@ from .versions import (
     Era,
     best_common,
     era_of,
+    is_outdated,
     is_past_handshakes,
 )
 
@@ -172,7 +173,8 @@ class _Negotiation:
         if not isinstance(version, str):
             raise ProtocolViolation(f"{target} answered initialize without a protocolVersion")
         if era_of(version) is None and not is_past_handshakes(version):
-            if self._plan.strict:
+            # The lifecycle page: a client that does not support the version SHOULD disconnect.
+            if self._plan.strict or is_outdated(version):
                 raise ProtocolViolation(f"{target} answered with unknown revision {version!r}")
             _logger.warning("%s answered with unknown revision %r", target, version)
         return version

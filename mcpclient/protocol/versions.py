@@ -14,6 +14,7 @@ __all__ = [
     "Era",
     "best_common",
     "era_of",
+    "is_outdated",
     "is_past_handshakes",
 ]
 
@@ -29,6 +30,8 @@ class Era(enum.Enum):
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS_VERSIONS = ("2026-07-28",)
 LATEST_HANDSHAKE = HANDSHAKE_VERSIONS[-1]
+# The draft of 2024-11-05, which the official TypeScript SDK has spoken and accepts to this day.
+_DRAFTS = ("2024-10-07",)
 LATEST_STATELESS = STATELESS_VERSIONS[-1]
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -49,6 +52,15 @@ def is_past_handshakes(version: str) -> bool:
     A name that is no date tells nothing of its age.
     """
     return _DATE.match(version) is not None and version[:10] >= STATELESS_VERSIONS[0]
+
+
+def is_outdated(version: str) -> bool:
+    """Whether a revision is older than the latest with a handshake, and none that is known.
+
+    A newer one can be spoken as its predecessor was; of an older one nothing is known.
+    """
+    is_known = era_of(version) is not None or version in _DRAFTS
+    return not is_known and _DATE.match(version) is not None and version < LATEST_HANDSHAKE
 
 
 def best_common(offered: Iterable[object], known: tuple[str, ...]) -> str | None:

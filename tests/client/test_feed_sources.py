@@ -164,8 +164,8 @@ def test_the_same_loop_in_the_handshake_era() -> None:
             server.notify(PROMPTS)
             server.notify(TOOLS)
             server.notify(UPDATED, uri="a")
-            assert isinstance(await next_event(subscription), ToolsChanged)
             assert isinstance(await next_event(subscription), ResourceUpdated)
+            assert isinstance(await next_event(subscription), ToolsChanged)
             await subscription.close()
 
     virtual_time.run(main())

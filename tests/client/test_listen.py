@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mcpclient import Client
 from mcpclient.errors import (
     ClientClosed,
     McpError,
@@ -45,10 +46,10 @@ def test_a_subscription_says_what_changes() -> None:
                 (request,) = server.ids(LISTEN)
                 server.tell(request, TOOLS)
                 server.tell(request, UPDATED, uri="a")
-                assert isinstance(await next_event(subscription), ToolsChanged)
                 updated = await next_event(subscription)
                 assert isinstance(updated, ResourceUpdated) and updated.uri == "a"
                 assert updated.raw["_meta"] == {SUBSCRIPTION_ID: request}
+                assert isinstance(await next_event(subscription), ToolsChanged)
             await turns()
             assert server.sent("notifications/cancelled")[0]["requestId"] == request
 
@@ -257,6 +258,66 @@ def test_a_resource_can_be_subscribed_to_in_either_era(make: Any) -> None:
     assert (UPDATED, {"uri": "a"}) in heard
     ends = server.sent("notifications/cancelled") or server.sent("resources/unsubscribe")
     assert len(ends) == 1
+
+
+@pytest.mark.parametrize("make", [ListeningServer, handshake_server])
+def test_a_subscription_of_an_earlier_connection_is_made_anew(make: Any) -> None:
+    """F-API-4: after the client was closed and connected again, the server is asked again."""
+    server = make()
+
+    async def main() -> None:
+        client = server.client()
+        for _ in range(2):
+            async with client:
+                await client.subscribe_resource("a")
+                await client.subscribe_resource("a")
+
+    virtual_time.run(main())
+    assert len(server.sent(LISTEN) + server.sent("resources/subscribe")) == 2
+
+
+def test_a_subscription_that_was_lost_is_made_anew() -> None:
+    """F-API-4: what ended the earlier one is no answer to this request."""
+    server = ListeningServer()
+
+    async def main() -> None:
+        async with server.client() as client:
+            await client.subscribe_resource("a")
+            works, server.answers[LISTEN] = server.answers[LISTEN], lambda _: server.lose()
+            server.lose()
+            await asyncio.sleep(100)
+            asked = len(server.sent(LISTEN))
+            server.answers[LISTEN] = works
+            await client.connect()
+            await client.subscribe_resource("a")
+            assert len(server.sent(LISTEN)) == asked + 1
+
+    virtual_time.run(main())
+
+
+def test_a_server_that_changes_its_tools_at_each_listing_is_not_asked_without_end() -> None:
+    """F-API-14: in three seconds three times, where it was thousands of times."""
+    server = ListeningServer()
+
+    def list_tools(params: dict[str, Any]) -> dict[str, Any]:
+        server.tell(server.ids(LISTEN)[-1], TOOLS)
+        return {"tools": []}
+
+    server.answers["tools/list"] = list_tools
+
+    async def follow(client: Client) -> None:
+        async with client.listen(tools=True) as changes:
+            await client.list_tools()
+            async for _ in changes:
+                await client.list_tools()
+
+    async def main() -> None:
+        async with server.client(cache=False) as client:
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(follow(client), 3)
+            assert len(server.sent("tools/list")) == 4
+
+    virtual_time.run(main())
 
 
 def test_a_resource_that_cannot_be_subscribed_to() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.validation import OutputSchemas
+from mcpclient.client.validation import MODES, OutputSchemas
 from mcpclient.errors import ProtocolViolation, ToolError, UsageError
 from mcpclient.protocol.schema import SchemaLimits
 from mcpclient.protocol.schema_on_demand import compile_schema
@@ -163,14 +163,59 @@ def test_a_schema_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(compiled) == 2
 
 
-def test_a_changed_list_is_no_longer_known() -> None:
-    """F-API-17: what a stale schema says is no fault of the server's."""
-    made = schemas("strict", outputSchema=SCHEMA)
+def test_a_changed_list_is_checked_with_what_is_known() -> None:
+    """F-API-17: until the next list; a warning says that the schema may be out of date."""
+    made = schemas("warn", outputSchema=SCHEMA)
     made.notified("notifications/resources/list_changed", {})
-    with pytest.raises(ProtocolViolation):
-        checked(made, structuredContent={})
+    assert "out of date" not in checked(made, structuredContent={})[0]
     made.notified("notifications/tools/list_changed", {})
+    assert "out of date" in checked(made, structuredContent={})[0]
+    made.learn([])
     assert checked(made, structuredContent={}) == []
+
+
+def test_a_wrapper_stays_one_when_the_tools_change() -> None:
+    """F-API-19: ``data`` keeps its form; the server said that some tool changed, not this one."""
+    wrapping = {"type": "object", "properties": {"result": {"type": "array"}}}
+    for mode in MODES:
+        made = schemas(mode, outputSchema=wrapping)
+        made.notified("notifications/tools/list_changed", {})
+        result = CallToolResult({"content": [], "structuredContent": {"result": [1]}})
+        made.check("t", result)
+        assert result.data == [1]
+
+
+@pytest.mark.parametrize("listing", ["the same", "another", "none"])
+def test_strict_mode_lists_again_before_it_fails_a_call_over_an_old_schema(listing: str) -> None:
+    """F-API-17: after the tools have changed, the present schema decides."""
+    fits_now = {"type": "object", "properties": {"n": {"type": "string"}}}
+    old, new = (
+        {"tools": [{"name": "t", "inputSchema": {}, "outputSchema": schema}]}
+        for schema in (SCHEMA, fits_now)
+    )
+    result = {"content": [], "structuredContent": {"n": "x"}}
+    server = ScriptedServer({"tools/list": old, "tools/call": result}, version=HANDSHAKE)
+
+    async def session() -> None:
+        async with server.client(validate="strict") as client:
+            await client.list_tools()
+            if listing == "another":
+                server.answers["tools/list"] = new
+            elif listing == "none":
+                del server.answers["tools/list"]
+            server.notify("notifications/tools/list_changed")
+            await turns()
+            if listing == "another":
+                assert (await client.call_tool("t")).data == {"n": "x"}
+                (outcome,) = await client.call_tools([("t", {})])
+                assert isinstance(outcome, CallToolResult)
+            else:
+                with pytest.raises(ProtocolViolation, match="broke its output schema"):
+                    await client.call_tool("t")
+            assert len(server.sent("tools/list")) == 2
+            assert len(server.sent("tools/call")) == (2 if listing == "another" else 1)
+
+    run(session())
 
 
 def test_a_mode_there_is_not() -> None:
@@ -193,7 +238,8 @@ def test_calls_of_a_client(version: str) -> None:
             assert len((await client.call_tool("t")).warnings) == 1
             server.notify("notifications/tools/list_changed")
             await turns()
-            assert (await client.call_tool("t")).warnings == []
+            assert "out of date" in (await client.call_tool("t")).warnings[0]
+            assert len(server.sent("tools/list")) == 1
         async with server.client(validate="strict") as client:
             await client.list_tools()
             with pytest.raises(ProtocolViolation, match="broke its output schema"):

@@ -45,11 +45,11 @@ def test_tools_that_change_while_they_are_listed_are_listed_once_more() -> None:
         async with Manager({"a": member}) as manager:
             member.script.answers["tools/list"] = lambda params: None
             member.script.notify("notifications/tools/list_changed")
-            await turns()
+            await asyncio.sleep(1)
             request_id = member.script.ids("tools/list")[-1]
             for _ in range(3):
                 member.script.notify("notifications/tools/list_changed")
-            await turns()
+            await asyncio.sleep(1)
             asked = len(member.script.ids("tools/list"))
             member.script.answers["tools/list"] = {"tools": [tool("z")]}
             member.script.reply(request_id, {"tools": [tool("y")]})
@@ -71,7 +71,7 @@ def test_changes_are_heard_after_the_servers_own_channel_was_lost() -> None:
                 await turns()
             member.offered = [tool("y")]
             member.script.notify("notifications/tools/list_changed")
-            await turns()
+            await asyncio.sleep(1)
             assert [each.name for each in manager.tools] == ["a__y"]
 
     run(main())
@@ -98,7 +98,7 @@ def test_changes_are_heard_of_a_server_that_did_not_agree_at_once(
             assert [each.name for each in manager.tools] == ["a__y"]
             member.offered = [tool("z")]
             member.script.notify("notifications/tools/list_changed")
-            await turns()
+            await asyncio.sleep(1)
             assert [each.name for each in manager.tools] == ["a__z"]
 
     run(main())

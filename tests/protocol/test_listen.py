@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 
 from mcpclient.protocol.listen import (
     Backlog,
+    ChangePace,
     EventsMissed,
     ListenEvent,
     ListenFilter,
@@ -166,9 +168,9 @@ def test_events_wait_in_order_and_like_ones_merge() -> None:
         ("notifications/news", {}),
     ]
     for method, params in events:
-        backlog.put(event_of(method, params))
+        backlog.put(event_of(method, params), 0.0)
     found = []
-    while (event := backlog.take()) is not None:
+    while (event := backlog.take(1.0)) is not None:
         found.append((event.method, event.raw))
     assert found == [
         (UPDATED, {"uri": "a", "n": 2}),
@@ -184,12 +186,42 @@ def test_too_many_different_events_give_way_to_one_that_says_so() -> None:
     """F-API-14: memory is bounded, and no loss is silent."""
     backlog = Backlog(limit=3)
     for number in range(3):
-        backlog.put(event_of(UPDATED, {"uri": str(number)}))
-    backlog.put(event_of(UPDATED, {"uri": "2", "again": True}))
-    assert isinstance(backlog.take(), ResourceUpdated)
+        backlog.put(event_of(UPDATED, {"uri": str(number)}), 0.0)
+    backlog.put(event_of(UPDATED, {"uri": "2", "again": True}), 0.0)
+    assert isinstance(backlog.take(0.0), ResourceUpdated)
     for number in range(5):
-        backlog.put(event_of(UPDATED, {"uri": f"more {number}"}))
-    assert backlog.take() == EventsMissed()
+        backlog.put(event_of(UPDATED, {"uri": f"more {number}"}), 0.0)
+    assert backlog.take(0.0) == EventsMissed()
+
+
+def test_changes_of_a_list_are_gathered() -> None:
+    """F-API-14: for 300 ms, as the official TypeScript SDK does; nothing else waits."""
+    backlog = Backlog()
+    assert backlog.next_due == math.inf
+    backlog.put(event_of(TOOLS, {"n": 1}), 5.0)
+    backlog.put(event_of(UPDATED, {"uri": "a"}), 5.1)
+    backlog.put(event_of(TOOLS, {"n": 2}), 5.2)
+    assert isinstance(backlog.take(5.2), ResourceUpdated)
+    assert backlog.take(5.2) is None and backlog.next_due == pytest.approx(5.3)
+    assert backlog.take(5.4) == event_of(TOOLS, {"n": 2})
+    backlog.put(event_of(TOOLS, {}), 9.0)
+    assert backlog.take(math.inf) is not None, "at the end nothing waits"
+
+
+def test_changes_that_go_on_are_reported_ever_less_often() -> None:
+    """F-API-14: a server that announces a change after each listing is not asked without end."""
+    pace, now, reports = ChangePace(), 0.0, []
+    while now < 300.0:
+        now = pace.due(now + 0.001)
+        pace.reported(now)
+        reports.append(now)
+    assert sum(report < 3 for report in reports) == 3
+    assert reports[-1] - reports[-2] == pytest.approx(ChangePace.LONGEST_PAUSE)
+    assert pace.due(now + 31) == now + 31 + ChangePace.GATHERING
+    quiet = now + 61
+    assert pace.due(quiet) == quiet + ChangePace.GATHERING
+    pace.reported(quiet)
+    assert pace.due(quiet + 0.001) < quiet + 1, "it has begun anew"
 
 
 def test_events_can_be_members_of_sets() -> None:

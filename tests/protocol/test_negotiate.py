@@ -513,6 +513,21 @@ def test_an_unknown_version_is_accepted_with_a_warning(caplog: pytest.LogCapture
     assert "2025-12-24" in caplog.text
 
 
+@pytest.mark.parametrize("version", ["1999-12-31", "2024-11-04", "2025-07-01"])
+def test_an_unknown_older_version_ends_the_connection(version: str) -> None:
+    """F-LIFE-1: as the lifecycle page advises; nothing is known of what it means."""
+    with pytest.raises(ProtocolViolation, match=version):
+        converse(
+            plan(), [(PROBE, NO_METHOD), ("initialize 2025-11-25", {"protocolVersion": version})]
+        )
+
+
+def test_the_draft_that_older_servers_speak_is_accepted() -> None:
+    """F-LIFE-1: the official TypeScript SDK accepts 2024-10-07."""
+    agreement = converse(plan(), [(PROBE, NO_METHOD), *handshake("2024-10-07")])
+    assert agreement.era.version == "2024-10-07"
+
+
 @pytest.mark.parametrize("answer", [{"protocolVersion": "2025-12-24"}, {"protocolVersion": 5}, {}])
 def test_strict_versions(answer: dict[str, Any]) -> None:
     """F-LIFE-1: with strict_version an unknown version is an error; no version always is one."""

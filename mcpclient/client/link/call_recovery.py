@@ -80,7 +80,7 @@ class CallRecovery:
         self._connection = connection
         self._takes_tasks = connection.options.tasks
         self._cache = cache
-        self._refresh_tools = refresh_tools
+        self.refresh_tools: Callable[[], Awaitable[object]] = refresh_tools
 
     async def call(
         self,
@@ -267,7 +267,7 @@ class CallRecovery:
                 return await connection.options.handlers.visit(error.elicitations)
         headers_changed = isinstance(error, PeerError) and error.code == ErrorCode.HEADER_MISMATCH
         if headers_changed and call.method == "tools/call":
-            await call.time.limit(self._refresh_tools())
+            await call.time.limit(self.refresh_tools())
             return True
         return False
 

@@ -58,7 +58,8 @@ class ClientOptions(TypedDict, total=False):
     protocol_version: str | None
     """The one revision to speak. Default: the newest that both sides speak."""
     strict_version: bool
-    """Refuse a revision this library does not know. Default: False."""
+    """Refuse newer revisions that this library does not know. Default: False; unknown older ones
+    are always refused."""
     extensions: Mapping[str, Mapping[str, Any]] | None
     """Extensions to declare, each with its settings. Default: none."""
     client_info: Mapping[str, Any] | None
