@@ -110,6 +110,7 @@ if TYPE_CHECKING:
     from .errors import AuthError as AuthError
     from .errors import AuthorizationDenied as AuthorizationDenied
     from .errors import AuthorizationRequired as AuthorizationRequired
+    from .errors import CallRefused as CallRefused
     from .errors import CallTimeout as CallTimeout
     from .errors import ClientClosed as ClientClosed
     from .errors import CommandNotFound as CommandNotFound
@@ -236,6 +237,7 @@ _EXPORTS = {
     "BrowserLogin": ".net.login.logins",
     "Call": ".client.events.around",
     "CallOptions": ".client.link.client_options",
+    "CallRefused": ".errors",
     "CallTimeout": ".errors",
     "CallToolResult": ".protocol.types",
     "Callback": ".auth.effects",

@@ -229,6 +229,7 @@ Cure = Union[str, Callable[[Any], str]]
 CURES: dict[str, Cure] = {
     "McpError": "Read the text of the error; with MCP_DEBUG=true the log says more.",
     "UsageError": "Change the call as the text says.",
+    "CallRefused": "Change the rule that refused it, or answer True when it is asked about.",
     "ClientClosed": "Connect first: async with mcpclient.connect(…) as client.",
     "ServersFailed": "Mend what is said of each server, or leave it out of required=.",
     "ServerUnavailable": "Wait for the server to be connected again, or see its status.",

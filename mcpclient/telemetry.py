@@ -1,4 +1,4 @@
-"""OpenTelemetry spans around tool calls, where its API package is installed.
+"""OpenTelemetry spans around calls, where its API package is installed.
 
 Source: the semantic conventions for MCP of OpenTelemetry's GenAI group ("Client" spans, and
 "Context propagation" through ``params._meta``).
@@ -10,7 +10,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, Protocol
 
-from .client.events.around import Around, Call, Proceed
+from .client.events.around import SUBJECTS, Around, Call, Proceed
 from .errors import CallTimeout, HttpError, PeerError
 from .framing.logs import logger_for
 from .protocol.types import CallToolResult
@@ -37,7 +37,7 @@ class TracerProvider(Protocol):
 
 
 def opentelemetry(tracer_provider: TracerProvider | None = None) -> Around:
-    """Return an around-hook that makes a client span of each tool call.
+    """Return an around-hook that makes a client span of each `Call`.
 
     The span is the current one while the call is made, and its context travels to the server in
     ``_meta`` (``traceparent``, and what else the global propagator writes), so that the server's
@@ -57,7 +57,7 @@ def opentelemetry(tracer_provider: TracerProvider | None = None) -> Around:
 
     async def around(call: Call, proceed: Proceed) -> CallToolResult:
         with tracer.start_as_current_span(
-            f"{call.method} {call.name}",
+            call.method if _is_uri(call) else f"{call.method} {call.name}",
             kind=trace.SpanKind.CLIENT,
             attributes=_attributes(call),
             record_exception=False,
@@ -85,14 +85,26 @@ async def _pass_on(call: Call, proceed: Proceed) -> CallToolResult:
 def _attributes(call: Call) -> dict[str, Any]:
     attributes = {
         "mcp.method.name": call.method,
-        "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.name": call.name,
+        **_target(call),
         "mcpclient.server": call.server,
         **_NETWORK.get(call.transport or "", {}),
     }
     if call.protocol_version is not None:
         attributes["mcp.protocol.version"] = call.protocol_version
     return attributes
+
+
+def _is_uri(call: Call) -> bool:
+    """Whether its name is a URI, of which there are too many for the name of a span."""
+    return SUBJECTS.get(call.method) == "uri"
+
+
+def _target(call: Call) -> dict[str, str]:
+    if _is_uri(call):
+        return {"mcp.resource.uri": call.name}
+    if call.method == "prompts/get":
+        return {"gen_ai.prompt.name": call.name}
+    return {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": call.name}
 
 
 def _with_context(call: Call, propagate: Any) -> Call:

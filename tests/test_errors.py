@@ -14,6 +14,7 @@ from mcpclient.errors import (
     AuthError,
     AuthorizationDenied,
     AuthorizationRequired,
+    CallRefused,
     CallTimeout,
     ClientClosed,
     CommandNotFound,
@@ -58,6 +59,10 @@ FAILURE = CallToolResult({"content": [{"type": "text", "text": "disk full"}], "i
 EXAMPLES: list[tuple[McpError, str]] = [
     (McpError("anything"), "anything"),
     (UsageError("no such option"), "no such option"),
+    (
+        CallRefused("resources/read", "mem://1", "the user did not allow it"),
+        "resources/read of 'mem://1' was refused: the user did not allow it",
+    ),
     (ClientClosed(), "the client is closed; connect again to make calls"),
     (ClientClosed("closed while waiting"), "closed while waiting"),
     (

@@ -46,6 +46,7 @@ class Subscription:
     def __init__(self, client: Requests, feed: feeds.Feed) -> None:
         self._client = client
         self._feed = feed
+        self._unseen: tuple[str, ...] = feed.wanted.uris
 
     @property
     def acknowledged(self) -> listening.ListenFilter | None:
@@ -63,8 +64,15 @@ class Subscription:
         Raises `PeerError` when the server does not offer subscriptions, `CallTimeout` when it does
         not react, and what `request` raises.
         """
+        await self._allow()
         await self._client._at_home(self._feed.open)
         return self
+
+    async def _allow(self) -> None:
+        """Let the hooks see which resources are subscribed to, once. Raises `CallRefused`."""
+        for uri in self._unseen:
+            await self._client._permit("resources/subscribe", uri)
+        self._unseen = ()
 
     async def close(self) -> None:
         """End the subscription. Idempotent."""
@@ -89,6 +97,8 @@ class Subscription:
         return self
 
     async def __anext__(self) -> listening.ListenEvent:
+        if self._unseen:
+            await self._allow()
         event = await self._client._at_home(self._feed.next)
         if event is None:
             raise StopAsyncIteration

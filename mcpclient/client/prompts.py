@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Union
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union
 
 from ..protocol.types import Completion, GetPromptResult, Prompt, ResourceTemplate
 from .link.requests import Requests, checked_arguments
 from .link.timeouts import DEFAULT, Seconds
+
+if TYPE_CHECKING:
+    from .events.around import Around
 
 __all__ = ["Prompts", "Reference"]
 
@@ -36,12 +39,15 @@ class Prompts(Requests):
         *,
         timeout: Seconds = DEFAULT,
         meta: Mapping[str, Any] | None = None,
+        around: Sequence[Around] = (),
     ) -> GetPromptResult:
         """Return a prompt, filled in with the arguments. The options are those of `request`."""
         params: dict[str, Any] = {"name": name}
         if checked_arguments(arguments):
             params["arguments"] = arguments
-        result = await self.request("prompts/get", params, timeout=timeout, meta=meta)
+        result = await self.request(
+            "prompts/get", params, timeout=timeout, meta=meta, around=around
+        )
         return GetPromptResult(result)
 
     async def complete(

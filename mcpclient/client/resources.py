@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
@@ -12,6 +12,7 @@ from .link.timeouts import DEFAULT, Seconds
 
 if TYPE_CHECKING:
     from ..formats.uri_template import TemplateValue
+    from .events.around import Around
 
 __all__ = ["Resources"]
 
@@ -51,6 +52,7 @@ class Resources(Requests):
         timeout: Seconds = DEFAULT,
         meta: Mapping[str, Any] | None = None,
         fresh: bool = False,
+        around: Sequence[Around] = (),
     ) -> ReadResourceResult:
         """Read a resource, given its URI, or a template and the values of its variables.
 
@@ -61,7 +63,8 @@ class Resources(Requests):
             uri = uri.expand(**checked_arguments(variables))
         elif variables is not None:
             raise UsageError("variables are for a ResourceTemplate, not for a URI")
+        params = {"uri": uri}
         result = await self.request(
-            "resources/read", {"uri": uri}, timeout=timeout, meta=meta, fresh=fresh
+            "resources/read", params, timeout=timeout, meta=meta, fresh=fresh, around=around
         )
         return ReadResourceResult(result)

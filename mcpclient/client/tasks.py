@@ -21,10 +21,10 @@ from .events.callbacks import OrderedCallback
 from .events.observer import Observer
 from .link.call_time import CallTime
 from .link.connection import Connection
-from .link.requests import ProgressHandler, checked_arguments, with_meta
+from .link.requests import ProgressHandler, Requests, checked_arguments, with_meta
 from .link.session import RequestOptions
 from .link.timeouts import DEFAULT, Default, Seconds
-from .tool_calls import ToolCalls
+from .listed_tools import ListedTools
 from .validation import OutputSchemas
 
 if TYPE_CHECKING:
@@ -44,9 +44,10 @@ _REMEMBERED = 1000
 _tokens = itertools.count(1)
 
 
-class Tasks(ToolCalls):
+class Tasks(Requests):
     """Calling tools as tasks, and coming back for the results."""
 
+    _listed: ListedTools
     _outputs: OutputSchemas
     _task_news: TaskNews
 
@@ -169,6 +170,9 @@ class Tasks(ToolCalls):
         await self.request("tasks/cancel", params, timeout=timeout, headers=headers)
 
     # What both designs need
+
+    def _known_tool(self, name: str) -> Tool | None:
+        return self._listed.find(name)
 
     @property
     def _task_design(self) -> TaskDesign:

@@ -36,7 +36,6 @@ ToolOutcome = Union[CallToolResult, McpError]
 class Tools(Tasks):
     """Listing and calling tools."""
 
-    _around: tuple[Around, ...]
     _shares_batches: bool = True
 
     @property
@@ -63,10 +62,12 @@ class Tools(Tasks):
         era = self._connection.era
         mirrored = era.header_parameters if era is not None else None
         if mirrored is not None and self._connection.session.transport.carries_headers:
-            tools = [tool for tool in tools if _learn_headers(mirrored, tool)]
+            # Of two with one name, the first counts, as everywhere: it is the last to be learned.
+            tools = [tool for tool in tools[::-1] if _learn_headers(mirrored, tool)][::-1]
         listed = [Tool(tool) for tool in tools]
-        self._outputs.learn(listed)
-        self._listed.learn(listed)
+        counting = list({tool.name: tool for tool in listed[::-1]}.values())
+        self._outputs.learn(counting)
+        self._listed.learn(counting)
         return listed
 
     @overload

@@ -5,6 +5,7 @@
     McpError
     ├── UsageError                 ours: the caller asked for something that cannot be done
     │   ├── ClientClosed             the client was closed, or closed while the call waited
+    │   ├── CallRefused              a hook, a filter or a pin refused a request
     │   ├── HandlerFailed            a handler did not answer what the server asked
     │   ├── ServerUnavailable        a manager has the server, and does not connect it
     │   └── NotRecorded              a replay was asked for something it has no record of
@@ -82,12 +83,20 @@ from .server import (
     ToolError,
     UrlElicitationRequired,
 )
-from .usage import ClientClosed, HandlerFailed, NotRecorded, ServerUnavailable, UsageError
+from .usage import (
+    CallRefused,
+    ClientClosed,
+    HandlerFailed,
+    NotRecorded,
+    ServerUnavailable,
+    UsageError,
+)
 
 __all__ = [
     "AuthError",
     "AuthorizationDenied",
     "AuthorizationRequired",
+    "CallRefused",
     "CallTimeout",
     "ClientClosed",
     "CommandNotFound",

@@ -9,6 +9,7 @@ from typing import Any
 from .root import SHOWN_BODY, McpError, safe_repr
 
 __all__ = [
+    "CallRefused",
     "ClientClosed",
     "HandlerFailed",
     "NotRecorded",
@@ -29,6 +30,23 @@ class ClientClosed(UsageError):
 
     def __str__(self) -> str:
         return self.args[0] if self.args else "the client is closed; connect again to make calls"
+
+
+class CallRefused(UsageError):
+    """A hook, a filter or a pin refused a request that is not a tool call, so it was not sent.
+
+    A refused tool call returns a result that says so instead. Fields: ``method``, ``name`` (of the
+    prompt, or the URI) and ``reason``.
+    """
+
+    def __init__(self, method: str, name: str, reason: str) -> None:
+        super().__init__(method, name, reason)
+        self.method = method
+        self.name = name
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.method} of {self.name!r} was refused: {self.reason}"
 
 
 class HandlerFailed(UsageError):

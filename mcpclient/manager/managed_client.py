@@ -46,8 +46,8 @@ class Keeper(Protocol):
         """Wait for the connection and return its client. Raises why there will be none."""
         ...
 
-    def full_name(self, tool: str) -> str:
-        """Return the name of a tool among those of all servers."""
+    def full_name(self, method: str, name: str) -> str:
+        """Return the name of a tool, a prompt or a resource among those of all servers."""
         ...
 
     def is_repeatable(self, tool: str) -> bool:
@@ -86,6 +86,10 @@ class ManagedClient(Client):
         self._keeper = keeper
         self._connection.observers.append(_ConnectionNews(self, keeper))
 
+    def guard_with(self, guard: Callable[[str, Mapping[str, Any]], dict[str, Any] | None]) -> None:
+        """Let every request pass ``guard``, see `CallRecovery`."""
+        self._caller.guard = guard
+
     def expect(self, version: str) -> None:
         """Take it that the server speaks as it did in an earlier run: that is tried first."""
         self._connection.expect(version)
@@ -100,8 +104,8 @@ class ManagedClient(Client):
         """Seconds that a tool call waits by default."""
         return self._connection.options.timeouts.tool
 
-    def _full_name(self, name: str) -> str:
-        return self._keeper.full_name(name)
+    def _full_name(self, method: str, name: str) -> str:
+        return self._keeper.full_name(method, name)
 
     def _request_tool(
         self,

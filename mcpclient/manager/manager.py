@@ -384,7 +384,7 @@ class Manager(Toolboxes, Calls, Content):
         """Write the tools of every connected server into a lock file. Raises `OSError`."""
         pins.write(
             {
-                server.name: (server.config.fingerprint(), server.tools)
+                server.name: server.to_pin()
                 for server in self._servers.values()
                 if server.is_connected
             }

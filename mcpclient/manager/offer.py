@@ -7,16 +7,18 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
+from ..client.events.around import SUBJECTS, not_called
 from ..client.link.retries import Retries
 from ..client.listen import Subscription
 from ..config.server import ServerConfig
-from ..errors import McpError
+from ..errors import CallRefused, McpError
 from ..framing.logs import logger_for
+from ..protocol.types import Tool
 from .events import PinMismatch
 from .filters import is_offered
 from .managed_client import ManagedClient
 from .memory import Remembered, memory_key
-from .pins import Mismatch, Pins
+from .pins import Mismatch, Pins, ServerOffer
 from .shared import Shared
 from .tools import Home
 
@@ -35,24 +37,35 @@ class OfferingServer(Home, Protocol):
         """Its client."""
         ...
 
+    def full_name(self, method: str, name: str) -> str:
+        """Return the name of a tool, a prompt or a resource among those of all servers."""
+        ...
+
 
 class Offer:
     """What one server offers.
 
-    ``stale``: the tools are those of an earlier connection. ``instructions``: how the server wants
-    to be used. ``mismatches``: what is not as the lock file says.
+    ``stale``: the tools are those of an earlier connection. ``said``: the server's instructions.
+    ``mismatches``: the differences from the lock file.
     """
 
     def __init__(self, home: OfferingServer, shared: Shared) -> None:
         self.stale: bool = True
-        self.instructions: str = ""
+        self.said: str = ""
         self.mismatches: tuple[Mismatch, ...] = ()
         self._home = home
         self._shared = shared
+        self._tools: list[Tool] = []
         self._refused: dict[str, str] = {}
+        self._withholds = False
         self._follower: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
         self._is_outdated = False
+
+    @property
+    def instructions(self) -> str:
+        """How the server wants to be used; nothing where pins refuse it."""
+        return "" if self._withholds else self.said
 
     def withdraw(self) -> None:
         """Offer no tools any more."""
@@ -76,11 +89,11 @@ class Offer:
     def adopt(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """Take the tools of the present connection."""
         self.stale = False
-        self.instructions = self._home.client.instructions or ""
+        self.said = self._home.client.instructions or ""
         self.show(tools)
         if self._shared.memory is not None:
             version = self._home.client.protocol_version or ""
-            remembered = Remembered(tools, self.instructions, version)
+            remembered = Remembered(tools, self.said, version)
             self._shared.memory.note(memory_key(self._home.config), remembered)
 
     def show(self, tools: Sequence[Mapping[str, Any]]) -> None:
@@ -89,17 +102,19 @@ class Offer:
         offered = [
             tool for tool in tools if is_offered(str(tool.get("name", "")), include, exclude)
         ]
+        self._tools = [Tool(raw) for raw in offered]
         self._shared.catalog.update(self._home, offered)
         if self._shared.pins is not None:
             self._compare(self._shared.pins)
 
+    def to_pin(self) -> ServerOffer:
+        """Return what a lock file holds of the server, tools that are listed twice included."""
+        return ServerOffer(self._home.config.fingerprint(), self._tools, self.said)
+
     def _compare(self, pins: Pins) -> None:
-        mismatches = pins.compare(
-            self._home.name,
-            self._home.config.fingerprint(),
-            self._shared.catalog.tools_of(self._home.name),
-        )
+        mismatches = pins.compare(self._home.name, *self.to_pin())
         self._refused, self.mismatches = pins.refused(mismatches), tuple(mismatches)
+        self._withholds = pins.mode == "refuse" and any(not each.tool for each in mismatches)
         for mismatch in mismatches:
             _logger.warning("%s: %s", self._home.name, mismatch)
             self._shared.events.tell(PinMismatch(self._home.name, mismatch))
@@ -161,8 +176,35 @@ class Offer:
                     await retries.wait_after(error)
                     self._is_outdated = True
 
-    def refusal_of(self, tool: str) -> str | None:
-        """Return why a tool is not to be called, None when it may be."""
-        if not is_offered(tool, self._home.config.include, self._home.config.exclude):
+    def guard(self, method: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Refuse what filters leave out and what is not as it was pinned; None lets it pass.
+
+        The last thing before every request, however it was made, and after the hooks: what was
+        approved is what runs. Raises `CallRefused` for a prompt or a resource.
+        """
+        key = SUBJECTS.get(method)
+        if key is None:
+            return None
+        name = str(params.get(key))
+        reason = self._refusal_of(name if method == "tools/call" else None)
+        if reason is None:
+            return None
+        if method != "tools/call":
+            raise CallRefused(method, name, reason)
+        return not_called(self._home.full_name(method, name), reason).raw
+
+    def _refusal_of(self, tool: str | None) -> str | None:
+        """Return why a tool, or anything else of the server, is refused; None when it is not."""
+        config, pins = self._home.config, self._shared.pins
+        if tool is not None and not is_offered(tool, config.include, config.exclude):
             return "the configuration of its server leaves it out"
-        return self._refused.get(tool) or self._refused.get("")
+        if pins is None or pins.mode == "warn":
+            return None
+        if self.stale:  # no other connection, nor another list, says what may be called now
+            return "its server has not been compared with the lock file yet"
+        if "" in self._refused:
+            return self._refused[""]
+        if tool is None:
+            return None if pins.knows(self._home.name) else "its server is not in the lock file"
+        unlisted = None if pins.knows(self._home.name, tool) else "it is not in the lock file"
+        return self._refused.get(tool, unlisted)

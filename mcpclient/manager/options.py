@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from ..client.events.around import Around
 from ..client.events.hooks import Hooks
 from ..client.link.targets import Target
 from ..config.server import ServerConfig
@@ -36,22 +35,14 @@ def _useless_for(target: Target) -> tuple[str, ...]:
     return _FOR_URLS if runs_here(target) else _FOR_PROCESSES
 
 
-def options_for(
-    server: ServerConfig, shared: Mapping[str, Any], guard: Sequence[Around]
-) -> ClientOptions:
-    """Return the options of a server's client. The server's own count more than the shared ones.
-
-    ``guard``: what stands innermost around its calls.
-    """
+def options_for(server: ServerConfig, shared: Mapping[str, Any]) -> ClientOptions:
+    """Return the options of a server's client. The server's own count more than the shared ones."""
     options = {**shared}
     for name in _useless_for(server.target):
         options.pop(name, None)
     options.update(server.options)
     options["name"] = server.name
     options["trusted"] = server.trusted or bool(options.get("trusted"))
-    around = (*options.get("around", ()), *guard)
-    if around:
-        options["around"] = around
     hooks = options.get("hooks")
     if isinstance(hooks, Hooks):  # the manager tells of a connection itself, with the tools' number
         options["hooks"] = hooks._replace(on_connect=None)

@@ -12,17 +12,20 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ..errors import UsageError
 from ..net.files import change_file, read_file
 from ..protocol.types import Tool
 
-__all__ = ["Mismatch", "PinnedServer", "Pins", "definition_of", "digest_of"]
+__all__ = ["Mismatch", "PinnedServer", "Pins", "ServerOffer", "definition_of", "digest_of"]
 
 _MAX_FILE_SIZE = 64 * 1024 * 1024
 _VERSION = 1
-_PINNED = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+_PINNED = (
+    *("name", "title", "description", "inputSchema", "outputSchema", "annotations"),
+    *("icons", "execution", "_meta"),
+)
 
 Definition = Mapping[str, Any]
 
@@ -32,40 +35,63 @@ class Mismatch:
     """What is not as the lock file says.
 
     ``tool``: the server's own name of it, or "" for the server itself. ``kind``: ``"changed"``,
-    ``"added"`` (not in the lock), ``"removed"``, or ``"server"``: its entry in the configuration is
-    another one than that which was locked. ``difference``: of the definitions, as lines of text.
+    ``"added"`` (not in the lock), ``"removed"``, ``"duplicate"`` (listed more than once, so that
+    its name says nothing), ``"instructions"`` (those of the server have changed), or ``"server"``:
+    its entry in the configuration is another one than that which was locked. ``difference``: of
+    the definitions or instructions, as lines of text.
     """
 
     tool: str
-    kind: Literal["changed", "added", "removed", "server"]
+    kind: Literal["changed", "added", "removed", "duplicate", "instructions", "server"]
     difference: str = ""
 
     def __str__(self) -> str:
         if self.kind == "server":
             return "the configuration of this server is not the one that was locked"
         said = {
+            "duplicate": "the server lists it more than once; the first counts",
             "changed": "its definition is not the one that was locked",
             "added": "it is not in the lock file",
             "removed": "it is in the lock file, and the server does not offer it",
         }
-        text = f"tool {self.tool!r}: {said[self.kind]}"
+        if self.kind == "instructions":
+            text = "the instructions of this server are not those that were locked"
+        else:
+            text = f"tool {self.tool!r}: {said[self.kind]}"
         return f"{text}\n{self.difference}" if self.difference else text
+
+
+class ServerOffer(NamedTuple):
+    """What a lock file is made from, and compared with.
+
+    ``fingerprint``: of the server's configuration. ``tools``: as the server lists them.
+    """
+
+    fingerprint: str
+    tools: Iterable[Tool]
+    instructions: str = ""
 
 
 @dataclass(frozen=True)
 class PinnedServer:
-    """What the lock file says of one server: its fingerprint, and its tools' definitions."""
+    """The part of a lock file about one server: fingerprint, definitions of tools, instructions."""
 
     fingerprint: str
     tools: Mapping[str, Definition]
+    instructions: str = ""
 
-    def compare(self, fingerprint: str, tools: Iterable[Tool]) -> list[Mismatch]:
+    def compare(self, offer: ServerOffer) -> list[Mismatch]:
         """Return what is not as it was locked, in the order of the tools' names."""
         found: list[Mismatch] = []
-        if fingerprint != self.fingerprint:
+        if offer.fingerprint != self.fingerprint:
             found.append(Mismatch("", "server"))
-        now = {str(tool.raw.get("name", "")): definition_of(tool.raw) for tool in tools}
+        if offer.instructions != self.instructions:
+            lines = _compared(self.instructions.splitlines(), offer.instructions.splitlines())
+            found.append(Mismatch("", "instructions", lines))
+        now, repeated = _by_name(offer.tools)
         for name in sorted({*now, *self.tools}):
+            if name in repeated:
+                found.append(Mismatch(name, "duplicate"))
             if name not in self.tools:
                 found.append(Mismatch(name, "added"))
             elif name not in now:
@@ -80,7 +106,9 @@ class Pins:
 
     ``path``: the file. ``mode``: ``"warn"``: a tool that differs is told of, as an event, a problem
     and a log line; ``"refuse"``: it is not called either, and neither is one that is not in the
-    lock, nor any tool of a server whose configuration is another one.
+    lock, whether it is listed or not, and no instructions are handed on but those that were locked.
+    Of a server whose configuration is another one, or which is not in the lock, nothing is called,
+    read or got.
 
     Raises `UsageError` for a file that is there and is not a lock file.
     """
@@ -94,48 +122,63 @@ class Pins:
         self.mode = mode
         self._servers = self._read()
 
-    def compare(self, server: str, fingerprint: str, tools: Iterable[Tool]) -> list[Mismatch]:
+    @property
+    def servers(self) -> Mapping[str, PinnedServer]:
+        """What is locked of each server, by name."""
+        return self._servers
+
+    def knows(self, server: str, tool: str | None = None) -> bool:
+        """Whether a server, or a tool of it, is in the lock."""
+        pinned = self._servers.get(server)
+        return pinned is not None and (tool is None or tool in pinned.tools)
+
+    def compare(
+        self, server: str, fingerprint: str, tools: Iterable[Tool], instructions: str = ""
+    ) -> list[Mismatch]:
         """Return what is not as it was locked; a server that was not locked has only new tools."""
         pinned = self._servers.get(server, PinnedServer(fingerprint, {}))
-        return pinned.compare(fingerprint, tools)
+        return pinned.compare(ServerOffer(fingerprint, tools, instructions))
 
     def refused(self, mismatches: Sequence[Mismatch]) -> dict[str, str]:
         """Return the tools that are not to be called, each with the reason; "" stands for all."""
         if self.mode == "warn":
             return {}
-        return {each.tool: str(each) for each in mismatches if each.kind != "removed"}
+        ignored = ("removed", "instructions")  # which are not handed on, and call nothing
+        return {each.tool: str(each) for each in mismatches if each.kind not in ignored}
 
-    def write(self, servers: Mapping[str, tuple[str, Iterable[Tool]]]) -> None:
-        """Lock the tools of ``servers``: by name, a fingerprint and the tools as listed.
+    def write(self, servers: Mapping[str, ServerOffer | tuple[str, Iterable[Tool]]]) -> None:
+        """Lock the tools of ``servers``: by name, a fingerprint, the tools as listed, and the
+        instructions.
 
-        What the file says of other servers stays. Raises `OSError`.
+        The file's other servers stay as they are, also those that another process has written
+        meanwhile. Raises `OSError`, and `UsageError` for a file that is not a lock file.
         """
-        for name, (fingerprint, tools) in servers.items():
-            definitions = {str(t.raw.get("name", "")): definition_of(t.raw) for t in tools}
-            self._servers[name] = PinnedServer(fingerprint, definitions)
-        content = {
-            "version": _VERSION,
-            "servers": {
-                name: {
-                    "fingerprint": pinned.fingerprint,
-                    "tools": {
-                        tool: {"digest": digest_of(definition), "definition": definition}
-                        for tool, definition in sorted(pinned.tools.items())
-                    },
-                }
-                for name, pinned in sorted(self._servers.items())
-            },
-        }
-        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-        encoded = text.encode("utf-8", "surrogatepass")
-        change_file(self.path, lambda _: encoded, limit=_MAX_FILE_SIZE)
+        new: dict[str, PinnedServer] = {}
+        for name, given in servers.items():
+            offer = ServerOffer(*given)
+            tools, _ = _by_name(offer.tools)
+            new[name] = PinnedServer(offer.fingerprint, tools, offer.instructions)
+
+        def edit(content: bytes | None) -> bytes:
+            before = {} if content is None else self._parsed(content)
+            self._servers = {**before, **new}
+            return _written(self._servers)
+
+        change_file(self.path, edit, limit=_MAX_FILE_SIZE)
 
     def _read(self) -> dict[str, PinnedServer]:
         try:
-            content = json.loads(read_file(self.path, limit=_MAX_FILE_SIZE))
+            content = read_file(self.path, limit=_MAX_FILE_SIZE)
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, RecursionError) as error:
+        except OSError as error:
+            raise UsageError(f"cannot read the lock file {self.path}: {error}") from None
+        return self._parsed(content)
+
+    def _parsed(self, text: bytes) -> dict[str, PinnedServer]:
+        try:
+            content = json.loads(text)
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"cannot read the lock file {self.path}: {error}") from None
         try:
             if content["version"] != _VERSION:
@@ -144,11 +187,44 @@ class Pins:
                 name: PinnedServer(
                     str(entry["fingerprint"]),
                     {tool: dict(each["definition"]) for tool, each in entry["tools"].items()},
+                    str(entry.get("instructions", "")),
                 )
                 for name, entry in content["servers"].items()
             }
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UsageError(f"{self.path} is not a lock file: {error!r}") from None
+
+
+def _written(servers: Mapping[str, PinnedServer]) -> bytes:
+    content = {
+        "version": _VERSION,
+        "servers": {
+            name: {
+                "fingerprint": pinned.fingerprint,
+                "instructions": pinned.instructions,
+                "tools": {
+                    tool: {"digest": digest_of(definition), "definition": definition}
+                    for tool, definition in sorted(pinned.tools.items())
+                },
+            }
+            for name, pinned in sorted(servers.items())
+        },
+    }
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _by_name(tools: Iterable[Tool]) -> tuple[dict[str, Definition], set[str]]:
+    """Return the definitions by name, of which the first counts, and the names listed again."""
+    found: dict[str, Definition] = {}
+    repeated: set[str] = set()
+    for tool in tools:
+        name = str(tool.raw.get("name", ""))
+        if name in found:
+            repeated.add(name)
+        else:
+            found[name] = definition_of(tool.raw)
+    return found, repeated
 
 
 def definition_of(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,5 +243,9 @@ def _lines(before: Definition, after: Definition) -> str:
         json.dumps(each, indent=2, sort_keys=True, ensure_ascii=False).splitlines()
         for each in (before, after)
     ]
-    compared = difflib.unified_diff(texts[0], texts[1], "locked", "offered", lineterm="", n=1)
+    return _compared(*texts)
+
+
+def _compared(before: Sequence[str], after: Sequence[str]) -> str:
+    compared = difflib.unified_diff(before, after, "locked", "offered", lineterm="", n=1)
     return "\n".join(compared)

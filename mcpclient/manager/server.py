@@ -28,13 +28,12 @@ from ..net.futures import disregard
 from .changes import same_server
 from .events import StatusChanged
 from .failures import FailureCount, after_attempt, lacks_login
-from .guard import Guard
 from .machine import Action, Event, step
 from .managed_client import ManagedClient
 from .memory import Remembered
 from .offer import Offer
 from .options import options_for, runs_here
-from .pins import Mismatch
+from .pins import Mismatch, ServerOffer
 from .shared import Shared
 from .status import Status
 from .tools import ToolList
@@ -149,11 +148,10 @@ class Server:
         if self._client is None:
             if self.config.state != "ready":
                 raise self.unavailable()
-            guard = []
-            if self._shared.pins is not None or self.config.include or self.config.exclude:
-                guard.append(Guard(self, self._offer))
-            options = options_for(self.config, self._shared.options, guard)
+            options = options_for(self.config, self._shared.options)
             self._client = ManagedClient(self.config.target, self, options, self._shared.eras)
+            if self._shared.pins is not None or self.config.include or self.config.exclude:
+                self._client.guard_with(self._offer.guard)
             self._client.expect(self._expected_version)
         return self._client
 
@@ -170,7 +168,7 @@ class Server:
 
     def remember(self, remembered: Remembered, *, defer: bool) -> None:
         """Take what the server offered in an earlier run: offered now, or only its names kept."""
-        self._offer.instructions = remembered.instructions
+        self._offer.said = remembered.instructions
         if self.config.state != "ready":
             return
         self._expected_version = remembered.version
@@ -248,11 +246,17 @@ class Server:
         if self._closing is not None:
             self._closing.cancel()
 
+    def to_pin(self) -> ServerOffer:
+        """Return what a lock file holds of the server, see `Pins.write`."""
+        return self._offer.to_pin()
+
     # What its client asks and tells
 
-    def full_name(self, tool: str) -> str:
-        """Return the name of a tool among those of all servers; its own, if it has no other."""
-        return self._shared.catalog.names.names_of(self.name).get(tool, tool)
+    def full_name(self, method: str, name: str) -> str:
+        """Return the name of a tool, a prompt or a resource among those of all servers."""
+        if method == "tools/call":
+            return self._shared.catalog.names.names_of(self.name).get(name, name)
+        return f"{self.name}:{name}"
 
     def is_repeatable(self, tool: str) -> bool:
         """Whether a trusted server says that a second call does no more than the first."""

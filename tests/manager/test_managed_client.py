@@ -33,7 +33,7 @@ class Keeper:
         self.waited.append(seconds)
         return self.client
 
-    def full_name(self, tool: str) -> str:
+    def full_name(self, method: str, tool: str) -> str:
         return f"a__{tool}"
 
     def is_repeatable(self, tool: str) -> bool:

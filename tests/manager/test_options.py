@@ -29,7 +29,7 @@ def test_options_for_all_that_mean_nothing_for_one_are_left_out(
 ) -> None:
     """F-MANY-15: ``env`` for all servers is for those that are processes."""
     assert runs_here(target) is here
-    options = options_for(ServerConfig("a", target=target), SHARED, ())
+    options = options_for(ServerConfig("a", target=target), SHARED)
     assert set(options) == {*left, "name", "trusted"}
     assert (options["name"], options["trusted"]) == ("a", False)
 
@@ -37,20 +37,12 @@ def test_options_for_all_that_mean_nothing_for_one_are_left_out(
 def test_a_servers_own_options_count_more() -> None:
     """F-MANY-15"""
     own = ServerConfig("a", target="npx x", options={"timeout": 60, "env": {}}, trusted=True)
-    options = options_for(own, SHARED, ())
+    options = options_for(own, SHARED)
     assert (options["timeout"], options["env"], options["trusted"]) == (60, {}, True)
-
-
-def test_the_guard_stands_innermost() -> None:
-    """F-API-23: what the hooks before it have approved is what it judges."""
-    hook: Any = object()
-    guard: Any = object()
-    server = ServerConfig("a", target="npx x")
-    assert options_for(server, {"around": [hook]}, [guard])["around"] == (hook, guard)
 
 
 def test_connecting_is_told_by_the_manager() -> None:
     """F-SHOW-7: with the number of tools, which a client does not know."""
     hooks = Hooks(on_connect=print, on_error=print)
-    options = options_for(ServerConfig("a", target="npx x"), {"hooks": hooks}, ())
+    options = options_for(ServerConfig("a", target="npx x"), {"hooks": hooks})
     assert options["hooks"] == Hooks(on_error=print)

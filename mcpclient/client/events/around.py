@@ -1,7 +1,7 @@
 """Around a call: approve or refuse it, change it, measure it.
 
-The one place where something of the caller's stands between a call and the wire. Telemetry,
-approval, pins and limits are all functions of this form, and nothing else wraps calls.
+The one place where something of the caller's stands between a request and the wire. Telemetry,
+approval and limits are all functions of this form, and nothing else wraps requests.
 """
 
 from __future__ import annotations
@@ -12,32 +12,48 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Protocol
 
 from ...errors import UsageError
+from ...net.locks import TaskLocks
 from ...protocol.types import CallToolResult, Tool
 
 __all__ = [
+    "SUBJECTS",
     "Around",
     "Call",
     "Proceed",
+    "Questions",
     "ask_unless_read_only",
     "not_called",
     "refusal",
     "surrounded",
 ]
 
+SUBJECTS = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "resources/subscribe": "uri",
+    "resources/directory/read": "uri",
+    "skills/get": "uri",
+}
+"""The requests that hooks stand around, each with the parameter that says what it is about."""
+
 
 @dataclass(frozen=True)
 class Call:
-    """One tool call that is about to be made.
+    """One request that is about to be made: a tool call, or one that names a prompt or a resource.
 
-    - ``server``: what the server is called; ``name``: the server's own name of the tool;
-      ``full_name``: the name the caller knows it by, which differs only in a `Manager`.
+    - ``method``: ``"tools/call"``, ``"prompts/get"``, ``"resources/read"``,
+      ``"resources/subscribe"``, ``"resources/directory/read"`` or ``"skills/get"``.
+    - ``server``: what the server is called; ``name``: the server's own name of the tool or prompt,
+      or a URI; ``full_name``: the name the caller knows it by, which differs only in a `Manager`.
+      Rules are about the pair of ``server`` and ``name``.
     - ``arguments``, ``meta``, ``headers``: what will be sent. To send something else, proceed with
       ``dataclasses.replace(call, arguments=…)``.
     - ``tool``: its definition, None when it has not been listed, or since the server has said that
       its tools have changed. ``trusted``: whether the server's word for it may be believed, see
       `read_only`.
-    - ``method``: ``"tools/call"``. ``protocol_version``, ``transport``: of the connection, None
-      before there is one. ``trace``: what the caller gave with the call, unchanged.
+    - ``protocol_version``, ``transport``: of the connection, None before there is one. ``trace``:
+      what the caller gave with the call, unchanged.
     """
 
     server: str
@@ -55,12 +71,16 @@ class Call:
 
     @property
     def read_only(self) -> bool:
-        """Whether a trusted server says that the tool changes nothing."""
+        """Whether a trusted server says that it changes nothing; only tools may change anything."""
+        if self.method != "tools/call":
+            return self.trusted
         return self.trusted and self.tool is not None and self.tool.read_only
 
     @property
     def destructive(self) -> bool:
-        """Whether the tool may destroy something. True unless a trusted server says otherwise."""
+        """Whether it may destroy something. True unless a trusted server says otherwise."""
+        if self.method != "tools/call":
+            return not self.trusted
         return not self.trusted or self.tool is None or self.tool.destructive
 
 
@@ -71,9 +91,13 @@ Proceed = Callable[[Call], Awaitable[CallToolResult]]
 class Around(Protocol):
     """A function that stands around every call: ``async def around(call, proceed)``.
 
-    It runs once for each call the user makes, in the caller's task, whatever is repeated below it.
-    It may return what ``await proceed(call)`` returns, or something of its own such as `refusal`;
-    what it raises reaches the caller. Waiting in it, for a user for example, counts in no timeout.
+    It runs once for each `Call` the user makes, by whichever method, in the caller's task, whatever
+    is repeated below it. It may return what ``await proceed(call)`` returns, or something of its
+    own such as `refusal`; what it raises reaches the caller. Waiting in it, for a user for example,
+    counts in no timeout.
+
+    The result of a request that is not a tool call is in ``raw``, and has no content. When it has
+    ``is_error``, the caller of such a request gets `CallRefused`.
     """
 
     def __call__(self, call: Call, proceed: Proceed, /) -> Awaitable[CallToolResult]:
@@ -93,6 +117,19 @@ def not_called(name: str, answer: object) -> CallToolResult:
     """Return the `refusal` of a call to ``name``; an answer that is text is the reason."""
     reason = answer if isinstance(answer, str) and answer else "the user did not allow it"
     return refusal(f"{name} was not called: {reason}")
+
+
+class Questions:
+    """Asks about calls one at a time: the next question waits for the answer to the last."""
+
+    def __init__(self) -> None:
+        self._turns = TaskLocks()
+
+    async def ask(self, ask: Callable[..., object], *arguments: object) -> object:
+        """Return the answer of a function, plain or async."""
+        async with self._turns.lock(""):
+            answer = ask(*arguments)
+            return await answer if inspect.isawaitable(answer) else answer
 
 
 def surrounded(hooks: Sequence[Around], make: Proceed) -> Proceed:
@@ -119,19 +156,19 @@ def _one_around(hook: Around, proceed: Proceed) -> Proceed:
 
 
 def ask_unless_read_only(ask: Callable[[Call], bool | str | Awaitable[bool | str]]) -> Around:
-    """Return an around-hook that asks before every call of a tool that is not read-only.
+    """Return an around-hook that asks before every `Call` that is not read-only, one at a time.
 
     ``ask`` takes the `Call`, may be plain or async, and returns True to allow the call. False, or a
-    reason as text, refuses it: the result is a `refusal`. Tools pass without a question only when
-    they are annotated as read-only by a server that the option ``trusted`` names as one to believe.
+    reason as a string, refuses it: the result is a `refusal`. Of servers that the option
+    ``trusted`` names as ones to believe, tools that are annotated as read-only pass without a
+    question, and so do reading resources and getting prompts.
     """
+    questions = Questions()
 
     async def approval(call: Call, proceed: Proceed) -> CallToolResult:
         if call.read_only:
             return await proceed(call)
-        answer = ask(call)
-        if inspect.isawaitable(answer):
-            answer = await answer
+        answer = await questions.ask(ask, call)
         return await proceed(call) if answer is True else not_called(call.full_name, answer)
 
     return approval

@@ -46,6 +46,8 @@ class Hooks(NamedTuple):
 
     async def around(self, call: Call, proceed: Proceed) -> CallToolResult:
         """Report a tool call: an `mcpclient.Around`."""
+        if call.method != "tools/call":
+            return await proceed(call)
         clock = asyncio.get_running_loop().time
         started = clock()
         with self.reporting(call.server, "request", call.trace):

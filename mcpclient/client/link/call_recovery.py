@@ -69,6 +69,9 @@ class CallRecovery:
 
     ``refresh_tools`` lists the tools anew, which tells the headers they want. ``cache`` answers
     instead of the server where it may; None: never.
+
+    ``guard``: what every request passes, by method and params: it returns a result in the place of
+    the server's, or None, or raises. None: there is nothing to guard.
     """
 
     def __init__(
@@ -77,6 +80,7 @@ class CallRecovery:
         refresh_tools: Callable[[], Awaitable[object]],
         cache: ClientCache | None,
     ) -> None:
+        self.guard: Callable[[str, Mapping[str, Any]], dict[str, Any] | None] | None = None
         self._connection = connection
         self._takes_tasks = connection.options.tasks
         self._cache = cache
@@ -98,6 +102,10 @@ class CallRecovery:
         Raises what `Session.request` does, `HandlerFailed` when input it asks for is not given, and
         `ProtocolViolation` for a result of unknown type and for a server that never stops asking.
         """
+        if self.guard is not None:
+            refused = self.guard(method, params or {})
+            if refused is not None:
+                return refused
         cached = self._cache.lookup(method, params, options) if self._cache is not None else None
         if cached is not None and cached.result is not None:
             return cached.result

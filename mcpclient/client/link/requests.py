@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Coroutine, Mapping
-from typing import Any, Callable, TypeVar
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from ...errors import CallTimeout, UsageError
-from ...protocol.types import Progress
+from ...errors import CallRefused, CallTimeout, UsageError
+from ...on_demand import OnDemand
+from ...protocol.types import CallToolResult, Progress, Tool
 from .call_recovery import CallRecovery
 from .call_time import counted_time
 from .connection import Connection
@@ -16,6 +17,11 @@ from .loops import run_in
 from .paging import all_pages
 from .session import RequestOptions
 from .timeouts import DEFAULT, Seconds
+
+if TYPE_CHECKING:
+    from ..events import around as hooks
+else:
+    hooks = OnDemand("..events.around", __name__)
 
 __all__ = ["ProgressHandler", "Requests", "checked_arguments", "connection_of", "with_meta"]
 
@@ -30,6 +36,7 @@ class Requests:
 
     _connection: Connection
     _caller: CallRecovery
+    _around: tuple[hooks.Around, ...]
 
     async def request(
         self,
@@ -42,18 +49,26 @@ class Requests:
         meta: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         fresh: bool = False,
+        around: Sequence[hooks.Around] = (),
     ) -> dict[str, Any]:
         """Send any request and return its result as the server sent it.
 
         ``timeout``: seconds without an answer or progress; ``max_timeout``: seconds in all (None
         or 0: no limit). ``on_progress`` takes a `Progress` for each step, in order, before the
         result. ``meta`` travels as ``_meta``; ``headers`` with this request only, over HTTP.
-        ``fresh``: ask the server even where its last answer may still be used.
+        ``fresh``: ask the server even where its last answer may still be used. ``around``: more
+        functions around a request that calls a tool or names a prompt or a resource, outside those
+        of the client; see `Around`.
 
         Raises `PeerError` for an error answer, `CallTimeout`, `ConnectionLost` (`ProcessExited`
-        for a server process), `HttpError`, `ProtocolViolation`, `ClientClosed`. Cancelling tells
-        the server and frees everything.
+        for a server process), `HttpError`, `ProtocolViolation`, `ClientClosed`, and
+        `CallRefused` where a hook refuses it. Cancelling tells the server and frees everything.
         """
+        if (around or self._around) and method in hooks.SUBJECTS:
+            timeouts = (timeout, max_timeout, on_progress)
+            return await self._request_through(
+                around, method, params or {}, timeouts, meta, headers, fresh
+            )
         limits = self._limits(method, timeout, max_timeout, on_progress, headers, fresh)
         if meta:
             params = with_meta(params, meta)
@@ -66,6 +81,92 @@ class Requests:
         if self._connection.loop is asyncio.get_running_loop():
             return self._caller.call(method, params, limits)
         return self._at_home(self._caller.call, method, params, limits)
+
+    async def _request_through(
+        self,
+        around: Sequence[hooks.Around],
+        method: str,
+        params: Mapping[str, Any],
+        timeouts: tuple[Seconds, Seconds, ProgressHandler | None],
+        meta: Mapping[str, Any] | None,
+        headers: Mapping[str, str] | None,
+        fresh: bool,
+    ) -> dict[str, Any]:
+        """Make a request with the hooks around it."""
+        key = hooks.SUBJECTS[method]
+        name = params.get(key)
+        if not isinstance(name, str):
+            raise UsageError(f"{method} needs a {key}, which is a string")
+
+        async def make(call: hooks.Call) -> CallToolResult:
+            asked = {**params, key: call.name}
+            if call.arguments or "arguments" in params:
+                asked["arguments"] = call.arguments
+            if call.meta:
+                asked = with_meta(asked, call.meta)
+            limits = self._limits(method, *timeouts, call.headers, fresh)
+            return CallToolResult(await self._request(method, asked, limits))
+
+        arguments = checked_arguments(params.get("arguments"))
+        meta = meta or params.get("_meta")
+        every = (*around, *self._around)
+        result = await self._call_through(
+            every, make, name, arguments, meta, headers, method=method
+        )
+        if result.is_error and method != "tools/call":
+            raise CallRefused(method, name, result.text)
+        return result.raw
+
+    async def _permit(self, method: str, uri: str) -> None:
+        """Pass the hooks and the guard with a request that is made in another way."""
+        if not self._around and self._caller.guard is None:
+            return
+
+        async def agree(call: hooks.Call) -> CallToolResult:
+            guard = self._caller.guard
+            return CallToolResult((guard and guard(method, {"uri": uri})) or {})
+
+        result = await self._call_through(self._around, agree, uri, None, None, None, method=method)
+        if result.is_error:
+            raise CallRefused(method, uri, result.text)
+
+    async def _call_through(
+        self,
+        around: Sequence[hooks.Around],
+        make: hooks.Proceed,
+        name: str,
+        arguments: Mapping[str, Any] | None,
+        meta: Mapping[str, Any] | None,
+        headers: Mapping[str, str] | None,
+        trace: object = None,
+        method: str = "tools/call",
+    ) -> CallToolResult:
+        """Make a call with functions around it, the first of them outermost."""
+        connection = self._connection
+        agreement = connection.agreement
+        call = hooks.Call(
+            server=connection.name,
+            name=name,
+            full_name=self._full_name(method, name),
+            arguments=arguments or {},
+            meta=meta or {},
+            headers=headers or {},
+            tool=self._known_tool(name) if method == "tools/call" else None,
+            trusted=connection.options.trusted,
+            method=method,
+            protocol_version=agreement.era.version if agreement is not None else None,
+            transport=connection.session.transport.name if connection.is_open else None,
+            trace=trace,
+        )
+        return await hooks.surrounded(around, make)(call)
+
+    def _full_name(self, method: str, name: str) -> str:
+        """Return the name by which the caller knows a tool, a prompt or a resource."""
+        return name
+
+    def _known_tool(self, name: str) -> Tool | None:
+        """Return the definition of a tool, None where it is not known or may have changed."""
+        return None
 
     def _limits(
         self,
@@ -89,7 +190,11 @@ class Requests:
         )
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
-        """Send any notification."""
+        """Send any notification. Raises `UsageError` for the method of a call, which is a request:
+        a server that takes it for one would run it past the hooks.
+        """
+        if method in hooks.SUBJECTS:
+            raise UsageError(f"{method} is a request, not a notification: use request()")
         await self._at_home(self._connection.session.notify, method, params)
 
     async def _list(

@@ -57,6 +57,35 @@ def test_the_first_is_outermost() -> None:
     assert order == ["a", "b", "/b", "/a"]
 
 
+def test_questions_are_asked_one_at_a_time() -> None:
+    """F-SAFE-5: a user answers the question that is shown."""
+    open_questions: list[str] = []
+    most: list[int] = []
+
+    async def ask(call: Call) -> bool:
+        open_questions.append(call.name)
+        most.append(len(open_questions))
+        await asyncio.sleep(1)
+        open_questions.remove(call.name)
+        return True
+
+    async def main() -> None:
+        hook = ask_unless_read_only(ask)
+        async with ScriptedServer({"tools/call": echo}).client(around=[hook]) as client:
+            await client.call_tools([("a", None), ("b", None), ("c", None)])
+
+    run(main())
+    assert most == [1, 1, 1]
+
+
+def test_reading_changes_nothing_where_the_server_is_believed() -> None:
+    """F-SAFE-5: of any other server, a question is asked: a URI carries what a model puts in it."""
+    read = replace(CALL, method="resources/read", name="mem://1")
+    assert (read.read_only, read.destructive) == (False, True)
+    believed = replace(read, trusted=True)
+    assert (believed.read_only, believed.destructive) == (True, False)
+
+
 def test_nothing_around_is_the_call_itself() -> None:
     assert surrounded([], make) is make
 
