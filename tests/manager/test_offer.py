@@ -208,7 +208,7 @@ def whole_server(*tools: str) -> Member:
         "resources/read": {"contents": [{"uri": "mem://1", "text": "r"}]},
         "prompts/get": {"messages": []},
     }
-    capabilities = {"tools": {}, "prompts": {}, "resources": {}}
+    capabilities: dict[str, Any] = {"tools": {}, "prompts": {}, "resources": {}}
     return Member(*tools, answers=answers, capabilities=capabilities)
 
 
