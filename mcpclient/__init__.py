@@ -15,7 +15,7 @@ The floors of the house, from the ground up. A module imports only from lower fl
 - ``on_demand``   modules that are imported when something in them is first used
 - ``new_typing``  names for annotations that the oldest Python lacks
 - ``shown``       what messages show of commands and URLs
-- ``cures``       what to do about each kind of error
+- ``hints``       what to do next about each kind of error
 - ``similar``     what was meant by a name that does not exist
 - ``errors/``     every exception, in one tree
 - ``framing/``    bytes to events and back: lines, server-sent events, HTTP/1.1, WebSocket, URLs

@@ -71,18 +71,16 @@ EXAMPLES: list[tuple[McpError, str]] = [
     ),
     (
         NotRecorded("s.jsonl", "ping", None),
-        "ping is not in the recording s.jsonl, nor is any other ping; "
-        "record the session again, with this call",
+        "ping is not in the recording s.jsonl, nor is any other ping",
     ),
     (
         NotRecorded("s.jsonl", "tools/call", {"name": "é"}, [{"name": "f"}, None]),
         'tools/call {"name": "é"} is not in the recording s.jsonl; recorded there: {"name": "f"}; '
-        "null; record the session again, with this call",
+        "null",
     ),
     (
         NotRecorded("s.jsonl", "m", {}, [1, 2, 3, 4]),
-        "m {} is not in the recording s.jsonl; the nearest of 4 recorded there: 1; 2; 3; "
-        "record the session again, with this call",
+        "m {} is not in the recording s.jsonl; the nearest of 4 recorded there: 1; 2; 3",
     ),
     (ServerError("odd"), "odd"),
     (PeerError(-32601, "no", {"a": 1}), "the server answered with error -32601: no"),
@@ -114,8 +112,7 @@ EXAMPLES: list[tuple[McpError, str]] = [
     (ProtocolViolation("bytes"), "bytes"),
     (
         MessageTooLarge(100),
-        "the server sent a message larger than 100 bytes; "
-        "raise max_message_size if such messages are expected",
+        "the server sent a message larger than 100 bytes",
     ),
     (NotOffered("it asked for roots"), "it asked for roots"),
     (NotChecked("it takes too long"), "not checked: it takes too long"),
@@ -149,18 +146,15 @@ EXAMPLES: list[tuple[McpError, str]] = [
     ),
     (
         CommandNotFound(["npx", "-y"], "no such file", "/bin"),
-        "cannot start 'npx': no such file; PATH searched: /bin\n"
-        "npx comes with Node.js: install that from https://nodejs.org",
+        "cannot start 'npx': no such file; PATH searched: /bin",
     ),
     (
         CommandNotFound(["./server"], "no such command", "/bin"),
-        "cannot start './server': no such command\n"
-        "Check the path; a relative one begins in the current folder, or in cwd.",
+        "cannot start './server': no such command",
     ),
     (
         CommandNotFound(["bin\\server"], "no", "/bin"),
-        "cannot start 'bin\\\\server': no\n"
-        "Check the path; a relative one begins in the current folder, or in cwd.",
+        "cannot start 'bin\\\\server': no",
     ),
     (ConnectionLost("reset"), "reset"),
     (

@@ -26,7 +26,7 @@ PACKAGE = Path(__file__).parent.parent / "mcpclient"
 FLOORS = {
     "new_typing": -1,  # names for annotations
     "on_demand": -2,  # modules that are imported when first used
-    "cures": -1,  # what to do about each kind of error
+    "hints": -1,  # what to do next about each kind of error
     "shown": -1,  # what messages show of commands and URLs
     "similar": -1,  # what was meant by a name that does not exist
     "errors": 0,
@@ -69,7 +69,7 @@ ROOT_CONSTANTS = {"__version__"}
 # These decide without acting, so that the whole protocol is tested without sockets and sleeps.
 PURE = {
     "new_typing",
-    "cures",
+    "hints",
     "shown",
     "similar",
     "errors",

@@ -19,9 +19,8 @@ from ..similar import did_you_mean, there_are
 from .inputs import asking_for_inputs
 from .server import Server
 
-__all__ = ["configured", "is_configured", "load", "none_configured", "shown_target"]
+__all__ = ["configured", "is_configured", "load", "none_configured", "server_of", "shown_target"]
 
-_AGREE = "Run it on a terminal to be asked, or vouch for the file with --config FILE."
 _CORRECT = "Correct the file; mcpclient servers --no-connect says all that is wrong in it."
 
 
@@ -42,9 +41,17 @@ def configured(name: str, path: str | None) -> Server:
         server = config.servers.get(name)
     if server is None:
         raise _not_there(name, config)
+    return server_of(server, config)
+
+
+def server_of(server: ServerConfig, config: Config) -> Server:
+    """Return a configured server as a command takes it, with what is wrong with its entry.
+
+    Raises `ServerUnavailable` for one that may not be connected.
+    """
+    name = server.name
     if server.state != "ready":
-        error = ServerUnavailable(name, server.state, server.reason)
-        raise error.advise(_AGREE if server.state == "needs_approval" else error.cure)
+        raise ServerUnavailable(name, server.state, server.reason)
     options = {**server.options, "name": name, "trusted": server.trusted}
     disabled = f"{name!r} is disabled in {server.source}; it is connected because you named it"
     warnings = [str(each) for each in config.problems if each.server == name]
@@ -133,5 +140,5 @@ def _not_there(name: str, config: Config) -> UsageError:
         return UsageError("\n".join(broken)).advise(_CORRECT)
     hint = did_you_mean(name, config.servers) or there_are(config.servers)
     said = f"which server? The configuration has no server {name!r}; {hint}"
-    ways = "Or give a URL or a script first, or the server's command at the end, after --"
-    return UsageError("\n".join([said, ways, *broken]))
+    error = UsageError("\n".join([said, *broken]))
+    return error.advise("Or give a URL or a script first, or the server's command last, after --")

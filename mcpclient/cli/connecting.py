@@ -209,7 +209,10 @@ def _check(server: Server, options: argparse.Namespace) -> None:
         ("insecure", takes_headers, "an HTTP or WebSocket URL"),
     ):
         if getattr(options, name) and not is_of_use:
-            raise UsageError(f"--{name.replace('_', '-')} needs {needed}")
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} needs {needed}").advise(
+                f"Leave out {option}, or name a server of the other sort."
+            )
 
 
 def pairs_in(texts: Sequence[str] | None, separator: str, option: str) -> dict[str, str]:

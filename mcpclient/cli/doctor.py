@@ -3,95 +3,134 @@
 from __future__ import annotations
 
 import argparse
-import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .. import hints
 from ..client.client import Client
-from ..errors import McpError, ProtocolViolation
+from ..client.link.requests import connection_of
+from ..client.link.targets import Target
+from ..errors import McpError, ProtocolViolation, UsageError
 from ..framing.escaping import escape, escape_line
+from ..framing.uri import parse_url
 from ..net.clocks import steady_seconds
+from ..net.network_options import NetworkOptions
+from ..on_demand import OnDemand
 from ..protocol.schema_on_demand import compile_schema
 from .command import Answer, LocalCommand, LocalWork
 from .connecting import client_for
-from .diagnosis import Check, check_of, cure_of, raw_report, report_of
+from .diagnosis import Check, check_of, checks_for, raw_report, report_of
 from .exit_codes import PROTOCOL_ERROR
-from .failures import exit_code, text_and_cure
-from .render import Style
+from .failures import exit_code, text_and_hint
+from .render import Style, one_line
 from .screen import Screen
 from .server import Server
 from .target import only_server
 
+if TYPE_CHECKING:
+    from . import configured
+else:
+    configured = OnDemand(".configured", __name__)
+
 __all__ = ["COMMAND"]
 
 _NAMED = 3
-_NOISE = ("skipped a line that is no message", "not a JSON-RPC message")
 _CORRECT = "Correct the file, or set what it needs."
-_TO_STDERR = "Servers must log to stderr: to stdout go messages, and nothing else."
+_NONE = "No server is configured: name one, or write one into a file with mcpclient add."
+
+
+class _Report(NamedTuple):
+    """The checks of one server, and the exit code of the first that failed."""
+
+    target: str
+    checks: list[Check]
+    code: int = 0
 
 
 def _prepare(options: argparse.Namespace) -> LocalWork:
-    async def work(screen: Screen) -> Answer:
+    if options.words or options.server_command is not None:
+        return partial(_examine_one, options)
+    return partial(_examine_all, options)
+
+
+async def _examine_one(options: argparse.Namespace, screen: Screen) -> Answer:
+    try:
+        server = only_server(options)
+    except McpError as error:
+        report = _refused(options.words[0] if options.words else "", error)
+    else:
+        report = await _examined(server, options, screen)
+    return Answer(
+        raw_report(report.target, report.checks),
+        _shown(report, screen.style),
+        exit_code=report.code,
+    )
+
+
+async def _examine_all(options: argparse.Namespace, screen: Screen) -> Answer:
+    """Look at every configured server; one that is disabled or not approved is not started."""
+    reports = {}
+    config = configured.load(options.config)
+    for problem in config.problems:
+        screen.say(str(problem))
+    if not config.servers:
+        raise UsageError(_NONE)
+    for name, server in config.servers.items():
         try:
-            server = only_server(options)
+            reports[name] = await _examined(configured.server_of(server, config), options, screen)
         except McpError as error:
-            named = options.words[0] if options.words else ""
-            return _answer(named, [_failed(error)], True, exit_code(error), screen.style)
-        return await _examined(server, options, screen)
+            reports[name] = _refused(configured.shown_target(server), error)
+    style = screen.style
+    texts = [
+        f"{style.bold(one_line(name))}\n{_shown(each, style)}" for name, each in reports.items()
+    ]
+    raw = [{"name": name, **raw_report(*each[:2])} for name, each in reports.items()]
+    codes = [each.code for each in reports.values() if each.code]
+    return Answer({"servers": raw}, "\n\n".join(texts), exit_code=codes[0] if codes else 0)
 
-    return work
+
+def _refused(target: str, error: McpError) -> _Report:
+    return _Report(target, report_of([_failed(error)]), exit_code(error))
 
 
-async def _examined(server: Server, options: argparse.Namespace, screen: Screen) -> Answer:
-    is_local = not (isinstance(server.target, str) and "://" in server.target)
+async def _examined(server: Server, options: argparse.Namespace, screen: Screen) -> _Report:
     target, code = "", 0
+    relevant: set[str] = set()
     found: list[Check] = []
     if server.warnings:
         found.append(Check("config", "warning", "\n".join(server.warnings), _CORRECT))
-    noise = _Noise()
-    with noise:
-        try:
-            client = client_for(server._replace(warnings=()), options, screen)
-            target = client.target
-            async with screen.status:
-                try:
-                    await client.connect()
-                    found.append(_agreed(client))
-                    code = await _look_at_tools(client, found)
-                finally:
-                    await client.close()
-        except McpError as error:
-            found.append(_failed(error))
-            code = exit_code(error, connecting=True)
-    if noise.lines and not any(check.name == "command" for check in found):
-        found.append(Check("command", "warning", noise.lines[0], _TO_STDERR))
-    return _answer(target, found, is_local, code, screen.style)
+    try:
+        client = client_for(server._replace(warnings=()), options, screen)
+        target, connection = client.target, connection_of(client)
+        relevant = _relevant_checks(server.target, connection.options.network)
+        async with screen.status:
+            try:
+                await client.connect()
+                found.append(_agreed(client))
+                code = await _look_at_tools(client, found)
+                noise = connection.session.transport.skipped
+            finally:
+                await client.close()
+        if noise:
+            said = f"its stdout is not JSON-RPC: {escape_line(noise[0])}"
+            found.append(Check("command", "warning", said, hints.noise_hint("\n".join(noise))))
+    except McpError as error:
+        found.append(_failed(error))
+        code = exit_code(error, connecting=True)
+    return _Report(target, report_of(found, relevant), code)
 
 
-class _Noise(logging.Handler):
-    """Gathers what the library says of lines on stdout that are no messages."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        text = record.getMessage()
-        if any(noise in text for noise in _NOISE):
-            self.lines.append(text)
-
-    def __enter__(self) -> _Noise:
-        logging.getLogger("mcpclient").addHandler(self)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        logging.getLogger("mcpclient").removeHandler(self)
+def _relevant_checks(target: Target, network: NetworkOptions) -> set[str]:
+    is_url = isinstance(target, str) and "://" in target
+    url = parse_url(target) if is_url else None  # type: ignore[arg-type]
+    through_proxy = url is not None and network.proxy_for(url) is not None
+    return checks_for(url, through_proxy=through_proxy)
 
 
 def _failed(error: McpError) -> Check:
-    text, cure = text_and_cure(error)
-    return Check(check_of(error), "failed", text, cure or cure_of(error) or error.cure)
+    return Check(check_of(error), "failed", *text_and_hint(error))
 
 
 def _agreed(client: Client) -> Check:
@@ -113,7 +152,7 @@ async def _look_at_tools(client: Client, found: list[Check]) -> int:
         if "tools" not in first:
             raise ProtocolViolation("the result of tools/list has no list of tools")
     except McpError as error:
-        found.append(Check("tools", "failed", str(error), cure_of(error) or error.cure))
+        found.append(Check("tools", "failed", *text_and_hint(error)))
         return exit_code(error)
     found.append(_tools_check(tools))
     found.append(_schemas_check(tools))
@@ -126,8 +165,8 @@ def _tools_check(tools: Sequence[Mapping[str, Any]]) -> Check:
     said = f"{len(tools)} tool{'' if len(tools) == 1 else 's'}"
     if twice:
         names = escape_line(", ".join(twice[:_NAMED]))
-        cure = "Give every tool a name of its own: only one of them can be called."
-        return Check("tools", "warning", f"{said}; several are called {names}", cure)
+        hint = "Give every tool a name of its own: only one of them can be called."
+        return Check("tools", "warning", f"{said}; several are called {names}", hint)
     return Check("tools", "ok", said)
 
 
@@ -142,8 +181,8 @@ def _schemas_check(tools: Sequence[Mapping[str, Any]]) -> Check:
     if not wrong:
         return Check("schemas", "ok", "all of them can be used")
     more = f"; and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
-    cure = "Correct the schema: models and clients cannot use the tool as it is."
-    return Check("schemas", "failed", escape_line("; ".join(wrong[:_NAMED]) + more), cure)
+    hint = "Correct the schema: models and clients cannot use the tool as it is."
+    return Check("schemas", "failed", escape_line("; ".join(wrong[:_NAMED]) + more), hint)
 
 
 def _problem_of(tool: Mapping[str, Any], key: str) -> str:
@@ -159,10 +198,8 @@ def _problem_of(tool: Mapping[str, Any], key: str) -> str:
     return ""
 
 
-def _answer(target: str, found: Sequence[Check], is_local: bool, code: int, style: Style) -> Answer:
-    checks = report_of(found, is_local=is_local)
-    text = "\n".join(line for check in checks for line in _lines(check, style))
-    return Answer(raw_report(target, checks), text, exit_code=code)
+def _shown(report: _Report, style: Style) -> str:
+    return "\n".join(line for check in report.checks for line in _lines(check, style))
 
 
 def _lines(check: Check, style: Style) -> list[str]:
@@ -173,8 +210,8 @@ def _lines(check: Check, style: Style) -> list[str]:
     gap = " " * (len("skipped") - len(check.status))
     lines = [f"{check.name:9}{status}{gap}  {said[0]}".rstrip()]
     lines += [f"{'':18}{line}" for line in said[1:]]
-    if check.cure and check.status != "ok":
-        lines.append(f"{'':18}→ {escape_line(check.cure)}")
+    if check.hint and check.status != "ok":
+        lines.append(f"{'':18}→ {escape_line(check.hint)}")
     return lines
 
 
@@ -186,6 +223,7 @@ COMMAND = LocalCommand(
     details=(
         "Each thing that can be wrong is checked in its turn, from the configuration to the "
         "schemas of the tools, and the first that is wrong is named with what to do about it. The "
-        "exit code is that of the first check that failed; warnings are 0."
+        "exit code is that of the first check that failed; warnings are 0. Without a name, all "
+        "configured servers are looked at."
     ),
 )

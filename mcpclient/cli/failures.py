@@ -10,6 +10,7 @@ from ..errors import (
     AuthError,
     CallTimeout,
     ConnectFailed,
+    ConnectKind,
     HttpError,
     McpError,
     NetworkError,
@@ -17,19 +18,20 @@ from ..errors import (
     UsageError,
     safe_repr,
 )
+from ..errors.network import text_without_output
 from ..on_demand import OnDemand
 from .exit_codes import NEEDS_AUTH, NO_CONNECTION, PROTOCOL_ERROR, TIMEOUT, USAGE
 
 if TYPE_CHECKING:
-    from . import diagnosis
+    from .. import hints
 else:
-    diagnosis = OnDemand(".diagnosis", __name__)
+    hints = OnDemand("..hints", __name__)
 
 __all__ = [
     "error_as_json",
     "error_text",
     "exit_code",
-    "text_and_cure",
+    "text_and_hint",
 ]
 
 
@@ -52,7 +54,7 @@ def exit_code(error: McpError, *, connecting: bool = False) -> int:
 
 
 def _is_a_wrong_folder(error: McpError) -> bool:
-    return isinstance(error, ConnectFailed) and "working directory" in error.reason
+    return isinstance(error, ConnectFailed) and error.kind == ConnectKind.WORKING_DIRECTORY
 
 
 def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
@@ -60,26 +62,26 @@ def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
 
     What the server wrote to stderr is left out if ``stderr_was_shown`` already.
     """
-    text, cure = text_and_cure(error)
+    text, hint = text_and_hint(error)
     if isinstance(error, ProcessExited) and stderr_was_shown:
-        text = text.partition("\n")[0]
-    return f"{text}\n{cure}" if cure else text
+        text = text_without_output(error)
+    return f"{text}\n{hint}" if hint else text
 
 
-def text_and_cure(error: McpError) -> tuple[str, str]:
-    """Return an error in words, and what to do about it; that is empty where the words say it."""
-    text = str(error).replace(f"\n{error.cure}", "")  # which speaks of Python
+def text_and_hint(error: McpError) -> tuple[str, str]:
+    """Return an error in words, and what to do next; that is empty where the words say it."""
+    text = str(error)
     if isinstance(error, AuthError) and isinstance(error.__cause__, HttpError):
         text += f"\nAuthorization was needed because of: {error.__cause__}"
-    cure = diagnosis.cure_of(error)
-    return text, "" if cure.rstrip(".").lower() in text.lower() else cure
+    return text, hints.hint_for(error, hints.SHELL)
 
 
 def error_as_json(error: BaseException) -> dict[str, Any]:
     """Return an error with all its fields; ``type`` and ``text`` come first."""
     fields = {name: _flat(value) for name, value in vars(error).items() if name[0] != "_"}
-    cure = {"cure": error.cure} if isinstance(error, McpError) else {}
-    return {"type": type(error).__name__, "text": str(error), **cure, **fields}
+    hint = hints.hint_for(error, hints.SHELL)
+    said = {"hint": hint, "cure": hint} if isinstance(error, McpError) else {}
+    return {"type": type(error).__name__, "text": str(error), **said, **fields}
 
 
 def _flat(value: Any) -> Any:

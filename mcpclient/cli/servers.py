@@ -14,7 +14,7 @@ from ..manager.server import Server
 from .command import Answer, LocalCommand, LocalWork
 from .configured import load, shown_target
 from .exit_codes import USAGE
-from .failures import text_and_cure
+from .failures import text_and_hint
 from .render import Style, one_line, table
 from .screen import Screen
 
@@ -55,7 +55,7 @@ def _status(server: Server) -> dict[str, Any]:
         found["server"] = " ".join(filter(None, [info.name, info.version]))
         found["tools"] = len(server.tools)
     if isinstance(error, McpError):
-        found["reason"], found["cure"] = text_and_cure(error)
+        found["reason"], found["hint"] = text_and_hint(error)
     elif error is not None:
         found["reason"] = str(error)
     return found
@@ -90,7 +90,7 @@ def _row(server: Mapping[str, Any]) -> tuple[str, ...]:
         count = server["tools"]
         told = f"{count} tool{'' if count == 1 else 's'} of {server.get('server') or 'no name'}"
     else:
-        told = " → ".join(filter(None, [server.get("reason"), server.get("cure")]))
+        told = " → ".join(filter(None, [server.get("reason"), server.get("hint")]))
     return server["name"], server["status"], server["target"], told
 
 

@@ -39,7 +39,9 @@
         ├── InsufficientScope        more authorization would not help
         └── SsrfError                a URL named by a server points where it must not
 
-One file for each branch: ``usage``, ``server``, ``network`` and ``auth``, above ``root``.
+One file for each branch: ``usage``, ``server``, ``network`` and ``auth``, above ``root``; a class
+with several reasons has a ``kind``, a string of its enumeration: hints, ``doctor`` and exit codes
+look at that, and never at the text of a message.
 
 Every exception keeps its facts in fields and builds its text from them, so a program never has to
 parse a message. A refused call (`ServerError`) leaves the connection usable.
@@ -65,6 +67,9 @@ from .network import (
     ProcessExited,
     ServersFailed,
 )
+from .network import ConnectKind as ConnectKind
+from .network import LossKind as LossKind
+from .network import lacks_stdin as lacks_stdin
 from .root import McpError, NotChecked
 from .root import safe_repr as safe_repr
 from .server import (
@@ -83,6 +88,7 @@ from .server import (
     ToolError,
     UrlElicitationRequired,
 )
+from .server import ViolationKind as ViolationKind
 from .usage import (
     CallRefused,
     ClientClosed,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 from ..shown import shown_command, shown_words
@@ -12,10 +14,13 @@ __all__ = [
     "CallTimeout",
     "CommandNotFound",
     "ConnectFailed",
+    "ConnectKind",
     "ConnectionLost",
+    "LossKind",
     "NetworkError",
     "ProcessExited",
     "ServersFailed",
+    "lacks_stdin",
     "text_without_output",
 ]
 
@@ -24,15 +29,55 @@ class NetworkError(McpError):
     """No answer came: the network failed, the operating system refused, or time ran out."""
 
 
+class ConnectKind(str, Enum):
+    """Why no connection was made (`ConnectFailed.kind`)."""
+
+    OTHER = "other"
+    WORKING_DIRECTORY = "working_directory"
+    # A command, of `CommandNotFound`
+    COMMAND_MISSING = "command_missing"
+    SCRIPT_MISSING = "script_missing"
+    IS_A_DIRECTORY = "is_a_directory"
+    NOT_EXECUTABLE = "not_executable"
+    NO_INTERPRETER = "no_interpreter"
+    INTERPRETER_MISSING = "interpreter_missing"
+    CRLF_INTERPRETER = "crlf_interpreter"
+    # The way to a remote server
+    UNKNOWN_HOST = "unknown_host"
+    REFUSED = "refused"
+    PROXY = "proxy"
+    PROXY_CREDENTIALS = "proxy_credentials"
+    PROXY_NEGOTIATE = "proxy_negotiate"
+    NOT_TLS = "not_tls"
+    TLS = "tls"
+    CERTIFICATE = "certificate"
+    SELF_SIGNED = "self_signed"
+    UNKNOWN_AUTHORITY = "unknown_authority"
+    EXPIRED = "expired"
+    NOT_YET_VALID = "not_yet_valid"
+    OTHER_HOST = "other_host"
+    CLIENT_CERTIFICATE = "client_certificate"
+    # What answered
+    CLOSED_EARLY = "closed_early"
+    NOT_AN_ENDPOINT = "not_an_endpoint"
+
+
 class ConnectFailed(NetworkError):
     """No connection could be established.
 
-    Fields: ``target`` (what was connected to), ``reason``, and ``attempts``: the exceptions of
-    every way that was tried, in order.
+    Fields: ``target`` (what was connected to), ``reason``, ``kind`` (of the reason), and
+    ``attempts``: the exceptions of every way that was tried, in order.
     """
 
-    def __init__(self, target: str, reason: str, attempts: Sequence[BaseException] = ()) -> None:
+    def __init__(
+        self,
+        target: str,
+        reason: str,
+        attempts: Sequence[BaseException] = (),
+        kind: ConnectKind = ConnectKind.OTHER,
+    ) -> None:
         super().__init__(target, reason, attempts)
+        self.kind = kind
         self.target = target
         self.reason = reason
         self.attempts: tuple[BaseException, ...] = tuple(attempts)
@@ -44,13 +89,19 @@ class ConnectFailed(NetworkError):
 class CommandNotFound(ConnectFailed):
     """The server's command does not exist, or is not executable.
 
-    Fields: ``command`` (its words, each argument that may be secret as ``…``) and ``search_path``
-    (the PATH that was searched).
+    Fields: ``command`` (its words, each argument that may be secret as ``…``), ``kind`` and
+    ``search_path`` (the PATH that was searched).
     """
 
-    def __init__(self, command: Sequence[str], reason: str, search_path: str) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        reason: str,
+        search_path: str,
+        kind: ConnectKind = ConnectKind.COMMAND_MISSING,
+    ) -> None:
         self.command: list[str] = shown_words(command)
-        super().__init__(self.command[0], reason)
+        super().__init__(self.command[0], reason, kind=kind)
         self.args: tuple[Any, ...] = (self.command, reason, search_path)
         self.search_path = search_path
 
@@ -58,7 +109,7 @@ class CommandNotFound(ConnectFailed):
         name = self.command[0]
         searched = self.search_path and not ("/" in name or "\\" in name)  # a path is not
         where = f"; PATH searched: {self.search_path}" if searched else ""
-        return f"cannot start {name!r}: {self.reason}{where}\n{self.cure}"
+        return f"cannot start {name!r}: {self.reason}{where}"
 
 
 class ServersFailed(ConnectFailed):
@@ -78,15 +129,25 @@ class ServersFailed(ConnectFailed):
         return f"required servers are not connected: {self.reason}"
 
 
+class LossKind(str, Enum):
+    """How a connection ended (`ConnectionLost.kind`)."""
+
+    OTHER = "other"
+    DROPPED = "dropped"
+    NO_RESPONSE = "no_response"
+    CLIENT_CERTIFICATE = "client_certificate"
+
+
 class ConnectionLost(NetworkError):
     """An established connection ended before the answer came.
 
-    Field: ``reason``. The call may or may not have run on the server.
+    Fields: ``reason`` and ``kind``. The call may or may not have run on the server.
     """
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, kind: LossKind = LossKind.OTHER) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.kind = kind
 
     def __str__(self) -> str:
         return self.reason
@@ -97,8 +158,8 @@ class ProcessExited(ConnectionLost):
 
     Fields: ``command`` (its words, each argument that may be secret as ``…``), ``exit_code``
     (negative: the signal that ended it; None: it closed its output but has not ended), ``stderr``
-    (the last 4 KiB it wrote there) and ``output`` (the last lines it wrote to stdout that were no
-    messages).
+    (the last 4 KiB it wrote there), ``output`` (the last lines it wrote to stdout that were no
+    messages) and ``lacks_stdin``: a container was started without its stdin.
     """
 
     def __init__(
@@ -110,6 +171,7 @@ class ProcessExited(ConnectionLost):
         self.exit_code = exit_code
         self.stderr = stderr
         self.output = output
+        self.lacks_stdin: bool = lacks_stdin(command)
         self.reason: str = self._describe()
 
     def _describe(self) -> str:
@@ -119,8 +181,15 @@ class ProcessExited(ConnectionLost):
         elif self.exit_code < 0:
             text = f"the server was killed by signal {-self.exit_code}: {name}"
         else:
-            text = f"the server exited with code {self.exit_code}: {name}"
+            killed = f" (killed by signal {self.signal})" if self.signal else ""
+            text = f"the server exited with code {self.exit_code}{killed}: {name}"
         return text + _with_output(self.output, self.stderr)
+
+    @property
+    def signal(self) -> int:
+        """The signal that ended it, in a container or a shell as well (code 128 + n); or 0."""
+        code = self.exit_code or 0
+        return -code if code < 0 else code - 128 if 128 < code < 128 + 32 else 0
 
 
 class CallTimeout(NetworkError):
@@ -132,8 +201,10 @@ class CallTimeout(NetworkError):
     ``waiting_for``: what it waited for at the end, where that was not the server, otherwise None.
     ``target``: the server, and ``subject``: the tool, prompt or URI that the call was for.
     ``stray_ids``: those of the server's first answers to what was never asked. Without
-    a connection, ``output`` has the last lines on a server's stdout that were no messages, and
-    ``stderr`` the last of what it wrote there.
+    a connection, ``output`` has the last lines on a server's stdout that were no messages,
+    ``stderr`` the last of what it wrote there, ``lacks_stdin`` is as in `ProcessExited`, and
+    ``reached`` says how far a remote server was reached: ``"nothing"``, ``"tcp"`` or
+    ``"connected"``.
     """
 
     def __init__(
@@ -146,6 +217,8 @@ class CallTimeout(NetworkError):
         self.waiting_for = waiting_for
         self.target = self.subject = self.output = self.stderr = ""
         self.stray_ids: tuple[object, ...] = ()
+        self.lacks_stdin = False
+        self.reached = ""
 
     def __str__(self) -> str:
         if self.limit == "connect":
@@ -161,11 +234,11 @@ class CallTimeout(NetworkError):
         reason = "" if waited is None else f", waiting for {waited}"
         if self.stray_ids:
             ids = ", ".join(map(safe_repr, self.stray_ids))
-            reason += f"; it answered what was never asked, with the id {ids}"
+            reason += f"; it sent a response to an unknown request id: {ids}"
         return f"{text} ({option}){reason}{_with_output(self.output, self.stderr)}"
 
 
-_STDOUT_HEADING = "\nit wrote to stdout what is no message:\n"
+_STDOUT_HEADING = "\nits stdout is not JSON-RPC:\n"
 _STDERR_HEADING = "\nlast stderr output:\n"
 
 
@@ -181,3 +254,12 @@ def text_without_output(error: McpError) -> str:
     That is for the user only: it may hold whatever the process has seen, such as tokens and paths.
     """
     return str(error).partition(_STDOUT_HEADING)[0].partition(_STDERR_HEADING)[0]
+
+
+def lacks_stdin(command: Sequence[str]) -> bool:
+    """Whether a command runs a container and leaves its stdin closed: no ``-i``."""
+    program = re.split(r"[/\\]", command[0])[-1].lower() if command else ""
+    if program.partition(".")[0] not in ("docker", "podman", "nerdctl") or "run" not in command:
+        return False
+    words = list(command)[list(command).index("run") + 1 :]
+    return not any(re.match(r"--interactive(?:=true)?$|-[a-zA-Z]*i[a-zA-Z]*$", w) for w in words)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import copy
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from ..on_demand import OnDemand
 
 if TYPE_CHECKING:
-    from .. import cures
+    from .. import hints
 else:
-    cures = OnDemand("..cures", __name__)
+    hints = OnDemand("..hints", __name__)
 
 __all__ = ["SHOWN_BODY", "McpError", "NotChecked", "safe_repr"]
 
@@ -32,19 +33,40 @@ def safe_repr(value: object, longest: int | None = 100) -> str:
 class McpError(Exception):
     """Root of every error this library raises on purpose.
 
-    Fields of every one: ``cure``, one sentence that says what to do about it.
+    Fields of every one: ``hint``, one sentence that says what to do next.
     """
 
     @property
-    def cure(self) -> str:
-        """What to do about it, in one sentence."""
-        cure: str = self.__dict__.get("_cure") or cures.cure_for(self)
-        return cure
+    def hint(self) -> str:
+        """What to do next, in one sentence; empty where the message says it.
 
-    def advise(self: AnyMcpError, cure: str) -> AnyMcpError:
-        """Set what to do about it, where that is known better than for all of its kind."""
-        self.__dict__["_cure"] = cure
+        It names keyword arguments; `mcpclient.hints` words it for a shell as well.
+        """
+        hint: str = hints.hint_for(self)
+        return hint
+
+    @property
+    def cure(self) -> str:
+        """The `hint`, by the name it had before; it goes with the next release."""
+        return self.hint
+
+    def advise(self: AnyMcpError, hint: str) -> AnyMcpError:
+        """Set the hint, where more is known than of all errors of this kind.
+
+        ``{name}`` in it stands for an option, as `mcpclient.hints` spells it.
+        """
+        self.__dict__["_hint"] = hint
         return self
+
+    if not TYPE_CHECKING:  # for type checkers it is an attribute of BaseException
+
+        @cached_property
+        def __notes__(self) -> list[str]:
+            """The hint, which Python 3.11 and later print below an uncaught exception.
+
+            It is made when somebody looks, since facts are added after an error is made.
+            """
+            return [f"Hint: {self.hint}"] if self.hint else []
 
     def __repr__(self) -> str:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any
 
 from .root import SHOWN_BODY, McpError
@@ -23,6 +24,7 @@ __all__ = [
     "TemplateError",
     "ToolError",
     "UrlElicitationRequired",
+    "ViolationKind",
 ]
 
 
@@ -34,17 +36,22 @@ class PeerError(ServerError):
     """The server answered a request with a JSON-RPC error object.
 
     Fields: ``code`` (an integer, see `mcpclient.ErrorCode`), ``message``, ``data`` (any JSON value
-    or None), all exactly as the server sent them.
+    or None), all exactly as the server sent them; ``method``, ``subject`` (the tool, prompt or URI
+    that the request was for) and ``target`` (the server), each empty where it is not known.
     """
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(code, message, data)
+        self.method = self.subject = self.target = ""
         self.code = code
         self.message = message
         self.data = data
 
     def __str__(self) -> str:
-        return f"the server answered with error {self.code}: {self.message}"
+        server = self.target or "the server"
+        subject = f" {self.subject!r}" if self.subject else ""
+        request = f" {self.method}{subject}" if self.method else ""
+        return f"{server} answered{request} with error {self.code}: {self.message}"
 
 
 class UrlElicitationRequired(PeerError):
@@ -117,15 +124,26 @@ class TaskFailed(ServerError):
         return f"{text}: {self.message}" if self.message else text
 
 
+class ViolationKind(str, Enum):
+    """In which way a server broke the protocol (`ProtocolViolation.kind`)."""
+
+    OTHER = "other"
+    NOT_HTTP = "not_http"
+    PAGE = "page"
+    NOT_JSON = "not_json"
+    NOT_JSON_RPC = "not_json_rpc"
+
+
 class ProtocolViolation(ServerError):
     """The server sent something the protocol does not allow.
 
-    Field: ``reason``. Only the call named by the bad message fails; others go on.
+    Fields: ``reason`` and ``kind``. Only the call named by the bad message fails; others go on.
     """
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, kind: ViolationKind = ViolationKind.OTHER) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.kind = kind
 
     def __str__(self) -> str:
         return self.reason
@@ -138,10 +156,7 @@ class MessageTooLarge(ProtocolViolation):
     """
 
     def __init__(self, limit: int) -> None:
-        super().__init__(
-            f"the server sent a message larger than {limit} bytes; "
-            "raise max_message_size if such messages are expected"
-        )
+        super().__init__(f"the server sent a message larger than {limit} bytes")
         self.args: tuple[Any, ...] = (limit,)
         self.limit = limit
 
@@ -257,4 +272,9 @@ _HINTS = {
 class SessionExpired(HttpError):
     """The server has forgotten the session: a 404 for a request that carried the session id this
     server had issued, or a 400 that says so.
+
+    Field beside those of `HttpError`: ``is_new``, whether that session had just begun: then the
+    server forgets what it knew, or several servers share one address and none knows of the others.
     """
+
+    is_new: bool = False

@@ -112,7 +112,7 @@ class NotRecorded(UsageError):
             text += f"; the nearest of {len(self.recorded)} recorded there: {nearest}"
         else:
             text += f"; recorded there: {nearest}"
-        return f"{text}; record the session again, with this call"
+        return text
 
 
 def _shown_json(value: Any) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Union
 
-from ..errors import ConnectionLost, ProtocolViolation, UsageError
+from ..errors import ConnectionLost, LossKind, ProtocolViolation, UsageError, ViolationKind
 from .headers import TOKEN, Headers, encode_header, parse_fields
 
 __all__ = [
@@ -172,10 +172,14 @@ class ResponseParser:
             self._finish(b"", 0, _NO_TRAILERS, events)
         elif self._read in _CUT_SHORT:
             missing = _CUT_SHORT[self._read].format(missing=self._remaining)
-            reason = f"the server closed the connection during its answer: {missing}"
-            if not self.answer_begun:
+            if self.answer_begun:
+                lost = ConnectionLost(
+                    f"the server closed the connection during its answer: {missing}"
+                )
+            else:
                 reason = "the server closed the connection without answering"
-            self._fail(ConnectionLost(reason), events)
+                lost = ConnectionLost(reason, LossKind.DROPPED)
+            self._fail(lost, events)
         self._keep_alive = False
         return events
 
@@ -374,7 +378,8 @@ def _holds_only_line_ends(data: bytes, position: int) -> bool:
 
 
 def _not_http(text: str) -> ProtocolViolation:
-    return ProtocolViolation(f"the server does not answer in HTTP/1: it sent {text[:40]!r}")
+    reason = f"the server does not answer in HTTP/1: it sent {text[:40]!r}"
+    return ProtocolViolation(reason, ViolationKind.NOT_HTTP)
 
 
 def _keeps_alive(version: str, connection: str | None) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..client.client import Client
 from ..client.link.requests import connection_of
+from ..errors import McpError
 from ..protocol.versions import era_of
 from ..recording.conversation import Conversation
 from ..recording.recorded_errors import error_facts
@@ -27,9 +28,8 @@ def described_error(error: BaseException | None) -> dict[str, Any] | None:
     if error is None:
         return None
     facts = error_facts(error, Redactor())
-    cure = getattr(error, "cure", "")
-    is_said = not isinstance(cure, str) or cure in str(error)
-    return {"cure": None if is_said else cure, **facts}
+    hint = error.hint if isinstance(error, McpError) else ""
+    return {"hint": hint or None, **facts}
 
 
 def described_client(client: Client) -> dict[str, Any]:

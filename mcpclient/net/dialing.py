@@ -8,7 +8,7 @@ import socket
 import ssl
 from typing import Callable, TypeVar
 
-from ..errors import ConnectFailed
+from ..errors import ConnectFailed, ConnectKind, LossKind
 from ..framing.uri import Url
 from .cookies import CookieJar
 from .happy_eyeballs import connect_socket
@@ -33,6 +33,8 @@ class Dialer:
         self._options = options or NetworkOptions()
         self._tls = TlsContexts(self._options)
         self.cookies: CookieJar = CookieJar()
+        self.reached = "nothing"
+        """How far the last attempt to connect has come: "nothing", "tcp" or "connected"."""
         self.recorder: Recorder | None = self._options.recorder
 
     async def dial(self, url: Url, protocol: Callable[[], P]) -> P:
@@ -49,10 +51,14 @@ class Dialer:
         tunnel = await self._reach(proxy, lambda: Tunnel(proxy, url), url)
         try:
             await tunnel.establish()
-            return await tunnel.hand_over(protocol, self._tls.for_server if url.secure else None)
+            self.reached = "tcp"
+            owner = await tunnel.hand_over(protocol, self._tls.for_server if url.secure else None)
+            self.reached = "connected"
+            return owner
         except OSError as error:
             tunnel.abort()
-            raise ConnectFailed(url.shown, explain_failure(error, url), (error,)) from error
+            kind, reason = explain_failure(error, url)
+            raise ConnectFailed(url.shown, reason, (error,), kind) from error
         except BaseException:
             tunnel.abort()
             raise
@@ -75,11 +81,14 @@ class Dialer:
         if peer.secure:
             context = self._tls.for_server if peer is url else self._tls.for_proxy
         path = url.target if url.scheme == "unix" else self._options.unix_socket
+        self.reached = "nothing"
         try:
             if path is None:
+                connected_socket = await connect_socket(peer.host, peer.port)
+                self.reached = "tcp" if peer is url else "nothing"
                 _, connected = await loop.create_connection(
                     protocol,
-                    sock=await connect_socket(peer.host, peer.port),
+                    sock=connected_socket,
                     ssl=context,
                     server_hostname=peer.host if context is not None else None,
                 )
@@ -92,44 +101,48 @@ class Dialer:
                 )
         except (OSError, NotImplementedError) as error:
             if path is None or isinstance(error, ssl.SSLError):
-                reason = explain_failure(error, peer)
+                kind, reason = explain_failure(error, peer)
             else:
-                reason = _explain_unix(error, path)
+                kind, reason = _explain_unix(error, path)
             if peer is not url:
-                reason = f"its proxy cannot be reached: {reason}"
-            raise ConnectFailed(url.shown, reason, (error,)) from error
+                kind, reason = ConnectKind.PROXY, f"its proxy cannot be reached: {reason}"
+            raise ConnectFailed(url.shown, reason, (error,), kind) from error
+        self.reached = "connected" if peer is url else "nothing"
         return connected
 
 
-def explain_loss(error: Exception | None, url: Url) -> str:
+def explain_loss(error: Exception | None, url: Url) -> tuple[LossKind, str]:
     """Say why a connection to ``url`` ended; None: the server closed it."""
     if isinstance(error, ssl.SSLError):
-        return explain_tls_error(error, url.host, url.port)
-    return str(error or "closed by the server")
+        kind, reason = explain_tls_error(error, url.host, url.port)
+        is_ours = kind == ConnectKind.CLIENT_CERTIFICATE
+        return LossKind.CLIENT_CERTIFICATE if is_ours else LossKind.DROPPED, reason
+    return LossKind.DROPPED, str(error or "closed by the server")
 
 
-def explain_failure(error: Exception, peer: Url) -> str:
-    """Say why no connection to ``peer`` could be made, and what would change it."""
+def explain_failure(error: Exception, peer: Url) -> tuple[ConnectKind, str]:
+    """Say why no connection to ``peer`` could be made."""
     if isinstance(error, socket.gaierror):
-        return f"the host name {peer.host!r} cannot be resolved: {error.strerror}"
+        reason = f"the host name {peer.host!r} cannot be resolved: {error.strerror}"
+        return ConnectKind.UNKNOWN_HOST, reason
     if isinstance(error, ssl.SSLError):
         return explain_tls_error(error, peer.host, peer.port)
     if isinstance(error, ConnectionRefusedError):
-        return f"nothing listens on {peer.host} port {peer.port}"
+        return ConnectKind.REFUSED, f"nothing listens on {peer.host} port {peer.port}"
     if isinstance(error, ConnectionResetError) and peer.secure:
-        return (
+        return ConnectKind.CLIENT_CERTIFICATE, (
             f"{peer.host} port {peer.port} closed the connection during the TLS handshake: it may "
-            "not speak TLS, or demand a client certificate (client_cert)"
+            "not speak TLS, or demand a client certificate"
         )
-    return str(error)
+    return ConnectKind.OTHER, str(error)
 
 
-def _explain_unix(error: Exception, path: str | os.PathLike[str]) -> str:
+def _explain_unix(error: Exception, path: str | os.PathLike[str]) -> tuple[ConnectKind, str]:
     name = os.fspath(path)
     if isinstance(error, FileNotFoundError):
-        return f"there is no socket {name!r}"
+        return ConnectKind.REFUSED, f"there is no socket {name!r}"
     if isinstance(error, ConnectionRefusedError):
-        return f"nothing listens on the socket {name!r}"
+        return ConnectKind.REFUSED, f"nothing listens on the socket {name!r}"
     if isinstance(error, NotImplementedError):
-        return "this system's event loop has no Unix-domain sockets"
-    return f"the socket {name!r} cannot be used: {error}"
+        return ConnectKind.OTHER, "this system's event loop has no Unix-domain sockets"
+    return ConnectKind.OTHER, f"the socket {name!r} cannot be used: {error}"

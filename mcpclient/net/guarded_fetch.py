@@ -133,12 +133,12 @@ class GuardedFetcher:
             except OSError as error:
                 failure = failure or error
         assert failure is not None, "a name without addresses does not resolve"
-        reason = explain_failure(failure, url)
+        kind, reason = explain_failure(failure, url)
         is_lenient = not self._options.verify or self._options.ssl_context is not None
         if isinstance(failure, ssl.SSLCertVerificationError) and not is_own and is_lenient:
             reason += " (the client's verify= and ssl_context= are for its server; auth has its own"
             reason += " ssl_context=)"
-        raise ConnectFailed(url.shown, reason, (failure,)) from failure
+        raise ConnectFailed(url.shown, reason, (failure,), kind) from failure
 
 
 async def _checked_addresses(url: Url, policy: UrlPolicy) -> list[str]:
@@ -146,7 +146,8 @@ async def _checked_addresses(url: Url, policy: UrlPolicy) -> list[str]:
     try:
         found = await addresses_of(url.host, url.port)
     except OSError as error:
-        raise ConnectFailed(url.shown, explain_failure(error, url), (error,)) from error
+        kind, reason = explain_failure(error, url)
+        raise ConnectFailed(url.shown, reason, (error,), kind) from error
     allowed: list[str] = []
     refusal: SsrfError | None = None
     for each in found:
@@ -207,8 +208,9 @@ class _Exchange(asyncio.Protocol):
         """Take the end of the connection."""
         self._transport = None
         if not self.response.done():
-            reason = explain_loss(exc, self._url)
-            self._fail(ConnectionLost(f"the connection to {self._url.shown} was lost: {reason}"))
+            kind, reason = explain_loss(exc, self._url)
+            text = f"the connection to {self._url.shown} was lost: {reason}"
+            self._fail(ConnectionLost(text, kind))
 
     def _take(self, data: bytes | None) -> None:
         answer = self._answer

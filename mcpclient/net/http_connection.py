@@ -229,9 +229,9 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     def _fail_lost(self) -> None:
         if self._exchange is not None:
-            reason = explain_loss(self._loss, self.url)
+            kind, reason = explain_loss(self._loss, self.url)
             text = f"the connection to {self.url.shown} was lost: {reason}"
-            self._fail(ConnectionLost(text))
+            self._fail(ConnectionLost(text, kind))
 
 
 def _hearing(descriptor: int) -> Callable[[], object]:

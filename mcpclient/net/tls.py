@@ -7,7 +7,7 @@ import ssl
 from contextlib import suppress
 from typing import cast
 
-from ..errors import UsageError
+from ..errors import ConnectKind, UsageError
 from .network_options import ClientCertificate, NetworkOptions
 from .regular_files import open_regular
 
@@ -106,22 +106,19 @@ _SELF_SIGNED = 18
 _UNKNOWN_AUTHORITY = (2, 19, 20, 21)
 _WRONG_NAME = (62, 64)
 
-_TRUST = "give it as ca_file, or name it in SSL_CERT_FILE"
-
 # What OpenSSL calls alerts and mistakes of the other side, in several versions.
 _ALERTS = {
-    "TLSV13_ALERT_CERTIFICATE_REQUIRED": "{name} demands a client certificate: give client_cert",
+    "TLSV13_ALERT_CERTIFICATE_REQUIRED": "{name} demands a client certificate",
     "SSLV3_ALERT_HANDSHAKE_FAILURE": (
-        "{name} refused the TLS handshake: it may demand a client certificate (client_cert), or "
-        "share no protocol version or cipher with us"
+        "{name} refused the TLS handshake: it may demand a client certificate, or share no "
+        "protocol version or cipher with us"
     ),
     "TLSV1_ALERT_UNKNOWN_CA": "{name} does not trust the authority of our client certificate",
     "SSLV3_ALERT_BAD_CERTIFICATE": "{name} does not accept our client certificate",
     "SSLV3_ALERT_CERTIFICATE_EXPIRED": "{name} says that our client certificate has expired",
     "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "{name} does not accept our client certificate",
-    "TLSV1_ALERT_PROTOCOL_VERSION": "{name} speaks no TLS version that we may use",
-    "UNSUPPORTED_PROTOCOL": "{name} speaks no TLS version that we may use",
 }
+_OLD = {"TLSV1_ALERT_PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL"}
 _NOT_TLS = {
     "WRONG_VERSION_NUMBER",
     "RECORD_LAYER_FAILURE",
@@ -130,37 +127,37 @@ _NOT_TLS = {
 }
 
 
-def explain_tls_error(error: ssl.SSLError, host: str, port: int) -> str:
-    """Say what is wrong with the TLS of a peer, and what would change it."""
+def explain_tls_error(error: ssl.SSLError, host: str, port: int) -> tuple[ConnectKind, str]:
+    """Say what is wrong with the TLS of a peer."""
     name = f"{host} port {port}"
     if isinstance(error, ssl.SSLCertVerificationError):
         return _explain_verification(error, host)
     reason = getattr(error, "reason", None)  # errors that do not come from OpenSSL have none
     if reason in _NOT_TLS:
-        return f"{name} does not speak TLS: is the URL to begin with http: or ws: instead?"
+        return ConnectKind.NOT_TLS, f"{name} does not speak TLS"
     if reason in _ALERTS:
-        return _ALERTS[reason].format(name=name)
+        return ConnectKind.CLIENT_CERTIFICATE, _ALERTS[reason].format(name=name)
+    if reason in _OLD:
+        return ConnectKind.TLS, f"{name} speaks no TLS version that we may use"
     if isinstance(error, ssl.SSLEOFError):
-        return f"{name} closed the connection during TLS"
-    return f"TLS with {name} failed: {reason or error}"
+        return ConnectKind.TLS, f"{name} closed the connection during TLS"
+    return ConnectKind.TLS, f"TLS with {name} failed: {reason or error}"
 
 
-def _explain_verification(error: ssl.SSLCertVerificationError, host: str) -> str:
-    code = error.verify_code
+def _explain_verification(
+    error: ssl.SSLCertVerificationError, host: str
+) -> tuple[ConnectKind, str]:
+    code, subject = error.verify_code, f"the certificate of {host}"
     if code == _SELF_SIGNED:
-        return f"the certificate of {host} is self-signed; to trust it, {_TRUST}"
+        return ConnectKind.SELF_SIGNED, f"{subject} is self-signed"
     if code in _UNKNOWN_AUTHORITY:
-        return (
-            f"the certificate of {host} comes from an authority that is not trusted here; "
-            f"take the authority's own certificate and {_TRUST}"
-        )
+        reason = f"{subject} comes from an authority that is not trusted here"
+        return ConnectKind.UNKNOWN_AUTHORITY, reason
     if code == _EXPIRED:
-        return f"the certificate of {host} has expired; the server needs a new one"
+        return ConnectKind.EXPIRED, f"{subject} has expired"
     if code == _NOT_YET_VALID:
-        return f"the certificate of {host} is not valid yet; is the clock of this machine right?"
+        return ConnectKind.NOT_YET_VALID, f"{subject} is not valid yet"
+    message = error.verify_message.rstrip(".")
     if code in _WRONG_NAME:
-        return (
-            f"the certificate is not one for {host}; connect by a name that it is for, or have the "
-            f"server use one for this name ({error.verify_message.rstrip('.')})"
-        )
-    return f"the certificate of {host} is not trusted: {error.verify_message}"
+        return ConnectKind.OTHER_HOST, f"the certificate is not one for {host} ({message})"
+    return ConnectKind.CERTIFICATE, f"{subject} is not trusted: {message}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 import sys
 from typing import Callable, TypeVar
 
-from ..errors import ConnectFailed
+from ..errors import ConnectFailed, ConnectKind
 from ..framing.http1 import ResponseHead, encode_request
 from ..framing.http1_response import GatheredResponse
 from ..framing.uri import Url
@@ -55,7 +56,7 @@ class Tunnel(asyncio.Protocol):
         if tls is not None:
             if self._proxy.secure and sys.version_info < (3, 11):
                 reason = "TLS inside the TLS of a proxy needs Python 3.11; use an http:// proxy"
-                raise ConnectFailed(self._url.shown, reason)
+                raise ConnectFailed(self._url.shown, reason, kind=ConnectKind.PROXY)
             # This object stays the protocol until its owner can be told of the connection:
             # `start_tls` never calls connection_made, and an alert may come before it returns.
             encrypted = await asyncio.get_running_loop().start_tls(
@@ -101,12 +102,14 @@ class Tunnel(asyncio.Protocol):
             if not self._established.done():
                 self._established.set_result(None)
         elif head.status in (401, 407) and self._proxy.credentials is None:
-            self._fail(
-                f"{self._shown} asks for credentials ({head.status}): write them into its URL, "
-                "http://user:password@host:port"
-            )
+            schemes = head.headers.get("proxy-authenticate", "")
+            is_negotiated = re.match(r"(?i)\s*(?:negotiate|ntlm|kerberos)\b", schemes)
+            kind = ConnectKind.PROXY_NEGOTIATE if is_negotiated else ConnectKind.PROXY_CREDENTIALS
+            asked = f", by {schemes.split()[0].rstrip(',')}" if is_negotiated else ""
+            self._fail(f"{self._shown} asks for credentials ({head.status}{asked})", kind)
         elif head.status in (401, 407):  # 401 is wrong here, but what tinyproxy answers
-            self._fail(f"{self._shown} does not accept the credentials in its URL ({head.status})")
+            reason = f"{self._shown} does not accept the credentials in its URL ({head.status})"
+            self._fail(reason, ConnectKind.PROXY_CREDENTIALS)
         else:
             where = f"{self._url.host} port {self._url.port}"
             answer = f"{head.status} {head.reason}".strip()
@@ -126,6 +129,6 @@ class Tunnel(asyncio.Protocol):
         self._lost = exc or ConnectionResetError("the connection was closed")
         self._fail(f"{self._shown} closed the connection without answering")
 
-    def _fail(self, reason: str) -> None:
+    def _fail(self, reason: str, kind: ConnectKind = ConnectKind.PROXY) -> None:
         if not self._established.done():
-            self._established.set_exception(ConnectFailed(self._url.shown, reason))
+            self._established.set_exception(ConnectFailed(self._url.shown, reason, kind=kind))

@@ -158,10 +158,10 @@ class WebSocketConnection:
     def stream_ended(self, error: Exception | None) -> None:
         """Take the end of the stream."""
         self._protocol.feed_eof()
-        reason = explain_loss(error, self._url)
+        kind, reason = explain_loss(error, self._url)
         if error is None:
             reason += " without a WebSocket close frame"
-        self._end(ConnectionLost(f"the connection to {self._url.shown} was lost: {reason}"))
+        self._end(ConnectionLost(f"the connection to {self._url.shown} was lost: {reason}", kind))
         self._stop_timer()
         if not self._gone.done():
             self._gone.set_result(None)

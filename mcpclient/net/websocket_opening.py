@@ -9,7 +9,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from ..errors import ConnectFailed, HttpError, McpError, ProtocolViolation
+from ..errors import (
+    ConnectFailed,
+    ConnectKind,
+    HttpError,
+    LossKind,
+    McpError,
+    ProtocolViolation,
+    ViolationKind,
+)
 from ..framing.http1 import ResponseHead, encode_request
 from ..framing.http1_response import GatheredResponse
 from ..framing.uri import Url
@@ -77,7 +85,11 @@ class _Opening:
         """Write the request and wait for its answer."""
         self._stream = stream
         if stream.ended:
-            raise ConnectFailed(self._url.shown, "the connection was closed at once")
+            raise ConnectFailed(
+                self._url.shown,
+                "the connection was closed at once",
+                kind=ConnectKind.CLOSED_EARLY,
+            )
         self._answer.parser.start("GET")
         request = encode_request("GET", self._url.target, self._fields(headers))
         if self._channel is not None:
@@ -112,7 +124,8 @@ class _Opening:
         if self._answer.is_complete:
             self._refuse("complete")
         elif fault is not None:
-            self._fail(ProtocolViolation(f"{self._url.shown}: {fault.reason}"))
+            text = f"{self._url.shown}: {fault.reason}"
+            self._fail(ProtocolViolation(text, ViolationKind.NOT_HTTP))
 
     def _take_head(self, head: ResponseHead) -> None:
         self._dialer.cookies.store(self._url, head.headers)
@@ -161,11 +174,13 @@ class _Opening:
 
     def stream_ended(self, error: Exception | None) -> None:
         """Take the end of the stream before the end of the handshake."""
-        reason = explain_loss(error, self._url)
+        loss, reason = explain_loss(error, self._url)
         self._refuse(reason)
         if error is None:
             reason = "the server closed the connection without answering the WebSocket request"
-        self._fail(ConnectFailed(self._url.shown, reason))
+        is_ours = loss == LossKind.CLIENT_CERTIFICATE
+        kind = ConnectKind.CLIENT_CERTIFICATE if is_ours else ConnectKind.CLOSED_EARLY
+        self._fail(ConnectFailed(self._url.shown, reason, kind=kind))
 
     def _fail(self, error: McpError) -> None:
         if not self._opened.done():

@@ -16,6 +16,7 @@ from ..errors import (
     CallTimeout,
     ConnectFailed,
     ConnectionLost,
+    ConnectKind,
     HttpError,
     McpError,
     NetworkError,
@@ -374,7 +375,7 @@ def _is_plain(error: Exception) -> bool:
 def _no_endpoint(target: str, first: HttpError, second: McpError) -> ConnectFailed:
     gave = f"Streamable HTTP gave {first}; HTTP+SSE gave {second}"
     reason = f"it is not an MCP endpoint: {first if str(first) == str(second) else gave}"
-    return ConnectFailed(target, reason, (first, second))
+    return ConnectFailed(target, reason, (first, second), ConnectKind.NOT_AN_ENDPOINT)
 
 
 def _agreement(era: EraRules, result: Mapping[str, Any], server_info: Any) -> Agreement:

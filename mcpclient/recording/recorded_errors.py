@@ -25,6 +25,8 @@ __all__ = ["error_facts", "error_of"]
 
 Facts = Mapping[str, Any]
 
+_OTHER = "other"
+
 
 class _Form(NamedTuple):
     """Which fields of an exception are recorded, and how it is made of them again."""
@@ -37,6 +39,8 @@ def error_facts(error: BaseException, redactor: Redactor) -> dict[str, Any]:
     """Return what a transcript says about an exception, with secrets replaced."""
     kind, form = type(error).__name__, _form_for(type(error))
     facts = {name: getattr(error, name) for name in form.fields}
+    if getattr(error, "kind", _OTHER) != _OTHER:
+        facts["kind"] = error.kind.value  # type: ignore[attr-defined]
     if "headers" in facts:
         headers = facts["headers"]
         pairs = headers.pairs() if isinstance(headers, Headers) else headers.items()
@@ -56,7 +60,10 @@ def error_of(facts: Facts) -> McpError:
     """
     kind = getattr(errors, str(facts.get("type")), None)
     try:
-        return _form_for(kind if isinstance(kind, type) else object).make(facts)
+        error = _form_for(kind if isinstance(kind, type) else object).make(facts)
+        if "kind" in facts:
+            error.kind = type(error.kind)(facts["kind"])  # type: ignore[attr-defined]
+        return error
     except (KeyError, TypeError, ValueError, AttributeError):
         return ConnectionLost("the recording does not say how it failed")
 

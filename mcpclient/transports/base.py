@@ -11,7 +11,7 @@ import enum
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Protocol
 
-from ..errors import McpError, ProtocolViolation
+from ..errors import McpError, ProtocolViolation, ViolationKind
 from ..jsonrpc.codec import MalformedMessage, decode
 from ..jsonrpc.messages import Message, RequestId
 from ..jsonrpc.results import peer_error
@@ -89,6 +89,11 @@ class Transport(abc.ABC):
         return ""
 
     @property
+    def reached(self) -> str:
+        """How far a remote server was reached: "nothing", "tcp" or "connected"; else empty."""
+        return ""
+
+    @property
     def skipped(self) -> Sequence[str]:
         """The last lines from the server that were no messages, such as a banner on stdout."""
         return ()
@@ -154,7 +159,8 @@ def deliver_text(
             start = text[:_SHOWN]
             shown = start.decode("utf-8", "replace") if isinstance(start, bytes) else start
             reason = f"the server sent JSON that is not a JSON-RPC message: {shown}"
-            receiver.message_rejected(ProtocolViolation(reason), request_id)
+            violation = ProtocolViolation(reason, ViolationKind.NOT_JSON_RPC)
+            receiver.message_rejected(violation, request_id)
             return []
         receiver.message_received(value)
         if request_id is None or value.get("id") is not None or "error" not in value:

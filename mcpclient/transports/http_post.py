@@ -11,10 +11,12 @@ from typing import Protocol
 from ..errors import (
     ConnectFailed,
     ConnectionLost,
+    LossKind,
     McpError,
     MessageTooLarge,
     ProtocolViolation,
     SessionExpired,
+    ViolationKind,
 )
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url
@@ -211,7 +213,9 @@ class Post(PostedMessage):
         """Return the error for an answer that will never come."""
         method = self._outgoing.message.get("method")
         reason = f"No response received for request {self.request_id} ({method})"
-        lost = ConnectionLost(reason if cause is None else f"{reason}: {cause}")
+        lost = ConnectionLost(
+            reason if cause is None else f"{reason}: {cause}", LossKind.NO_RESPONSE
+        )
         lost.__cause__ = cause
         return lost
 
@@ -241,11 +245,13 @@ class Post(PostedMessage):
 
     def _not_json(self, body: bytes) -> ProtocolViolation:
         assert self._head is not None
-        kind = self._head.headers.get("content-type", "no content type")
+        media = self._head.headers.get("content-type", "no content type")
         start = body[:200].decode("utf-8", "replace")
+        is_page = "html" in media.lower() or "<html" in start.lower()
         return ProtocolViolation(
-            f"{self._owner.description} answered with {kind} where a JSON-RPC message was "
-            f"expected; is this an MCP endpoint? It begins: {start}"
+            f"{self._owner.description} answered with {media} where a JSON-RPC message was "
+            f"expected. It begins: {start}",
+            ViolationKind.PAGE if is_page else ViolationKind.NOT_JSON,
         )
 
     def fail(self, error: McpError) -> None:

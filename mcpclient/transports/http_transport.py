@@ -51,6 +51,11 @@ class HttpTransport(Transport):
         return self.url.shown
 
     @property
+    def reached(self) -> str:
+        """How far the server was reached, as `Dialer.reached` says it."""
+        return self._dialer.reached
+
+    @property
     def cookies(self) -> str:
         """The cookies that the server has set, as they are sent."""
         return self._dialer.cookies.header_for(self.url)

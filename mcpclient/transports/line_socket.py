@@ -72,9 +72,9 @@ class LineSocketTransport(ConnectedTransport):
         assert self._gone is not None
         if self._ended is None:
             self._reader.feed_eof()
-            reason = explain_loss(error, self.url)
+            kind, reason = explain_loss(error, self.url)
             self.connection_lost(
-                ConnectionLost(f"the connection to {self.description} was lost: {reason}")
+                ConnectionLost(f"the connection to {self.description} was lost: {reason}", kind)
             )
         if not self._gone.done():
             self._gone.set_result(None)

@@ -90,6 +90,11 @@ class RecordingTransport(Transport):
         return self._inner.unreachable
 
     @property
+    def reached(self) -> str:
+        """As the transport within."""
+        return self._inner.reached
+
+    @property
     def skipped(self) -> Sequence[str]:
         """As the transport within."""
         return self._inner.skipped

@@ -48,6 +48,11 @@ class WebSocketTransport(ConnectedTransport):
         self._websocket: WebSocketConnection | None = None
 
     @property
+    def reached(self) -> str:
+        """How far the server was reached, as `Dialer.reached` says it."""
+        return self._dialer.reached
+
+    @property
     def description(self) -> str:
         """The URL, without credentials and query."""
         return self.url.shown

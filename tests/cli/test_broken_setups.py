@@ -71,7 +71,7 @@ NO_COMMANDS = {
     "a tilde": Row(["--", "~/bin/x"], 3, "'~/bin/x'", "Write the path out"),
     "quotes": Row(["--", '"node"', "x.js"], 3, "cannot start", "Leave out the quotes"),
     "a package of npm": Row(["--", "@x/server"], 3, "@x/server", "npx -y @x/server"),
-    "a URL": Row(["--", "http://h/mcp"], 3, "cannot start", "For a URL, write http://h/mcp"),
+    "a URL": Row(["--", "http://h/mcp"], 3, "cannot start", "without -- before it: http://h/mcp"),
     "a URL without its scheme": Row(["localhost:3/mcp"], 3, "cannot", "write http://localhost:3"),
     "a script as a target": Row(["gone.py"], 3, "no such file", "the path of the script"),
     "a folder that is not there": Row(["--cwd", "/no", *python("")], 2, "does not", "as --cwd"),
@@ -230,12 +230,15 @@ ODD_SERVERS = {
         [*SHORT, *python("import time; time.sleep(60)")], 3, "not connected within", "--timeout"
     ),
     "an id of its own": Row(
-        [*ONCE_IT_RUNS, *saying("send({'id': 'x', 'result': {}})")], 124, "with the id 'x'", REPORT
+        [*ONCE_IT_RUNS, *saying("send({'id': 'x', 'result': {}})")],
+        124,
+        "unknown request id: 'x'",
+        REPORT,
     ),
     "an id of its own at once": Row(
         [*SHORT, *python(f"print('{STRAY}', flush=True); import time; time.sleep(60)")],
         3,
-        "with the id 99",
+        "unknown request id: 99",
         REPORT,
     ),
     "no answer": Row(

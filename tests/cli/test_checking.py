@@ -68,7 +68,7 @@ def test_what_does_not_fit_is_refused_with_the_signature(words: list[str], reaso
     with pytest.raises(UsageError, match=reason) as refused:
         checked_arguments(named, parse_arguments(words))
     assert 'usage: t count=integer [name=string] [size="s"]' in str(refused.value)
-    assert "--unchecked" in refused.value.cure
+    assert "--unchecked" in refused.value.hint
 
 
 def test_other_arguments_are_the_schemas_business() -> None:

@@ -41,7 +41,7 @@ def offering(tools: Any, version: str = "2025-11-25") -> list[str]:
     return python(STDIO % (version, tools))
 
 
-# (words, the check that fails or warns, its status, the exit code, a part of the cure)
+# (words, the check that fails or warns, its status, the exit code, a part of the hint)
 LOCAL: dict[str, tuple[list[str], str, str, int, str]] = {
     "no such command": (["--", "no-such-command"], "command", "failed", 3, "Install it"),
     "a wrong path": (["--", "./no/such/file"], "command", "failed", 3, "Check the path"),
@@ -173,26 +173,26 @@ def examined(words: list[str], capsys: Capture) -> tuple[int, dict[str, dict[str
 
 
 def expect(
-    words: list[str], check: str, status: str, code: int, cure: str, capsys: Capture
+    words: list[str], check: str, status: str, code: int, hint: str, capsys: Capture
 ) -> None:
     found, checks = examined(words, capsys)
     shown = json.dumps(checks, indent=1)
     assert checks[check]["status"] == status, shown
     assert found == code, shown
-    assert cure in checks[check]["cure"], shown
+    assert hint in checks[check]["hint"], shown
     assert checks[check]["found"], shown
     before = list(checks.values())[: CHECKS.index(check)]
     assert all(each["status"] in ("ok", "skipped") for each in before), shown
     if status == "failed":
-        assert checks[check]["cure"], shown
+        assert checks[check]["hint"], shown
 
 
 @pytest.mark.parametrize("name", LOCAL)
 @pytest.mark.usefixtures("nothing_configured")
 def test_what_is_wrong_with_a_command(name: str, capsys: Capture) -> None:
-    """F-SHOW-1: named, with the exit code of the first check that fails, and a cure."""
-    words, check, status, code, cure = LOCAL[name]
-    expect(words, check, status, code, cure, capsys)
+    """F-SHOW-1: named, with the exit code of the first check that fails, and a hint."""
+    words, check, status, code, hint = LOCAL[name]
+    expect(words, check, status, code, hint, capsys)
 
 
 Answer = tuple[int, Mapping[str, str], str]
@@ -260,9 +260,9 @@ def test_what_is_wrong_with_a_url(
 ) -> None:
     """F-SHOW-1"""
     monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(tmp_path / "credentials.json"))
-    answer, check, code, cure = REMOTE[name]
+    answer, check, code, hint = REMOTE[name]
     with answering(answer) as place:
-        expect([f"http://{place}/mcp"], check, "failed", code, cure, capsys)
+        expect([f"http://{place}/mcp"], check, "failed", code, hint, capsys)
 
 
 def free_port() -> int:
@@ -313,12 +313,12 @@ def test_a_sound_server_passes(capsys: Capture) -> None:
 
 
 def test_for_people(capsys: Capture) -> None:
-    """F-SHOW-1: what was checked, and the cure below what failed."""
+    """F-SHOW-1: what was checked, and the hint below what failed."""
     assert main(["doctor", "--", "no-such-command"]) == 3
-    config, command, cure = capsys.readouterr().out.splitlines()
+    config, command, hint = capsys.readouterr().out.splitlines()
     assert config == "config   ok"
     assert command.startswith("command  failed   cannot start 'no-such-command'")
-    assert cure.strip().startswith("→ Install it")
+    assert hint.strip().startswith("→ Install it")
 
 
 def test_a_failed_command_says_the_same(capsys: Capture) -> None:

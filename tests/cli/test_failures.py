@@ -63,10 +63,14 @@ def test_an_error_in_json_has_its_fields() -> None:
     assert error_as_json(PeerError(-32602, "no", {"a": [1]})) == {
         "type": "PeerError",
         "text": "the server answered with error -32602: no",
-        "cure": "Compare the arguments with the input schema of the tool.",
+        **dict.fromkeys(
+            ("hint", "cure"),
+            "Compare the arguments with what this shows: mcpclient tools SERVER TOOL",
+        ),
         "code": -32602,
         "message": "no",
         "data": {"a": [1]},
+        **dict.fromkeys(("method", "subject", "target"), ""),
     }
 
 

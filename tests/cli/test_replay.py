@@ -57,12 +57,12 @@ def test_a_call_that_was_not_recorded_exits_with_2(recorded: str, capsys: Captur
     errors = capsys.readouterr().err
     assert errors.startswith('error: tools/call {"name": "echo", "arguments": {"message": "ho"}}')
     assert '"message": "hi"' in errors
-    assert "record the session again" in errors
+    assert "Record the session again" in errors
     assert main(["replay", recorded, "--json", "tools"]) == 2
     assert json.loads(capsys.readouterr().out)["error"] == {
         "type": "NotRecorded",
-        "text": "tools/list is not in the recording s.jsonl, nor is any other tools/list; "
-        "record the session again, with this call",
+        "text": "tools/list is not in the recording s.jsonl, nor is any other tools/list",
+        "hint": "Record the session again, with this call.",
         "cure": "Record the session again, with this call.",
         "recording": "s.jsonl",
         "method": "tools/list",

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from mcpclient import Client, CommandNotFound, ConnectFailed, OAuth, UsageError
+from mcpclient import Client, ConnectFailed, OAuth, UsageError
 from mcpclient.inspector.described import described_client, described_error, described_recording
 from tests.inspector.recorded import recording
 from tests.inspector.showcase import Showcase
@@ -42,18 +42,15 @@ def test_a_connected_client() -> None:
     run(main())
 
 
-def test_an_error_comes_with_its_cure_and_without_secrets() -> None:
+def test_an_error_comes_with_its_hint_and_without_secrets() -> None:
     error = ConnectFailed("https://h/mcp?key=s3cret", "refused ?token=s3cret")
     told = described_error(error)
     assert told is not None
     assert told["type"] == "ConnectFailed"
     assert "s3cret" not in json.dumps(told)
-    assert told["cure"] == error.cure
-    repeated = CommandNotFound(["gone"], "no such command", "/bin")
-    assert repeated.cure in str(repeated)
-    assert (described_error(repeated) or {})["cure"] is None
+    assert told["hint"] == error.hint
     assert described_error(None) is None
-    assert (described_error(UsageError("x")) or {})["text"] == "x"
+    assert described_error(UsageError("x")) == {"hint": None, "type": "UsageError", "text": "x"}
 
 
 def test_a_recorded_server(tmp_path: Path) -> None:

@@ -296,5 +296,5 @@ def test_answers_to_nothing_are_told_by_a_timeout() -> None:
     correlator.expire(5.0)
     error = waiter.outcome
     assert isinstance(error, CallTimeout) and error.stray_ids == ("x", 99, 0)
-    assert str(error).endswith("never asked, with the id 'x', 99, 0")
-    assert "an answer has the id of its request" in error.cure
+    assert str(error).endswith("unknown request id: 'x', 99, 0")
+    assert "an answer has the id of its request" in error.hint

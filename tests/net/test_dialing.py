@@ -32,7 +32,7 @@ async def greet(dialer: Dialer, url: str) -> None:
     try:
         await recorder.until(lambda recorder: recorder.data == GREETING or bool(recorder.ends))
         if recorder.ends:
-            raise ConnectionError(explain_loss(recorder.ends[0], parse_url(url)))
+            raise ConnectionError(explain_loss(recorder.ends[0], parse_url(url))[1])
     finally:
         stream.abort()
         if not recorder.ends:
@@ -146,8 +146,8 @@ def test_other_errors_of_the_system_are_passed_on(monkeypatch: pytest.MonkeyPatc
 
 
 CERTIFICATES: dict[str, tuple[Callable[[Authority], ssl.SSLContext], str]] = {
-    "self-signed": (lambda ca: ca.self_signed_context(), "is self-signed; .*ca_file"),
-    "unknown authority": (lambda ca: ca.server_context(), "authority that is not trusted.*ca_file"),
+    "self-signed": (lambda ca: ca.self_signed_context(), "is self-signed"),
+    "unknown authority": (lambda ca: ca.server_context(), "authority that is not trusted"),
     "expired": (lambda ca: ca.server_context(days=-1), "has expired"),
     "not yet valid": (lambda ca: ca.future_server_context(), "not valid yet"),
     "another name": (lambda ca: ca.server_context("other.test"), "not one for localhost"),
@@ -305,9 +305,9 @@ def test_the_end_of_a_connection_is_explained() -> None:
     url = parse_url("https://server.test/mcp")
     alert = ssl.SSLError(1, "alert")
     alert.reason = "TLSV13_ALERT_CERTIFICATE_REQUIRED"
-    assert "demands a client certificate" in explain_loss(alert, url)
-    assert explain_loss(ConnectionResetError("reset"), url) == "reset"
-    assert explain_loss(None, url) == "closed by the server"
+    assert "demands a client certificate" in explain_loss(alert, url)[1]
+    assert explain_loss(ConnectionResetError("reset"), url) == ("dropped", "reset")
+    assert explain_loss(None, url) == ("dropped", "closed by the server")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="addresses are tried otherwise there")

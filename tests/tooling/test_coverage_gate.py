@@ -20,7 +20,7 @@ TOP = Path(__file__).parent.parent.parent
 @pytest.mark.parametrize(
     ("module", "test"),
     [
-        ("cures.py", "tests/test_cures.py"),
+        ("hints.py", "tests/test_hints.py"),
         ("framing/sse.py", "tests/framing/test_sse.py"),
         ("protocol/schema/values.py", "tests/protocol/schema/test_values.py"),
         ("__init__.py", "tests/test_exports.py"),

@@ -270,7 +270,7 @@ def test_what_was_not_recorded_says_so(taped: Taped) -> None:
         assert error.params == {"name": "echo", "arguments": {"text": "hello here"}}
         assert error.recorded[0] == {"name": "echo", "arguments": {"text": "hello there"}}
         assert len(error.recorded) == 3
-        assert "record the session again" in str(error)
+        assert "Record the session again" in error.hint
         return await echo(client, "hi")
 
     taped.record(McpServer("handshake"), several)
@@ -415,7 +415,7 @@ def test_errors_of_the_server(taped: Taped) -> None:
         return caught.value
 
     recorded = taped.record(McpServer("handshake"), refused)
-    assert str(taped.replay(refused)) == str(recorded)
+    assert repr(taped.replay(refused)) == repr(recorded)
 
 
 def test_a_refusal_over_http(taped: Taped) -> None:
@@ -439,7 +439,7 @@ def test_a_refusal_over_http(taped: Taped) -> None:
         assert busy.value.headers["retry-after"] == "5"
         with pytest.raises(PeerError) as bad:
             await client.call_tool("bad")
-        return str(busy.value).replace(str(busy.value.url), ""), str(bad.value)
+        return str(busy.value).replace(str(busy.value.url), ""), repr(bad.value)
 
     recorded = taped.record_http({"POST /mcp": post}, refused)
     assert taped.replay(refused) == recorded

@@ -144,7 +144,7 @@ def test_tls_with_an_own_authority_and_a_client_certificate(tmp_path: Path) -> N
             await session(url, ca_file=authority.file, client_cert=certificate)
             await session(url, ssl_context=own)
             await session(url, verify=False, client_cert=certificate)
-            with pytest.raises(ConnectFailed, match="give it as ca_file"):
+            with pytest.raises(ConnectFailed, match="not trusted here"):
                 await session(url, client_cert=certificate)
 
     asyncio.run(scenario())

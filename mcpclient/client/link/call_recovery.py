@@ -260,6 +260,7 @@ class CallRecovery:
                 return await self._request(call)
             raise error
         except PeerError as refusal:
+            call.time.named(refusal)
             if self._cache is not None:
                 self._cache.refused(call.method, call.params, refusal)
             raise

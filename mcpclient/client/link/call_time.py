@@ -8,13 +8,14 @@ from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Callable, TypeVar
 
-from ...errors import CallTimeout
+from ...errors import CallTimeout, PeerError
 from .connection import Connection
 from .session import RequestOptions
 
 __all__ = ["CallTime", "counted_time"]
 
 T = TypeVar("T")
+AnyNamed = TypeVar("AnyNamed", CallTimeout, PeerError)
 
 # How long a wait is at least, whose end may have moved because the clocks stood still meanwhile.
 _MIN_WAIT = 0.05
@@ -65,10 +66,11 @@ class CallTime:
         limit, reason = self._options.max_timeout or 0.0, self._connection.waiting_for
         return self.named(CallTimeout(self._method, limit, "total", reason))
 
-    def named(self, error: CallTimeout) -> CallTimeout:
+    def named(self, error: AnyNamed) -> AnyNamed:
         """Add to an error which server it was, and what the call was for."""
         params = self._params or {}
         subject = params.get("name") or params.get("uri")
+        error.method = self._method
         error.target = self._connection.name
         error.subject = subject if isinstance(subject, str) else ""
         return error

@@ -189,7 +189,7 @@ class Connection:
                     self.options.eras.failed(self.route.key)
                 if isinstance(error, McpError):
                     transport, stray_ids = session.transport, session.stray_ids
-                    explain(error, self.name, transport, stray_ids, self.options)
+                    explain(error, self.name, transport, stray_ids, self.options, self.route)
                 await session.close(self.options.timeouts.close)
                 await self._give_up_logins()
                 raise

@@ -76,8 +76,8 @@ function showConnection(error) {
   let box = document.getElementById("gone");
   if (error === null) return void box?.remove();
   box ??= document.querySelector("header.bar").appendChild(el("p", { id: "gone", role: "alert" }));
-  const { text, cure } = error.facts ?? { text: error.message };
-  fill(box, text, " ", cure ?? "");
+  const { text, hint } = error.facts ?? { text: error.message };
+  fill(box, text, " ", hint ?? "");
 }
 
 async function start() {

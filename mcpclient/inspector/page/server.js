@@ -9,7 +9,7 @@ if (location.hash.startsWith("#t=")) {
 }
 
 class Refusal extends Error {
-  /** `facts`: `type`, `text` and `cure`, as the server of the page gives them. */
+  /** `facts`: `type`, `text` and `hint`, as the server of the page gives them. */
   constructor(facts) {
     super(facts.text);
     this.facts = facts;
@@ -29,7 +29,7 @@ async function ask(path, about = {}) {
   const text = await response.text();
   let facts = { type: `HTTP ${response.status}`, text };
   if (response.status === 401) {
-    facts = { type: "No access", text: "The token is missing, or is not that of this inspector.", cure: "Open the address that the program has printed." };
+    facts = { type: "No access", text: "The token is missing, or is not that of this inspector.", hint: "Open the address that the program has printed." };
   } else {
     try {
       facts = JSON.parse(text).error ?? facts;

@@ -136,7 +136,7 @@ function errorBox(error) {
     { class: "problem", role: "note" },
     el("strong", {}, error.type || "Error"),
     el("p", { dir: "auto" }, cut(textOf(error.text), 4000)),
-    error.cure && el("p", { class: "cure", dir: "auto" }, error.cure),
+    error.hint && el("p", { class: "hint", dir: "auto" }, error.hint),
     error.data !== undefined && error.data !== null && jsonTree(error.data, "data"),
   );
 }

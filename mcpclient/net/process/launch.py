@@ -8,12 +8,15 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-from ...errors import CommandNotFound, ConnectFailed, UsageError
+from ...errors import CommandNotFound, ConnectFailed, ConnectKind, UsageError
 from ...shown import shown_words
 from ..paths import absolute_path
 from .plan import SCRIPT_EXTENSIONS, windows_launch_plan
 
 __all__ = ["find_executable", "launch"]
+
+# How many bytes of a program are looked at for the interpreter it asks for (Linux takes 256).
+_LONGEST_FIRST_LINE = 512
 
 
 def launch(
@@ -32,7 +35,9 @@ def launch(
     if directory and not os.path.isdir(directory):
         problem = "is not a folder" if os.path.exists(directory) else "does not exist"
         raise ConnectFailed(
-            shown_words(command)[0], f"the working directory {directory!r} {problem}"
+            shown_words(command)[0],
+            f"the working directory {directory!r} {problem}",
+            kind=ConnectKind.WORKING_DIRECTORY,
         )
     arguments: str | list[str] = list(command)
     creation_flags = 0
@@ -56,7 +61,7 @@ def launch(
             cwd=directory or None,
         )
     except OSError as error:
-        raise _explained(error, command, env) from error
+        raise _explained(error, command, env, executable) from error
 
 
 def find_executable(command: Sequence[str], env: Mapping[str, str], directory: str) -> str:
@@ -70,15 +75,16 @@ def find_executable(command: Sequence[str], env: Mapping[str, str], directory: s
     entries = [""] if "/" in command[0] else search_path.split(os.pathsep)
     is_script = os.path.splitext(command[0])[1].lower() in SCRIPT_EXTENSIONS
     reason = "no such file" if is_script else "no such command"
+    kind = ConnectKind.SCRIPT_MISSING if is_script else ConnectKind.COMMAND_MISSING
     for entry in entries:
         path = os.path.join(directory, entry, command[0])
         if os.path.isdir(path):
-            reason = f"{path} is a directory"
+            reason, kind = f"{path} is a directory", ConnectKind.IS_A_DIRECTORY
         elif os.access(path, os.X_OK):
             return path
         elif os.path.exists(path):
-            reason = f"{path} is not executable"
-    raise CommandNotFound(command, reason, "" if is_script else search_path)
+            reason, kind = f"{path} is not executable", ConnectKind.NOT_EXECUTABLE
+    raise CommandNotFound(command, reason, "" if is_script else search_path, kind)
 
 
 def _check_command(command: Sequence[str]) -> None:
@@ -97,12 +103,34 @@ def _search_path(env: Mapping[str, str]) -> str:
     return env.get("PATH", os.defpath)
 
 
-def _explained(error: OSError, command: Sequence[str], env: Mapping[str, str]) -> ConnectFailed:
-    reasons = {
-        errno.ENOENT: "the interpreter or loader it asks for does not exist",
-        errno.EACCES: "the system does not permit executing it",
-        errno.ENOEXEC: "it is not a program, and its first line names no interpreter",
-    }
-    if error.errno in reasons:
-        return CommandNotFound(command, reasons[error.errno], _search_path(env))
+_REASONS = {
+    errno.ENOENT: (
+        ConnectKind.INTERPRETER_MISSING,
+        "the interpreter or loader it asks for does not exist",
+    ),
+    errno.EACCES: (ConnectKind.NOT_EXECUTABLE, "the system does not permit executing it"),
+    errno.ENOEXEC: (
+        ConnectKind.NO_INTERPRETER,
+        "it is not a program, and its first line names no interpreter",
+    ),
+}
+
+
+def _explained(
+    error: OSError, command: Sequence[str], env: Mapping[str, str], executable: str
+) -> ConnectFailed:
+    if error.errno in _REASONS:
+        kind, reason = _REASONS[error.errno]
+        if kind == ConnectKind.INTERPRETER_MISSING and _first_line(executable).endswith(b"\r\n"):
+            kind = ConnectKind.CRLF_INTERPRETER
+            reason = "its first line ends in CRLF, so that no interpreter has its name"
+        return CommandNotFound(command, reason, _search_path(env), kind)
     return ConnectFailed(shown_words(command)[0], error.strerror or str(error), [error])
+
+
+def _first_line(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.readline(_LONGEST_FIRST_LINE)
+    except OSError:
+        return b""

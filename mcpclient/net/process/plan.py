@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ...errors import CommandNotFound, UsageError
+from ...errors import CommandNotFound, ConnectKind, UsageError
 
 __all__ = [
     "CREATE_NO_WINDOW",
@@ -185,13 +185,15 @@ def _find_on_windows(
                 return base + extension
     folders = filter(is_folder, _bases(name, search_path, cwd))
     if any(exists(base) for base in _bases(name, search_path, cwd)):
-        reason = "Windows cannot run this file by itself; name the program that runs it first"
+        reason = "Windows cannot run this file by itself"
+        kind = ConnectKind.NO_INTERPRETER
     elif _extension(name) in SCRIPT_EXTENSIONS:
-        raise CommandNotFound(command, "no such file", "")
+        raise CommandNotFound(command, "no such file", "", ConnectKind.SCRIPT_MISSING)
     else:
         folder = next(folders, None)
         reason = "no such command" if folder is None else f"{folder} is a directory"
-    raise CommandNotFound(command, reason, search_path)
+        kind = ConnectKind.COMMAND_MISSING if folder is None else ConnectKind.IS_A_DIRECTORY
+    raise CommandNotFound(command, reason, search_path, kind)
 
 
 def _bases(name: str, search_path: str, cwd: str) -> Iterator[str]:

@@ -42,7 +42,7 @@ def test_what_is_no_command(target: str, said: str) -> None:
     """F-STD-7"""
     error = failure(target)
     assert isinstance(error, CommandNotFound)
-    assert said in str(error)
+    assert said in f"{error}\n{error.hint}"
     assert "~" not in str(error)
 
 
@@ -73,9 +73,7 @@ def test_a_server_that_prints_its_usage_and_ends() -> None:
     error = failure(python("print('usage: server [-h] --root DIR')"), stderr="discard")
     assert isinstance(error, ProcessExited) and error.exit_code == 0
     assert error.output == "usage: server [-h] --root DIR"
-    assert str(error).endswith(
-        "it wrote to stdout what is no message:\nusage: server [-h] --root DIR"
-    )
+    assert str(error).endswith("its stdout is not JSON-RPC:\nusage: server [-h] --root DIR")
 
 
 @pytest.mark.parametrize("noise", ["Starting", '{"level": "info"}'])
@@ -90,7 +88,7 @@ def test_a_server_that_prints_to_stdout_and_hangs(noise: str) -> None:
     )
     assert set(rest[1:-2]) == {noise}
     assert rest[-1] == "on err"
-    assert "log to stderr" in error.cure
+    assert "log to stderr" in error.hint
 
 
 @pytest.mark.parametrize("answer", [b"\x15\x03\x03\x00\x02\x02\x50", b""])
@@ -108,8 +106,7 @@ def test_http_to_a_port_of_tls(answer: bytes) -> None:
         try:
             with pytest.raises((ConnectionLost, ProtocolViolation)) as caught:
                 await connect(f"http://127.0.0.1:{port}/mcp")
-            assert f"write https://127.0.0.1:{port}/mcp" in str(caught.value)
-            assert f"write https://127.0.0.1:{port}/mcp" in caught.value.cure
+            assert f"write https://127.0.0.1:{port}/mcp" in caught.value.hint
         finally:
             server.close()
 

@@ -4,35 +4,59 @@ from __future__ import annotations
 
 import copy
 import inspect
+import re
 
 import pytest
 
-from mcpclient import errors
-from mcpclient.cures import CURES, cure_for
+from mcpclient import errors, hints
 from mcpclient.errors import (
     CallTimeout,
     CommandNotFound,
     ConnectFailed,
+    ConnectionLost,
+    ConnectKind,
     HttpError,
+    LossKind,
     McpError,
     PeerError,
     ProcessExited,
     ProtocolViolation,
     TokenRequestFailed,
     UsageError,
+    ViolationKind,
 )
 from mcpclient.framing.headers import Headers
+from mcpclient.hints import HINTS, PYTHON, SHELL, hint_for
 
 
-def test_every_kind_of_error_has_a_cure_and_no_other() -> None:
+def test_every_kind_of_error_has_a_hint_and_no_other() -> None:
     """F-SHOW-1: also one that is added later."""
-    kinds = {
+    classes = {
         name
         for name, kind in vars(errors).items()
         if inspect.isclass(kind) and issubclass(kind, McpError)
     }
-    assert set(CURES) == kinds
-    assert all(cure[0].isupper() for cure in CURES.values() if isinstance(cure, str))
+    assert set(HINTS) == classes
+
+
+def test_kinds_that_hints_name_are_kinds() -> None:
+    """F-SHOW-1: they are strings there, since that module stands below the exceptions."""
+    source = inspect.getsource(hints)
+    kinds = {member.value for kind in (ConnectKind, LossKind, ViolationKind) for member in kind}
+    named = set(re.findall(r'kind (?:==|in) \(?((?:"\w+"(?:, )?)+)', source))
+    named = {each for group in named for each in re.findall(r'"(\w+)"', group)}
+    assert {*hints._CONNECTING, *hints._FILES, *named} <= kinds
+    assert named
+
+
+def test_both_languages_have_the_same_words() -> None:
+    """F-SHOW-1: what a hint names is an option in a shell, and a keyword argument in Python."""
+    assert PYTHON.keys() == SHELL.keys()
+    templates = re.sub(r'\bf"[^"]*"', "", inspect.getsource(hints))
+    assert set(re.findall(r"\{([a-z_]+)\}", templates)) - {"name"} <= PYTHON.keys()
+    assert not any(
+        re.search(r"\w=[\s,.)]|\w=$|client\.|mcpclient\.", each) for each in SHELL.values()
+    )
 
 
 def http(status: int, body: bytes = b"") -> HttpError:
@@ -40,7 +64,7 @@ def http(status: int, body: bytes = b"") -> HttpError:
 
 
 @pytest.mark.parametrize(
-    ("error", "cure"),
+    ("error", "hint"),
     [
         (CommandNotFound(["@scope/server-x"], "no", ""), "run it with npx -y @scope/server-x"),
         (CommandNotFound(["example.com/mcp"], "no", ""), "write https://example.com/mcp"),
@@ -52,15 +76,15 @@ def http(status: int, body: bytes = b"") -> HttpError:
         (CommandNotFound(["cd", "x"], "no", ""), "no shell that reads this"),
         (CommandNotFound(["A=1", "x"], "no", ""), "variables as env="),
         (CommandNotFound(["~/x"], "no", ""), "Write the path out"),
-        (CommandNotFound(["x"], "x is not executable", ""), "chmod +x"),
-        (ConnectFailed("h", "the certificate of h has expired"), "get a new certificate"),
-        (ConnectFailed("h", "the certificate is not one for h (x)"), "Connect by a name"),
+        (CommandNotFound(["x"], "no", "", ConnectKind.NOT_EXECUTABLE), "chmod +x"),
+        (ConnectFailed("h", "no", kind=ConnectKind.EXPIRED), "get a new certificate"),
+        (ConnectFailed("h", "no", kind=ConnectKind.OTHER_HOST), "Connect by a name"),
         (ProcessExited(["x"], -9, ""), "by force"),
         (PeerError(-32603, "oops"), "look at its log"),
         (CommandNotFound(["server"], "no", ""), "npx -y server, one of PyPI with uvx server"),
         (CommandNotFound(["my.server"], "no", ""), "Install it"),
-        (ConnectFailed("h", "the certificate of h is self-signed"), "ca_file="),
-        (ConnectFailed("h", "h port 1 does not speak TLS"), "Write http://"),
+        (ConnectFailed("h", "no", kind=ConnectKind.SELF_SIGNED), "ca_file="),
+        (ConnectFailed("h", "no", kind=ConnectKind.NOT_TLS), "Write http://"),
         (ConnectFailed("h", "odd"), "Check that the server runs"),
         (TokenRequestFailed("invalid_grant", "", 400), "log in again"),
         (TokenRequestFailed("invalid_response", "", 404), "Try again later"),
@@ -70,7 +94,7 @@ def http(status: int, body: bytes = b"") -> HttpError:
         (CallTimeout("tools/call", 3), "Raise timeout="),
         (CallTimeout("tools/call", 3, "total"), "Raise max_timeout="),
         (
-            ProtocolViolation("the server sent JSON that is not a JSON-RPC message: 1"),
+            ProtocolViolation("no", ViolationKind.NOT_JSON_RPC),
             "/mcp or /sse",
         ),
         (ProtocolViolation("odd"), "author of the server"),
@@ -81,36 +105,36 @@ def http(status: int, body: bytes = b"") -> HttpError:
         (http(400, b"The plain HTTP request was sent to HTTPS port"), "write https://"),
         (PeerError(-32601, "x"), "what it offers"),
         (PeerError(1, "x"), "as the server says"),
-        (UsageError("x"), "Change the call"),
+        (ConnectionLost("x", LossKind.NO_RESPONSE), "/mcp or /sse"),
     ],
 )
-def test_what_to_do(error: McpError, cure: str) -> None:
+def test_what_to_do(error: McpError, hint: str) -> None:
     """F-SHOW-1"""
-    assert cure in error.cure
-    assert "\n" not in error.cure
-    assert copy.copy(error).cure == error.cure
+    assert hint in error.hint
+    assert "\n" not in error.hint
+    assert copy.copy(error).hint == error.hint
 
 
 def test_noise_on_stdout_is_what_to_mend() -> None:
     """F-SHOW-1"""
     error = CallTimeout("initialize", 3, "connect")
     error.target, error.output, error.stderr = "python x.py", "Starting…", "warming up"
-    assert error.cure == "Servers must log to stderr: to stdout go messages, and nothing else."
+    assert error.hint == "Servers must log to stderr: to stdout go messages, and nothing else."
     assert str(error) == (
         "python x.py: not connected within 3 s (connect_timeout), waiting for initialize\n"
-        "it wrote to stdout what is no message:\nStarting…\n"
+        "its stdout is not JSON-RPC:\nStarting…\n"
         "last stderr output:\nwarming up"
     )
 
 
 def test_better_advice_stays_with_the_error() -> None:
     error = UsageError("x").advise("Do that.")
-    assert error.cure == error.again().cure == "Do that."
+    assert error.hint == error.again().hint == "Do that."
 
 
 def test_an_error_of_the_callers_own_kind_and_any_other() -> None:
     class Mine(UsageError):
         pass
 
-    assert Mine("x").cure == UsageError("x").cure
-    assert cure_for(ValueError("x")) == ""
+    assert Mine("x").hint == UsageError("x").hint
+    assert hint_for(ValueError("x")) == ""

@@ -1,0 +1,463 @@
+"""What to do next about an error: one sentence, made of the error's kind and fields.
+
+This is the one place where hints are made. They stand side by side, so that they speak alike, and
+are templates: ``{ca_file}`` is ``ca_file=`` for somebody who writes Python, and ``--ca-file`` for
+somebody in a shell. `McpError.hint` looks here by the names of an error's classes, the most derived
+first. Kinds are strings, since this stands below the exceptions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Callable, Union
+
+__all__ = ["HINTS", "PYTHON", "SHELL", "hint_for", "noise_hint", "worded"]
+
+Speech = Mapping[str, str]
+"""How options and calls are spelled, by the names that stand for them in a hint."""
+
+PYTHON: Speech = {
+    **{name: f"{name}=" for name in ("ca_file", "client_cert", "connect_timeout", "cwd", "env")},
+    **{name: f"{name}=" for name in ("max_timeout", "proxy", "timeout", "trace")},
+    "agree": "Give approvals= an Approvals(ask=…), or name the file itself: connect_all(path).",
+    "any_certificate": "verify=False accepts any",
+    "apart": "Give the command as a list with one item for each word.",
+    "bigger": "Raise max_message_size= if such messages are expected.",
+    "call_schema": "Compare the arguments with client.tools[NAME].input_schema.",
+    "connect": "Connect first: async with mcpclient.connect(…) as client.",
+    "credentials": "Give auth= with credentials that are allowed to do this.",
+    "handlers": "Give connect() the handler for it: elicitation=, sampling= or roots=.",
+    "identify": "Give auth=: a token as a string, or mcpclient.OAuth() for a login in the browser.",
+    "log_in": "Log in again, with auth=mcpclient.OAuth().",
+    "offers": "Ask the server what it offers: client.capabilities and client.list_tools().",
+    "or_retry": ", or let retry_busy=True do that",
+    "reidentify": "The token was refused: give auth= another one, or mcpclient.OAuth() to log in.",
+    "resources": "Ask the server which resources it has: client.list_resources().",
+    "url": "Give the URL itself as a string, not as a command: {0}",
+    "visit": "Let the user visit the URL, then call mcpclient.finish_auth().",
+    "unchecked": 'validate="off" checks no results',
+}
+SHELL: Speech = {
+    **{name: f"--{name.replace('_', '-')}" for name in ("ca_file", "cwd", "env", "max_timeout")},
+    **{name: f"--{name}" for name in ("proxy", "timeout", "trace")},
+    "agree": "Run it on a terminal to be asked, or vouch for the file with --config FILE.",
+    "any_certificate": "--insecure accepts any",
+    "apart": "Write the words of the command apart, without quotes around all of them.",
+    "bigger": "Ask for less at once, or call it from Python with a larger max_message_size.",
+    "call_schema": "Compare the arguments with what this shows: mcpclient tools SERVER TOOL",
+    "client_cert": "clientCert in its configuration",
+    "connect": "Run the command again.",
+    "connect_timeout": "--timeout",
+    "credentials": (
+        "Log in with another account, or give a token that may do this: --bearer TOKEN"
+    ),
+    "handlers": "Answer it on a terminal, or say how with --elicit and --model.",
+    "identify": "Log in with: mcpclient auth login URL, or give a token: --bearer TOKEN",
+    "log_in": "Log in again: mcpclient auth login URL",
+    "offers": "See what the server offers with: mcpclient info",
+    "or_retry": "",
+    "reidentify": (
+        "The token was refused: log in with: mcpclient auth login URL, or give another: "
+        "--bearer TOKEN"
+    ),
+    "resources": "See which resources the server has with: mcpclient resources",
+    "url": "Give the URL itself, without -- before it: {0}",
+    "visit": "Log in with: mcpclient auth login URL",
+    "unchecked": "the other tools can be used meanwhile",
+}
+_NAMES = re.compile(r"\{([a-z_]+)\}")
+
+_SCRIPT = re.compile(r"(?i).*\.(?:py|js|mjs|cjs|ts)")
+_NPM_SCOPE = re.compile(r"@[\w.-]+/[\w.@-]+")
+_LOCAL_ADDRESS = re.compile(r"(?i)(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?(?:/.*)?")
+_MISTYPED_URL = re.compile(r"(?i)(https?|wss?)(:?/{0,2})(.+)")
+_ADDRESS = re.compile(r"(?i)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}(?::\d+)?(?:/.*)?")
+
+# What is said of several errors.
+_CHECK_ENDPOINT = "Check that the URL is that of an MCP endpoint; many end in /mcp or /sse."
+_GIVE_VARIABLE = "Give the variable that the server needs: {env} with {0}"
+_REPORT = "Report it to the author of the server; {trace} shows what was said."
+_SERVER_FAILED = "The server has failed: look at its log, or try again later."
+_WAIT = "Wait and call again{or_retry}."
+_BY_FORCE = "Something ended it by force, perhaps for want of memory: see the system's log."
+_NEGOTIATE = (
+    "{0} accepts only {1}, which this client does not speak: use a local proxy that logs in for "
+    "you (such as px or cntlm) as {proxy}"
+)
+_STICKY = (
+    "The server forgets its sessions at once: if several instances share this address, have the "
+    "balancer keep a session on one of them (by Mcp-Session-Id)."
+)
+_CRLF = "The first line of {0} ends in CRLF: save it with LF line ends, as dos2unix does."
+_DOCKER_STDIN = "Add -i behind docker run: without it the container has no stdin to read from."
+
+_INSTALLERS = {
+    "npx": "npx comes with Node.js: install that from https://nodejs.org",
+    "npm": "npm comes with Node.js: install that from https://nodejs.org",
+    "node": "Install Node.js from https://nodejs.org",
+    "uvx": "uvx comes with uv: install that as https://docs.astral.sh/uv says",
+    "uv": "Install uv as https://docs.astral.sh/uv says",
+    "bunx": "bunx comes with Bun: install that from https://bun.sh",
+    "deno": "Install Deno from https://deno.com",
+    "docker": "Install Docker, or a program that takes its commands.",
+}
+
+# Words that only a shell understands.
+_OF_SHELLS = {"cd", "export", "set", "source", ".", "alias", "exec", "eval", "nohup", "&&"}
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+
+_FILES = {
+    "is_a_directory": ("Name the program in that folder, or the script and what runs it."),
+    "not_executable": ("Name the program that runs it first, or make it executable: chmod +x"),
+    "no_interpreter": "Name the program that runs it first.",
+    "interpreter_missing": ("Install what its first line names, or name another one first."),
+}
+
+
+def _no_command(error: Any) -> str:
+    name = error.command[0]
+    mistyped = _MISTYPED_URL.fullmatch(name)
+    if error.kind in _FILES:
+        return _FILES[error.kind]
+    if error.kind == "crlf_interpreter":
+        return _CRLF.replace("{0}", name)
+    if name in _INSTALLERS:
+        return _INSTALLERS[name]
+    if name in _OF_SHELLS or _ASSIGNMENT.match(name):
+        return (
+            "There is no shell that reads this: give the program itself, its folder as {cwd}, and "
+            "variables as {env}"
+        )
+    if name.startswith(("~", "$", "%")):
+        return "Write the path out: here ~ and variables stand for nothing."
+    if name[:1] in ("'", '"'):
+        return "Leave out the quotes around the program."
+    if _NPM_SCOPE.fullmatch(name):
+        return f"{name} looks like a package of npm: run it with npx -y {name}"
+    if _SCRIPT.fullmatch(name):
+        return "Give the path of the script from the current folder, or an absolute one."
+    if mistyped is not None and mistyped[2] == "://":
+        return f"{{url}}\0{name}"
+    if mistyped is not None and mistyped[2]:
+        return f"For a URL, write {mistyped[1].lower()}://{mistyped[3]}"
+    if _LOCAL_ADDRESS.fullmatch(name):
+        return f"For a URL, write http://{name}"
+    if _ADDRESS.fullmatch(name) and ("/" in name or ":" in name):
+        return f"For a URL, write https://{name}"
+    if "…" in name or " " in name:
+        return "{apart}"
+    if "/" in name or "\\" in name:
+        return "Check the path; a relative one begins in the current folder, or in {cwd}."
+    return (
+        f"Install it, or give its whole path; a package of npm runs with npx -y {name}, "
+        f"one of PyPI with uvx {name}"
+    )
+
+
+def _no_token(error: Any) -> str:
+    if error.is_refusal:
+        return "Check client_id and secret, or log in again."
+    return "Try again later: something is wrong at the token endpoint."
+
+
+def _not_connected(error: Any) -> str:
+    first = error.attempts[0] if error.attempts else None
+    if error.kind == "not_an_endpoint" and hasattr(first, "status"):
+        return _http(first)
+    if error.kind == "proxy_negotiate":
+        return _NEGOTIATE.replace("{0}", "The proxy").replace("{1}", "Negotiate or NTLM")
+    return _CONNECTING.get(error.kind, "Check that the server runs, and that its address is right.")
+
+
+_AUTHORITY = "If you trust the server, give the PEM file of its authority as {ca_file}, or in"
+_CONNECTING = {
+    "working_directory": "Give a folder that exists as {cwd}.",
+    "unknown_host": "Check the name of the host in the URL.",
+    "refused": "Start the server, and check the port in the URL.",
+    "proxy": "Check {proxy}, HTTP_PROXY, HTTPS_PROXY and NO_PROXY.",
+    "proxy_credentials": (
+        "Write the proxy's user and password into its URL: {proxy} http://user:password@host:port"
+    ),
+    "not_tls": "Write http:// instead of https:// (ws:// instead of wss://).",
+    "tls": "Check that the server speaks TLS 1.2 or later on this port.",
+    "certificate": f"{_AUTHORITY} SSL_CERT_FILE.",
+    "self_signed": (
+        "If you trust the server, give its certificate as {ca_file}, or in SSL_CERT_FILE."
+    ),
+    "unknown_authority": f"{_AUTHORITY} SSL_CERT_FILE.",
+    "expired": "Have the server get a new certificate; {any_certificate}.",
+    "not_yet_valid": "Check the clock of this machine; {any_certificate} certificate.",
+    "other_host": "Connect by a name that the certificate is for; {any_certificate}.",
+    "client_certificate": "Give a certificate that the server accepts as {client_cert}.",
+    "closed_early": "Check the port and the scheme of the URL, then the server's log.",
+    "not_an_endpoint": _CHECK_ENDPOINT,
+}
+
+
+def _lost(error: Any) -> str:
+    if error.kind == "no_response":
+        return _CHECK_ENDPOINT
+    if error.kind == "client_certificate":
+        return _CONNECTING["client_certificate"]
+    return "Connect again; the last call may or may not have run."
+
+
+def _exited(error: Any) -> str:
+    if error.lacks_stdin:
+        return _DOCKER_STDIN
+    if error.signal == 9:
+        return _BY_FORCE
+    told = _of_output(error)
+    if told and error.exit_code != 0:
+        return told
+    if error.exit_code == 0:
+        return (
+            "Run the command in a terminal: a server over stdio has to run until its stdin is "
+            "closed; it may need other arguments."
+        )
+    return "Run the command in a terminal to see why; variables that it needs are given as {env}."
+
+
+_VARIABLE = r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"
+_BY_STDERR = [
+    (re.compile(pattern), hint)
+    for pattern, hint in (
+        (r"(?:'|: )(?:env|\S*/env): .*?([^\s:'‘’\"\\/]+)(?:\\r|\r|\?).*No such file", _CRLF),
+        (r"env: .([^\s:'‘’\"\\/]+)(?:\\r|\r)", _CRLF),
+        (r"bad interpreter: (\S*?)(?:\^M|\\r|\r)", _CRLF),
+        (
+            r"No module named '?([\w.]+)",
+            "Install what has the module {0} for this Python, or run the server with another one.",
+        ),
+        (r"can't open file '?([^'\n]*)", "Check the path of the script: {0} is not there."),
+        (
+            r"Cannot find module '([^'\n]*)'",
+            "Check the path, or run npm install: {0} is not there.",
+        ),
+        (
+            r"could not determine executable",
+            "Check the name of the package: it has no program that npx could run.",
+        ),
+        (
+            r"Need to install the following packages|Ok to proceed\?",
+            "Write npx -y: without it npx asks whether to install, and nobody can answer.",
+        ),
+        (
+            r"\bE404\b|404 Not Found|not found in the package registry|No matching distribution",
+            "Check the name of the package: there is none of that name.",
+        ),
+        (rf"KeyError: '{_VARIABLE}'", _GIVE_VARIABLE),
+        (
+            rf"(?i:missing|requires?d?|must|need|not set|please|provide|set)[^\n]*?{_VARIABLE}",
+            _GIVE_VARIABLE,
+        ),
+        (
+            rf"{_VARIABLE}[^\n]*(?i:missing|required|must|need|not set|not defined|undefined)",
+            _GIVE_VARIABLE,
+        ),
+        (
+            r"(?i:arguments are required|unrecognized arguments|(?:no such|unknown) option"
+            r"|missing (?:option|argument))",
+            "Correct the arguments of the server as it says.",
+        ),
+        (r"Cannot connect to the Docker daemon", "Start Docker, and try again."),
+        (r"input device is not a TTY", "Leave out -t: a server over stdio has no terminal."),
+        (r"(?i:address already in use)|EADDRINUSE", "End what uses the same port already."),
+        (r"(?i:permission denied)|EACCES", "Give this user the right to what the server opens."),
+        (r"SyntaxError", "Correct the server's program, or run it with a newer version of it."),
+    )
+]
+# How a server frames its output that does not send one line of UTF-8 for each message.
+_FRAMING = [
+    (re.compile(pattern, re.MULTILINE), hint)
+    for pattern, hint in (
+        (
+            r"\\x00|\x00|^\\xff\\xfe",
+            "Have the server write UTF-8 to stdout: it writes UTF-16, as PowerShell and .NET may.",
+        ),
+        (
+            r"^Content-Length:",
+            "Have the server send each message on one line: it sends Content-Length headers, as "
+            "language servers do.",
+        ),
+        (
+            r'^\s*(?:[{}\]],?|"(?:jsonrpc|id|method|result)": .*)\s*$',
+            "Have the server send each message on one line: it spreads JSON over several.",
+        ),
+    )
+]
+_NOISE = "Servers must log to stderr: to stdout go messages, and nothing else."
+
+
+def _of_output(error: Any) -> str:
+    """Return the hint for what a server process wrote that was not a message, if there is one."""
+    for pattern, hint in _FRAMING:
+        if pattern.search(error.output):
+            return hint
+    for pattern, hint in _BY_STDERR:
+        found = pattern.search(error.stderr) or pattern.search(error.output)
+        if found is not None:
+            groups = [group or "" for group in found.groups()]
+            return hint.replace("{0}", groups[0] if groups else "")
+    return ""
+
+
+def noise_hint(lines: str) -> str:
+    """Return what to do about lines on a server's stdout that are not messages."""
+    return next((hint for pattern, hint in _FRAMING if pattern.search(lines)), _NOISE)
+
+
+def _timeout(error: Any) -> str:
+    if error.stray_ids:
+        return "Report it to the author of the server: an answer has the id of its request."
+    if error.lacks_stdin:
+        return _DOCKER_STDIN
+    told = _of_output(error)
+    if told or error.output:
+        return told or _NOISE
+    if error.limit == "connect":
+        return "Check that it is an MCP server; if it only starts slowly, raise {connect_timeout}"
+    option = "{timeout}" if error.limit == "idle" else "{max_timeout}"
+    return f"Raise {option} if it needs longer, or look at the server's own log."
+
+
+def _violation(error: Any) -> str:
+    if error.kind == "page":
+        return (
+            "A page for browsers came: check the path of the URL (many end in /mcp or /sse), and "
+            "whether this network wants you to log in first (open any page in a browser)."
+        )
+    is_elsewhere = error.kind in ("not_json", "not_json_rpc")
+    return _CHECK_ENDPOINT if is_elsewhere or error.kind == "not_http" else _REPORT
+
+
+_ONLY_WINDOWS = re.compile(r"(?i)\s*(?:negotiate|ntlm|kerberos)\b")
+
+
+def _http(error: Any) -> str:
+    wait = error.headers.get("retry-after", "")
+    if error.status in (429, 503) and wait.isdigit():
+        return f"Wait {wait} seconds and call again{{or_retry}}."
+    if 300 <= error.status < 400:
+        location = error.headers.get("location", "").split("?")[0]
+        if re.search(r"(?i)log-?in|sign-?in|auth|sso|portal", location):
+            return f"It sends browsers to a login at {location}. {{identify}}"
+        return f"Use the address that it names: {location}" if location else _CHECK_ENDPOINT
+    if b"HTTPS" in error.body and error.status == 400:
+        return "The server wants TLS on this port: write https:// instead of http://"
+    challenge = error.headers.get(
+        "proxy-authenticate" if error.status == 407 else "www-authenticate", ""
+    )
+    if error.status in (401, 407) and _ONLY_WINDOWS.match(challenge):
+        who = "The proxy" if error.status == 407 else "The server"
+        return _NEGOTIATE.replace("{0}", who).replace("{1}", challenge.split()[0].rstrip(","))
+    if error.status == 401:
+        template = "{reidentify}" if "invalid_token" in challenge else "{identify}"
+        return f"{template}\0{error.url}"
+    return _BY_STATUS.get(error.status, _SERVER_FAILED if error.status >= 500 else _CHECK_ENDPOINT)
+
+
+_BY_STATUS: Mapping[int, str] = {
+    403: "{credentials}",
+    404: _CHECK_ENDPOINT,
+    407: "Give the proxy's user and password in the URL of {proxy}.",
+    429: _WAIT,
+    503: _WAIT,
+}
+
+
+def _peer(error: Any) -> str:
+    supported = error.data.get("supported") if isinstance(error.data, dict) else None
+    if isinstance(supported, list) and supported:
+        return f"Update one of the two: the server speaks only {', '.join(map(str, supported))}"
+    if error.code == -32602 and error.method not in ("", "tools/call"):
+        return f"Correct the params of {error.method} as the server says."
+    return _PEER.get(error.code, "Change the request as the server says, or look at its log.")
+
+
+_PEER = {
+    -32601: "{offers}",
+    -32602: "{call_schema}",
+    -32603: _SERVER_FAILED,
+    -32700: _REPORT,
+    -32002: "{resources}",
+}
+
+
+def _unavailable(error: Any) -> str:
+    return _BY_STATE.get(error.status, "Wait until the server is connected again, or look at why.")
+
+
+_BY_STATE = {
+    "needs_approval": "{agree}",
+    "needs_auth": "{log_in}",
+    "denied": "Ask whoever wrote the policy that denies it, or use another server.",
+    "disabled": "Enable the server in its file, or with manager.enable(NAME).",
+    "closed": "Connect the server again, or open the manager again.",
+}
+
+Hint = Union[str, Callable[[Any], str]]
+
+HINTS: dict[str, Hint] = {
+    "McpError": "Read the text of the error; with MCP_DEBUG=true the log says more.",
+    "UsageError": "",  # its text says what is right, or whoever raises it gives the hint
+    "CallRefused": "Change the rule that refused it, or answer True when it is asked about.",
+    "ClientClosed": "{connect}",
+    "ServersFailed": "Correct what is said of each server, or leave it out of those required.",
+    "ServerUnavailable": _unavailable,
+    "HandlerFailed": "Correct the handler for what the server asks; what it raised is __cause__.",
+    "NotRecorded": "Record the session again, with this call.",
+    "ServerError": _REPORT,
+    "PeerError": _peer,
+    "UrlElicitationRequired": "Open the URL after asking the user, then make the call again.",
+    "ResultMismatch": "Compare returns= with the output schema of the tool.",
+    "ToolError": "Change the arguments as the tool says, and call it again.",
+    "TaskFailed": "Make the call again.",
+    "ProtocolViolation": _violation,
+    "MessageTooLarge": "{bigger}",
+    "SkillVerificationError": "Fetch the skill's entry again, and ask the user for approval again.",
+    "NotOffered": "{handlers}",
+    "SchemaError": "Report it to the author of the server; {unchecked}.",
+    "TemplateError": _REPORT,
+    "NotChecked": "Ask for a smaller result, or raise schema_limits= in Python.",
+    "HttpError": _http,
+    "SessionExpired": lambda error: _STICKY if error.is_new else "Connect again.",
+    "NetworkError": "Check the network, and try again.",
+    "ConnectFailed": _not_connected,
+    "CommandNotFound": _no_command,
+    "ConnectionLost": _lost,
+    "ProcessExited": _exited,
+    "CallTimeout": _timeout,
+    "AuthError": "{log_in}",
+    "AuthorizationRequired": "{visit}",
+    "AuthorizationDenied": "Log in again and agree, or use another account.",
+    "RegistrationRequired": (
+        "Ask the operator of the authorization server for a client_id, or use a token of your own. "
+        "{identify}"
+    ),
+    "TokenRequestFailed": _no_token,
+    "InsufficientScope": "Ask the server's operator which account may do this.",
+    "SsrfError": "Ask the server's operator for correct metadata; allowed_hosts= makes exceptions.",
+}
+
+
+def hint_for(error: BaseException, speech: Speech = PYTHON) -> str:
+    """Return the sentence that says what to do next, in Python's words or a shell's."""
+    own = vars(error).get("_hint")
+    if own is not None:
+        return worded(own, speech)
+    for kind in type(error).__mro__:
+        hint = HINTS.get(kind.__name__)
+        if hint is not None:
+            return worded(hint if isinstance(hint, str) else hint(error), speech)
+    return ""
+
+
+def worded(template: str, speech: Speech = PYTHON) -> str:
+    """Return a hint with its options and calls spelled; what stands for nothing stays."""
+    text, _, about = template.partition("\0")
+    text = _NAMES.sub(lambda found: speech.get(found[1], found[0]), text)
+    if about:
+        text = text.replace("{0}", about).replace("login URL", f"login {about}")
+    return text
