@@ -89,10 +89,8 @@ if TYPE_CHECKING:
     from .client.link.client_options import CallOptions as CallOptions
     from .client.link.client_options import ClientOptions as ClientOptions
     from .client.listen import Subscription as Subscription
-    from .config.approvals import Approvals as Approvals
     from .config.config import Config as Config
     from .config.config import Source as Source
-    from .config.load import load_config as load_config
     from .config.policy.policy import Policy as Policy
     from .config.policy.policy import Verdict as Verdict
     from .config.policy.rules import CommandRule as CommandRule
@@ -143,6 +141,8 @@ if TYPE_CHECKING:
     from .errors import ToolError as ToolError
     from .errors import UrlElicitationRequired as UrlElicitationRequired
     from .errors import UsageError as UsageError
+    from .gate.approvals import Approvals as Approvals
+    from .gate.load import load_config as load_config
     from .inspector.inspector import Inspector as Inspector
     from .inspector.inspector import inspect as inspect
     from .jsonrpc.messages import ErrorCode as ErrorCode
@@ -224,7 +224,7 @@ _EXPORTS = {
     "Abandoned": ".transports.base",
     "AgentTool": ".adapters.agent_tools",
     "ApiKey": ".client.authentication",
-    "Approvals": ".config.approvals",
+    "Approvals": ".gate.approvals",
     "Around": ".client.events.around",
     "AsgiApp": ".client.link.applications",
     "AudioContent": ".protocol.types",
@@ -383,7 +383,7 @@ _EXPORTS = {
     "finish_auth": ".client.authentication",
     "inspect": ".inspector.inspector",
     "list_tools": ".client.client",
-    "load_config": ".config.load",
+    "load_config": ".gate.load",
     "log_in": ".client.authentication",
     "log_out": ".client.authentication",
     "parse_callback": ".auth.authorization_code",

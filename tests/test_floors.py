@@ -41,14 +41,15 @@ FLOORS = {
     "client": 7,  # one server
     "telemetry": 8,  # spans around calls
     "config": 8,  # files into servers
-    "manager": 9,  # many servers
-    "adapters": 10,  # tool definitions, calls and results for model APIs
-    "sync": 11,  # the blocking twin
-    "testing": 12,  # cassettes and snapshots, for both kinds of client
-    "inspector": 12,  # the page in a browser
-    "cli": 13,
-    "__main__": 14,  # the door to the cli
-    "": 15,  # the lazy root: its names come from every floor
+    "gate": 9,  # whether a server may start
+    "manager": 10,  # many servers
+    "adapters": 11,  # tool definitions, calls and results for model APIs
+    "sync": 12,  # the blocking twin
+    "testing": 13,  # cassettes and snapshots, for both kinds of client
+    "inspector": 13,  # the page in a browser
+    "cli": 14,
+    "__main__": 15,  # the door to the cli
+    "": 16,  # the lazy root: its names come from every floor
 }
 
 # Within a floor, a room (a folder, or what stands there itself) imports from lower rooms only.
@@ -119,7 +120,7 @@ SIGNALS = {
     "cli.asking._Left": "cli.asking: the user declines",
     "client.typed_results._Unfit": "typed_results: each of several types is tried",
     "config.document.DocumentError": "config.reading: becomes a problem",
-    "config.shapes.values.EntryError": "config.load: becomes a problem",
+    "config.shapes.values.EntryError": "gate.load: becomes a problem",
     "formats.jsonc.JsoncError": "config: becomes a problem",
     "formats.yaml_flow.FrontMatterError": "protocol.skills, config: an error or a problem",
     "framing.websocket_frames.FrameViolation": "framing.websocket: closes the connection",
@@ -391,7 +392,7 @@ FAULTY = {
         "if TYPE_CHECKING:\n    from ..net import streams",
         "not below floor 1",
     ),
-    "the root": ("client.client", "from .. import connect", "floor 15 is not below floor 7"),
+    "the root": ("client.client", "from .. import connect", "floor 16 is not below floor 7"),
     "no floor": ("helpers", "from .errors import McpError", "helpers has no floor"),
     "outside": ("framing.sse", "from ...other import x", "<outside the package> has no floor"),
     "third party": ("net", "import httpx", "nor the standard library"),

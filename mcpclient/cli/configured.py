@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping
 
-from ..config.approvals import Approvals
 from ..config.config import Config
-from ..config.load import load_config
 from ..config.server import ServerConfig
 from ..config.variables import InputsOption, references
 from ..errors import ServerUnavailable, UsageError
 from ..framing.escaping import escape_line
+from ..gate.approvals import Approvals
+from ..gate.load import load_config
 from ..net.login.terminal import Terminal
 from ..shown import shown_command, shown_url
 from ..similar import did_you_mean, there_are
@@ -35,7 +34,7 @@ def configured(name: str, path: str | None) -> Server:
     terminal = Terminal()
     config = load(path, enabled=name)
     server = config.servers.get(name)
-    wanted = references(str(server.raw), "input") if server and server.state == "ready" else []
+    wanted = references(server.raw, "input") if server and server.state == "ready" else []
     if wanted and terminal.is_interactive:
         config = load(path, enabled=name, inputs=asking_for_inputs(wanted, terminal))
         server = config.servers.get(name)
@@ -102,8 +101,10 @@ def none_configured(config: Config, said: str) -> UsageError:
 
 
 def _agrees(server: ServerConfig, terminal: Terminal) -> bool:
+    """Show all of what would be run or reached, since nobody can agree to what is not shown."""
     terminal.say(f"{server.source} comes with this project and has a server {server.name!r}:")
-    terminal.say(f"  {_whole_target(server)}")
+    for line in server.sheet.lines() if server.sheet is not None else [shown_target(server)]:
+        terminal.say(f"  {line}")
     terminal.say("Connect to it, now and from now on? [y/N] ")
     try:
         return input().strip().lower() in ("y", "yes")
@@ -119,14 +120,6 @@ def shown_target(server: ServerConfig) -> str:
     if isinstance(target, Mapping) or not isinstance(target, (list, tuple)):
         return ""
     return escape_line(shown_command(list(map(str, target))))
-
-
-def _whole_target(server: ServerConfig) -> str:
-    """Return all of what would be run or reached: nobody can agree to what is not shown."""
-    target = server.written if server.written is not None else server.target
-    if isinstance(target, (list, tuple)):
-        return escape_line(shlex.join(map(str, target)))
-    return escape_line(str(target))
 
 
 def _not_there(name: str, config: Config) -> UsageError:

@@ -48,6 +48,7 @@ class WrittenServer:
 class ConfigFile:
     """A file that was read: its servers, and the settings beside them.
 
+    ``place``: where it was found, to read it again.
     ``allowed``, ``excluded``: names of servers that settings of the file let through or keep out.
     ``tool_switches``: patterns of ``server_tool`` names that the file switches off.
     """
@@ -57,6 +58,7 @@ class ConfigFile:
     application: Application
     document: Document = field(repr=False)
     kind: FileKind
+    place: Place
     servers: list[WrittenServer] = field(default_factory=list)
     inputs: Any = field(default=None, repr=False)
     allowed: tuple[str, ...] | None = None
@@ -117,7 +119,7 @@ def _of_project(place: Place, document: Document, problems: list[Problem]) -> Co
     if not servers:
         return None
     file = ConfigFile(
-        place.path, place.scope, APPLICATIONS["claude-code"], document, kind_of(place.path)
+        place.path, place.scope, APPLICATIONS["claude-code"], document, kind_of(place.path), place
     )
     path = ("projects", place.project or "", "mcpServers")
     file.servers.extend(_entries(servers, path, file, problems))
@@ -140,6 +142,7 @@ def _of_document(place: Place, document: Document, problems: list[Problem]) -> C
         found.application,
         document,
         kind,
+        place,
         inputs=settings.get("inputs") or _around(settings, found.key).get("inputs"),
         allowed=_names(gemini, "allowed"),
         excluded=_names(gemini, "excluded") or (),

@@ -13,9 +13,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..auth.options import IdentityProvider
+from ..client.link.targets import SCRIPT_ENDINGS
 from ..errors import UsageError
 from .authentication import authentication_of
 from .dotenv import parse_dotenv
+from .headers_helper import HeadersHelper
 from .policy.commands import is_shell
 from .policy.urls import canonical_url
 from .shapes.entry import Entry
@@ -28,6 +30,7 @@ Resolved = tuple["str | list[str]", "dict[str, Any]"]
 """A target and the options to connect with."""
 
 _GIVE_INPUT = "it is asked for on a terminal; give a default, or inputs= in code"
+_EXPLICITLY_RELATIVE = re.compile(r"\.{1,2}[/\\]")
 _CONTROL = re.compile(r"[\x00\r\n]")
 
 
@@ -39,16 +42,16 @@ def written_target(entry: Entry) -> str | list[str]:
 def resolve(
     entry: Entry,
     variables: Variables,
-    workspace: str,
+    base: str,
     read: Callable[[str], str],
     report: Report,
     identity_provider: IdentityProvider | None = None,
 ) -> Resolved:
     """Return what an entry connects to, and how. Warnings go to ``report``.
 
-    ``workspace``: where relative folders start. ``read``: as in `Variables`.
-    ``identity_provider``: the enterprise's, if it has one. Raises `EntryError`, and what the
-    caller's function for inputs raises.
+    ``base``: the folder where the relative paths of the file begin, wherever the caller stands.
+    ``read``: as in `Variables`. ``identity_provider``: the enterprise's, if it has one. Raises
+    `EntryError`, and what the caller's function for inputs raises.
     """
     resolver = _Resolver(entry, variables, report)
     options: dict[str, Any] = {
@@ -57,11 +60,11 @@ def resolve(
         if value is not None
     }
     if entry.url is None:
-        target: str | list[str] = resolver.command()
-        options.update(_of_process(resolver, workspace, read))
+        target: str | list[str] = resolver.command(None if entry.cwd else base)
+        options.update(_of_process(resolver, base, read))
     else:
         target = resolver.url(entry.url)
-        options.update(_of_url(resolver, identity_provider))
+        options.update(_of_url(resolver, target, base, identity_provider))
     return target, options
 
 
@@ -123,8 +126,12 @@ class _Resolver:
                 found[name] = value
         return found
 
-    def command(self) -> list[str]:
-        """Return the command, word by word: values make no words and take none away."""
+    def command(self, base: str | None) -> list[str]:
+        """Return the command, word by word: values make no words and take none away.
+
+        ``base``: the folder of its file, where the process starts elsewhere: a program or a script
+        with a relative path is found there, not in the folder where the caller stands.
+        """
         words: list[str] = []
         in_shell = False
         named = "args" if "args" in self.entry.fields else "command"
@@ -134,7 +141,12 @@ class _Resolver:
             in_shell = in_shell or is_shell(word)
         if not words[0].strip() or "\0" in "".join(words):
             raise EntryError("with the values of its variables there is no program", "command")
-        return words
+        if base is None:
+            return words
+        return [
+            os.path.normpath(os.path.join(base, word)) if _is_relative(word, index) else word
+            for index, word in enumerate(words)
+        ]
 
     def url(self, written: str) -> str:
         """Return the URL in the one spelling that is judged and connected to."""
@@ -152,10 +164,19 @@ class _Resolver:
             raise EntryError(reason, place) from None
 
 
-def _of_process(resolver: _Resolver, workspace: str, read: Callable[[str], str]) -> dict[str, Any]:
+def _is_relative(word: str, index: int) -> bool:
+    """Return whether a word of a command is the relative path of a program or a script."""
+    if os.path.isabs(word) or "://" in word:
+        return False
+    if index == 0:
+        return os.path.dirname(word) != ""
+    return _EXPLICITLY_RELATIVE.match(word) is not None or word.lower().endswith(SCRIPT_ENDINGS)
+
+
+def _of_process(resolver: _Resolver, base: str, read: Callable[[str], str]) -> dict[str, Any]:
     entry = resolver.entry
     options: dict[str, Any] = {}
-    env = _env_file(resolver, workspace, read) if entry.env_file else {}
+    env = _env_file(resolver, base, read) if entry.env_file else {}
     for name in entry.env_names:
         value = resolver.variables.variable(name)
         if value is None:
@@ -170,15 +191,14 @@ def _of_process(resolver: _Resolver, workspace: str, read: Callable[[str], str])
         folder = resolver.variables.expand(entry.cwd, is_path=True)
         if folder.missing:
             raise EntryError(f"{folder.missing[0]} has no value", resolver.field("cwd"))
-        options["cwd"] = os.path.normpath(os.path.join(workspace, folder.text))
+        options["cwd"] = os.path.normpath(os.path.join(base, folder.text))
     return options
 
 
-def _env_file(resolver: _Resolver, workspace: str, read: Callable[[str], str]) -> dict[str, str]:
+def _env_file(resolver: _Resolver, base: str, read: Callable[[str], str]) -> dict[str, str]:
     place = resolver.field("env_file")
-    path = os.path.join(
-        workspace, resolver.text(resolver.entry.env_file or "", place, is_path=True)
-    )
+    path = os.path.join(base, resolver.text(resolver.entry.env_file or "", place, is_path=True))
+    path = os.path.normpath(path)
     try:
         found, wrong = parse_dotenv(read(path))
     except OSError as error:
@@ -189,7 +209,9 @@ def _env_file(resolver: _Resolver, workspace: str, read: Callable[[str], str]) -
     return found
 
 
-def _of_url(resolver: _Resolver, identity_provider: IdentityProvider | None) -> dict[str, Any]:
+def _of_url(
+    resolver: _Resolver, url: str, base: str, identity_provider: IdentityProvider | None
+) -> dict[str, Any]:
     entry = resolver.entry
     options: dict[str, Any] = {}
     headers = resolver.mapping(entry.headers, "headers")
@@ -198,7 +220,11 @@ def _of_url(resolver: _Resolver, identity_provider: IdentityProvider | None) -> 
         named = {"Authorization": entry.bearer_variable}
         for name, token in resolver.from_variables(named, "bearer_variable").items():
             headers[name] = f"Bearer {token}"
-    if headers:
+    if entry.headers_helper:
+        place = resolver.field("headers_helper")
+        line = resolver.text(entry.headers_helper, place, keep_missing=True)
+        options["headers"] = HeadersHelper(line, entry.name, url, base, headers)
+    elif headers:
         options["headers"] = headers
     if entry.transport is not None:
         options["transport"] = entry.transport

@@ -6,10 +6,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Callable, Literal
 
 from ..client.link.targets import Target
 from .naming import Naming
+from .sheet import Sheet
 
 __all__ = ["ServerConfig", "State"]
 
@@ -35,6 +36,11 @@ class ServerConfig:
       connect at the first call only. ``naming``: how its tools are named, where that differs from
       other servers' (see `Manager`).
     - ``raw``: the entry as the file has it. ``written``: the target before variables were put in.
+      ``sheet``: all that decides what would run and what it may learn, to be shown before one
+      agrees; None for a server that was made in code.
+    - ``judge_again``: reads the entry again and returns what is allowed now, with what the program
+      has changed, as ``judge_again(server, switched_on)``; with True a disabled entry counts as
+      enabled. None for a server that was made in code. It blocks.
 
     Neither `repr` nor comparison of the fields that may hold secrets shows them.
     """
@@ -54,6 +60,10 @@ class ServerConfig:
     reason: str = ""
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
     written: Target | None = field(default=None, repr=False, hash=False)
+    sheet: Sheet | None = field(default=None, repr=False, hash=False)
+    judge_again: Callable[[ServerConfig, bool], ServerConfig] | None = field(
+        default=None, repr=False, hash=False, compare=False
+    )
 
     def fingerprint(self) -> str:
         """Return a digest of the entry as written, 64 hexadecimal digits.

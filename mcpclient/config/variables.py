@@ -12,13 +12,22 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Union
 
 from ..errors import UsageError
 
-__all__ = ["Expanded", "InputSpec", "Inputs", "InputsOption", "Variables", "references"]
+__all__ = [
+    "Expanded",
+    "InputSpec",
+    "Inputs",
+    "InputsOption",
+    "Variables",
+    "has_references",
+    "references",
+    "strings_in",
+]
 
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
 _BRACED = (
@@ -191,6 +200,33 @@ class Variables:
         return "", path
 
 
-def references(text: str, kind: str) -> list[str]:
-    """Return the names of one ``kind`` that a text refers to, such as its inputs."""
-    return [match[kind] for match in _WITH_DOLLAR.finditer(text) if match[kind] is not None]
+def references(value: Any, kind: str) -> list[str]:
+    """Return the names of one ``kind`` that the strings of a value refer to, such as its inputs.
+
+    The keys of objects are among the strings. A name stands once, in the order of the value.
+    """
+    found = (
+        match[kind]
+        for text in strings_in(value)
+        for match in _WITH_DOLLAR.finditer(text)
+        if match[kind] is not None
+    )
+    return list(dict.fromkeys(found))
+
+
+def has_references(text: str) -> bool:
+    """Return whether a string refers to a variable, an input or a file."""
+    return _WITH_DOLLAR.search(text) is not None
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    """Yield every string of a JSON value, the keys of its objects included."""
+    pending = [value]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, Mapping):
+            pending += [part for item in reversed(list(each.items())) for part in reversed(item)]
+        elif isinstance(each, (list, tuple)):
+            pending += reversed(each)

@@ -7,17 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from ..config.config import Config
-from ..config.policy.policy import Policy
 from ..config.server import ServerConfig
 from ..errors import UsageError
+from ..gate.gate import Gate
 from ..transports.base import Transport
 from .derived_names import name_targets
 
 __all__ = ["configured_servers"]
 
 
-def configured_servers(servers: object, policy: Policy | None) -> dict[str, ServerConfig]:
-    """Return servers by name, in their order, judged by a policy, if there is one.
+def configured_servers(servers: object, gate: Gate) -> dict[str, ServerConfig]:
+    """Return servers by name, in their order, as a gate judges them.
 
     ``servers``: a `Config`, a mapping of names to targets or `ServerConfig`, or targets without
     names. Raises `UsageError` for anything else.
@@ -30,7 +30,8 @@ def configured_servers(servers: object, policy: Policy | None) -> dict[str, Serv
     listed = named.get("mcpServers")
     if isinstance(listed, Mapping) and len(named) == 1:
         named = listed
-    return {name: _judged(_configured(name, each), policy) for name, each in named.items()}
+    gate.look_up_rules()
+    return {name: gate.judge(_configured(name, each)).server for name, each in named.items()}
 
 
 def _configured(name: str, server: Any) -> ServerConfig:
@@ -39,12 +40,3 @@ def _configured(name: str, server: Any) -> ServerConfig:
     if isinstance(server, ServerConfig):
         return server if server.name == name else replace(server, name=name)
     return ServerConfig(name, target=server)
-
-
-def _judged(server: ServerConfig, policy: Policy | None) -> ServerConfig:
-    if not server.enabled and server.scope == "program":  # of a file's, loading has decided
-        return replace(server, state="disabled", reason="its configuration switches it off")
-    if policy is None or server.state != "ready":
-        return server
-    verdict = policy.judge(server)
-    return server if verdict.allowed else replace(server, state="denied", reason=verdict.reason)

@@ -23,6 +23,9 @@ class Event(enum.Enum):
     FAILED = "an attempt has failed"
     UNAUTHORIZED = "an attempt, or a call, lacks authorization"
     UNREGISTERED = "an attempt lacks a registered client"
+    SWITCHED_OFF = "an attempt finds that the configuration disables the server"
+    UNAPPROVED = "an attempt finds that the user has not agreed to the server"
+    FORBIDDEN = "an attempt finds that a policy forbids the server"
     LOST = "the connection has ended by itself"
     RETRY = "the pause before another attempt is over"
     DISCONNECT = "the user wants no connection"
@@ -42,6 +45,7 @@ class Action(enum.Enum):
 
 _A, _S = Action, Status
 _LOSING = (_A.CLOSE, _A.KEEP_TOOLS, _A.PAUSE)
+_REFUSED = (_A.CLOSE, _A.DROP_TOOLS)
 _ENDING = (_A.STOP, _A.CLOSE, _A.DROP_TOOLS)
 
 TABLE: Mapping[tuple[Status, Event], tuple[Status, tuple[Action, ...]]] = {
@@ -72,6 +76,13 @@ TABLE: Mapping[tuple[Status, Event], tuple[Status, tuple[Action, ...]]] = {
     (_S.RECONNECTING, Event.FAILED): (_S.RECONNECTING, (_A.CLOSE, _A.PAUSE)),
     (_S.RECONNECTING, Event.UNAUTHORIZED): (_S.NEEDS_AUTH, (_A.CLOSE,)),
     (_S.RECONNECTING, Event.UNREGISTERED): (_S.NEEDS_CLIENT_REGISTRATION, (_A.CLOSE,)),
+    # It is judged again before each attempt
+    (_S.CONNECTING, Event.SWITCHED_OFF): (_S.DISABLED, _REFUSED),
+    (_S.CONNECTING, Event.UNAPPROVED): (_S.NEEDS_APPROVAL, _REFUSED),
+    (_S.CONNECTING, Event.FORBIDDEN): (_S.DENIED, _REFUSED),
+    (_S.RECONNECTING, Event.SWITCHED_OFF): (_S.DISABLED, _REFUSED),
+    (_S.RECONNECTING, Event.UNAPPROVED): (_S.NEEDS_APPROVAL, _REFUSED),
+    (_S.RECONNECTING, Event.FORBIDDEN): (_S.DENIED, _REFUSED),
     # The end, whenever it is wanted
     (_S.DEFERRED, Event.DISCONNECT): (_S.CLOSED, _ENDING),
     (_S.CONNECTING, Event.DISCONNECT): (_S.CLOSED, _ENDING),

@@ -42,6 +42,13 @@ class Keeper(Protocol):
     def loss(self) -> McpError | None:
         """Why the connection is being made anew, None when it is not."""
 
+    async def connect(self) -> None:
+        """Connect because the user asks for it, and wait for the outcome."""
+
+    def unavailable(self) -> Exception:
+        """Return why no call can be made."""
+        ...
+
     async def ready(self, seconds: float | None) -> ManagedClient:
         """Wait for the connection and return its client. Raises why there will be none."""
         ...
@@ -89,6 +96,21 @@ class ManagedClient(Client):
     def guard_with(self, guard: Callable[[str, Mapping[str, Any]], dict[str, Any] | None]) -> None:
         """Let every request pass ``guard``, see `CallRecovery`."""
         self._caller.guard = guard
+
+    async def connect(self) -> ManagedClient:
+        """Have the manager connect the server, as `Manager.connect` does.
+
+        Returns its client, which is another one where its configuration has changed. Raises why it
+        is not connected.
+        """
+        await self._keeper.connect()
+        if not self._keeper.is_connected:
+            raise self._keeper.unavailable()
+        return self._keeper.client
+
+    async def open(self) -> None:
+        """Open the connection, which its keeper does once the server may start."""
+        await super().connect()
 
     def expect(self, version: str) -> None:
         """Take it that the server speaks as it did in an earlier run: that is tried first."""

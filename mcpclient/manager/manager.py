@@ -14,12 +14,13 @@ from ..client.link.options import OPTION_NAMES, check_names
 from ..client.link.targets import Target
 from ..client.toolboxes import Toolboxes
 from ..config.config import Config
-from ..config.load import load_config
 from ..config.policy.policy import Policy
 from ..config.problem import Problem
 from ..config.server import ServerConfig
 from ..errors import ClientClosed, McpError, ServersFailed, UsageError
 from ..framing.logs import logger_for
+from ..gate.gate import Gate
+from ..gate.load import load_config
 from ..protocol.tool_search import search_tools
 from ..similar import there_is_no
 from .backoff import Reconnect
@@ -113,7 +114,8 @@ class Manager(Toolboxes, Calls, Content):
         self._policy, self._pins = policy, pins
         config = load_config(self._source, policy=policy) if self._is_loaded else servers
         self._config = config if isinstance(config, Config) else Config()
-        self._configs = configured_servers(config, policy)
+        self._gate = Gate(policy)
+        self._configs = configured_servers(config, self._gate)
         self._lazy, self._wait, self._required = lazy, wait, required
         self._events = Events(on_event)
         self._names = ToolNames(naming, name_limit)
@@ -127,7 +129,7 @@ class Manager(Toolboxes, Calls, Content):
             catalog=self._catalog,
             events=self._events,
             reconnect=reconnect,
-            reread=self._read_again,
+            admit=self._admit,
             pins=pins,
             memory=self._memory,
             auto_refresh=auto_refresh,
@@ -305,7 +307,7 @@ class Manager(Toolboxes, Calls, Content):
         `Server.status`. Raises `UsageError`.
         """
         self._require_open()
-        config = configured_servers({name: server}, self._policy)[name]
+        config = configured_servers({name: server}, self._gate)[name]
         while (before := self._servers.get(name)) is not None:
             if same_server(before.config, config):
                 await before.connect()
@@ -354,7 +356,7 @@ class Manager(Toolboxes, Calls, Content):
                 raise UsageError("these servers came from no file: give reload() a Config")
             config = await self._load()
             self._require_open()
-        after = configured_servers(config, self._policy)
+        after = configured_servers(config, self._gate)
         before = {name: server.config for name, server in self._servers.items()}
         changes = compare_servers(before, after)
         self._config = config
@@ -390,15 +392,15 @@ class Manager(Toolboxes, Calls, Content):
             }
         )
 
-    async def _load(self, enabled: Collection[str] = ()) -> Config:
-        load = partial(load_config, self._source, policy=self._policy, enabled=enabled)
+    async def _load(self) -> Config:
+        load = partial(load_config, self._source, policy=self._policy)
         return await asyncio.get_running_loop().run_in_executor(None, load)
 
-    async def _read_again(self, name: str, switch_on: bool) -> ServerConfig | None:
-        if not self._is_loaded:
-            return None
-        config = await self._load([name] if switch_on else ())
-        return config.servers.get(name)
+    async def _admit(self, server: ServerConfig, switched_on: bool) -> ServerConfig:
+        admit = partial(self._gate.admit, server, switched_on=switched_on)
+        if server.judge_again is None:  # no file is read
+            return admit()
+        return await asyncio.get_running_loop().run_in_executor(None, admit)
 
     def _server(self, name: str) -> Server:
         self._require_open()

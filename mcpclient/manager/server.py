@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 from random import random
 from typing import Any, Callable, cast
 
@@ -48,6 +47,12 @@ _INITIAL = {
     "needs_approval": Status.NEEDS_APPROVAL,
     "denied": Status.DENIED,
 }
+_NOT_ALLOWED = tuple(_INITIAL.values())
+_REFUSALS = {
+    "disabled": Event.SWITCHED_OFF,
+    "needs_approval": Event.UNAPPROVED,
+    "denied": Event.FORBIDDEN,
+}
 _WHAT_TO_DO = {
     Status.DISABLED: "its configuration switches it off; connect() switches it on",
     Status.NEEDS_APPROVAL: "nobody has agreed to it yet; approve it and reload()",
@@ -80,7 +85,7 @@ class Server:
         self._offer = Offer(self, shared)
         self._client: ManagedClient | None = None
         self._expected_version = ""
-        self._is_asked_for = False
+        self._is_asked_for = self._is_switched_on = False
         self._is_over = False
         limit = shared.reconnect.terminal_errors if shared.reconnect is not None else 0
         self._failures = FailureCount(limit)
@@ -190,9 +195,12 @@ class Server:
         Credentials and configuration are read again.
         """
         if self.status is not Status.CONNECTED:
-            await self._read_again(switch_on=self.status is Status.DISABLED)
+            self._is_asked_for = True
+            self._is_switched_on |= self.status is Status.DISABLED or not self.config.enabled
+            if self.config.state != "ready":
+                await self._judge()
+                self._take_judgement()
             if self.config.state == "ready":
-                self._is_asked_for = True
                 self._feed(Event.CONNECT)
         await self.settled()
 
@@ -372,9 +380,11 @@ class Server:
         try:
             if self._closing is not None:
                 await asyncio.wait({self._closing})
-            if self.status is Status.RECONNECTING:
-                # One that its file disables has been connected because somebody asked for it.
-                await self._read_again(switch_on=not self.config.enabled)
+            await self._judge()
+            if self.config.state != "ready":
+                self._attempt = None
+                refusal = ServerUnavailable(self.name, self.config.state, self.config.reason)
+                return self._feed(_REFUSALS[self.config.state], refusal)
             await self._look_for_login()
             local = runs_here(self.config.target)
             tools = await self._shared.slots.run(self._connect, local=local)
@@ -412,7 +422,7 @@ class Server:
 
     async def _connect(self) -> list[Mapping[str, Any]]:
         client = self.client
-        await client.connect()
+        await client.open()
         tools = await self._offer.list()
         self._report(client, len(tools))
         return tools
@@ -428,17 +438,28 @@ class Server:
                 tool_count=tool_count,
             )
 
-    async def _read_again(self, *, switch_on: bool) -> None:
-        """Read the configuration again, and begin with another client where it has changed."""
-        config = await self._shared.reread(self.name, switch_on)
-        if config is None and switch_on:
-            config = replace(self.config, state="ready", enabled=True, reason="")
-        if config is None:
-            return
-        before, self.config = self.config, config
-        if self._client is not None and not same_server(before, config):
-            await self._client.close()
-            self._client = None
+    async def _judge(self) -> None:
+        """Have the gate judge the entry as it is now: nothing starts without that.
+
+        One that has changed gets another client. Raises `UsageError` for one that cannot be used.
+        """
+        config = await self._shared.admit(self.config, self._is_switched_on)
+        before, client = self.config, self._client
+        if client is not None and not same_server(before, config):
+            self._client = None  # before the wait, during which a call may ask for a client
+            self.config = config
+            await client.close()
+        self.config = config
+
+    def _take_judgement(self) -> None:
+        """Show what was decided about a server that was not allowed to start."""
+        status = _INITIAL.get(self.config.state)
+        if status is not None and self.status in _NOT_ALLOWED and status is not self.status:
+            old, self.status = self.status, status
+            self.since = seconds_since_epoch()
+            self._shared.events.tell(StatusChanged(self.name, old, status, None))
+        elif status is None and self.status in _NOT_ALLOWED:
+            self.status = Status.CLOSED
 
     # Waiting for changes
 

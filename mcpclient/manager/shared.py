@@ -22,8 +22,8 @@ __all__ = ["Shared"]
 class Shared:
     """What the servers of one manager have in common.
 
-    ``reread``: returns the present configuration of a server by name, None when it cannot be read
-    again; ``switch_on`` asks for it as if it were enabled. ``eras``: which era each server speaks.
+    ``admit``: returns the configuration of a server as the gate allows it now; the flag asks for it
+    as if it were enabled. ``eras``: which era each server speaks.
     """
 
     options: Mapping[str, Any]
@@ -31,7 +31,7 @@ class Shared:
     events: Events
     slots: Slots
     reconnect: Reconnect | None
-    reread: Callable[[str, bool], Awaitable[ServerConfig | None]]
+    admit: Callable[[ServerConfig, bool], Awaitable[ServerConfig]]
     pins: Pins | None = None
     memory: Memory | None = None
     auto_refresh: bool = True

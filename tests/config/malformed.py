@@ -91,7 +91,7 @@ _ENTRIES: list[Any] = [
     *({"url": "https://x", "headers": ["A: b"]}, {"url": "https://x", "headers": {"": "b"}}),
     *({"url": "https://x", "headers": {"A": []}}, {"url": "https://x", "headers": {"A\n": "b"}}),
     *({"url": "https://x", "bearer_token": "t"}, {"url": "https://x", "bearer_token_env_var": 1}),
-    *({"url": "https://x", "env_http_headers": 1}, {"url": "https://x", "headersHelper": "x"}),
+    *({"url": "https://x", "env_http_headers": 1}, {"url": "https://x", "headersHelper": 3}),
     *({"url": "https://x", "oauth": 1}, {"url": "https://x", "oauth": {"clientId": 1}}),
     *({"url": "https://x", "oauth": {"scopes": 1}}, {"url": "https://x", "oauth": []}),
     *({"url": "https://x", "oauth": {"clientSecret": "s"}}, {"httpUrl": 1}, {"serverUrl": None}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from mcpclient.config.load import load_config
+from mcpclient.gate.load import load_config
 
 SERVERS = {
     "github": {

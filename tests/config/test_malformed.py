@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcpclient.config.load import load_config
 from mcpclient.config.shapes.fields import FIELDS
+from mcpclient.gate.load import load_config
 from tests.support.strategies import json_values
 
 from .malformed import MALFORMED, Malformed

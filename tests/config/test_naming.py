@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import get_args
 
-from mcpclient.config.load import load_config
 from mcpclient.config.naming import NAMING_STYLES, NamingStyle
+from mcpclient.gate.load import load_config
 from mcpclient.manager.naming import ToolNames
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from mcpclient.config.load import load_config
 from mcpclient.config.writing import (
     add_server,
     add_server_to,
@@ -18,6 +17,7 @@ from mcpclient.config.writing import (
     remove_server_from,
 )
 from mcpclient.errors import UsageError
+from mcpclient.gate.load import load_config
 from tests.support.requirements import required
 
 STDIO = {"command": "npx", "args": ["-y", "a"], "env": {"A": "b"}}

@@ -8,6 +8,7 @@ import pytest
 
 from mcpclient import Config, Policy, ServerConfig
 from mcpclient.errors import UsageError
+from mcpclient.gate.gate import Gate
 from mcpclient.manager.configured import configured_servers
 
 URL = "https://github.example.com/mcp"
@@ -26,7 +27,7 @@ URL = "https://github.example.com/mcp"
 )
 def test_forms(given: Any, targets: Any) -> None:
     """F-MANY-1: a mapping, a list, a loaded configuration, or what stands in a file."""
-    servers = configured_servers(given, None)
+    servers = configured_servers(given, Gate())
     assert {name: server.target for name, server in servers.items()} == targets
     assert all(name == server.name for name, server in servers.items())
 
@@ -34,7 +35,7 @@ def test_forms(given: Any, targets: Any) -> None:
 @pytest.mark.parametrize("given", [5, URL, None, {"": URL}, {3: URL}])
 def test_what_is_none_of_them(given: Any) -> None:
     with pytest.raises(UsageError):
-        configured_servers(given, None)
+        configured_servers(given, Gate())
 
 
 def test_what_is_switched_off_or_denied() -> None:
@@ -45,8 +46,8 @@ def test_what_is_switched_off_or_denied() -> None:
     off = ServerConfig("off", enabled=False)
     given = {"off": off, "named": named, "evil": URL, "good": ["npx", "x"]}
     policy = Policy(deny=["url:https://*.example.com/*"])
-    for each in (given, Config(configured_servers(given, None))):
-        servers = configured_servers(each, policy)
+    for each in (given, Config(configured_servers(given, Gate()))):
+        servers = configured_servers(each, Gate(policy))
         states = {name: server.state for name, server in servers.items()}
         assert states == {"off": "disabled", "named": "ready", "evil": "denied", "good": "ready"}
         assert servers["evil"].reason

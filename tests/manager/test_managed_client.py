@@ -29,6 +29,9 @@ class Keeper:
         self.loss: McpError | None = None
         self._repeatable = repeatable
 
+    async def connect(self) -> None:
+        await self.client.open()
+
     async def ready(self, seconds: float | None) -> Any:
         self.waited.append(seconds)
         return self.client

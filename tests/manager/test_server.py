@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -174,12 +175,14 @@ def test_a_configuration_that_has_changed_has_a_client_of_its_own() -> None:
 
     async def main() -> None:
         before, after = Member("x"), Member("x", "y")
-        async with Manager({"a": before}) as manager:
+        files = [before]
 
-            async def load(enabled: Any = ()) -> mcpclient.Config:
-                return mcpclient.Config({"a": mcpclient.ServerConfig("a", target=after)})
+        def again(server: mcpclient.ServerConfig, switched_on: bool) -> mcpclient.ServerConfig:
+            return replace(server, target=files[-1])
 
-            manager._is_loaded, manager._load = True, load  # type: ignore[method-assign]
+        config = mcpclient.ServerConfig("a", target=before, judge_again=again)
+        async with Manager({"a": config}) as manager:
+            files.append(after)
             client = manager["a"]
             await lose(before)
             await asyncio.sleep(1)

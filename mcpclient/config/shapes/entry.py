@@ -13,7 +13,7 @@ from ...errors import safe_repr
 from ...similar import did_you_mean, there_are
 from ..naming import NAMING_STYLES, NamingStyle
 from .applications import Application
-from .fields import FIELDS, IGNORED, is_comment
+from .fields import FIELDS, IGNORED, RESTRICTIVE, is_comment, restrictions_in
 from .values import READERS, EntryError, Report, kind_of_value, read_words
 
 __all__ = ["Entry", "read_entry"]
@@ -26,8 +26,9 @@ class Entry:
     """One server as written: either ``command`` is given, or ``url``.
 
     ``fields``: under which name of the file each of them stands. ``env_names``: variables to pass
-    on. ``header_variables``: the variable for each header. ``tools`` that are let through are in
-    ``include`` and ``exclude``. Times are in seconds.
+    on. ``header_variables``: the variable for each header. ``headers_helper``: a line for a shell
+    that prints headers. ``tools`` that are let through are in ``include`` and ``exclude``.
+    ``restrictions``: what the entry forbids, by the names of its fields. Times are in seconds.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Entry:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     header_variables: Mapping[str, str] = field(default_factory=dict)
     bearer_variable: str | None = None
+    headers_helper: str | None = field(default=None, repr=False)
     oauth: Mapping[str, Any] | str | None = field(default=None, repr=False)
     enabled: bool = True
     lazy: bool = False
@@ -50,6 +52,7 @@ class Entry:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     naming: NamingStyle | None = None
+    restrictions: Mapping[str, Any] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -66,18 +69,13 @@ def read_entry(name: str, entry: Any, application: Application, report: Report) 
             "bearer_token",
             hint="name a variable that holds it: bearer_token_env_var",
         )
-    if values.get("headers_helper") is not None:
-        raise EntryError(
-            "a program that makes headers is not run",
-            names["headers_helper"],
-            hint="give the headers in code: connect(url, headers=function)",
-        )
     return Entry(
         name=name,
         **_reach(entry, values, names, application, report),
         **_switches(values, names),
         **_filters(values, names),
         naming=_naming(values.get("naming"), names),
+        restrictions=restrictions_in(entry),
         fields=names,
     )
 
@@ -94,8 +92,8 @@ def _flattened(entry: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _report_unknown(entry: Mapping[str, Any], report: Report) -> None:
-    known = FIELDS.keys() | IGNORED
-    unknown = [key for key in entry if key not in known and not is_comment(key) and key != "path"]
+    known = FIELDS.keys() | IGNORED | RESTRICTIVE | {"path"}
+    unknown = [key for key in entry if key not in known and not is_comment(key)]
     for key in unknown[:_MAX_TOLD]:
         hint = did_you_mean(key, FIELDS) or "it changes nothing"
         report(f"{safe_repr(key)} is not a field of a server", key, hint=hint)
@@ -161,7 +159,8 @@ def _reach(
         "headers": values.get("headers", {}),
         "header_variables": values.get("header_variables", {}),
         "bearer_variable": values.get("bearer_variable"),
-        "oauth": _oauth(values.get("oauth"), names),
+        "headers_helper": values.get("headers_helper"),
+        "oauth": _oauth(values.get("oauth"), values.get("oauth_scopes"), names),
     }
 
 
@@ -226,12 +225,16 @@ def _env_names(given: Any, names: dict[str, str]) -> Iterator[str]:
         yield name
 
 
-def _oauth(given: Any, names: dict[str, str]) -> Mapping[str, Any] | str | None:
+def _oauth(given: Any, scopes: Any, names: dict[str, str]) -> Mapping[str, Any] | str | None:
+    """Return the options of a login; ``scopes`` beside them limit it as those among them do."""
+    limit = {} if scopes is None else {"scopes": scopes}
+    if isinstance(given, str) and (given.lower() != "oauth" or not limit):
+        return given or None
     if given is None or isinstance(given, (bool, str)):
-        return {} if given is True else (given or None)
+        return limit if given or (limit and given is not False) else None
     if not isinstance(given, Mapping):
         raise EntryError(f"has to be an object, not {kind_of_value(given)}", names["oauth"])
-    return None if given.get("enabled") is False else given
+    return None if given.get("enabled") is False else {**limit, **given}
 
 
 def _switches(values: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-__all__ = ["FIELDS", "IGNORED", "Field", "is_comment"]
+__all__ = ["FIELDS", "IGNORED", "RESTRICTIVE", "Field", "is_comment", "restrictions_in"]
 
 
 class Field(NamedTuple):
@@ -52,6 +53,7 @@ FIELDS = {
     "headersHelper": Field("headers_helper", "text", "remote"),
     "oauth": Field("oauth", "any", "remote"),
     "auth": Field("oauth", "any", "remote"),
+    "scopes": Field("oauth_scopes", "any", "remote"),
     # Whether and when
     "enabled": Field("enabled", "flag"),
     "isActive": Field("enabled", "flag"),
@@ -66,10 +68,16 @@ FIELDS = {
     "startup_timeout_ms": Field("connect_timeout", "milliseconds"),
     # Which tools
     "include": Field("include", "words"),
+    "allowedTools": Field("include", "words"),
+    "allowed_tools": Field("include", "words"),
     "includeTools": Field("include", "words"),
     "enabled_tools": Field("include", "words"),
     "available_tools": Field("include", "words"),
     "exclude": Field("exclude", "words"),
+    "disallowedTools": Field("exclude", "words"),
+    "disallowed_tools": Field("exclude", "words"),
+    "blockedTools": Field("exclude", "words"),
+    "blocked_tools": Field("exclude", "words"),
     "excludeTools": Field("exclude", "words"),
     "disabled_tools": Field("exclude", "words"),
     "disabledTools": Field("exclude", "words"),
@@ -85,26 +93,53 @@ IGNORED = frozenset(
         *("note", "notes", "author", "license", "repository", "tags", "category", "metadata"),
         *("id", "source", "schema", "$schema", "instructions", "installed", "registry"),
         # Approval of calls, which is the application's own
-        *("alwaysAllow", "autoApprove", "trust", "default_tools_approval_mode", "alwaysLoad"),
-        *("approval_mode", "autoStart", "autostart", "required", "fromGalleryId"),
+        *("alwaysAllow", "autoApprove", "trust", "alwaysLoad", "autoStart"),
+        *("autostart", "required", "fromGalleryId"),
         *("start_on_launch", "bundled", "display_name"),
         # What only one application does
-        *("dev", "sandbox", "sandboxEnabled", "settings", "watchPaths", "authProviderType"),
+        *("dev", "settings", "watchPaths", "authProviderType"),
         *("targetAudience", "targetServiceAccount", "networkTimeout", "remoteConfigured"),
-        *("scopes", "oauth_resource", "oauth_client_id", "experimental_environment"),
-        *(
-            "provider",
-            "providerId",
-            "extension",
-            "remote",
-            "inputs",
-            "supports_parallel_tool_calls",
-        ),
+        *("oauth_resource", "oauth_client_id"),
+        *("provider", "providerId", "extension", "remote", "inputs"),
+        "supports_parallel_tool_calls",
         *("initializationOptions", "cache", "priority", "retry", "failFast", "faviconUrl"),
         *("connectionTimeout", "useLegacyMcpJson", "role", "debug", "logLevel"),
     }
 )
-"""Fields that are known and change nothing here."""
+"""Fields that are known and change nothing here, and would restrict nothing if they did."""
+
+_OFF = (None, False, "", "off", "none", "disabled", "auto", "approve", "local")
+RESTRICTIVE = frozenset(
+    {
+        *("sandbox", "sandboxEnabled", "sandbox_enabled", "sandboxMode", "sandbox_mode"),
+        *("permissions", "isolation", "readOnly", "read_only", "network", "networkAccess"),
+        *("allowNetwork", "allowedHosts", "allowed_hosts", "allowedDomains", "allowed_domains"),
+        *("allowedPaths", "allowed_paths", "deniedPaths", "denied_paths"),
+        *("default_tools_approval_mode", "approval_mode", "experimental_environment"),
+    }
+)
+"""Fields that forbid something: a sandbox, a place to run in, a question before each call."""
+
+# These restrict where they are false.
+_PERMISSIONS = frozenset({"network", "networkAccess", "allowNetwork"})
+
+
+def restrictions_in(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an entry that forbid something, by their names in the file.
+
+    A field that is switched off, such as ``"sandbox": false``, forbids nothing.
+    """
+    return {
+        key: value
+        for key, value in entry.items()
+        if key in RESTRICTIVE and (value is not True if key in _PERMISSIONS else not _is_off(value))
+    }
+
+
+def _is_off(value: Any) -> bool:
+    if isinstance(value, Mapping) and "enabled" in value:
+        value = value["enabled"]
+    return isinstance(value, (str, bool, type(None))) and value in _OFF
 
 
 def is_comment(name: str) -> bool:

@@ -2,14 +2,65 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import subprocess
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from ...errors import UsageError
 from ..thread_calls import call_in_thread
+from .groups import ProcessGroup, close_pipes, process_group
+from .launch import launch
 
-__all__ = ["run_program"]
+__all__ = ["output_of", "run_program"]
+
+
+async def output_of(
+    words: Sequence[str], env: Mapping[str, str], cwd: str | None, *, limit: int, seconds: float
+) -> tuple[int, bytes]:
+    """Run a program that is given nothing; return its exit code and what it wrote to stdout.
+
+    What it writes to stderr is dropped. At most ``limit`` bytes and one more are returned: then,
+    and after ``seconds``, it is killed with all that it started. Raises `UsageError` or
+    `ConnectFailed` where it cannot be started, and `asyncio.TimeoutError`.
+    """
+    process = launch(words, env, cwd)
+    group = process_group(process)
+    try:
+        reading = call_in_thread(lambda: _output(process, group, limit))
+        return await asyncio.wait_for(reading, seconds)
+    except BaseException:
+        group.kill()  # and so the thread comes to the end of the output
+        raise
+
+
+def _output(process: subprocess.Popen[bytes], group: ProcessGroup, limit: int) -> tuple[int, bytes]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdin.close()
+    threading.Thread(target=_drain, args=[process.stderr.fileno()], daemon=True).start()
+    found = b""
+    while len(found) <= limit:
+        chunk = process.stdout.read(limit + 1 - len(found))
+        if not chunk:
+            break
+        found += chunk
+    if len(found) > limit:
+        group.kill()
+    code = process.wait()
+    group.kill()  # what it left running
+    group.forget()
+    close_pipes(process)
+    return code, found
+
+
+def _drain(descriptor: int) -> None:
+    with suppress(OSError):
+        while os.read(descriptor, 65536):
+            pass
 
 
 async def run_program(

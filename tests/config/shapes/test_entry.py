@@ -210,7 +210,6 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "a type without its URL": ({"command": "x", "type": "http"}, "mcpclient", "needs a url"),
     "a type without its command": ({"url": "https://x", "type": "stdio"}, "roo", "a command"),
     "a token": ({"url": "https://x", "bearer_token": "t"}, "codex", "a token in the file"),
-    "a helper": ({"url": "https://x", "headersHelper": "x"}, "claude-code", "is not run"),
     "Codex": ({"url": "https://x", "args": []}, "codex", "args is not supported beside a url"),
     "a backslash that is none": ({"command": "C:\temp"}, "mcpclient", "a tab or the end"),
     "quotes": ({"command": "npx 'a"}, "mcpclient", "quotes that do not close"),

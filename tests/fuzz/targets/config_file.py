@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import tempfile
 
-from mcpclient.config.load import load_config
 from mcpclient.config.policy.policy import Policy
 from mcpclient.config.writing import add_server_to, remove_server_from
 from mcpclient.errors import UsageError
+from mcpclient.gate.load import load_config
 
 _POLICY = Policy(
     allow=["name:*", "command:npx **", "url:https://*.corp.com/*"],

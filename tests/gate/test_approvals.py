@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpclient.config.approvals import Approvals
 from mcpclient.config.server import ServerConfig
+from mcpclient.gate.approvals import Approvals
 
 
 @pytest.fixture

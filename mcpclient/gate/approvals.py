@@ -1,8 +1,8 @@
 """Which servers of project files the user has agreed to.
 
 A project's file comes with the project, from whoever wrote it, so it may neither start a process
-nor learn a secret before the user has seen it. What was agreed to is remembered as digests of
-(real path of the file, name, fingerprint of the entry): an entry that was edited is another one.
+nor learn a secret before the user has seen it. What was agreed to is remembered as digests of the
+sheets of the entries: one that was edited, or names a file that was, is another one.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from ..config.server import ServerConfig
+from ..errors import UsageError
 from ..net.files import change_file, read_file
 from ..net.folders import state_folder
-from .server import ServerConfig
 
 __all__ = ["Approvals"]
 
@@ -26,9 +27,10 @@ _VERSION = 1
 class Approvals:
     """What the user has agreed to, in a file of mode 0600 that is shared by all processes.
 
-    ``ask``: called with a server as written that is not yet approved; returns whether it is. A no
-    is remembered as long as this object. Without ``ask`` nobody is asked, and the server's state is
-    ``"needs_approval"``. ``store``: the file (by default ``approvals.json`` in the state folder of
+    ``ask``: called with a server as written that is not yet approved, whose ``sheet`` says all that
+    would be agreed to; True approves it, and anything else does not. That is remembered as long as
+    this object. Without ``ask`` nobody is asked, and the server's state is ``"needs_approval"``.
+    ``store``: the file (by default ``approvals.json`` in the state folder of
     this user).
 
     A store that cannot be read, or holds something else, approves nothing.
@@ -55,14 +57,19 @@ class Approvals:
     def confirm(self, server: ServerConfig) -> bool:
         """Whether the user agrees to this entry: earlier, or now when there is someone to ask.
 
-        Raises what ``ask`` raises.
+        Raises what ``ask`` raises, and `UsageError` for an ``ask`` that is async.
         """
         key = _key(server)
         if key in self._approved():
             return True
         if self._ask is None or key in self._refused:
             return False
-        if not self._ask(server):
+        answer = self._ask(server)
+        if hasattr(answer, "__await__"):
+            if hasattr(answer, "close"):
+                answer.close()
+            raise UsageError("ask of Approvals cannot be async: return True or False at once")
+        if answer is not True:
             self._refused.add(key)
             return False
         self.approve(server)
@@ -92,6 +99,8 @@ class Approvals:
 
 
 def _key(server: ServerConfig) -> str:
+    if server.sheet is not None:
+        return server.sheet.digest()
     parts = (os.path.realpath(server.source), server.name, server.fingerprint())
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from mcpclient.config import load
-from mcpclient.config.approvals import Approvals
 from mcpclient.config.config import Config
-from mcpclient.config.load import load_config
 from mcpclient.config.policy.policy import Policy
 from mcpclient.config.scopes import Place
 from mcpclient.config.server import ServerConfig
 from mcpclient.config.variables import InputSpec
 from mcpclient.errors import UsageError
+from mcpclient.gate import gate
+from mcpclient.gate.approvals import Approvals
+from mcpclient.gate.load import load_config
 from mcpclient.net.folders import config_folder
 from tests.support.requirements import required
 
@@ -41,7 +41,7 @@ def own(environ: dict[str, str]) -> str:
 def _nothing_of_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]
 ) -> None:
-    monkeypatch.setattr(load, "enterprise_place", lambda name="": None)
+    monkeypatch.setattr(gate, "enterprise_place", lambda name="": None)
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -154,9 +154,17 @@ def test_the_stronger_scope_counts_as_a_whole(
 def test_a_broken_entry_does_not_uncover_another(
     write: Write, tmp_path: Path, environ: dict[str, str]
 ) -> None:
+    """The user's own, that is: what stands in a project takes nothing away from the user."""
+    project = str(tmp_path / "p")
+    broken = servers(a={"comand": "x"})
+    settings = {**servers(a={"command": "user"}), "projects": {project: broken}}
+    write("home/.claude.json", settings)
+    assert load_config(start=project, env=environ).servers == {}
     write("home/.claude.json", servers(a={"command": "user"}))
-    write("p/.mcp.json", servers(a={"comand": "x"}))
-    assert load_config(start=tmp_path / "p", env=environ).servers == {}
+    write("p/.mcp.json", broken)
+    config = load_config(start=project, env=environ)
+    assert states(config) == {"a": "ready"}
+    assert [problem.severity for problem in config.problems][-2:] == ["error", "warning"]
 
 
 def test_a_plugin_that_repeats_a_configured_server_is_dropped(
@@ -325,7 +333,7 @@ def enterprise(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         found = path.parent / name
         return Place(str(found), "enterprise") if os.path.lexists(found) else None
 
-    monkeypatch.setattr(load, "enterprise_place", place)
+    monkeypatch.setattr(gate, "enterprise_place", place)
 
 
 def test_the_enterprise_takes_over_alone(

@@ -1,0 +1,249 @@
+"""The sheet of an entry: everything that decides what runs and what it may learn, in one value.
+
+The user is shown it, and what the user agrees to is its digest. It holds the entry as written, so
+that neither shows the value of a variable: ``${BANK_API_KEY}`` and ``{file:~/.ssh/id_rsa}`` stand
+there as what they are. The contents of the files that the entry names are part of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ..framing.escaping import escape_line
+from ..net.files import read_file
+from ..recording.secret_names import TOKEN, is_secret_name
+from ..shown import HIDDEN
+from .shapes.entry import Entry
+from .variables import InputSpec, Variables, has_references, references
+
+__all__ = ["NamedFile", "NamedFiles", "Sheet", "Shown", "named_files", "sheet_of"]
+
+# Larger files are known by their size and time: reading them would hold up every start.
+_MAX_READ_SIZE = 64 * 1024 * 1024
+_MAX_FILES = 1000
+_DIGEST_SHOWN = 12
+# What may be a secret, and is not code: a variable called TOKEN can also hold a line for a shell.
+_KEY = re.compile(r"(?:(?:Basic|Bearer|Token) )?[A-Za-z0-9_~+/=:.-]{8,}")
+# Where a word of a command, or a line for a shell, may have the path of a file inside it.
+_AROUND_PATHS = re.compile(r"[\s;|&<>()'\"=,]+")
+
+
+class Shown(NamedTuple):
+    """One line of a sheet: what it is about, such as ``env PATH``, and its value as written."""
+
+    name: str
+    value: str
+
+
+class NamedFile(NamedTuple):
+    """A file that an entry names, and the digest of its content; "" where there is none."""
+
+    path: str
+    digest: str
+
+
+class NamedFiles:
+    """The files that an entry names, each read once, so that what is judged is what is used."""
+
+    def __init__(self) -> None:
+        self._contents: dict[str, bytes | OSError] = {}
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file. Raises `OSError` as `read_file` does."""
+        if path not in self._contents:
+            try:
+                self._contents[path] = read_file(path, limit=_MAX_READ_SIZE)
+            except OSError as error:
+                self._contents[path] = error
+        content = self._contents[path]
+        if isinstance(content, OSError):
+            raise content
+        return content
+
+    def digest(self, path: str) -> str:
+        """Return the digest of a file's content, "" for a file that cannot be read."""
+        try:
+            return hashlib.sha256(self.read(path)).hexdigest()
+        except OSError:
+            pass
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            return ""
+        return hashlib.sha256(f"{status.st_size} {status.st_mtime_ns}".encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What an entry would start or reach, and what that would learn.
+
+    - ``name``, ``scope``, ``source``: as `ServerConfig` has them. ``rows``: each field as written,
+      in the order in which it is shown; a secret that stands in the file itself is hidden.
+    - ``files``: the files that it names, empty where nobody has to agree to the entry.
+    - ``restrictions``: what the entry forbids, by the names of its fields.
+    """
+
+    name: str
+    scope: str
+    source: str
+    rows: tuple[Shown, ...]
+    files: tuple[NamedFile, ...] = ()
+    restrictions: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    content: object = field(default=None, repr=False, hash=False)
+
+    def digest(self) -> str:
+        """Return a digest of all of it, 64 hexadecimal digits; the order of keys does not count."""
+        content = [os.path.realpath(self.source), self.name, self.content, self.files]
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=str)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def lines(self) -> list[str]:
+        """Return it as lines for a terminal, escaped."""
+        found = [
+            Shown(f"file {each.path}", each.digest[:_DIGEST_SHOWN] or "cannot be read")
+            for each in self.files
+        ]
+        return [escape_line(f"{row.name}: {row.value}") for row in (*self.rows, *found)]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as a JSON object: ``fields`` by name, and ``files`` with their digests."""
+        return {
+            "fields": dict(self.rows),
+            "files": [{"path": each.path, "sha256": each.digest} for each in self.files],
+            "sha256": self.digest(),
+        }
+
+
+def sheet_of(
+    entry: Entry,
+    written: Mapping[str, Any],
+    *,
+    scope: str,
+    source: str,
+    inputs: Mapping[str, InputSpec],
+    raw_inputs: Mapping[str, Any],
+    named_files: Callable[[], Iterator[NamedFile]] | None = None,
+) -> Sheet:
+    """Return the sheet of an entry.
+
+    ``written``: the entry as its file has it. ``inputs``: those that the file declares, and
+    ``raw_inputs`` as the file has them. ``named_files``: the files that count, None: none do.
+    """
+    used = [name for name in references(written, "input") if name in inputs]
+    files = dict.fromkeys(named_files() if named_files is not None else ())
+    return Sheet(
+        entry.name,
+        scope,
+        source,
+        (*_rows(entry), *(_input_row(inputs[name]) for name in used)),
+        tuple(files),
+        entry.restrictions,
+        [written, {name: raw_inputs[name] for name in used}],
+    )
+
+
+def named_files(
+    entry: Entry,
+    written: Mapping[str, Any],
+    variables: Variables,
+    base: str,
+    around: str,
+    files: NamedFiles,
+) -> Iterator[NamedFile]:
+    """Yield the files that an entry names: by ``envFile``, ``{file:…}``, in its command and env.
+
+    ``base``: where relative paths begin; ``around``: where those of ``{file:…}`` do. ``variables``:
+    their values, without asking for any.
+    """
+
+    def path_of(text: str, folder: str) -> str:
+        expanded = variables.expand(text, is_path=True, keep_missing=True).text
+        return os.path.normpath(os.path.join(folder, expanded)) if "\0" not in expanded else ""
+
+    cwd = path_of(entry.cwd or "", base)
+    if entry.env_file:
+        path = path_of(entry.env_file, base)
+        yield NamedFile(path, files.digest(path))
+    for kind in ("file", "content"):
+        for name in references(written, kind):
+            path = path_of(name, around)
+            yield NamedFile(path, files.digest(path))
+    texts = [*entry.command, *entry.env.values(), entry.headers_helper or ""]
+    words = {word: None for text in texts for word in (text, *_AROUND_PATHS.split(text)) if word}
+    for word in list(words)[:_MAX_FILES]:
+        path = path_of(word, cwd)
+        if os.path.isfile(path):
+            yield NamedFile(path, files.digest(path))
+
+
+def _rows(entry: Entry) -> Iterator[Shown]:
+    """Yield the fields of an entry that are given."""
+    if entry.command:
+        yield Shown("command", shlex.join(entry.command))
+    if entry.url is not None:
+        yield Shown("url", entry.url)
+    yield from _texts("env", entry.env)
+    yield from (Shown(f"env {name}", f"${{{name}}}") for name in entry.env_names)
+    yield from _texts("header", entry.headers)
+    yield from (
+        Shown(f"header {name}", f"${{{variable}}}")
+        for name, variable in entry.header_variables.items()
+    )
+    if entry.bearer_variable:
+        yield Shown("header Authorization", f"Bearer ${{{entry.bearer_variable}}}")
+    if entry.oauth is not None:
+        yield from _value_rows("oauth", entry.oauth)
+    plain = {
+        "headersHelper": entry.headers_helper,
+        "envFile": entry.env_file,
+        "cwd": entry.cwd,
+        "transport": entry.transport,
+        "timeout": entry.timeout,
+        "connect_timeout": entry.connect_timeout,
+        "include": list(entry.include),
+        "exclude": list(entry.exclude),
+        "naming": entry.naming,
+        "trusted": entry.trusted,
+        "lazy": entry.lazy,
+        "disabled": not entry.enabled,
+    }
+    for name, value in plain.items():
+        if value not in (None, "", [], False):
+            yield Shown(name, value if isinstance(value, str) else json.dumps(value))
+    for name, value in entry.restrictions.items():
+        yield from _value_rows(name, value)
+
+
+def _texts(kind: str, texts: Mapping[str, str]) -> Iterator[Shown]:
+    return (Shown(f"{kind} {name}", _unless_secret(name, text)) for name, text in texts.items())
+
+
+def _value_rows(name: str, value: Any) -> Iterator[Shown]:
+    """Yield a row for each part of a value of any depth."""
+    if isinstance(value, Mapping) and value:
+        for key, item in value.items():
+            yield from _value_rows(f"{name}.{key}", item)
+        return
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    yield Shown(name, _unless_secret(name.rpartition(".")[2], text))
+
+
+def _input_row(spec: InputSpec) -> Shown:
+    default = "no default"
+    if spec.default is not None:
+        is_hidden = spec.password and _KEY.fullmatch(spec.default)
+        default = "default " + (HIDDEN if is_hidden else repr(spec.default))
+    return Shown(f"input {spec.id}", ", ".join(filter(None, (spec.description, default))))
+
+
+def _unless_secret(name: str, text: str) -> str:
+    """Return a value as written, or `HIDDEN` for a secret that stands in the file itself."""
+    is_secret = is_secret_name(name) and _KEY.fullmatch(text) and not has_references(text)
+    return HIDDEN if is_secret else TOKEN.sub(HIDDEN, text)

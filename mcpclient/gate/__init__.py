@@ -1,0 +1,5 @@
+"""The way of a server to its start: the caller's rules, the enterprise's, and the user's word.
+
+`gate.Gate` judges an entry as it will be used, each time it is about to start. Nothing else decides
+whether a process is started or a connection opened for an entry.
+"""

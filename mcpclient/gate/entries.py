@@ -1,0 +1,281 @@
+"""Entries of files as servers: read, limited by where they come from, judged, and judged again."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any, NamedTuple
+
+from ..auth.options import IdentityProvider
+from ..config.document import MAX_FILE_SIZE
+from ..config.problem import Problem, Severity
+from ..config.reading import ConfigFile, ConfigReader, WrittenServer
+from ..config.resolve import resolve, written_target
+from ..config.server import ServerConfig
+from ..config.shapes.applications import project_of
+from ..config.shapes.entry import Entry, read_entry
+from ..config.shapes.values import EntryError, Report
+from ..config.sheet import NamedFiles, named_files, sheet_of
+from ..config.variables import Inputs, InputsOption, Variables, references
+from ..errors import UsageError
+from ..net.files import read_file
+from ..net.folders import home_folder
+from .gate import Gate
+
+__all__ = ["Entries", "JudgedEntry"]
+
+# What an entry may read values from: an .env file, or one with a token.
+_MAX_VALUE_FILE_SIZE = 1024 * 1024
+# Names of tools that begin with their server's, and so cannot be another server's.
+_SAFE_NAMING = ("server__tool", "mcp__server__tool")
+
+
+class JudgedEntry(NamedTuple):
+    """One entry: ``server`` and ``entry`` are None where it cannot be used."""
+
+    written: WrittenServer
+    entry: Entry | None
+    server: ServerConfig | None
+    decision: str
+
+
+class Entries:
+    """Makes servers of the entries of files; see `load_config` for its options.
+
+    ``start``: the folder that stands for the project in files that belong to none.
+    """
+
+    def __init__(
+        self,
+        gate: Gate,
+        environ: Mapping[str, str],
+        inputs: InputsOption,
+        identity_provider: IdentityProvider | None,
+        start: str,
+    ) -> None:
+        self.gate = gate
+        self._environ = environ
+        self._given_inputs = inputs
+        self._identity_provider = identity_provider
+        self._start = start
+        self._home = str(home_folder(environ))
+        self._inputs: dict[int, tuple[ConfigFile, Inputs]] = {}
+
+    def judge(
+        self, written: WrittenServer, problems: list[Problem], enabled: Collection[str] = ()
+    ) -> JudgedEntry:
+        """Return what becomes of an entry; what is wrong with it is added to ``problems``.
+
+        ``enabled``: names of servers to take as switched on. Raises what the caller's functions do.
+        """
+
+        def report(severity: Severity, message: str, *path: str | int, hint: str = "") -> None:
+            problems.append(written.problem(severity, message, *path, hint=hint))
+
+        entry = None
+        try:
+            file = written.file
+            warn = partial(report, "warning")
+            entry = read_entry(written.name, written.raw, file.application, warn)
+            if file.scope == "project":
+                entry = _limited(entry, warn)
+            server, decision = self._server(written, entry, warn, written.name in enabled)
+        except EntryError as error:
+            report("error", str(error), *error.path, hint=error.hint)
+            return JudgedEntry(written, entry, None, str(error))
+        issued = replace(server, judge_again=None)
+        again = _Again(self, written, issued)
+        return JudgedEntry(written, entry, replace(server, judge_again=again), decision)
+
+    def _server(
+        self, written: WrittenServer, entry: Entry, report: Report, switched_on: bool
+    ) -> tuple[ServerConfig, str]:
+        file, files = written.file, NamedFiles()
+        if id(file) not in self._inputs:
+            self._inputs[id(file)] = (file, Inputs(file.inputs, self._given_inputs))
+        inputs = self._inputs[id(file)][1]
+        base, folders = self._folders(file)
+        read = partial(_read_values, files)
+        # To find the files that it names, nobody is asked for a value.
+        known = self._variables(Inputs(file.inputs, None), folders, file, read)
+        find = partial(named_files, entry, written.raw, known, base, folders["fileDirname"], files)
+        server = ServerConfig(
+            name=entry.name,
+            scope=file.scope,
+            source=file.path,
+            target=written_target(entry),
+            enabled=entry.enabled,
+            include=entry.include,
+            exclude=(*entry.exclude, *_switched_off(entry.name, file.tool_switches)),
+            trusted=entry.trusted,
+            lazy=entry.lazy,
+            naming=entry.naming,
+            raw=_with_inputs(written.raw, inputs),
+            written=written_target(entry),
+            sheet=sheet_of(
+                entry,
+                written.raw,
+                scope=file.scope,
+                source=file.path,
+                inputs=inputs.specs,
+                raw_inputs=inputs.raw,
+                named_files=find if self.gate.needs_approval(file.scope) else None,
+            ),
+        )
+        if server.name in file.excluded:
+            server = replace(server, state="denied", reason="mcp.excluded of its file names it")
+        elif file.allowed is not None and server.name not in file.allowed:
+            reason = "mcp.allowed of its file does not name it"
+            server = replace(server, state="denied", reason=reason)
+
+        if file.scope == "project" and not entry.cwd and entry.url is None:
+            entry = replace(entry, cwd=".")  # where its relative paths begin
+
+        def resolved(server: ServerConfig) -> ServerConfig:
+            variables = self._variables(inputs, folders, file, read)
+            target, options = resolve(entry, variables, base, read, report, self._identity_provider)
+            return replace(server, target=target, options=options)
+
+        return self.gate.judge(server, resolved, switched_on=switched_on)
+
+    def _variables(
+        self, inputs: Inputs, folders: Mapping[str, str], file: ConfigFile, read: Any
+    ) -> Variables:
+        return Variables(
+            self._environ, inputs, folders, read, bare_dollar=file.application.bare_dollar
+        )
+
+    def _folders(self, file: ConfigFile) -> tuple[str, dict[str, str]]:
+        """Return where the relative paths of a file begin, and the folders that variables name."""
+        around = os.path.dirname(os.path.abspath(file.path))
+        project = project_of(file.path, file.kind)
+        is_projects = file.scope in ("project", "file")
+        workspace = project if is_projects and project != self._home else self._start
+        base = project if is_projects else os.path.dirname(os.path.realpath(file.path))
+        return file.place.project or base, {
+            "workspaceFolder": workspace,
+            "workspaceRoot": workspace,
+            "workspaceFolderBasename": os.path.basename(workspace),
+            "CLAUDE_PROJECT_DIR": workspace,
+            "CLAUDE_PLUGIN_ROOT": around,
+            "extensionPath": around,
+            "userHome": self._home,
+            "cwd": workspace,
+            "pathSeparator": os.sep,
+            "/": os.sep,
+            "fileDirname": around,
+        }
+
+
+@dataclass(frozen=True)
+class _Again:
+    """Judges an entry again; ``issued``: the server that was made of it the last time."""
+
+    entries: Entries
+    written: WrittenServer
+    issued: ServerConfig
+
+    def __call__(self, server: ServerConfig, switched_on: bool) -> ServerConfig:
+        """Return the server as it is allowed now, with what the program changed in ``server``.
+
+        Raises `UsageError` where the file or the entry cannot be used any more.
+        """
+        self.entries.gate.look_up_rules()
+        problems: list[Problem] = []
+        written = self._present(problems)
+        fresh = None
+        if written is not None:
+            enabled = [written.name] if switched_on else ()
+            fresh = self.entries.judge(written, problems, enabled).server
+        errors = [problem for problem in problems if problem.severity == "error"]
+        if fresh is None and errors:
+            raise UsageError(str(errors[0]))
+        if fresh is None:
+            reason = f"{server.source} has no server {self.issued.name!r} any more"
+            return replace(
+                server, state="denied", reason=reason, target=server.written or "", options={}
+            )
+        return self._with_changes(fresh, server)
+
+    def _present(self, problems: list[Problem]) -> WrittenServer | None:
+        """Return the entry as its file has it now, None where it has gone."""
+        file = self.written.file
+        try:
+            if read_file(file.path, limit=MAX_FILE_SIZE) == file.document.text.encode():
+                return self.written
+        except OSError:
+            pass  # which the reader reports
+        found = ConfigReader(problems).read(file.place, expected=True)
+        named = [each for each in found.servers if each.name == self.issued.name] if found else ()
+        return named[-1] if named else None
+
+    def _with_changes(self, fresh: ServerConfig, server: ServerConfig) -> ServerConfig:
+        """Return the fresh server with what the program put into the one that was issued."""
+        changed = {
+            name: getattr(server, name)
+            for name in ("name", "include", "exclude", "trusted", "lazy", "naming")
+            if getattr(server, name) != getattr(self.issued, name)
+        }
+        missing = object()
+        options = {
+            name: value
+            for name, value in server.options.items()
+            if self.issued.options.get(name, missing) is not value
+        }
+        if self.issued.state == "ready":
+            options = {**fresh.options, **options}
+        else:  # without its entry's options, the program could not know what it put others over
+            options.update(fresh.options)
+            headers = fresh.options.get("headers")
+            if isinstance(headers, Mapping) and "authorization" in map(str.lower, headers):
+                options.pop("auth", None)
+        if fresh.state != "ready":
+            options = dict(server.options)
+        return replace(fresh, options=options, **changed)
+
+
+def _limited(entry: Entry, report: Report) -> Entry:
+    """Return a project's entry without what only the user may say about a server."""
+    if entry.trusted:
+        report(
+            "a project's file cannot make a server trusted",
+            entry.fields["trusted"],
+            hint="say it in a file of your own, or in code",
+        )
+    naming = entry.naming
+    if naming is not None and naming not in _SAFE_NAMING:
+        report(
+            f"{naming!r} could take the names of another server's tools, so it does not count",
+            entry.fields["naming"],
+            hint=f"a project's file may say {' or '.join(_SAFE_NAMING)}",
+        )
+        naming = None
+    return replace(entry, trusted=False, naming=naming)
+
+
+def _with_inputs(raw: Mapping[str, Any], inputs: Inputs) -> Mapping[str, Any]:
+    """Return an entry with the inputs it refers to, since their defaults are part of it."""
+    used = {name: inputs.raw[name] for name in references(raw, "input") if name in inputs.raw}
+    return {**raw, "$inputs": used} if used else raw
+
+
+def _switched_off(name: str, patterns: Sequence[str]) -> list[str]:
+    """Return which tools of a server patterns of ``server_tool`` names mean."""
+    found = []
+    for pattern in patterns:
+        if pattern.startswith(f"{name}_"):
+            found.append(pattern[len(name) + 1 :])
+        elif fnmatchcase(f"{name}_", pattern):
+            found.append("*")
+    return found
+
+
+def _read_values(files: NamedFiles, path: str) -> str:
+    content = files.read(path)
+    if len(content) > _MAX_VALUE_FILE_SIZE:
+        raise OSError(errno.EFBIG, f"larger than {_MAX_VALUE_FILE_SIZE} bytes")
+    return content.decode("utf-8", "replace")

@@ -1,0 +1,176 @@
+"""The one function between an entry and its process or connection: start, ask, or refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from os.path import realpath
+from typing import NamedTuple
+
+from ..client.link.targets import entry_of
+from ..config.headers_helper import HeadersHelper
+from ..config.policy.policy import Policy
+from ..config.problem import Problem
+from ..config.reading import ConfigReader
+from ..config.scopes import Place, enterprise_place
+from ..config.server import ServerConfig, State
+from ..config.shapes.fields import restrictions_in
+from ..errors import UsageError
+from .approvals import Approvals
+
+__all__ = ["CARRIED_OUT", "Gate", "Judgement"]
+
+_SETTINGS_FILE = "managed-settings.json"
+
+CARRIED_OUT: frozenset[str] = frozenset()
+"""The restrictive fields that this library carries out; an entry with another one is refused."""
+
+
+class Judgement(NamedTuple):
+    """A server with the ``state`` that was decided, and the ``decision`` in words."""
+
+    server: ServerConfig
+    decision: str
+
+
+class Gate:
+    """Judges servers by the lists of the caller and of the enterprise, and by what the user agreed.
+
+    ``policy``: the caller's lists. ``approvals``: who is asked about the entries of files; None:
+    what was agreed to earlier counts for a project's files, and for others nobody is asked.
+    """
+
+    def __init__(self, policy: Policy | None = None, approvals: Approvals | None = None) -> None:
+        self._policy = policy
+        self._rules: list[Policy] = []
+        self._asks_about_files = approvals is not None
+        self.approvals: Approvals = approvals or Approvals()
+        self.enterprise: Place | None = None
+
+    def look_up_rules(self) -> list[Problem]:
+        """Read what the enterprise has decided, as it is now; return what is wrong with its lists.
+
+        Lists that cannot be read allow nothing.
+        """
+        problems: list[Problem] = []
+        self.enterprise = enterprise_place()
+        self._rules = [] if self._policy is None else [self._policy]
+        settings = enterprise_place(_SETTINGS_FILE)
+        if settings is not None:
+            document = ConfigReader(problems).document(settings.path, expected=True)
+            policy = Policy(allow=[])
+            if document is not None:
+                try:
+                    policy = Policy.from_settings(document.value)
+                except UsageError as error:
+                    problems.append(Problem("error", str(error), settings.path, 1))
+            self._rules.append(policy)
+        return problems
+
+    def needs_approval(self, scope: str) -> bool:
+        """Return whether the user has to agree to the entries of a file of this scope."""
+        return scope == "project" or (scope == "file" and self._asks_about_files)
+
+    def admit(self, server: ServerConfig, *, switched_on: bool = False) -> ServerConfig:
+        """Return a server as it may be used now: its entry is read and judged again.
+
+        ``state`` and ``reason`` of the server say what was decided. ``switched_on``: it counts as
+        enabled. Blocks while a file is read. Raises `UsageError` where its entry cannot be used.
+        """
+        self.look_up_rules()
+        # It was asked for by name when it was loaded.
+        switched_on = switched_on or _was_asked_for(server)
+        if server.judge_again is not None:
+            server = server.judge_again(server, switched_on)
+        return self.judge(server, switched_on=switched_on).server
+
+    def judge(
+        self,
+        server: ServerConfig,
+        resolve: Callable[[ServerConfig], ServerConfig] | None = None,
+        *,
+        switched_on: bool = False,
+    ) -> Judgement:
+        """Return a server with what is decided about it: ready, or else the state and the reason.
+
+        ``resolve``: puts in the values of its variables, once it is known that it may learn them;
+        None: it was made in code, or judged where it was loaded. A server that is not ready has no
+        values.
+        """
+        if server.state in ("needs_approval", "denied"):
+            return Judgement(server, server.reason)
+        is_on = switched_on or (resolve is None and _was_asked_for(server))
+        if not is_on and (server.state == "disabled" or not _is_enabled(server)):
+            where = "configuration" if resolve is None else "file"
+            return _refused(server, "disabled", server.reason or f"its {where} switches it off")
+        reason = self._refusal(server)
+        if reason is not None:
+            return _refused(server, "denied", reason)
+        if resolve is None:
+            ready = server
+        elif self.needs_approval(server.scope) and not self.approvals.confirm(server):
+            reason = "a project's file may start it only after you have agreed"
+            return _refused(server, "needs_approval", reason)
+        else:
+            ready = resolve(server)
+        reasons = []
+        for policy in self._rules:
+            for each in _judged_parts(ready):
+                verdict = policy.judge(each)
+                if not verdict.allowed:
+                    return _refused(server, "denied", verdict.reason)
+                reasons.append(verdict.reason)
+        return Judgement(
+            replace(ready, state="ready", reason=""), "; ".join(dict.fromkeys(reasons))
+        )
+
+    def _refusal(self, server: ServerConfig) -> str | None:
+        """Return why a server is refused as written, before anything is asked or read for it."""
+        place = self.enterprise
+        is_its_own = place is None or server.scope == "enterprise"
+        if place is not None and not is_its_own and realpath(server.source) != realpath(place.path):
+            return f"{place.path} names all servers that may be used"
+        for name in _restrictions(server):
+            if name not in CARRIED_OUT:
+                return f"its entry asks for {name}, which this client does not carry out"
+        for policy in self._rules:
+            verdict = policy.denial(server)
+            if verdict is not None:
+                return verdict.reason
+        return None
+
+
+def _was_asked_for(server: ServerConfig) -> bool:
+    """Return whether a server of a file is ready though the file disables it: it was named."""
+    return server.scope != "program" and server.state == "ready" and not server.enabled
+
+
+def _is_enabled(server: ServerConfig) -> bool:
+    if not server.enabled or not isinstance(server.target, Mapping):
+        return server.enabled
+    entry = entry_of(server.target)
+    return entry.get("enabled") is not False and entry.get("disabled") is not True
+
+
+def _restrictions(server: ServerConfig) -> Mapping[str, object]:
+    if server.sheet is not None:
+        return server.sheet.restrictions
+    if isinstance(server.target, Mapping):
+        return restrictions_in(entry_of(server.target))
+    return {}
+
+
+def _judged_parts(server: ServerConfig) -> Iterator[ServerConfig]:
+    """Yield a server, and the program that makes its headers as one of its own."""
+    yield server
+    headers = server.options.get("headers")
+    if isinstance(headers, HeadersHelper):
+        yield replace(server, target=headers.words, written=None, options={})
+
+
+def _refused(server: ServerConfig, state: State, reason: str) -> Judgement:
+    """Return a server without the values of its variables, and with the reason."""
+    written = server.target if server.written is None else server.written
+    options = {} if server.written is not None else server.options
+    refused = replace(server, state=state, reason=reason, target=written, options=options)
+    return Judgement(refused, reason)

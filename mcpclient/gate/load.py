@@ -1,0 +1,190 @@
+"""Files into a `Config`: found by scope or named, read, merged, judged, approved, expanded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+
+from ..auth.options import IdentityProvider
+from ..config.config import Config, Source
+from ..config.explain import explanation
+from ..config.policy.policy import Policy
+from ..config.policy.urls import canonical_url
+from ..config.problem import Problem
+from ..config.reading import ConfigFile, ConfigReader, WrittenServer
+from ..config.scopes import SCOPES, Place, check_scopes, places_of
+from ..config.server import ServerConfig
+from ..config.variables import InputsOption
+from ..errors import UsageError
+from ..net.paths import absolute_path
+from .approvals import Approvals
+from .entries import Entries, JudgedEntry
+from .gate import Gate
+
+__all__ = ["load_config"]
+
+
+def load_config(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    start: str | os.PathLike[str] = ".",
+    scopes: Sequence[str] = SCOPES,
+    env: Mapping[str, str] | None = None,
+    inputs: InputsOption = None,
+    policy: Policy | None = None,
+    approvals: Approvals | None = None,
+    enabled: Collection[str] = (),
+    identity_provider: IdentityProvider | None = None,
+) -> Config:
+    """Load the servers of one file, or of all files that hold for a project.
+
+    Without ``path`` these are, from the weakest to the strongest, and of two servers with one name
+    the later counts as a whole:
+
+    - plugin: ``plugins/*/.mcp.json`` in this library's folder of settings (on Linux
+      ``~/.config/mcpclient``); one that repeats a configured server is dropped
+    - user: ``mcpServers`` of ``~/.claude.json``, and of ``mcp.json`` in that folder
+    - project: ``.mcp.json`` in ``start`` and every folder above it, the nearest counts
+    - local: ``projects.<folder>.mcpServers`` of the user's two files
+
+    Where there is an enterprise's ``managed-mcp.json`` only that counts (see `enterprise_place`);
+    ``allowedMcpServers`` and ``deniedMcpServers`` of its ``managed-settings.json`` always hold.
+
+    ``path`` may be a file of any application: Claude, VS Code, Cursor, Codex, Gemini, Windsurf,
+    OpenCode, Zed, Roo, Cline, Continue, Goose; the caller vouches for it as for a target. ``env``:
+    where variables are looked up (by default this process's environment). ``inputs``: values for
+    ``${input:id}``, or a function that takes an `InputSpec` and returns one, or None.
+
+    ``policy``: servers that it does not allow are ``"denied"``. ``approvals``: servers of a
+    project's files need one, or are ``"needs_approval"``; by default what was approved earlier
+    counts, and nobody is asked. With ``path``, approvals are looked at only when they are given.
+
+    ``enabled``: names of servers to take as switched on, whatever their file says.
+    ``identity_provider``: the enterprise's, for servers whose ``oauth`` says ``"xaa": true``.
+
+    What is wrong in a file is in `Config.problems`. Raises `UsageError` for arguments that make no
+    sense, and what the functions of the caller raise. Blocks while it reads and asks.
+    """
+    check_scopes(scopes)
+    environ = os.environ if env is None else env
+    begin = absolute_path(start)
+    gate = Gate(policy, approvals)
+    entries = Entries(gate, environ, inputs, identity_provider, begin)
+    loader = _Loader(entries, enabled)
+    if path is not None:
+        loader.add(Place(os.fspath(path), "file"), expected=True)
+    elif gate.enterprise is not None:
+        loader.add(gate.enterprise, expected=True)
+    else:
+        for place in (
+            each for scope in SCOPES if scope in scopes for each in places_of(scope, begin, environ)
+        ):
+            loader.add(place)
+    return loader.config()
+
+
+class _Loader:
+    """One run of `load_config`."""
+
+    def __init__(self, entries: Entries, enabled: Collection[str]) -> None:
+        self._entries = entries
+        self._enabled = enabled
+        self._problems: list[Problem] = entries.gate.look_up_rules()
+        self._reader = ConfigReader(self._problems)
+        self._files: list[ConfigFile] = []
+
+    def add(self, place: Place, *, expected: bool = False) -> None:
+        file = self._reader.read(place, expected=expected)
+        if file is not None:
+            self._files.append(file)
+
+    def config(self) -> Config:
+        """Merge what was added, and decide on each server."""
+        by_name: dict[str, list[WrittenServer]] = {}
+        for file in self._files:
+            for server in file.servers:
+                by_name.setdefault(server.name, []).append(server)
+        judged = {name: self._judged(written) for name, written in by_name.items()}
+        self._drop_repeated(judged)
+        return Config(
+            servers={name: each.server for name, each in judged.items() if each.server},
+            problems=self._problems,
+            sources=[
+                Source(
+                    file.path,
+                    file.scope,
+                    file.application.name,
+                    tuple(server.name for server in file.servers),
+                )
+                for file in self._files
+            ],
+            explanations={
+                name: explanation(
+                    [
+                        *(other for other in by_name[name] if other is not each.written),
+                        each.written,
+                    ],
+                    each.entry,
+                    each.server,
+                    each.decision,
+                )
+                for name, each in judged.items()
+            },
+        )
+
+    def _judged(self, written: Sequence[WrittenServer]) -> JudgedEntry:
+        """Judge the strongest of the entries of one name.
+
+        A project's entry takes the place of another file's only once the user has agreed to it.
+        """
+        waiting: list[JudgedEntry] = []
+        for each in reversed(written):
+            judged = self._entries.judge(each, self._problems, self._enabled)
+            if each.file.scope != "project" or self._is_agreed_to(judged.server):
+                break
+            waiting.append(judged)
+        else:
+            return waiting[0]
+        for other in waiting:
+            message = f"{each.file.path} counts until you have agreed to this one"
+            self._problems.append(other.written.problem("warning", message))
+            judged = judged._replace(decision=f"{judged.decision}; {other.written.file.path} waits")
+        return judged
+
+    def _is_agreed_to(self, server: ServerConfig | None) -> bool:
+        if server is None or server.state == "ready":
+            return server is not None
+        return self._entries.gate.approvals.is_approved(server)
+
+    def _drop_repeated(self, judged: dict[str, JudgedEntry]) -> None:
+        """Drop the servers of plugins that reach what another one reaches.
+
+        Nothing that the user has not agreed to takes the place of a plugin's.
+        """
+        reached: dict[object, str] = {}
+        for name in sorted(judged, key=lambda name: judged[name].written.file.scope == "plugin"):
+            server = judged[name].server
+            if server is None or server.state not in ("ready", "disabled"):
+                continue
+            if server.scope == "project" and not self._is_agreed_to(server):
+                continue
+            key = _endpoint(server)
+            if server.scope == "plugin" and key in reached:
+                message = f"it repeats {reached[key]!r}, so it is dropped"
+                written = judged[name].written
+                self._problems.append(
+                    written.problem("warning", message, hint="remove one of them")
+                )
+                judged[name] = judged[name]._replace(server=None, decision=message)
+            else:
+                reached.setdefault(key, name)
+
+
+def _endpoint(server: ServerConfig) -> object:
+    """Return what two servers have in common that reach the same: the command, or the URL."""
+    if isinstance(server.target, str):
+        try:
+            return str(canonical_url(server.target))
+        except UsageError:
+            return server.target
+    return tuple(map(str, server.target)) if isinstance(server.target, list) else server.name
