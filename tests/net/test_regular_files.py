@@ -14,10 +14,10 @@ import pytest
 from mcpclient import UsageError
 from mcpclient.cli.arguments import parse_arguments, parse_text_arguments
 from mcpclient.cli.connecting import check_trace
-from mcpclient.config.approvals import Approvals
-from mcpclient.config.load import load_config
 from mcpclient.config.problem import Problem
 from mcpclient.errors import AuthError
+from mcpclient.gate.approvals import Approvals
+from mcpclient.gate.load import load_config
 from mcpclient.manager.memory import Memory, Remembered
 from mcpclient.manager.pins import Pins
 from mcpclient.net.files import change_file
