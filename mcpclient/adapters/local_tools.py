@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable, Protocol
 
+from ..client.events.around import Around
 from ..protocol.tool_search import search_tools
 from ..protocol.types import CallToolResult, ReadResourceResult, Resource, Tool
 
@@ -21,14 +22,19 @@ _READ_ONLY = {"readOnlyHint": True}
 
 @dataclass(frozen=True)
 class LocalTool:
-    """A tool and the function that answers its calls."""
+    """A tool and the function that answers its calls.
+
+    ``run`` takes the arguments, and functions to put around a request that it makes of a server.
+    ``needs_approval``: whether a user is asked before a call.
+    """
 
     tool: Tool
-    run: Callable[[Mapping[str, Any]], Awaitable[CallToolResult]]
+    run: Callable[..., Awaitable[CallToolResult]]
+    needs_approval: bool = True
 
     def called(self, name: str) -> LocalTool:
         """Return the same under another name."""
-        return LocalTool(Tool({**self.tool.raw, "name": name}), self.run)
+        return replace(self, tool=Tool({**self.tool.raw, "name": name}))
 
 
 class ResourceSource(Protocol):
@@ -38,7 +44,7 @@ class ResourceSource(Protocol):
         """Return all resources."""
         ...
 
-    async def read_resource(self, uri: str, /) -> ReadResourceResult:
+    async def read_resource(self, uri: str, /, **options: Any) -> ReadResourceResult:
         """Return what a resource holds."""
         ...
 
@@ -46,18 +52,22 @@ class ResourceSource(Protocol):
 def resource_tools(source: ResourceSource) -> list[LocalTool]:
     """Return the tools ``list_resources`` and ``read_resource``."""
 
-    async def list_resources(arguments: Mapping[str, Any]) -> CallToolResult:
+    async def list_resources(
+        arguments: Mapping[str, Any], around: Sequence[Around] = ()
+    ) -> CallToolResult:
         resources = await source.list_resources()
         lines = [_resource_line(resource) for resource in resources[:_LISTED]]
         if len(resources) > _LISTED:
             lines.append(f"… and {len(resources) - _LISTED} more")
         return _text("\n".join(lines) or "There are no resources.")
 
-    async def read_resource(arguments: Mapping[str, Any]) -> CallToolResult:
+    async def read_resource(
+        arguments: Mapping[str, Any], around: Sequence[Around] = ()
+    ) -> CallToolResult:
         uri = arguments.get("uri")
         if not isinstance(uri, str):
             return _text("Give the uri of a resource; list_resources lists them.", is_error=True)
-        read = await source.read_resource(uri)
+        read = await source.read_resource(uri, around=around)
         blocks = [{"type": "resource", "resource": part.raw} for part in read.contents]
         return CallToolResult({"content": blocks})
 
@@ -75,7 +85,7 @@ def search_tool(
     ``tools`` gives those to search in; ``found`` is told what a search has found.
     """
 
-    async def search(arguments: Mapping[str, Any]) -> CallToolResult:
+    async def search(arguments: Mapping[str, Any], around: Sequence[Around] = ()) -> CallToolResult:
         query = arguments.get("query")
         if not isinstance(query, str):
             return _text("Give a query: some words of what the tool should do.", is_error=True)
@@ -91,7 +101,7 @@ def search_tool(
         "Find tools. Most tools are not listed here: search for one by words before you decide "
         "that there is none."
     )
-    return LocalTool(_tool("search_tools", description, query), search)
+    return LocalTool(_tool("search_tools", description, query), search, needs_approval=False)
 
 
 def _tool(name: str, description: str, properties: dict[str, Any]) -> Tool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import Any, Callable, Protocol, TypedDict, Union
 
-from ..client.events.around import Around, Call, Proceed, not_called
+from ..client.events.around import Around, Call, Proceed, Questions, not_called
 from ..errors import McpError, UsageError
 from ..framing.logs import logger_for
+from ..manager.filters import any_pattern, fits_pair
 from ..protocol.types import CallToolResult, Tool
 from .agent_tools import AgentTool
 from .definitions import Binding, ToolDefinitions
@@ -59,11 +58,13 @@ class Toolbox:
 
     - ``provider``: ``"anthropic"``, ``"openai_chat"``, ``"openai_responses"``, ``"google"``,
       ``"bedrock"``, or an object with the functions of `Provider`.
-    - ``include``, ``exclude``: patterns of names, as of files (``"github__*"``).
+    - ``include``, ``exclude``: patterns as of files: ``"github/create_*"`` fits tools of that
+      server by their own names, ``"delete_*"`` those of every server. How a model spells a tool
+      lets none in.
     - ``approve(call, tool)``: asked before every call, one at a time; plain or async. True allows
       the call; False, or a reason as text, refuses it, which the model is told. Waiting for it
       counts in no timeout. ``tool.annotations`` are the server's word: believe them only where you
-      trust the server.
+      trust the server. The two tools of ``resources`` are asked about as well.
     - ``limits``: how much of a result the model gets, see `Limits`.
     - ``resources``: offer the tools ``list_resources`` and ``read_resource`` as well.
     - ``search``: offer one tool ``search_tools`` in place of all others, which appear once they are
@@ -94,6 +95,7 @@ class Toolbox:
         self._provider = provider_of(provider)
         self._include, self._exclude = tuple(include), tuple(exclude)
         self._approve = approve
+        self._questions = Questions()
         self._limits = limits or Limits()
         self._resources = resource_tools(source) if resources else []
         self._search = search_tool(lambda: self._admitted, self._found) if search else None
@@ -157,9 +159,8 @@ class Toolbox:
             await self.refresh()
         known = ToolDefinitions((), (), {**self._known, **self.tools.bindings})
         calls = self._provider.calls(response, known)
-        question = asyncio.Lock()
         outcomes = await asyncio.gather(
-            *(self._outcome(call, call_options, question) for call in calls),
+            *(self._outcome(call, call_options) for call in calls),
             return_exceptions=True,
         )
         messages = self._provider.results(zip(calls, outcomes), self._limits)
@@ -181,16 +182,30 @@ class Toolbox:
             self._version = version
 
     def _take(self, tools: Iterable[Tool]) -> None:
-        self._admitted = [tool for tool in tools if self._admits(tool)]
+        offered = {tool.name: tool for tool in [*tools][::-1]}  # of two with one name, the first
+        self._admitted = [tool for tool in [*offered.values()][::-1] if self._admits(tool)]
+        if offered and not self._admitted:
+            _logger.warning(
+                "no tool fits include=%r, exclude=%r: a pattern is server/tool, or the tool's own "
+                "name on any server",
+                self._include,
+                self._exclude,
+            )
         self._rebuild()
 
     def _admits(self, tool: Tool) -> bool:
-        names = {tool.name, getattr(tool, "raw_name", tool.name)}
+        server, name = getattr(tool, "server", None), getattr(tool, "raw_name", tool.name)
 
-        def fits(patterns: Iterable[str]) -> bool:
-            return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+        def fits(patterns: tuple[str, ...]) -> bool:
+            if server is None:  # a client's tools are those of one server
+                return any_pattern(patterns).match(name) is not None
+            return any(fits_pair(pattern, server, name) for pattern in patterns)
 
-        return fits(self._include) and not fits(self._exclude)
+        if not fits(self._include):
+            return False
+        # What is left out may be named in any way: it lets nothing in.
+        spelled = self._exclude and any_pattern(self._exclude).match(tool.name)
+        return not spelled and not fits(self._exclude)
 
     def _found(self, tools: list[Tool]) -> None:
         self._shown_names.update(tool.name for tool in tools)
@@ -235,50 +250,48 @@ class Toolbox:
 
     # Calls
 
-    async def _outcome(
-        self, call: ToolCall, options: Mapping[str, Any], question: asyncio.Lock
-    ) -> Outcome:
+    async def _outcome(self, call: ToolCall, options: Mapping[str, Any]) -> Outcome:
         if call.problem is not None:
             return UsageError(call.problem)
         try:
-            return await self._call(call, options, question)
+            return await self._call(call, options)
         except McpError as error:
             return error
         except Exception as error:
             _logger.exception("the call of %s failed", call.name)
             return error
 
-    async def _call(
-        self, call: ToolCall, options: Mapping[str, Any], question: asyncio.Lock
-    ) -> CallToolResult:
+    async def _call(self, call: ToolCall, options: Mapping[str, Any]) -> CallToolResult:
         local = self._local.get(call.name)
         if local is not None:
-            return await local.run(call.arguments)
-        if self._approve is None or call.tool is None:
-            return await self._source.call_tool(call.name, call.arguments, **options)
-        approval = _approval(self._approve, call, call.tool, question)
-        options = {**options, "around": (*options.get("around", ()), approval)}
+            answer = await self._answer(call, local.tool) if local.needs_approval else True
+            if answer is not True:
+                return not_called(call.called_as, answer)
+            return await local.run(call.arguments, options.get("around", ()))
+        if self._approve is not None:
+            options = {**options, "around": (*options.get("around", ()), self._approval(call))}
         return await self._source.call_tool(call.name, call.arguments, **options)
 
-    async def _call_for_agent(self, call: ToolCall, options: Mapping[str, Any]) -> Outcome:
-        outcome = await self._outcome(call, options, asyncio.Lock())
-        await self._catch_up()
-        return outcome
+    def _approval(self, asked: ToolCall) -> Around:
+        """Return a hook that holds a call back until it is allowed."""
 
+        async def approval(call: Call, proceed: Proceed) -> CallToolResult:
+            answer = await self._answer(asked, asked.tool or Tool({"name": asked.name}))
+            return await proceed(call) if answer is True else not_called(asked.called_as, answer)
 
-def _approval(approve: Approve, asked: ToolCall, tool: Tool, question: asyncio.Lock) -> Around:
-    """Return what stands around a call until it is allowed; ``question`` lets one ask at a time."""
+        return approval
 
-    async def approval(call: Call, proceed: Proceed) -> CallToolResult:
-        answer: object
+    async def _answer(self, asked: ToolCall, tool: Tool) -> object:
+        """Return True where a call is allowed, else the reason, or anything but True."""
+        if self._approve is None:
+            return True
         try:
-            async with question:
-                answer = approve(asked, tool)
-                if inspect.isawaitable(answer):
-                    answer = await answer
+            return await self._questions.ask(self._approve, asked, tool)
         except Exception as error:
             _logger.exception("asking for the approval of %s failed", asked.name)
-            answer = f"asking for approval failed ({type(error).__name__})"
-        return await proceed(call) if answer is True else not_called(asked.called_as, answer)
+            return f"asking for approval failed ({type(error).__name__})"
 
-    return approval
+    async def _call_for_agent(self, call: ToolCall, options: Mapping[str, Any]) -> Outcome:
+        outcome = await self._outcome(call, options)
+        await self._catch_up()
+        return outcome

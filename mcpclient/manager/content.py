@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Callable, TypeVar
 
 from ..client.client import Client
+from ..client.events.around import Around
 from ..errors import McpError
 from ..framing.logs import logger_for
 from ..net.futures import side_by_side
 from ..protocol.types import GetPromptResult, ReadResourceResult
 from .resources import ManagedPrompt, ManagedResource, find_resource_server, split_prompt_name
 from .server import Server
+from .status import Status
 
 __all__ = ["Content"]
 
@@ -25,6 +27,7 @@ class Content(abc.ABC):
     """What a `Manager` offers beside tools."""
 
     _servers: dict[str, Server]
+    _uris: dict[str, frozenset[str]]  # the resources that each server listed last
 
     @abc.abstractmethod
     def _server(self, name: str) -> Server:
@@ -36,6 +39,8 @@ class Content(abc.ABC):
         A server that cannot list them is left out, with a line in the log.
         """
         found = await self._of_all("resources", lambda client: client.list_resources())
+        for server, listed in found.items():
+            self._uris[server] = frozenset(each.uri for each in listed)
         return [
             ManagedResource(each.raw, server) for server, listed in found.items() for each in listed
         ]
@@ -47,25 +52,43 @@ class Content(abc.ABC):
             ManagedPrompt(each.raw, server) for server, listed in found.items() for each in listed
         ]
 
-    async def read_resource(self, uri: str, *, server: str | None = None) -> ReadResourceResult:
+    async def read_resource(
+        self, uri: str, *, server: str | None = None, around: Sequence[Around] = ()
+    ) -> ReadResourceResult:
         """Read a resource of ``server``, or of the one that lists it; also ``server:uri``.
 
-        Raises `UsageError` when several servers list it, and what `Client.read_resource` raises.
+        ``around``: as of `Client.read_resource`. Raises `UsageError` when it may be one of several
+        servers', also of one whose list is not known yet, and what `Client.read_resource` raises.
         """
         if server is None:
-            found = await self._of_all("resources", lambda client: client.list_resources())
-            offered = {name: {each.uri for each in listed} for name, listed in found.items()}
-            server, uri = find_resource_server(uri, offered, self._servers)
+            await self.list_resources()
+            listed = {name: uris for name, uris in self._uris.items() if name in self._servers}
+            unsure = [
+                each.name
+                for each in self._servers.values()
+                if each.name not in listed and _may_have_resources(each)
+            ]
+            server, uri = find_resource_server(uri, listed, self._servers, unsure)
         client = await self._ready(server)
-        return await client.read_resource(uri)
+        return await client.read_resource(uri, around=around)
 
     async def get_prompt(
-        self, name: str, arguments: Mapping[str, str] | None = None
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        server: str | None = None,
+        around: Sequence[Around] = (),
     ) -> GetPromptResult:
-        """Get a prompt by ``server:prompt``. Raises what `Client.get_prompt` raises."""
-        server, prompt = split_prompt_name(name, self._servers)
+        """Get a prompt by ``server:prompt``, or by its own name when ``server`` is given.
+
+        ``around``: as of `Client.get_prompt`. Raises `UsageError` for a name that fits several
+        servers, and what `Client.get_prompt` raises.
+        """
+        if server is None:
+            server, name = split_prompt_name(name, self._servers)
         client = await self._ready(server)
-        return await client.get_prompt(prompt, arguments)
+        return await client.get_prompt(name, arguments, around=around)
 
     async def _ready(self, name: str) -> Client:
         return await self._server(name).ready()
@@ -87,3 +110,10 @@ class Content(abc.ABC):
             else:
                 answers[server.name] = outcome
         return answers
+
+
+def _may_have_resources(server: Server) -> bool:
+    """Whether a server is there, or about to be, and may list resources."""
+    if server.is_connected:
+        return "resources" in server.client.capabilities
+    return server.status in (Status.CONNECTING, Status.RECONNECTING)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fnmatch import translate
 from functools import lru_cache
 
-__all__ = ["any_pattern", "is_offered"]
+__all__ = ["any_pattern", "fits_pair", "is_offered"]
 
 
 def is_offered(tool: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
@@ -21,7 +21,23 @@ def is_offered(tool: str, include: Sequence[str], exclude: Sequence[str]) -> boo
     return not exclude or not any_pattern(tuple(exclude)).match(tool)
 
 
+def fits_pair(pattern: str, server: str, tool: str) -> bool:
+    """Whether ``server/tool`` fits a tool of a server, or ``tool`` that of any server.
+
+    Both are names of the configuration and of the server; how a model spells the tool is nothing to
+    go by. A ``*`` for one of them never reaches into the other, and either may hold ``/`` itself.
+    """
+    if "/" not in pattern:
+        return any_pattern((pattern,)).match(tool) is not None
+    parts = pattern.split("/")
+    return any(
+        any_pattern(("/".join(parts[:end]),)).match(server)
+        and any_pattern(("/".join(parts[end:]),)).match(tool)
+        for end in range(1, len(parts))
+    )
+
+
 @lru_cache(maxsize=256)
 def any_pattern(patterns: tuple[str, ...]) -> re.Pattern[str]:
     """Return one expression that matches a name whenever one of the patterns does."""
-    return re.compile("|".join(map(translate, patterns)))
+    return re.compile("|".join(map(translate, patterns)) or "(?!)")

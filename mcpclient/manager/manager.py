@@ -136,6 +136,7 @@ class Manager(Toolboxes, Calls, Content):
         )
         self._shared: Shared | None = None
         self._servers: dict[str, Server] = {}
+        self._uris = {}
         self._is_open = False
         self._require_known()
 
@@ -287,9 +288,12 @@ class Manager(Toolboxes, Calls, Content):
         return self._events.stream()
 
     def instructions(self) -> str:
-        """Return how the connected servers want to be used, under headings, for a system prompt."""
+        """Return how the connected servers want to be used, under headings, for a system prompt.
+
+        Every line of a server's is quoted (``> ``), so that none passes for another's heading.
+        """
         return "\n\n".join(
-            f"## {server.name}\n\n{server.instructions.strip()}"
+            f"## {' '.join(server.name.split())}\n\n{_quoted(server.instructions.strip())}"
             for server in self._servers.values()
             if server.is_connected and server.instructions.strip()
         )
@@ -418,6 +422,10 @@ class Manager(Toolboxes, Calls, Content):
 
 connect_all = Manager
 """Connect to many servers: ``async with connect_all(servers) as manager``. See `Manager`."""
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 
 def _as_mcp_error(server: Server) -> McpError:

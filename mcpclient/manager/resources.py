@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..errors import UsageError
@@ -10,6 +11,8 @@ from ..protocol.types import Prompt, Resource
 from ..similar import there_is_no
 
 __all__ = ["ManagedPrompt", "ManagedResource", "find_resource_server", "split_prompt_name"]
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class ManagedResource(Resource):
@@ -50,36 +53,44 @@ class ManagedPrompt(Prompt):
 
 
 def split_prompt_name(name: str, servers: Collection[str]) -> tuple[str, str]:
-    """Return the server and the prompt of ``server:prompt``. Raises `UsageError`.
+    """Return the server and the prompt of ``server:prompt``.
 
-    A server's name may hold a colon itself: the longest one that fits is meant.
+    Raises `UsageError` when no server's name fits, and when several do, since names may hold colons
+    themselves: nothing says whose prompt is meant.
     """
     fitting = [server for server in servers if name.startswith(f"{server}:")]
     if not fitting:
         unknown = there_is_no("server", name.partition(":")[0], servers)
         raise UsageError(f"a prompt is named server:prompt, not {name!r}: {unknown}")
-    server = max(fitting, key=len)
-    return server, name[len(server) + 1 :]
+    if len(fitting) > 1:
+        raise UsageError(f"{name!r} may be a prompt of {', '.join(fitting)}: say server=…")
+    return fitting[0], name[len(fitting[0]) + 1 :]
 
 
 def find_resource_server(
-    uri: str, offered: Mapping[str, Collection[str]], servers: Collection[str]
+    uri: str,
+    listed: Mapping[str, Collection[str]],
+    servers: Collection[str],
+    unsure: Sequence[str] = (),
 ) -> tuple[str, str]:
     """Return which server to read a resource from, and its URI there.
 
-    ``offered``: the URIs that each server lists. ``server:uri`` is understood where no server has
-    that URI itself. Raises `UsageError` when several servers offer it, or none is known to and
-    there are several that could.
+    ``listed``: the URIs that each server lists, or has listed last. ``unsure``: servers whose lists
+    are not known. ``server:uri`` is understood as well, where the rest is a URI itself: a server
+    called ``https`` owns no web page. Raises `UsageError` where more than one meaning is possible.
     """
-    having = [server for server, uris in offered.items() if uri in uris]
-    if len(having) == 1:
-        return having[0], uri
-    if having:
-        raise UsageError(f"{uri!r} is offered by {', '.join(having)}: say server=…")
-    fitting = [server for server in servers if uri.startswith(f"{server}:")]
-    if fitting:
-        server = max(fitting, key=len)
-        return server, uri[len(server) + 1 :]
-    if len(offered) == 1:
-        return next(iter(offered)), uri
+    meanings = [(server, uri) for server, uris in listed.items() if uri in uris]
+    named = [(server, uri[len(server) + 1 :]) for server in servers if uri.startswith(f"{server}:")]
+    is_named = [each for each in named if _SCHEME.match(each[1])]
+    meanings += is_named
+    if len(meanings) > 1:
+        owners = ", ".join(server for server, _ in meanings)
+        raise UsageError(f"{uri!r} may be of {owners}: say server=…")
+    if not is_named and unsure:
+        unknown = ", ".join(unsure)
+        raise UsageError(f"{uri!r} may be of {unknown}, which has not listed any: say server=…")
+    if meanings:
+        return meanings[0]
+    if len(listed) == 1:
+        return next(iter(listed)), uri
     raise UsageError(f"no server lists {uri!r}: say server=…")

@@ -18,7 +18,7 @@ class Source:
         long = "word " * 100
         return [Resource({"uri": f"a:{n}", "description": long}) for n in range(self.count)]
 
-    async def read_resource(self, uri: str, /) -> ReadResourceResult:
+    async def read_resource(self, uri: str, /, **options: Any) -> ReadResourceResult:
         return ReadResourceResult(
             {"contents": [{"uri": uri, "text": "1"}, {"uri": uri, "blob": ""}]}
         )

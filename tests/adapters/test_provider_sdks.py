@@ -149,7 +149,7 @@ class Everything:
     async def list_resources(self) -> list[Any]:
         return []
 
-    async def read_resource(self, uri: str, /) -> Any:
+    async def read_resource(self, uri: str, /, **options: Any) -> Any:
         raise NotImplementedError
 
 

@@ -179,7 +179,7 @@ class Source:
     async def list_resources(self) -> list[mcpclient.Resource]:
         return []
 
-    async def read_resource(self, uri: str, /) -> mcpclient.ReadResourceResult:
+    async def read_resource(self, uri: str, /, **options: Any) -> mcpclient.ReadResourceResult:
         raise mcpclient.PeerError(-32002, "no such resource")
 
 

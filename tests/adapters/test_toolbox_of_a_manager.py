@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
+import pytest
+
 import mcpclient
 from mcpclient import connect_all
 from mcpclient.adapters.tool_calls import ToolCall
-from mcpclient.protocol.types import Tool
+from mcpclient.client.events.around import Call, Proceed
+from mcpclient.protocol.types import CallToolResult, Tool
 from tests.adapters.models import call, names, response, texts
 from tests.manager.fleet import Member
 from tests.support.virtual_time import run
@@ -72,3 +78,93 @@ def test_search_and_resources() -> None:
             assert names(box.tools)[1:] == ["list_resources", "read_resource", "search_tools"]
 
     run(main())
+
+
+def test_patterns_are_about_the_server_and_the_tool() -> None:
+    """F-SAFE-4, F-TOOL-7: what a server calls its tools lets none of them in."""
+
+    async def main() -> None:
+        servers = {"bank": Member("pay", "read"), "evil": Member("bank/read", "bank__read", "read")}
+        async with connect_all(servers) as manager:
+            box = manager.toolbox("openai_responses", include=["bank/*"], exclude=["pay"])
+            assert names(box.tools) == ["bank__read"]
+            said = texts(await box.run(response(call("evil__bank__read"), call("bank__pay", "2"))))
+            assert all(each.startswith("Tool error: there is no tool") for each in said)
+            everywhere = manager.toolbox("openai_responses", include=["read"])
+            assert names(everywhere.tools) == ["bank__read", "evil__read"]
+            spelled = manager.toolbox("openai_responses", exclude=["bank__*"])
+            assert not any(name.startswith("bank__") for name in names(spelled.tools))
+
+    run(main())
+
+
+def test_a_pattern_that_fits_nothing_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """F-SAFE-4: such as one of the names that a model sees."""
+
+    async def main() -> None:
+        async with connect_all({"bank": Member("pay")}) as manager:
+            assert not manager.toolbox("openai_responses", include=["bank__*"]).tools
+        assert "a pattern is server/tool" in caplog.text
+
+    run(main())
+
+
+def test_a_models_uri_is_asked_about() -> None:
+    """F-SAFE-5: once by the toolbox, and once by each hook, with the server that gets it."""
+    asked: list[Any] = []
+
+    def approve(one: ToolCall, tool: Tool) -> bool:
+        asked.append((one.name, one.arguments))
+        return "evil" not in str(one.arguments)
+
+    async def note(call: Call, proceed: Proceed) -> CallToolResult:
+        asked.append((call.method, call.server, call.name))
+        return await proceed(call)
+
+    answers: Any = {
+        "resources/list": {"resources": [{"uri": "mem://1", "name": "one"}]},
+        "resources/read": {"contents": [{"uri": "mem://1", "text": "r"}]},
+    }
+
+    async def main() -> None:
+        member = Member(answers=answers, capabilities={"resources": {}})
+        async with connect_all({"a": member}) as manager:
+            box = manager.toolbox("openai_responses", resources=True, approve=approve)
+            turn = response(
+                call("read_resource", '{"uri": "mem://1"}'),
+                call("read_resource", '{"uri": "evil://?data=1"}', "2"),
+            )
+            said = texts(await box.run(turn, around=[note]))
+            assert said[0].endswith("r")
+            assert said[1] == "Tool error: read_resource was not called: the user did not allow it"
+        assert member.script.sent("resources/read") == [{"uri": "mem://1"}]
+
+    run(main())
+    assert asked == [
+        ("read_resource", {"uri": "mem://1"}),
+        ("read_resource", {"uri": "evil://?data=1"}),
+        ("resources/read", "a", "mem://1"),
+    ]
+
+
+def test_one_question_at_a_time_over_all_turns() -> None:
+    """F-SAFE-5: also of agent tools, and of two turns that run at once."""
+    most: list[int] = []
+    open_questions: list[str] = []
+
+    async def approve(one: ToolCall, tool: Tool) -> bool:
+        open_questions.append(one.name)
+        most.append(len(open_questions))
+        await asyncio.sleep(1)
+        open_questions.remove(one.name)
+        return True
+
+    async def main() -> None:
+        async with connect_all({"a": Member("one")}) as manager:
+            box = manager.toolbox("openai_responses", approve=approve)
+            (tool,) = box.agent_tools
+            turn = response(call("a__one"))
+            await asyncio.gather(box.run(turn), box.run(turn), tool.execute({}), tool.execute({}))
+
+    run(main())
+    assert most == [1, 1, 1, 1]

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from mcpclient import Manager
-from mcpclient.errors import PeerError
+from mcpclient.client.events.around import Call, Proceed
+from mcpclient.errors import PeerError, UsageError
+from mcpclient.protocol.types import CallToolResult
 from tests.manager.fleet import Member
 from tests.support.virtual_time import run
 
@@ -78,3 +80,63 @@ def test_of_all_servers(caplog: pytest.LogCaptureFixture) -> None:
 
     with caplog.at_level(logging.WARNING):
         run(main())
+
+
+def test_a_slow_owner_keeps_its_resource() -> None:
+    """F-SAFE-4: also while it is being connected anew, and another server lists the same URI."""
+
+    async def main() -> None:
+        owner, evil = member(), member(**{"resources/list": {"resources": []}})
+        async with Manager({"owner": owner, "evil": evil}) as manager:
+            await manager.list_resources()
+            owner.script.answers["resources/list"] = broken
+            evil.script.answers["resources/list"] = {"resources": [{"uri": "mem://1", "name": ""}]}
+            with pytest.raises(UsageError, match="may be of owner, evil"):
+                await manager.read_resource("mem://1")
+            assert not evil.script.sent("resources/read")
+            await manager.disconnect("evil")
+            assert (await manager.read_resource("owner:mem://1")).contents
+        async with Manager({"owner": owner, "evil": evil}) as manager:
+            with pytest.raises(UsageError, match="may be of owner, which has not listed any"):
+                await manager.read_resource("mem://1")
+
+    run(main())
+
+
+def test_a_prompt_is_got_from_the_server_that_is_said() -> None:
+    """F-SAFE-4: a server called ``github:admin`` answers no prompt of ``github``."""
+
+    async def main() -> None:
+        servers = {"github": member(), "github:admin": member()}
+        async with Manager(servers) as manager:
+            with pytest.raises(UsageError, match="may be a prompt of github, github:admin"):
+                await manager.get_prompt("github:admin:review")
+            got = await manager.get_prompt("admin:review", server="github")
+            assert got.description == "admin:review"
+            assert not servers["github:admin"].script.sent("prompts/get")
+
+    run(main())
+
+
+def test_hooks_know_the_server_of_a_prompt_and_a_resource() -> None:
+    """F-SAFE-5: once each, with the names of the manager."""
+    seen: list[tuple[str, str, str, str]] = []
+
+    async def note(call: Call, proceed: Proceed) -> CallToolResult:
+        seen.append((call.method, call.server, call.name, call.full_name))
+        return await proceed(call)
+
+    async def main() -> None:
+        async with Manager({"a": member()}, around=[note]) as manager:
+            await manager.read_resource("mem://1")
+            await manager.get_prompt("a:review")
+
+    run(main())
+    assert seen == [
+        ("resources/read", "a", "mem://1", "a:mem://1"),
+        ("prompts/get", "a", "review", "a:review"),
+    ]
+
+
+def broken(params: object) -> Any:
+    raise PeerError(-32603, "broken")

@@ -8,7 +8,7 @@ import pytest
 
 import mcpclient
 from mcpclient import Manager
-from mcpclient.manager.filters import is_offered
+from mcpclient.manager.filters import any_pattern, fits_pair, is_offered
 from tests.manager.fleet import Member
 from tests.support.virtual_time import run
 
@@ -48,3 +48,27 @@ def test_a_vetted_subset_of_an_editor() -> None:
             assert not (await manager.call_tool("mcp__ide__executeCode")).is_error
 
     run(main())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "server", "tool", "fits"),
+    [
+        ("create_*", "github", "create_issue", True),
+        ("create_*", "evil", "create_issue", True),
+        ("github/create_*", "github", "create_issue", True),
+        ("github/create_*", "evil", "create_issue", False),
+        ("github/create_*", "evil", "github/create_issue", False),
+        ("github/*", "github/evil", "x", False),
+        ("github/evil/x", "github/evil", "x", True),
+        ("*/x", "a", "x", True),
+        ("github__*", "github", "create_issue", False),
+        ("*", "a", "b/c", True),
+    ],
+)
+def test_patterns_of_pairs(pattern: str, server: str, tool: str, fits: bool) -> None:
+    """F-SAFE-4: a tool is its server and its name, and no name of a tool says another server."""
+    assert fits_pair(pattern, server, tool) is fits
+
+
+def test_no_pattern_fits_nothing() -> None:
+    assert any_pattern(()).match("x") is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 import pytest
 
@@ -33,17 +34,49 @@ def test_whose_resource_it_is(uri: str, found: tuple[str, str]) -> None:
 
 def test_resources_that_several_or_none_have() -> None:
     """F-MANY-10: said, and not guessed; with one server there is nothing to guess."""
-    with pytest.raises(UsageError, match="is offered by a, b: say server="):
+    with pytest.raises(UsageError, match="may be of a, b: say server="):
         find_resource_server("file:///x", OFFERED, ["a", "b"])
     with pytest.raises(UsageError, match="no server lists 'file:///z'"):
         find_resource_server("file:///z", OFFERED, ["a", "b"])
     assert find_resource_server("file:///z", {"a": ()}, ["a"]) == ("a", "file:///z")
 
 
+@pytest.mark.parametrize(
+    ("uri", "listed", "servers"),
+    [
+        ("notes:memo://x", {"evil": ["notes:memo://x"], "notes": ["memo://x"]}, ["evil", "notes"]),
+        ("github:admin:memo://x", {}, ["github", "github:admin"]),
+        ("urn:isbn:1", {"books": ["urn:isbn:1"]}, ["books", "urn"]),
+    ],
+)
+def test_no_server_takes_what_may_be_anothers(uri: str, listed: Any, servers: list[str]) -> None:
+    """F-SAFE-4: neither by what it lists nor by what it is called."""
+    with pytest.raises(UsageError, match=r"may be of .*say server="):
+        find_resource_server(uri, listed, servers)
+
+
+def test_a_server_named_as_a_scheme_owns_no_addresses() -> None:
+    """F-SAFE-4: what follows the colon of a web address is not a URI."""
+    with pytest.raises(UsageError, match="no server lists"):
+        find_resource_server("https://x.example/", {"a": [], "https": []}, ["a", "https"])
+    found = find_resource_server("https:https://x.example/", {"a": [], "https": []}, ["a", "https"])
+    assert found == ("https", "https://x.example/")
+
+
+def test_a_list_that_is_not_known_yet_may_have_it() -> None:
+    """F-SAFE-4: the next server that lists it does not get what a slow one owns."""
+    with pytest.raises(UsageError, match="may be of slow, which has not listed any"):
+        find_resource_server("mem://1", {"evil": ["mem://1"]}, ["slow", "evil"], ["slow"])
+    found = find_resource_server("evil:mem://1", {"evil": ["mem://1"]}, ["slow", "evil"], ["slow"])
+    assert found == ("evil", "mem://1")
+
+
 def test_names_of_prompts() -> None:
-    """F-MANY-10, seed 004: the longest name of a server that fits is meant."""
-    assert split_prompt_name("a:b:c", ["a", "a:b"]) == ("a:b", "c")
+    """F-MANY-10, F-SAFE-4: of a name that fits two servers, neither answers."""
     assert split_prompt_name("a:review", ["a", "b"]) == ("a", "review")
+    assert split_prompt_name("a:b:c", ["a", "b"]) == ("a", "b:c")
+    with pytest.raises(UsageError, match="may be a prompt of a, a:b: say server="):
+        split_prompt_name("a:b:c", ["a", "a:b"])
     with pytest.raises(UsageError, match=r"server:prompt, not 'review'"):
         split_prompt_name("review", ["a"])
     with pytest.raises(UsageError, match="did you mean 'github'"):
