@@ -14,10 +14,12 @@ __all__ = ["COMMAND", "script_for"]
 
 _NAMES = "mcpclient servers --names 2>/dev/null"
 
+# The names come from files of the folder one stands in: no shell may expand them. So bash compares
+# and inserts them as it would have them quoted, and completes files by itself, which quotes those.
 _BASH = """\
 # mcpclient completion for bash: eval "$(mcpclient completion bash)"
 _mcpclient() {{
-    local word=${{COMP_WORDS[COMP_CWORD]}} options= names=
+    local word=${{COMP_WORDS[COMP_CWORD]}} options= name= quoted=
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
         COMPREPLY=($(compgen -W "{commands}" -- "$word"))
@@ -29,12 +31,15 @@ _mcpclient() {{
     case $word in
         -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
         *)
-            [ "$COMP_CWORD" -eq 2 ] && names=$({names})
-            COMPREPLY=($(compgen -W "$names" -- "$word") $(compgen -f -- "$word"))
+            [ "$COMP_CWORD" -eq 2 ] || return
+            while IFS= read -r name; do
+                printf -v quoted %q "$name"
+                [[ $name != -* && $quoted == "$word"* ]] && COMPREPLY+=("$quoted")
+            done < <({names})
             ;;
     esac
 }}
-complete -F _mcpclient mcpclient
+complete -o default -F _mcpclient mcpclient
 """
 
 _ZSH = """\

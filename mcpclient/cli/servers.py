@@ -9,6 +9,7 @@ from typing import Any
 from ..config.config import Config
 from ..config.server import ServerConfig
 from ..errors import McpError
+from ..framing.escaping import escape_line
 from ..manager.manager import Manager
 from ..manager.server import Server
 from .command import Answer, LocalCommand, LocalWork
@@ -43,7 +44,7 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
 
 
 def _names(config: Config) -> Answer:
-    return Answer({"names": list(config.servers)}, "\n".join(map(one_line, config.servers)))
+    return Answer({"names": list(config.servers)}, "\n".join(map(escape_line, config.servers)))
 
 
 def _status(server: Server) -> dict[str, Any]:

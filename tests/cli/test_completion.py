@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -91,3 +93,123 @@ def test_shells_that_are_not_known(words: list[str], capsys: Capture) -> None:
     """F-SHOW-2"""
     assert main(["completion", *words]) == 2
     assert "one of: bash, zsh, fish" in capsys.readouterr().err
+
+
+# How a shell is started in a terminal, and made ready.
+INTERACTIVE = {
+    "bash": (["--norc", "--noprofile", "-i"], 'eval "$(mcpclient completion bash)"'),
+    "zsh": (
+        ["-f", "-i"],
+        'autoload -U compinit; compinit -u -D; eval "$(mcpclient completion zsh)"',
+    ),
+    "fish": (["--no-config", "-i"], "mcpclient completion fish | source"),
+}
+# What somebody types before TAB, and the name of a server or a file that it completes to.
+HOSTILE = {
+    "a command": ("ka", "ka$(touch evil)"),
+    "an old command": ("kb", "kb`touch evil`"),
+    "an end": ("kc", "kc;touch evil"),
+    "quotes": ("kd", "kd'\"$(touch evil)\"'"),
+    "a redirection": ("ke", "ke>evil"),
+    "words": ("kf", "kf  b"),
+    "a pattern": ("kg", "kg*"),
+    "braces": ("kh", "kh{a,b}${HOME}"),
+    "a second line": ("ki", "ki&&touch evil"),
+}
+SHOWN = "ready-" + "now"
+
+
+def typed(shell: str, keys: list[str], environment: dict[str, str], folder: Path) -> str:
+    """Return what somebody sees who types into a shell in a terminal."""
+    import fcntl
+    import pty
+    import termios
+
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"{shell} is not installed")
+    flags, ready = INTERACTIVE[shell]
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [program, *flags],
+        cwd=folder,
+        env={**environment, "TERM": "dumb", "PS1": "$ "},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # fish insists
+    )
+    os.close(theirs)
+    seen = ""
+    try:
+        for line in (f"{ready}\r", *keys):
+            os.write(ours, line.encode())
+            if line.endswith("\r"):
+                seen += _until(ours, f"echo {SHOWN[:6]}'{SHOWN[6:]}'\r")
+        return seen
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
+def _until(terminal: int, line: str) -> str:
+    """Type a line that shows a word, and return what was seen until that stood there."""
+    os.write(terminal, line.encode())
+    seen = ""
+    while SHOWN not in seen:
+        assert select.select([terminal], [], [], 60)[0], seen
+        seen += os.read(terminal, 65536).decode("utf-8", "replace")
+    return seen
+
+
+@pytest.mark.slow
+@pytest.mark.needs_posix
+@pytest.mark.parametrize("kind", ["servers", "files"])
+@pytest.mark.parametrize("shell", INTERACTIVE)
+def test_a_name_that_is_completed_runs_nothing(
+    shell: str, kind: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """F-SAFE-6: TAB in a cloned repository neither runs its names nor types a command."""
+    folder, bin_folder = tmp_path / "cloned", Path(environment["PATH"].partition(os.pathsep)[0])
+    folder.mkdir()
+    program = bin_folder / "mcpclient"
+    # What it is given as the target or as a file is written down.
+    program.write_text(
+        f"""#!/bin/sh
+case $1 in tools|call) shift; printf '%s\\n' "$@" >> "{tmp_path}/given" ;;
+*) exec "{sys.executable}" -m mcpclient "$@" ;; esac
+"""
+    )
+    names = [name for _, name in HOSTILE.values()]
+    if kind == "servers":
+        servers = {name: {"command": "x"} for name in [*names, "-k", "--k=$(touch evil)"]}
+        (folder / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    else:
+        for name in names:
+            (folder / name).write_text("")
+    before = "mcpclient tools " if kind == "servers" else "mcpclient call x "
+    keys = []
+    for beginning, _ in HOSTILE.values():
+        keys += [f"{before}{beginning}", "\t", "\r"]
+    seen = typed(shell, keys, environment, folder)
+    assert not (folder / "evil").exists(), seen
+    given = (tmp_path / "given").read_text().splitlines()
+    assert [line for line in given if line != "x"] == names, seen
+
+
+@pytest.mark.slow
+@pytest.mark.needs_posix
+@pytest.mark.parametrize("shell", INTERACTIVE)
+def test_names_that_are_listed_run_nothing(
+    shell: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """F-SAFE-6: not while all of them are drawn either, and no escape sequence is."""
+    servers = [*(name for _, name in HOSTILE.values()), "k\x1b]0;evil\x07", "k\u202eevil", "-k"]
+    written = {"mcpServers": {name: {"command": "x"} for name in servers}}
+    (tmp_path / ".mcp.json").write_text(json.dumps(written))
+    seen = typed(shell, ["mcpclient tools ", "\t", "\t", "\x15\r"], environment, tmp_path)
+    assert not (tmp_path / "evil").exists(), seen
+    assert "\x1b]0;evil" not in seen
+    assert "\u202e" not in seen

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...client.events.fan_out import LOG_LEVELS
 from ...errors import UsageError
+from ...framing.escaping import escape_line
 from ...protocol.types import Prompt, Tool
 from ..signature import properties_of, required_of
 from .paths import follow_path, names_in, parse_path
@@ -83,8 +84,13 @@ def typing_at(line: str, cursor: int) -> Typing:
     return Typing(tuple(words), "", len(before))
 
 
-def candidates(typing: Typing, known: Known) -> list[Candidate]:
-    """Return what may stand where the cursor is, in the order to show it."""
+def candidates(typing: Typing, known: Known, suggested: Iterable[str] = ()) -> list[Candidate]:
+    """Return the words that may stand where the cursor is, in the order to show them.
+
+    ``suggested``: words that the server proposes for the argument of a prompt.
+    """
+    if suggested:
+        return _fitting(map(Candidate, suggested), typing.word.partition("=")[0] + "=")
     texts = [word.text for word in typing.words]
     if texts[:1] == ["save"] and len(texts) >= 2:
         texts = texts[2:]
@@ -101,11 +107,16 @@ def candidates(typing: Typing, known: Known) -> list[Candidate]:
 
 
 def _fitting(found: Iterable[Candidate], word: str) -> list[Candidate]:
-    """Return those that begin with the word, in quotes where they need them, each once."""
+    """Return those that begin with the word, in quotes where they need them, each once.
+
+    They are put into a line that is going to be run, and drawn: a server names most of them.
+    """
     fitting = {each.text: each for each in found if each.text.startswith(word)}
     return [
         Candidate(
-            quoted(each.text) if each.is_whole else each.text, each.description, each.is_whole
+            quoted(escape_line(each.text), is_whole=each.is_whole),
+            escape_line(each.description),
+            each.is_whole,
         )
         for each in fitting.values()
     ]

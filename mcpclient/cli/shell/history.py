@@ -59,13 +59,16 @@ class History:
         else:
             self.lines = content.decode("utf-8", "replace").splitlines()
 
-    def add(self, line: str) -> None:
-        """Keep a line that has no secrets; one that repeats the last is not kept again."""
+    def add(self, line: str, *, is_kept: bool = True) -> None:
+        """Keep a line that has no secrets; one that repeats the last is not kept again.
+
+        Without ``is_kept`` it can be recalled in this session, and is not written to the file.
+        """
         line = " ".join(line.splitlines())
         if not line.strip() or self.lines[-1:] == [line]:
             return
         self.lines.append(line)
-        if self._path is None:
+        if self._path is None or not is_kept:
             return
         try:
             change_file(self._path, _appended(line), limit=_MAX_BYTES, private=True)

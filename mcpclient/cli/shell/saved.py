@@ -54,8 +54,8 @@ class SavedLines:
     def take(self, line: str, *, has_secret: bool = False) -> str | None:
         """Do what a line says that begins with ``save`` or ``forget``; None: it is another line.
 
-        Returns what there is to say about it. A line with a secret is not written to the file.
-        Raises `UsageError` when there is no name or nothing to save.
+        Returns what there is to say about it. A line that may hold a secret is not written to the
+        file. Raises `UsageError` when there is no name or nothing to save.
         """
         words = split_words(line, unfinished=True)
         if not words or words[0].typed not in ("save", "forget"):
@@ -69,7 +69,7 @@ class SavedLines:
         self._lines[name] = kept
         if has_secret:
             self._keep(name, None)
-            return "saved for this session only, since it holds a secret" if self._path else ""
+            return "saved for this session only, since it may hold a secret" if self._path else ""
         self._keep(name, kept)
         return ""
 

@@ -31,7 +31,7 @@ from .saved import SavedLines
 from .server_commands import call_tool
 from .session import Session
 from .watching import end_watching
-from .words import Line, Word, parse_line
+from .words import Line, Word, parse_line, split_words
 
 __all__ = ["DEFAULT", "Shell"]
 
@@ -90,7 +90,8 @@ class Shell:
         return Outcome(code, f"{self._screen.error_style.bold('error:')} {escape(text)}")
 
     async def _found(self, text: str) -> Finding:
-        said = self._saved.take(text, has_secret=self._public(text) != text.strip())
+        has_secret = self._public(text) != text.strip() or not self._is_known(text)
+        said = self._saved.take(text, has_secret=has_secret)
         if said is not None:
             return Finding(said)
         line = parse_line(self._saved.expand(text))
@@ -130,13 +131,18 @@ class Shell:
         return without_secrets(line.strip(), self._schema_of)
 
     def _schema_of(self, words: Sequence[Word]) -> Any:
-        texts = [word.text for word in words]
-        if texts[:1] == ["save"]:
-            texts = texts[2:]
-        if texts[:1] == ["call"]:
-            texts = texts[1:]
+        texts = _called(words)
         tool = self._session.known_tool(texts[0]) if texts else None
         return tool.input_schema if tool is not None else None
+
+    def _is_known(self, line: str) -> bool:
+        """Whether a line names a command or a tool that is known, so that its secrets are, too."""
+        words = split_words(line, unfinished=True)
+        texts = _called(words)
+        if not texts or self._session.known_tool(texts[0]) is not None:
+            return True
+        is_call = any(word.text == "call" for word in words[:3])
+        return not is_call and (texts[0] in SUMMARIES or is_path(texts[0]))
 
     def _job_ended(self, job: Job[Finding]) -> None:
         """Show what a call in the background came to, as soon as that is known."""
@@ -168,9 +174,8 @@ class Shell:
         found = self.complete(line, cursor)
         name, separator, value = typing.word.partition("=")
         if command == "prompt" and len(typing.words) >= 2 and separator:
-            found += [
-                Candidate(f"{name}={each}") for each in await self._suggested(typing, name, value)
-            ]
+            suggested = await self._suggested(typing, name, value)
+            found += candidates(typing, self._known(), [f"{name}={each}" for each in suggested])
         return found
 
     def _known(self) -> Known:
@@ -278,7 +283,7 @@ class Shell:
             number += 1
             public = self._public(line)
             if lines.is_interactive:
-                history.add(public)
+                history.add(public, is_kept=self._is_known(line))
             outcome = await self._run_in_front(line)
             if outcome.exit_code and not lines.is_interactive:
                 self._screen.say(f"line {number}: {public}")
@@ -312,3 +317,11 @@ class Shell:
             self._screen.say_safely(outcome.text)
         else:
             self._screen.show(outcome.text)
+
+
+def _called(words: Sequence[Word]) -> list[str]:
+    """Return the words of a call without those before the name of the tool."""
+    texts = [word.text for word in words]
+    if texts[:1] == ["save"]:
+        texts = texts[2:]
+    return texts[1:] if texts[:1] == ["call"] else texts

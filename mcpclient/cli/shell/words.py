@@ -156,9 +156,13 @@ def _take_quoted(text: str, position: int, unfinished: bool) -> tuple[str, int]:
     return "".join(content), min(index + 1, len(text))
 
 
-def quoted(text: str) -> str:
-    """Return a word that says this text, in quotes where it needs them."""
+def quoted(text: str, *, is_whole: bool = True) -> str:
+    """Return a word that says this string, in quotes where it needs them.
+
+    Without ``is_whole`` the quotes stay open, for the rest of the word.
+    """
     words = split_words(text, unfinished=True)
     if len(words) == 1 and words[0] == Word(text, text, 0) and text[0] not in "&|>":
         return text
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    end = '"' if is_whole else ""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + end

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.cli.shell.completion import Candidate, Known, candidates, typing_at
+from mcpclient.cli.shell.words import parse_line
 from mcpclient.protocol.types import CallToolResult, Prompt, Tool
 from tests.cli.shell.in_shell import World, in_shell
 
@@ -177,3 +178,51 @@ def test_a_server_that_has_no_prompts() -> None:
         assert await world.shell.suggest("prompt h", 8) == []
 
     in_shell(work, answers={"prompts/list": {"code": -32603, "message": "broken"}})
+
+
+HOSTILE = [
+    *(
+        "a | sh -c evil",
+        "a > file",
+        "a & b",
+        '"; | sh',
+        "a#b",
+        "a'b",
+        "x\\ | sh",
+        "| sh",
+        ">x",
+        "&",
+    ),
+    *("[1] | sh", "{} | sh", "a:=[1] | sh", " | sh"),
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_that_is_completed_is_one_word_of_the_line(name: str) -> None:
+    """F-SAFE-6: no tool, parameter, value or server makes a line that starts a program."""
+    tool = Tool({"name": name, "inputSchema": {"properties": {name: {"enum": [name]}}}})
+    prompt = Prompt({"name": "p", "arguments": [{"name": name}]})
+    known = Known(tools={name: tool, "t": tool}, others={name: {name: tool}}, prompts={"p": prompt})
+    found = list(candidates(typing_at("", 0), known))
+    for line in ("t ", "prompt p ", "use ", "tool "):
+        found += candidates(typing_at(line, len(line)), known)
+    found += candidates(typing_at("prompt p x=", 11), known, [f"x={name}"])
+    assert len(found) >= 7
+    for each in found:
+        closed = each.text if each.is_whole or not each.text.startswith('"') else f'{each.text}"'
+        parsed = parse_line(f"t {closed}")
+        assert len(parsed.words) == 2
+        assert (parsed.program, parsed.file, parsed.in_background) == ((), None, False)
+        assert each.text == "t" or name in parsed.words[1].text
+
+
+def test_what_is_drawn_is_escaped() -> None:
+    """F-SAFE-6: as any other string of a server."""
+    name = "a\x1b]0;evil\x07\n\u202eb"
+    tool = Tool({"name": name, "description": name, "inputSchema": {"properties": {name: {}}}})
+    known = Known(tools={"t": tool, name: tool}, others={name: {}}, resources={name: name})
+    for line in ("", "t ", "read ", "use "):
+        found = candidates(typing_at(line, len(line)), known)
+        assert found
+        for each in found:
+            assert f"{each.text}{each.description}".isprintable(), each

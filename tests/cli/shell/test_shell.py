@@ -383,17 +383,26 @@ def test_no_line_crashes_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     in_shell(work)
 
 
+# A password at the wrong prompt, and calls of tools whose secrets are not known.
+UNKNOWN_LINES = [
+    *("hunter2", "adde pin=hunter2", "call adde pin=hunter2", "call help hunter2"),
+    *("other.add hunter2", "'hunter2", "save x adde hunter2", "save x call adde hunter2"),
+]
+
+
 def test_a_shell_is_made_with_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-SHOW-5: the history is a file of this user; it has no secrets."""
+    """F-SHOW-5, F-SAFE-6: the history is a file of this user; it has no secrets."""
     for name in ("XDG_STATE_HOME", "LOCALAPPDATA", "HOME"):
         monkeypatch.setenv(name, str(tmp_path))
-    lines = Typed(["echo message=hi", "add password=hunter2 a=1"], is_interactive=True)
+    typed = ["echo message=hi", "add password=hunter2 a=1", *UNKNOWN_LINES, "help", "_ "]
+    lines = Typed(typed, is_interactive=True)
 
     async def work(world: World) -> None:
         shell = Shell(world.manager, world.screen, lines=lines)
         assert await shell.run() == 0
         kept = (state_folder(os.environ) / "shell_history").read_text()
-        assert kept == "echo message=hi\nadd password= a=1\n"
+        assert kept == "echo message=hi\nadd password= a=1\nhelp\n_\n"
+        assert "hunter" not in (state_folder(os.environ) / "shell_saved.json").read_text()
 
     in_shell(work)
 
