@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -10,8 +9,10 @@ from typing import Any, Callable, Union
 from weakref import WeakSet
 
 from ..client.events.callbacks import OrderedCallback
+from ..client.link.loops import LoopBound
 from ..errors import McpError
 from ..net.background_tasks import BackgroundTasks
+from ..net.futures import NextChange
 from .pins import Mismatch
 from .status import Status
 
@@ -53,49 +54,66 @@ ManagerEvent = Union[StatusChanged, ToolsUpdated, PinMismatch]
 
 
 class EventStream(AsyncIterator[ManagerEvent]):
-    """The events of a manager from now on, in order; it ends when the manager is closed."""
+    """The events of a manager from now on, in order; it ends when the manager is closed.
 
-    def __init__(self) -> None:
+    Several tasks may read one stream, in any event loop: each event goes to one of them.
+    """
+
+    def __init__(self, home: LoopBound) -> None:
+        self._home = home
         self._events: deque[ManagerEvent] = deque(maxlen=_MAX_WAITING)
-        self._waiter: asyncio.Future[None] | None = None
+        self._change = NextChange()
         self._ended = False
 
     def put(self, event: ManagerEvent) -> None:
-        """Take an event."""
+        """Enqueue an event."""
         self._events.append(event)
-        self._wake()
+        self._change.notify()
 
     def end(self) -> None:
-        """Take note that there will be no more."""
+        """Let it end after the events that are left."""
         self._ended = True
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        self._change.notify()
 
     async def __anext__(self) -> ManagerEvent:
+        event = await self._home.run(self._next)
+        if event is None:
+            raise StopAsyncIteration
+        return event
+
+    async def _next(self) -> ManagerEvent | None:
         while not self._events:
             if self._ended:
-                raise StopAsyncIteration
-            self._waiter = asyncio.get_running_loop().create_future()
-            await self._waiter
+                return None
+            await self._change.wait()
         return self._events.popleft()
 
 
 class Events:
-    """Hands each event to the callback and to every open stream."""
+    """Hands each event to the callback and to every open stream.
 
-    def __init__(self, on_event: Callable[[ManagerEvent], Any] | None) -> None:
+    ``home``: where the manager lives, which is where streams are read.
+    """
+
+    def __init__(self, on_event: Callable[[ManagerEvent], Any] | None, home: LoopBound) -> None:
+        self._home = home
+        self._is_closed = False
         self._tasks = BackgroundTasks()
         self._callback = OrderedCallback(on_event, self._tasks) if on_event is not None else None
         self._streams: WeakSet[EventStream] = WeakSet()  # one that nobody reads any more is gone
 
     def stream(self) -> EventStream:
-        """Return a stream of what is told from now on."""
-        stream = EventStream()
-        self._streams.add(stream)
+        """Return a stream of what is told from now on: of nothing, once the manager is closed."""
+        stream = EventStream(self._home)
+        if self._is_closed:
+            stream.end()
+        else:
+            self._streams.add(stream)
         return stream
+
+    def open(self) -> None:
+        """Let streams last again: the manager is opened."""
+        self._is_closed = False
 
     def tell(self, event: ManagerEvent) -> None:
         """Hand out one event."""
@@ -106,6 +124,7 @@ class Events:
 
     async def close(self, seconds: float) -> None:
         """End every stream, and let the callback finish with what it was told."""
+        self._is_closed = True
         for stream in tuple(self._streams):
             stream.end()
         self._streams.clear()

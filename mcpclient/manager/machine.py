@@ -26,6 +26,7 @@ class Event(enum.Enum):
     SWITCHED_OFF = "an attempt finds that the configuration disables the server"
     UNAPPROVED = "an attempt finds that the user has not agreed to the server"
     FORBIDDEN = "an attempt finds that a policy forbids the server"
+    GONE = "an attempt finds that the configuration no longer has the server"
     LOST = "the connection has ended by itself"
     RETRY = "the pause before another attempt is over"
     DISCONNECT = "the user wants no connection"
@@ -45,12 +46,19 @@ class Action(enum.Enum):
 
 _A, _S = Action, Status
 _LOSING = (_A.CLOSE, _A.KEEP_TOOLS, _A.PAUSE)
-_REFUSED = (_A.CLOSE, _A.DROP_TOOLS)
 _ENDING = (_A.STOP, _A.CLOSE, _A.DROP_TOOLS)
+_NOT_ALLOWED = {
+    Event.SWITCHED_OFF: (_S.DISABLED, _ENDING),
+    Event.UNAPPROVED: (_S.NEEDS_APPROVAL, _ENDING),
+    Event.FORBIDDEN: (_S.DENIED, _ENDING),
+    Event.GONE: (_S.CLOSED, _ENDING),
+}
 
 TABLE: Mapping[tuple[Status, Event], tuple[Status, tuple[Action, ...]]] = {
     # Before the first connection
     (_S.DISABLED, Event.CONNECT): (_S.CONNECTING, (_A.OPEN,)),
+    (_S.NEEDS_APPROVAL, Event.CONNECT): (_S.CONNECTING, (_A.OPEN,)),
+    (_S.DENIED, Event.CONNECT): (_S.CONNECTING, (_A.OPEN,)),
     (_S.DEFERRED, Event.CONNECT): (_S.CONNECTING, (_A.OPEN,)),
     (_S.DEFERRED, Event.CALL): (_S.CONNECTING, (_A.OPEN,)),
     (_S.CONNECTING, Event.OPENED): (_S.CONNECTED, (_A.REST,)),
@@ -76,13 +84,6 @@ TABLE: Mapping[tuple[Status, Event], tuple[Status, tuple[Action, ...]]] = {
     (_S.RECONNECTING, Event.FAILED): (_S.RECONNECTING, (_A.CLOSE, _A.PAUSE)),
     (_S.RECONNECTING, Event.UNAUTHORIZED): (_S.NEEDS_AUTH, (_A.CLOSE,)),
     (_S.RECONNECTING, Event.UNREGISTERED): (_S.NEEDS_CLIENT_REGISTRATION, (_A.CLOSE,)),
-    # It is judged again before each attempt
-    (_S.CONNECTING, Event.SWITCHED_OFF): (_S.DISABLED, _REFUSED),
-    (_S.CONNECTING, Event.UNAPPROVED): (_S.NEEDS_APPROVAL, _REFUSED),
-    (_S.CONNECTING, Event.FORBIDDEN): (_S.DENIED, _REFUSED),
-    (_S.RECONNECTING, Event.SWITCHED_OFF): (_S.DISABLED, _REFUSED),
-    (_S.RECONNECTING, Event.UNAPPROVED): (_S.NEEDS_APPROVAL, _REFUSED),
-    (_S.RECONNECTING, Event.FORBIDDEN): (_S.DENIED, _REFUSED),
     # The end, whenever it is wanted
     (_S.DEFERRED, Event.DISCONNECT): (_S.CLOSED, _ENDING),
     (_S.CONNECTING, Event.DISCONNECT): (_S.CLOSED, _ENDING),
@@ -91,6 +92,12 @@ TABLE: Mapping[tuple[Status, Event], tuple[Status, tuple[Action, ...]]] = {
     (_S.FAILED, Event.DISCONNECT): (_S.CLOSED, _ENDING),
     (_S.NEEDS_AUTH, Event.DISCONNECT): (_S.CLOSED, _ENDING),
     (_S.NEEDS_CLIENT_REGISTRATION, Event.DISCONNECT): (_S.CLOSED, _ENDING),
+    # It is judged again before each attempt
+    **{
+        (state, event): outcome
+        for state in (_S.CONNECTING, _S.RECONNECTING)
+        for event, outcome in _NOT_ALLOWED.items()
+    },
 }
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, Callable, Protocol
+from typing import TYPE_CHECKING, Any, Callable, Protocol, TypeVar
 
 from ..client.client import Client
 from ..client.events.observer import Observer
 from ..client.link.call_time import CallTime
 from ..client.link.era_memory import EraMemory
+from ..client.link.loops import LoopBound
 from ..client.link.requests import ProgressHandler
 from ..client.link.session import RequestOptions
 from ..client.link.targets import Target
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from ..client.link.client_options import ClientOptions
 
 __all__ = ["Keeper", "ManagedClient"]
+
+T = TypeVar("T")
 
 _Answering = Coroutine[Any, Any, dict[str, Any]]
 
@@ -80,17 +84,23 @@ class Keeper(Protocol):
 class ManagedClient(Client):
     """A `Client` whose tool calls wait for a connection that is being made.
 
-    ``eras``: the memory that it shares with the other clients of its manager.
+    ``home``: where the manager lives. ``eras``: the memory that its clients share.
     """
 
     _shares_batches = False  # each call waits for its connection, and may be repeated
 
     def __init__(
-        self, target: Target, keeper: Keeper, options: ClientOptions, eras: EraMemory
+        self,
+        target: Target,
+        keeper: Keeper,
+        home: LoopBound,
+        options: ClientOptions,
+        eras: EraMemory,
     ) -> None:
         self._eras = eras
         super().__init__(target, **options)
         self._keeper = keeper
+        self._home = home
         self._connection.observers.append(_ConnectionNews(self, keeper))
 
     def guard_with(self, guard: Callable[[str, Mapping[str, Any]], dict[str, Any] | None]) -> None:
@@ -111,6 +121,14 @@ class ManagedClient(Client):
     async def open(self) -> None:
         """Open the connection, which its keeper does once the server may start."""
         await super().connect()
+
+    def _at_home(
+        self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any
+    ) -> Coroutine[Any, Any, T]:
+        """Run in the event loop of the manager, in which the connection is or will be."""
+        if self._home.loop is asyncio.get_running_loop():
+            return work(*arguments)
+        return self._home.run(work, *arguments)
 
     def expect(self, version: str) -> None:
         """Take it that the server speaks as it did in an earlier run: that is tried first."""

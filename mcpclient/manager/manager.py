@@ -10,6 +10,7 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, Union
 
 from ..client.client import Client
+from ..client.link.loops import LoopBound, claiming
 from ..client.link.options import OPTION_NAMES, check_names
 from ..client.link.targets import Target
 from ..client.toolboxes import Toolboxes
@@ -17,7 +18,13 @@ from ..config.config import Config
 from ..config.policy.policy import Policy
 from ..config.problem import Problem
 from ..config.server import ServerConfig
-from ..errors import ClientClosed, McpError, ServersFailed, UsageError
+from ..errors import (
+    ClientClosed,
+    ConnectionLost,
+    McpError,
+    ServersFailed,
+    UsageError,
+)
 from ..framing.logs import logger_for
 from ..gate.gate import Gate
 from ..gate.load import load_config
@@ -82,9 +89,13 @@ class Manager(Toolboxes, Calls, Content):
     - ``client_options``: the options of `Client`, for every server; one that means nothing for a
       server, such as ``env`` for a URL, is left out there. Handlers see the server's name.
 
-    Three servers that run here and twenty that are reached by URL are connected at the same time;
-    ``MCP_SERVER_CONNECTION_BATCH_SIZE`` and ``MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE`` in the
-    environment say otherwise. Raises `UsageError` for arguments that make no sense.
+    Sixteen server processes for each processor are started in 0.3 seconds, and twenty remote
+    servers are connected at the same time; ``MCP_SERVER_CONNECTION_BATCH_SIZE`` and
+    ``MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE`` in the environment say otherwise.
+
+    A manager lives in the event loop that opens it, until it is closed or that loop stops. It may
+    be used, and closed, from other event loops and threads. Raises `UsageError` for arguments that
+    make no sense.
     """
 
     def __init__(
@@ -117,7 +128,9 @@ class Manager(Toolboxes, Calls, Content):
         self._gate = Gate(policy)
         self._configs = configured_servers(config, self._gate)
         self._lazy, self._wait, self._required = lazy, wait, required
-        self._events = Events(on_event)
+        self._home = LoopBound()
+        self._home.kind = "manager"
+        self._events = Events(on_event, self._home)
         self._names = ToolNames(naming, name_limit)
         for server in self._configs.values():
             self._names.add_server(server.name, server.naming)
@@ -125,6 +138,7 @@ class Manager(Toolboxes, Calls, Content):
         self._memory = Memory(memory) if memory is not None or self._is_lazy else None
         self._make_shared = partial(
             Shared,
+            home=self._home,
             options=client_options,
             catalog=self._catalog,
             events=self._events,
@@ -137,6 +151,9 @@ class Manager(Toolboxes, Calls, Content):
         self._shared: Shared | None = None
         self._servers: dict[str, Server] = {}
         self._uris = {}
+        self._lock: asyncio.Lock | None = None  # one opens or closes at a time
+        self._is_wanted = False  # from the first open() on, until close()
+        self._changing = 0  # how many open() and close() are under way, in any event loop
         self._is_open = False
         self._require_known()
 
@@ -153,28 +170,56 @@ class Manager(Toolboxes, Calls, Content):
     # Connecting and closing
 
     async def open(self) -> Manager:
-        """Connect the servers, as far as ``wait`` says. Idempotent.
+        """Connect the servers, as far as ``wait`` says. Idempotent; tasks may share one opening.
 
         Raises `ServersFailed` when one that is required is not connected; then all are closed.
+        Raises `ClientClosed` when the manager is closed meanwhile.
         """
-        if self._is_open:
-            return self
-        self._is_open = True
-        self._shared = self._make_shared(slots=Slots(os.environ))
-        self._servers.update(
-            (name, Server(config, self._shared)) for name, config in self._configs.items()
-        )
+        with claiming:
+            in_use = self._is_wanted or self._is_open or self._changing
+            if self._home.claim(is_free=not in_use and not self._is_locked):
+                self._abort()  # what an event loop that has stopped has left
+                self._lock = asyncio.Lock()
+            self._is_wanted = True
+            self._changing += 1
         try:
-            self._recall(self._servers.values())
-            for server in self._servers.values():
-                server.start()
-            await self._await_attempts()
-            self._names.settle()
-            self._check_required()
-        except BaseException:
-            await self.close()
-            raise
+            await self._home.run(self._open)
+        finally:
+            with claiming:
+                self._changing -= 1
         return self
+
+    @property
+    def _is_locked(self) -> bool:
+        return self._lock is not None and self._lock.locked()
+
+    async def _open(self) -> None:
+        assert self._lock is not None
+        async with self._lock:
+            self._require_wanted()  # it may have been closed while this waited
+            if self._is_open:
+                return
+            self._shared = self._make_shared(slots=Slots(os.environ))
+            self._is_open = True
+            self._events.open()
+            try:
+                self._servers.update(
+                    (name, Server(config, self._shared)) for name, config in self._configs.items()
+                )
+                self._recall(self._servers.values())
+                for server in self._servers.values():
+                    server.start()
+                await self._await_attempts()
+                self._require_wanted()
+                self._names.settle()
+                self._check_required()
+            except BaseException:
+                await self._shut_down()
+                raise
+
+    def _require_wanted(self) -> None:
+        if not self._is_wanted:
+            raise ClientClosed("the manager was closed while it was being opened")
 
     def _recall(self, servers: Iterable[Server]) -> None:
         """Let servers take what is remembered of them: one read for all."""
@@ -215,10 +260,37 @@ class Manager(Toolboxes, Calls, Content):
         """Disconnect every server, within 5 seconds however many there are. Idempotent.
 
         Events of closing are delivered before it returns. Calls that wait for an answer raise
-        `ClientClosed`, and those that wait for a connection `ServerUnavailable`.
+        `ClientClosed`, and those that wait for a connection `ServerUnavailable`. Works from any
+        task, event loop and thread. Cancelling it aborts what is left at once.
         """
-        if not self._is_open:
+        if self._home.loop is None or self._home.is_inherited:
             return
+        with claiming:
+            self._is_wanted = False
+            self._changing += 1
+        try:
+            await self._home.run(self._close)
+        except ConnectionLost:  # its event loop has stopped
+            self._abort()
+        finally:
+            with claiming:
+                self._changing -= 1
+
+    async def _close(self) -> None:
+        assert self._lock is not None
+        for server in self._servers.values():
+            server.forgo()  # so that nobody waits for it any more, and an open() that does ends
+        async with self._lock:
+            if self._is_open:
+                await self._shut_down()
+
+    def _abort(self) -> None:
+        """Free everything without waiting, where the event loop it lived in has stopped."""
+        self._is_wanted = self._is_open = False
+        for server in self._servers.values():
+            server.abort()
+
+    async def _shut_down(self) -> None:
         self._is_open = False
         servers = list(self._servers.values())
         closing = [asyncio.ensure_future(server.end()) for server in servers]
@@ -284,7 +356,10 @@ class Manager(Toolboxes, Calls, Content):
         return self._server(name).client
 
     def events(self) -> EventStream:
-        """Return what happens from now on, as an async iterator that ends with the manager."""
+        """Return what happens from now on, as an async iterator that ends with the manager.
+
+        Each event goes to every stream, and in a stream that several tasks read, to one of them.
+        """
         return self._events.stream()
 
     def instructions(self) -> str:
@@ -310,12 +385,16 @@ class Manager(Toolboxes, Calls, Content):
         The same name with the same configuration is the same connection. How it went is in
         `Server.status`. Raises `UsageError`.
         """
+        return await self._home.run(self._add, name, server)
+
+    async def _add(self, name: str, server: Target | ServerConfig) -> Server:
         self._require_open()
         config = configured_servers({name: server}, self._gate)[name]
         while (before := self._servers.get(name)) is not None:
-            if same_server(before.config, config):
+            if same_server(before.config, config) and not before.is_over:
                 await before.connect()
-                return before
+                if not before.is_over:  # it may have been removed meanwhile
+                    return before
             await self._drop(before)  # meanwhile, another of this name may have been added
         self._require_open()
         added = self._make(config)
@@ -339,7 +418,7 @@ class Manager(Toolboxes, Calls, Content):
 
     async def remove(self, name: str) -> None:
         """Close a server and forget about it. Its tools' names stay reserved for it."""
-        await self._drop(self._server(name))
+        await self._home.run(self._drop, self._server(name))
 
     async def _drop(self, server: Server) -> None:
         await server.end()
@@ -354,26 +433,31 @@ class Manager(Toolboxes, Calls, Content):
         Only what has changed is touched: other servers keep their connections. Raises `UsageError`
         when the manager was not made from files and there is no ``config``.
         """
+        return await self._home.run(self._reload, config)
+
+    async def _reload(self, config: Config | None) -> Changes:
         self._require_open()
-        if config is None:
-            if not self._is_loaded:
-                raise UsageError("these servers came from no file: give reload() a Config")
-            config = await self._load()
+        assert self._lock is not None
+        async with self._lock:  # else two that change the same servers would mix
             self._require_open()
-        after = configured_servers(config, self._gate)
-        before = {name: server.config for name, server in self._servers.items()}
-        changes = compare_servers(before, after)
-        self._config = config
-        gone = [self._servers[name] for name in (*changes.removed, *changes.changed)]
-        await asyncio.gather(*(self._drop(server) for server in gone))
-        self._require_open()
-        new = [name for name in (*changes.added, *changes.changed) if name not in self._servers]
-        made = [self._make(after[name]) for name in new]
-        for server in made:
-            server.start()
-        for name in after:  # in the order of the file; `servers` shows this very mapping
-            if name in self._servers:
-                self._servers[name] = self._servers.pop(name)
+            if config is None:
+                if not self._is_loaded:
+                    raise UsageError("these servers came from no file: give reload() a Config")
+                config = await self._load()
+            after = configured_servers(config, self._gate)
+            before = {name: server.config for name, server in self._servers.items()}
+            changes = compare_servers(before, after)
+            self._config = config
+            gone = [self._servers[name] for name in (*changes.removed, *changes.changed)]
+            await asyncio.gather(*(self._drop(server) for server in gone))
+            self._require_open()
+            new = [name for name in (*changes.added, *changes.changed) if name not in self._servers]
+            made = [self._make(after[name]) for name in new]
+            for server in made:
+                server.start()
+            for name in after:  # in the order of the file; `servers` shows this very mapping
+                if name in self._servers:
+                    self._servers[name] = self._servers.pop(name)
         await asyncio.gather(*(server.settled() for server in made))
         self._names.settle()
         return changes
@@ -413,7 +497,7 @@ class Manager(Toolboxes, Calls, Content):
         return self._servers[name]
 
     def _require_open(self) -> None:
-        if self._is_open:
+        if self._is_open and self._is_wanted:
             return
         if self._shared is not None:
             raise ClientClosed("the manager is closed; open it again to make calls")

@@ -23,7 +23,7 @@ from ..errors import (
 )
 from ..framing.logs import logger_for
 from ..net.clocks import seconds_since_epoch
-from ..net.futures import disregard
+from ..net.futures import NextChange, cancel, disregard
 from .changes import same_server
 from .events import StatusChanged
 from .failures import FailureCount, after_attempt, lacks_login
@@ -42,16 +42,10 @@ __all__ = ["Server"]
 _logger = logger_for("mcpclient.manager")
 
 _UNDER_WAY = (Status.CONNECTING, Status.RECONNECTING)
-_INITIAL = {
-    "disabled": Status.DISABLED,
-    "needs_approval": Status.NEEDS_APPROVAL,
-    "denied": Status.DENIED,
-}
-_NOT_ALLOWED = tuple(_INITIAL.values())
-_REFUSALS = {
-    "disabled": Event.SWITCHED_OFF,
-    "needs_approval": Event.UNAPPROVED,
-    "denied": Event.FORBIDDEN,
+_NOT_ALLOWED = {
+    "disabled": (Status.DISABLED, Event.SWITCHED_OFF),
+    "needs_approval": (Status.NEEDS_APPROVAL, Event.UNAPPROVED),
+    "denied": (Status.DENIED, Event.FORBIDDEN),
 }
 _WHAT_TO_DO = {
     Status.DISABLED: "its configuration switches it off; connect() switches it on",
@@ -67,8 +61,9 @@ class Server:
     """One server of a manager.
 
     - ``name``, ``config``: as configured. ``status``: a `Status`; ``error``: why, where something
-      failed, otherwise None; ``since``: since when, in seconds since the epoch; ``next_try``: when
-      it is tried again by itself, or None.
+      failed or is not allowed (then a `ServerUnavailable`), otherwise None; ``since``: since when,
+      in seconds since the epoch; ``next_try``: when it is tried again by itself, or None.
+    - ``is_over``: whether it was removed, or its manager closed: it is never connected again.
     - ``tools``: those that are offered, a list that stays the same object; ``stale``: whether they
       are those of an earlier connection. ``instructions``: how it wants to be used, or "".
     - ``trusted``: whether its annotations may be believed. ``mismatches``: what is not as the lock
@@ -77,8 +72,8 @@ class Server:
 
     def __init__(self, config: ServerConfig, shared: Shared) -> None:
         self.config: ServerConfig = config
-        self.status: Status = _INITIAL.get(config.state, Status.CLOSED)
-        self.error: Exception | None = None
+        self.status, _ = _NOT_ALLOWED.get(config.state, (Status.CLOSED, None))
+        self.error: Exception | None = _refusal(config)
         self.since: float = seconds_since_epoch()
         self.next_try: float | None = None
         self._shared = shared
@@ -86,14 +81,16 @@ class Server:
         self._client: ManagedClient | None = None
         self._expected_version = ""
         self._is_asked_for = self._is_switched_on = False
-        self._is_over = False
+        self.is_over: bool = False
         limit = shared.reconnect.terminal_errors if shared.reconnect is not None else 0
         self._failures = FailureCount(limit)
         self._attempts = 0
         self._attempt: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._closing: asyncio.Task[None] | None = None
-        self._changed: asyncio.Future[None] | None = None
+        # Attempts that were cancelled, and clients that are being closed: a connection of theirs
+        # may still be open, so they are awaited before the next is made, and by who disconnects.
+        self._ending: set[asyncio.Task[None]] = set()
+        self._change = NextChange()
 
     def __repr__(self) -> str:
         return f"<mcpclient.Server {self.name} {self.status}>"
@@ -153,11 +150,13 @@ class Server:
         if self._client is None:
             if self.config.state != "ready":
                 raise self.unavailable()
-            options = options_for(self.config, self._shared.options)
-            self._client = ManagedClient(self.config.target, self, options, self._shared.eras)
-            if self._shared.pins is not None or self.config.include or self.config.exclude:
-                self._client.guard_with(self._offer.guard)
-            self._client.expect(self._expected_version)
+            shared = self._shared
+            options = options_for(self.config, shared.options)
+            made = ManagedClient(self.config.target, self, shared.home, options, shared.eras)
+            if shared.pins is not None or self.config.include or self.config.exclude:
+                made.guard_with(self._offer.guard)
+            made.expect(self._expected_version)
+            self._client = made
         return self._client
 
     def unavailable(self) -> Exception:
@@ -166,7 +165,7 @@ class Server:
             return self.error.again()
         if self.error is not None:
             return self.error
-        reason = self.config.reason or _WHAT_TO_DO.get(self.status, "it is not connected")
+        reason = _WHAT_TO_DO.get(self.status, "it is not connected")
         return ServerUnavailable(self.name, self.status.value, reason)
 
     # What the user and the calls want
@@ -194,14 +193,13 @@ class Server:
 
         Credentials and configuration are read again.
         """
+        await self._shared.home.run(self._connect_for_user)
+
+    async def _connect_for_user(self) -> None:
         if self.status is not Status.CONNECTED:
             self._is_asked_for = True
             self._is_switched_on |= self.status is Status.DISABLED or not self.config.enabled
-            if self.config.state != "ready":
-                await self._judge()
-                self._take_judgement()
-            if self.config.state == "ready":
-                self._feed(Event.CONNECT)
+            self._feed(Event.CONNECT)
         await self.settled()
 
     async def settled(self) -> None:
@@ -216,6 +214,11 @@ class Server:
         Begins an attempt where the last one has failed. Raises why there will be no connection, and
         `CallTimeout`.
         """
+        if self.status is Status.CONNECTED:
+            return self.client
+        return await self._shared.home.run(self._wait_for_connection, seconds)
+
+    async def _wait_for_connection(self, seconds: Seconds) -> ManagedClient:
         if self.status is Status.NEEDS_AUTH:
             if seconds_since_epoch() - self.since >= NEEDS_AUTH_SECONDS:
                 self._feed(Event.CONNECT)
@@ -233,26 +236,36 @@ class Server:
                 timeout = CallTimeout("tools/call", seconds or 0.0, waiting_for="its connection")
                 timeout.target = self.name
                 raise timeout from self.error
-            await asyncio.wait({self._change()}, timeout=left)
+            await self._change.wait(left)
         return self.client
 
     async def disconnect(self) -> None:
         """Close the connection, and let the status be ``closed``."""
+        await self._shared.home.run(self._disconnect)
+
+    async def _disconnect(self) -> None:
         self._feed(Event.DISCONNECT)
-        if self._closing is not None:
-            await asyncio.wait({self._closing})
+        await self._ended()
+
+    def forgo(self) -> None:
+        """Begin to close the connection for good: what still asks for one will get none."""
+        self.is_over = True
+        self._feed(Event.DISCONNECT)
 
     async def end(self) -> None:
-        """Close the connection for good: what still asks for one will get none."""
-        self._is_over = True
-        await self.disconnect()
+        """Close the connection for good, and wait until that is done."""
+        self.forgo()
+        await self._ended()
 
     def abort(self) -> None:
-        """Drop everything without waiting."""
+        """Drop everything without waiting, in whatever thread."""
+        self.is_over = True
         if self._client is not None:
             connection_of(self._client).abort()
-        if self._closing is not None:
-            self._closing.cancel()
+        for task in (self._attempt, *self._ending):
+            cancel(task)
+        if self.status in (Status.CONNECTED, *_UNDER_WAY):  # its event loop has stopped
+            self.status, self.error, self.next_try = Status.CLOSED, None, None
 
     def to_pin(self) -> ServerOffer:
         """Return what a lock file holds of the server, see `Pins.write`."""
@@ -302,7 +315,7 @@ class Server:
 
     def _feed(self, event: Event, error: Exception | None = None) -> None:
         old = self.status
-        if self._is_over and event is not Event.DISCONNECT:
+        if self.is_over and event is not Event.DISCONNECT:
             return
         if event is Event.LOST and self._shared.reconnect is None:
             event = Event.DISCONNECT
@@ -318,7 +331,7 @@ class Server:
             _logger.debug("%s: %s, was %s", self.name, self.status.value, old.value)
             shown = error if isinstance(error, McpError) else None
             self._shared.events.tell(StatusChanged(self.name, old, self.status, shown))
-        self._note_change()
+        self._change.notify()
 
     def _open(self) -> None:
         self._cancel_timer()
@@ -351,9 +364,10 @@ class Server:
 
     def _stop(self) -> None:
         self._cancel_timer()
-        if self._attempt is not None and self._attempt is not asyncio.current_task():
-            self._attempt.cancel()
-        self._attempt = None
+        attempt, self._attempt = self._attempt, None
+        if attempt is not None and attempt is not asyncio.current_task():
+            attempt.cancel()
+            self._end_later(attempt)
 
     def _close(self) -> None:
         self._offer.stop()
@@ -361,9 +375,20 @@ class Server:
             return
         if self.status is not Status.CLOSED and isinstance(self.error, McpError):
             self._client.give_up(self.error)  # so that calls in flight learn the reason
-        before = self._closing
-        self._closing = asyncio.get_running_loop().create_task(_close(self._client, before))
-        self._closing.add_done_callback(disregard)
+        self._close_client(self._client)
+
+    def _close_client(self, client: ManagedClient) -> None:
+        self._end_later(asyncio.get_running_loop().create_task(client.close()))
+
+    def _end_later(self, task: asyncio.Task[None]) -> None:
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+        task.add_done_callback(disregard)
+
+    async def _ended(self) -> None:
+        """Wait until nothing of earlier connections is left."""
+        while self._ending:
+            await asyncio.wait(self._ending)
 
     def _keep_tools(self) -> None:
         self._offer.stale = True
@@ -378,13 +403,8 @@ class Server:
 
     async def _try(self) -> None:
         try:
-            if self._closing is not None:
-                await asyncio.wait({self._closing})
             await self._judge()
-            if self.config.state != "ready":
-                self._attempt = None
-                refusal = ServerUnavailable(self.name, self.config.state, self.config.reason)
-                return self._feed(_REFUSALS[self.config.state], refusal)
+            await self._ended()
             await self._look_for_login()
             local = runs_here(self.config.target)
             tools = await self._shared.slots.run(self._connect, local=local)
@@ -398,14 +418,17 @@ class Server:
         except Exception as error:
             self._failed(error)
         else:
-            self._attempt = None
+            self._attempt, self._is_asked_for = None, False
             self._feed(Event.OPENED)
             self._offer.adopt(tools)
             self._offer.follow()
 
     def _failed(self, error: Exception) -> None:
-        self._attempt = None
-        event = after_attempt(error) if isinstance(error, McpError) else Event.FAILED
+        self._attempt, self._is_asked_for = None, False
+        if isinstance(error, ServerUnavailable):
+            _, event = _NOT_ALLOWED.get(error.status, (None, Event.GONE))
+        else:
+            event = after_attempt(error) if isinstance(error, McpError) else Event.FAILED
         self._feed(event, error)
 
     async def _look_for_login(self) -> None:
@@ -414,8 +437,7 @@ class Server:
         url = target.get("url") if isinstance(target, Mapping) else target
         if not isinstance(url, str) or not isinstance(auth, OAuth):
             return
-        asked, self._is_asked_for = self._is_asked_for, False
-        if asked:
+        if self._is_asked_for:
             await expect_login(url, auth)
         elif await awaiting_login({url: auth}):
             raise AuthorizationRequired(url)
@@ -441,43 +463,27 @@ class Server:
     async def _judge(self) -> None:
         """Have the gate judge the entry as it is now: nothing starts without that.
 
-        One that has changed gets another client. Raises `UsageError` for one that cannot be used.
+        One that has changed gets another client. Raises `ServerUnavailable` for one that may not be
+        connected, and `UsageError` for one that cannot be used.
         """
         config = await self._shared.admit(self.config, self._is_switched_on)
-        before, client = self.config, self._client
-        if client is not None and not same_server(before, config):
-            self._client = None  # before the wait, during which a call may ask for a client
-            self.config = config
-            await client.close()
-        self.config = config
-
-    def _take_judgement(self) -> None:
-        """Show what was decided about a server that was not allowed to start."""
-        status = _INITIAL.get(self.config.state)
-        if status is not None and self.status in _NOT_ALLOWED and status is not self.status:
-            old, self.status = self.status, status
-            self.since = seconds_since_epoch()
-            self._shared.events.tell(StatusChanged(self.name, old, status, None))
-        elif status is None and self.status in _NOT_ALLOWED:
-            self.status = Status.CLOSED
-
-    # Waiting for changes
-
-    def _change(self) -> asyncio.Future[None]:
-        if self._changed is None:
-            self._changed = asyncio.get_running_loop().create_future()
-        return self._changed
-
-    def _note_change(self) -> None:
-        changed, self._changed = self._changed, None
-        if changed is not None and not changed.done():
-            changed.set_result(None)
+        # From here to the end nothing is awaited: who ends this attempt meanwhile finds either the
+        # old configuration with its client, or the new one without.
+        is_same, self.config = same_server(self.config, config), config
+        if not is_same and self._client is not None:
+            self._close_client(self._client)
+            self._client, self._expected_version = None, ""
+        refusal = _refusal(config)
+        if refusal is not None:
+            raise refusal
 
 
-async def _close(client: ManagedClient, before: asyncio.Task[None] | None) -> None:
-    if before is not None:
-        await asyncio.wait({before})
-    await client.close()
+def _refusal(config: ServerConfig) -> ServerUnavailable | None:
+    """Return why a server may not be connected, None where it may."""
+    if config.state == "ready":
+        return None
+    status, _ = _NOT_ALLOWED[config.state]
+    return ServerUnavailable(config.name, config.state, config.reason or _WHAT_TO_DO[status])
 
 
 _ACTIONS: Mapping[Action, Callable[[Server], None]] = {

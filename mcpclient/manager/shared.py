@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable
 
 from ..client.link.era_memory import EraMemory
+from ..client.link.loops import LoopBound
 from ..config.server import ServerConfig
 from .backoff import Reconnect
 from .catalog import Catalog
@@ -22,10 +23,12 @@ __all__ = ["Shared"]
 class Shared:
     """What the servers of one manager have in common.
 
-    ``admit``: returns the configuration of a server as the gate allows it now; the flag asks for it
-    as if it were enabled. ``eras``: which era each server speaks.
+    ``home``: the event loop they live in. ``admit``: returns the configuration of a server as the
+    gate allows it now; the flag asks for it as if it were enabled. ``eras``: which era each server
+    speaks.
     """
 
+    home: LoopBound
     options: Mapping[str, Any]
     catalog: Catalog
     events: Events

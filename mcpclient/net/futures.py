@@ -8,9 +8,27 @@ from typing import Any, TypeVar
 
 from ..errors import McpError
 
-__all__ = ["cancel", "cancel_all", "disregard", "side_by_side"]
+__all__ = ["NextChange", "cancel", "cancel_all", "disregard", "side_by_side"]
 
 T = TypeVar("T")
+
+
+class NextChange:
+    """Lets any number of tasks of one event loop wait until something has changed."""
+
+    _future: asyncio.Future[None] | None = None
+
+    async def wait(self, seconds: float | None = None) -> None:
+        """Wait for the next `notify`, for ``seconds`` at most (None: no limit)."""
+        if self._future is None:
+            self._future = asyncio.get_running_loop().create_future()
+        await asyncio.wait({self._future}, timeout=seconds)
+
+    def notify(self) -> None:
+        """Wake every task that waits."""
+        future, self._future = self._future, None
+        if future is not None and not future.get_loop().is_closed():
+            future.set_result(None)
 
 
 def disregard(future: asyncio.Future[Any]) -> None:

@@ -8,6 +8,7 @@ import weakref
 from typing import Any
 
 from mcpclient import Manager, Status, StatusChanged, ToolsUpdated
+from mcpclient.client.link.loops import LoopBound
 from mcpclient.manager.events import Events
 from tests.manager.fleet import Member
 from tests.support.virtual_time import run
@@ -27,7 +28,7 @@ def test_events_come_in_order_to_everyone() -> None:
             await asyncio.sleep(0.1)
             heard.append(event)
 
-        events = Events(slow)
+        events = Events(slow, LoopBound())
         stream = events.stream()
         told = [changed(Status.CONNECTING), changed(Status.CONNECTED)]
         for event in told:
@@ -40,7 +41,7 @@ def test_events_come_in_order_to_everyone() -> None:
 
 def test_a_waiting_consumer_is_woken() -> None:
     async def main() -> None:
-        events = Events(None)
+        events = Events(None, LoopBound())
         stream = events.stream()
         waiting = asyncio.ensure_future(stream.__anext__())
         await asyncio.sleep(0)
@@ -76,7 +77,7 @@ def test_a_stream_that_nobody_reads_any_more_is_freed() -> None:
     """F-MANY-2: one who looks again and again leaves nothing behind."""
 
     async def main() -> None:
-        events = Events(None)
+        events = Events(None, LoopBound())
         read = events.stream()
         forgotten = weakref.ref(events.stream())
         gc.collect()

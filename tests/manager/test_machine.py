@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.strategies import sampled_from
 
 from mcpclient.manager.machine import TABLE, Action, Event, step
 from mcpclient.manager.status import Status
@@ -17,9 +18,10 @@ PAIRS = list(itertools.product(Status, Event))
 
 
 @pytest.mark.parametrize("state", sorted(FORBIDDEN))
-def test_what_is_not_allowed_stays_so(state: Status) -> None:
-    """F-MANY-2, F-MANY-7: neither a call nor the user's wish starts a process."""
-    assert all(step(state, event) == (state, ()) for event in Event)
+def test_what_is_not_allowed_is_judged_again_for_the_user_only(state: Status) -> None:
+    """F-MANY-2, F-MANY-7: an attempt begins with the judgement, and no call leads to one."""
+    leaving = {event for event in Event if step(state, event) != (state, ())}
+    assert leaving == {Event.CONNECT}
 
 
 def test_nothing_but_the_user_brings_a_closed_server_back() -> None:
@@ -57,6 +59,10 @@ def test_every_outcome_of_an_attempt_is_foreseen(state: Status) -> None:
         Event.FAILED: Status.FAILED if state is Status.CONNECTING else Status.RECONNECTING,
         Event.UNAUTHORIZED: Status.NEEDS_AUTH,
         Event.UNREGISTERED: Status.NEEDS_CLIENT_REGISTRATION,
+        Event.SWITCHED_OFF: Status.DISABLED,
+        Event.UNAPPROVED: Status.NEEDS_APPROVAL,
+        Event.FORBIDDEN: Status.DENIED,
+        Event.GONE: Status.CLOSED,
     }
     for event, after in outcomes.items():
         found, actions = step(state, event)
@@ -143,6 +149,12 @@ class World(RuleBasedStateMachine):
         self.is_attempting = False
         self.feed(Event.UNAUTHORIZED)
 
+    @precondition(lambda self: self.is_attempting)
+    @rule(event=sampled_from([Event.SWITCHED_OFF, Event.UNAPPROVED, Event.FORBIDDEN, Event.GONE]))
+    def attempt_is_not_allowed(self, event: Event) -> None:
+        self.is_attempting = False
+        self.feed(event)
+
     @precondition(lambda self: self.is_open)
     @rule()
     def connection_is_lost(self) -> None:
@@ -167,7 +179,7 @@ class World(RuleBasedStateMachine):
     @invariant()
     def nothing_happens_against_the_will_of_the_user(self) -> None:
         if not self.wanted:
-            assert self.state is Status.CLOSED and not self.is_open
+            assert self.state in FORBIDDEN | ENDED and not self.is_open
 
 
 World.TestCase.settings = examples(60, stateful_step_count=30)

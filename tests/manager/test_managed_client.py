@@ -9,6 +9,7 @@ import pytest
 from mcpclient.client.client import Client
 from mcpclient.client.events.around import Call, Proceed
 from mcpclient.client.link.era_memory import EraMemory
+from mcpclient.client.link.loops import LoopBound
 from mcpclient.errors import ClientClosed, ConnectFailed, ConnectionLost, McpError, PeerError
 from mcpclient.manager.managed_client import ManagedClient
 from mcpclient.manager.manager import Manager
@@ -73,8 +74,9 @@ class Failing(Member):
 
 def client_of(keeper: Keeper, member: Member, **options: Any) -> ManagedClient:
     options.setdefault("protocol_version", HANDSHAKE)
-    keeper.client = ManagedClient(member, keeper, options, EraMemory())  # type: ignore[arg-type]
-    found: ManagedClient = keeper.client
+    home = LoopBound()
+    found = ManagedClient(member, keeper, home, options, EraMemory())  # type: ignore[arg-type]
+    keeper.client = found
     return found
 
 

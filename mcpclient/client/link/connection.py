@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import threading
 from collections.abc import Mapping
 from typing import Any, Callable
 
@@ -14,7 +12,6 @@ from ...errors import (
     ConnectionLost,
     McpError,
     SessionExpired,
-    UsageError,
 )
 from ...framing.logs import logger_for
 from ...jsonrpc.messages import response
@@ -28,6 +25,7 @@ from ..events.callbacks import OrderedCallback
 from ..events.fan_out import EventCallbacks
 from ..events.observer import Observer
 from .explaining import explain
+from .loops import LoopBound, claiming
 from .opening import Opening, plan_for
 from .options import Options
 from .paging import all_pages
@@ -38,13 +36,11 @@ __all__ = ["Connection"]
 
 _logger = logger_for("mcpclient.client")
 
-_claiming = threading.Lock()
-
 # The id of an opening that is written down from memory; no request of this client's has it.
 _RECALLED_ID = "opening"
 
 
-class Connection:
+class Connection(LoopBound):
     """One client's connection: the session of the moment, and how to get the next."""
 
     def __init__(self, route: Route, options: Options) -> None:
@@ -55,8 +51,6 @@ class Connection:
         self.generation: int = 0
         self.receiver: TaskReceiver = TaskReceiver(options.handlers, tasks=options.tasks)
         self.observers: list[Observer] = [self.receiver]
-        self.loop: asyncio.AbstractEventLoop | None = None
-        self._process_id = 0
         self._session: Session | None = None
         self._connecting: Session | None = None
         self._lock: asyncio.Lock | None = None
@@ -93,20 +87,6 @@ class Connection:
         """
         return self.loop is not None and not self._closed and not self.is_inherited
 
-    @property
-    def is_inherited(self) -> bool:
-        """Whether this is a forked copy of the program that connected."""
-        return self.loop is not None and self._process_id != os.getpid()
-
-    def home(self) -> asyncio.AbstractEventLoop | None:
-        """Return the event loop the connection lives in, None where it has none.
-
-        Raises `UsageError` in a forked copy of the program that connected.
-        """
-        if self.is_inherited:
-            raise UsageError("this client was connected before the program forked; make another")
-        return self.loop
-
     def expect(self, version: str) -> None:
         """Take it that the server still speaks the era of a revision that it agreed on earlier."""
         era = era_of(version)
@@ -118,11 +98,9 @@ class Connection:
 
         A connection stays where it is until it is closed, or its loop has stopped.
         """
-        running = asyncio.get_running_loop()
-        with _claiming:  # two threads may want it at once
-            home = self.home()
-            if home is not running and (home is None or self._closed or not home.is_running()):
-                self.loop, self._process_id, self._lock = running, os.getpid(), asyncio.Lock()
+        with claiming:
+            if self.claim(is_free=self._closed):
+                self._lock = asyncio.Lock()
             self._closed = False
 
     @property

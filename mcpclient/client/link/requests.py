@@ -13,7 +13,6 @@ from ...protocol.types import CallToolResult, Progress, Tool
 from .call_recovery import CallRecovery
 from .call_time import counted_time
 from .connection import Connection
-from .loops import run_in
 from .paging import all_pages
 from .session import RequestOptions
 from .timeouts import DEFAULT, Seconds
@@ -232,12 +231,11 @@ class Requests:
 
         return await all_pages(fetch, key)
 
-    async def _at_home(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
+    def _at_home(
+        self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any
+    ) -> Coroutine[Any, Any, T]:
         """Run in the event loop the client was connected in, whichever loop asks."""
-        home = self._connection.home()
-        if home is None or home is asyncio.get_running_loop():
-            return await work(*arguments)
-        return await run_in(home, work, *arguments)
+        return self._connection.run(work, *arguments)
 
 
 def with_meta(params: Mapping[str, Any] | None, meta: Mapping[str, Any]) -> dict[str, Any]:
