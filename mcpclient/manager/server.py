@@ -147,17 +147,18 @@ class Server:
         Raises `ServerUnavailable` for a server that may not be connected, and `UsageError` for one
         whose configuration makes no sense.
         """
-        if self._client is None:
+        client = self._client  # which may be another when this is asked in another thread
+        if client is None:
             if self.config.state != "ready":
                 raise self.unavailable()
             shared = self._shared
             options = options_for(self.config, shared.options)
-            made = ManagedClient(self.config.target, self, shared.home, options, shared.eras)
+            client = ManagedClient(self.config.target, self, shared.home, options, shared.eras)
             if shared.pins is not None or self.config.include or self.config.exclude:
-                made.guard_with(self._offer.guard)
-            made.expect(self._expected_version)
-            self._client = made
-        return self._client
+                client.guard_with(self._offer.guard)
+            client.expect(self._expected_version)
+            self._client = client
+        return client
 
     def unavailable(self) -> Exception:
         """Return why no call can be made."""
