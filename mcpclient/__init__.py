@@ -131,6 +131,7 @@ if TYPE_CHECKING:
     from .errors import SchemaError as SchemaError
     from .errors import ServerError as ServerError
     from .errors import ServersFailed as ServersFailed
+    from .errors import SandboxUnavailable as SandboxUnavailable
     from .errors import ServerUnavailable as ServerUnavailable
     from .errors import SessionExpired as SessionExpired
     from .errors import SkillVerificationError as SkillVerificationError
@@ -332,6 +333,7 @@ _EXPORTS = {
     "ServerConfig": ".config.server",
     "ServerEnd": ".transports.inprocess",
     "ServerError": ".errors",
+    "SandboxUnavailable": ".errors",
     "ServerUnavailable": ".errors",
     "ServersFailed": ".errors",
     "SessionExpired": ".errors",

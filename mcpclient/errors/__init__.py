@@ -7,6 +7,7 @@
     │   ├── ClientClosed             the client was closed, or closed while the call waited
     │   ├── CallRefused              a hook, a filter or a pin refused a request
     │   ├── HandlerFailed            a handler did not answer what the server asked
+    │   ├── SandboxUnavailable       the system cannot confine a server as was asked
     │   ├── ServerUnavailable        a manager has the server, and does not connect it
     │   └── NotRecorded              a replay was asked for something it has no record of
     ├── NotChecked                 nobody's: a check took too long, so nothing is known
@@ -94,6 +95,7 @@ from .usage import (
     ClientClosed,
     HandlerFailed,
     NotRecorded,
+    SandboxUnavailable,
     ServerUnavailable,
     UsageError,
 )
@@ -124,6 +126,7 @@ __all__ = [
     "ResultMismatch",
     "SchemaError",
     "ServerError",
+    "SandboxUnavailable",
     "ServerUnavailable",
     "ServersFailed",
     "SessionExpired",

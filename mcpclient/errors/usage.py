@@ -13,6 +13,7 @@ __all__ = [
     "ClientClosed",
     "HandlerFailed",
     "NotRecorded",
+    "SandboxUnavailable",
     "ServerUnavailable",
     "UsageError",
 ]
@@ -65,6 +66,20 @@ class HandlerFailed(UsageError):
 
     def __str__(self) -> str:
         return f"the server's {self.method} was not answered: {self.reason}"
+
+
+class SandboxUnavailable(UsageError):
+    """A server is to run in a sandbox that this system cannot provide, so it was not started.
+
+    Fields: ``reason``: what the system lacks.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the server cannot be confined: {self.reason}"
 
 
 class ServerUnavailable(UsageError):

@@ -1,0 +1,219 @@
+"""How a confined server is started on each platform: the command that confines it and runs it.
+
+Linux: a launcher with Landlock and seccomp; where the kernel lacks what they need, ``bwrap`` if it
+is installed. macOS: ``sandbox-exec`` with a profile. Elsewhere, and where nothing is at hand, a
+confined server is not started, unless it was asked for with ``best_effort``.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from ..errors import SandboxUnavailable, UsageError
+from ..framing.logs import logger_for
+from .rights import DEVICES, Sandbox, program_files, system_files
+from .syscall_filter import BROKERED, MACHINES, syscall_filter
+
+__all__ = ["Launch", "confined", "mac_profile"]
+
+_logger = logger_for("mcpclient.sandbox")
+
+# Landlock's ABI 6 (Linux 6.12) is the first that confines signals and abstract sockets.
+_NEEDED_ABI = 6
+_MAX_FILE_SIZE = 1 << 30
+_SECCOMP_ACTION_NOTIFY = 0x7FC00000
+
+
+class Launch(NamedTuple):
+    """What to start in place of a command; ``descriptors``: those it inherits, to be closed."""
+
+    command: list[str]
+    env: Mapping[str, str]
+    descriptors: tuple[int, ...] = ()
+
+
+def confined(
+    sandbox: Sandbox,
+    command: Sequence[str],
+    env: Mapping[str, str],
+    directory: str,
+    executable: str,
+    system: str = sys.platform,
+) -> Launch:
+    """Return how to start ``command`` with the rights of ``sandbox`` and nothing more.
+
+    ``env``: the server's whole environment. ``directory``: its working directory. ``executable``:
+    the path of its program. Raises `UsageError` for a path that does not exist, and
+    `SandboxUnavailable` where this system cannot deny what the sandbox does not grant.
+    """
+    directory = os.path.abspath(directory or ".")
+    read = [*system_files(), *program_files(command, env, directory, executable)]
+    read += _granted(sandbox.read, directory, "read")
+    write = _granted(sandbox.write, directory, "write")
+    executable = os.path.join(directory, executable)
+    missing = _missing(system)
+    if missing and system.startswith("linux") and shutil.which("bwrap"):
+        if not sandbox.processes or sandbox.best_effort:
+            return _with_bwrap(sandbox, [executable, *command[1:]], env, directory, read, write)
+        missing = f"{missing}, and bwrap cannot count processes"
+    if missing:
+        if not sandbox.best_effort:
+            raise SandboxUnavailable(missing)
+        _logger.warning("%s runs without a sandbox: %s", command[0], missing)
+        return Launch([executable, *command[1:]], env)
+    if system == "darwin":
+        profile = mac_profile(read, write, network=sandbox.network)
+        return Launch(["/usr/bin/sandbox-exec", "-p", profile, executable, *command[1:]], env)
+    orders = _orders(sandbox, env, read, write, executable, command)
+    return _with_launcher(orders)
+
+
+def _missing(system: str) -> str:
+    """Return why this system cannot confine a server by itself; empty when it can."""
+    if system == "darwin":
+        return "" if os.path.exists("/usr/bin/sandbox-exec") else "sandbox-exec is not installed"
+    if not system.startswith("linux"):
+        return f"{system} cannot deny a program files and network"
+    if platform.machine() not in MACHINES:
+        return f"there is no system call filter for {platform.machine()}"
+    if _python() is None:
+        return "no Python interpreter to run the launcher with"
+    try:
+        import ctypes
+
+        libc = ctypes.CDLL(None, use_errno=True)
+        action = ctypes.c_uint32(_SECCOMP_ACTION_NOTIFY)
+        number = 317 if platform.machine() == "x86_64" else 277
+        # SECCOMP_GET_ACTION_AVAIL: fails where the kernel or the container has no such filters.
+        can_filter = libc.syscall(number, 2, 0, ctypes.byref(action)) == 0
+        abi = libc.syscall(444, None, ctypes.c_size_t(0), ctypes.c_uint(1))
+    except (ImportError, OSError):
+        return "this Python has no ctypes"
+    if not can_filter:
+        return "the kernel does not allow system call filters (seccomp)"
+    if abi < _NEEDED_ABI:
+        has = f"has Landlock ABI {abi}" if abi > 0 else "does not allow Landlock"
+        return f"the kernel {has}; ABI {_NEEDED_ABI} (Linux 6.12) is needed"
+    if not os.path.exists("/proc/self/task/%d/children" % os.getpid()):
+        return "the kernel does not list the children of a process"
+    return ""
+
+
+def _python() -> str | None:
+    """Return an interpreter for the launcher; a frozen program is not one."""
+    own = "" if getattr(sys, "frozen", False) else sys.executable
+    return own or shutil.which("python3")
+
+
+def _granted(paths: Sequence[str], directory: str, name: str) -> list[str]:
+    found = []
+    for path in paths:
+        full = os.path.realpath(os.path.join(directory, os.path.expanduser(path)))
+        if not os.path.exists(full):
+            if path.startswith("~"):  # a set for many users: not each has every folder
+                continue
+            raise UsageError(f"{name} of the sandbox names {path!r}, which does not exist")
+        found.append(full)
+    return found
+
+
+def _orders(
+    sandbox: Sandbox,
+    env: Mapping[str, str],
+    read: Sequence[str],
+    write: Sequence[str],
+    executable: str,
+    command: Sequence[str],
+) -> dict[str, object]:
+    """Return what the launcher is told, as values that `marshal` carries between Pythons."""
+    machine = platform.machine()
+    return {
+        "client": os.getpid(),
+        "machine": machine,
+        "executable": os.fsencode(executable),
+        "arguments": [os.fsencode(word) for word in command],
+        "env": {os.fsencode(name): os.fsencode(value) for name, value in env.items()},
+        "temporary": tempfile.gettempdir(),
+        "read": [os.fsencode(path) for path in read],
+        "write": [os.fsencode(path) for path in write],
+        "devices": [path.encode() for path in DEVICES],
+        "network": sandbox.network,
+        "landlock": True,
+        "filter": syscall_filter(machine, network=sandbox.network),
+        "brokered": BROKERED[machine],
+        "memory": sandbox.memory or 0,
+        "processes": sandbox.processes or 0,
+        "seconds": sandbox.seconds or 0,
+        "file_size": _MAX_FILE_SIZE,
+    }
+
+
+def _with_launcher(orders: Mapping[str, object]) -> Launch:
+    """Return the launcher's command; its orders hold secrets, so they go by an unnamed file."""
+    file = os.memfd_create("mcpclient-sandbox", 0)
+    os.write(file, marshal.dumps(dict(orders), 2))
+    spec = find_spec(".launcher", __package__)
+    assert spec is not None
+    source = [str(spec.origin)]
+    if not os.path.isfile(source[0]):  # in an archive
+        source = ["-c", spec.loader.get_source(spec.name)]  # type: ignore[union-attr]
+    python = _python()
+    assert python is not None
+    # Its own environment is empty: variables of the server's may change what a program loads.
+    return Launch([python, "-I", "-S", *source, str(file)], {}, (file,))
+
+
+def _with_bwrap(
+    sandbox: Sandbox,
+    command: Sequence[str],
+    env: Mapping[str, str],
+    directory: str,
+    read: Sequence[str],
+    write: Sequence[str],
+) -> Launch:
+    """Return a command of bubblewrap: a file system that holds only what is granted."""
+    words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--chdir", directory]
+    words += ["--share-net"] if sandbox.network else []
+    for path in read:
+        if not path.startswith(("/proc", "/sys")):
+            words += ["--ro-bind-try", path, path]
+    for path in write:
+        words += ["--bind", path, path]
+    for link in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
+        if os.path.islink(link):
+            words += ["--symlink", os.readlink(link), link]
+    if sandbox.memory or sandbox.seconds:
+        limits = [f"--data={sandbox.memory}"] if sandbox.memory else []
+        words = ["prlimit", *limits, "--core=0", f"--fsize={_MAX_FILE_SIZE}", *words]
+        if sandbox.seconds:
+            words = ["timeout", "-s", "KILL", str(sandbox.seconds), *words]
+    return Launch([*words, "--", *command], env)
+
+
+def mac_profile(read: Sequence[str], write: Sequence[str], *, network: bool) -> str:
+    """Return a profile for ``sandbox-exec`` (macOS), which denies what it does not name."""
+
+    def paths(names: Sequence[str]) -> str:
+        quoted = (name.replace("\\", "\\\\").replace('"', '\\"') for name in names)
+        return " ".join(f'(subpath "{name}")' for name in quoted)
+
+    system = ("/System", "/Library/Apple", "/usr", "/bin", "/private/var/db/timezone", "/dev")
+    rules = [
+        "(version 1)",
+        "(deny default)",
+        "(allow process-fork process-exec*)",
+        "(allow sysctl-read mach-lookup signal (target same-sandbox))",
+        "(allow file-read-metadata)",
+        f"(allow file-read* {paths([*system, *read, *write])})",
+        f'(allow file-write* {paths(write)} (literal "/dev/null"))',
+    ]
+    return "\n".join([*rules, "(allow network*)"] if network else rules)

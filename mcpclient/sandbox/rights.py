@@ -1,0 +1,327 @@
+"""The rights of a confined server: what a user grants, and what its command needs to start at all."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..errors import UsageError
+
+__all__ = ["DEVICES", "NAMED_SANDBOXES", "Sandbox", "program_files", "system_files"]
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_SIZE = re.compile(r"([0-9]+) ?([KMG]?)(?:i?B)?")
+
+DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
+"""Devices that every program may use."""
+
+SYSTEM_FOLDERS = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store"),
+    *("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime"),
+    *("/proc/version", "/proc/filesystems", "/proc/sys", "/sys/devices/system/cpu"),
+    "/sys/fs/cgroup",
+    *(
+        f"/etc/{name}"
+        for name in (
+            *("alternatives", "ca-certificates", "ca-certificates.conf", "crypto-policies"),
+            *("debian_version", "fonts", "gai.conf", "gitconfig", "group", "host.conf", "hostname"),
+            *("hosts", "inputrc", "java*", "ld.so.cache", "ld.so.conf", "ld.so.conf.d"),
+            *("locale.alias", "locale.conf", "localtime", "magic", "mime.types", "nsswitch.conf"),
+            *("os-release", "passwd", "pki/ca-trust", "pki/tls/certs", "pki/tls/cert.pem"),
+            *("pki/tls/openssl.cnf", "protocols", "python3*", "resolv.conf", "services", "shells"),
+            *("ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf", "terminfo", "timezone"),
+        )
+    ),
+)
+"""Files and folders that programs of the system read, as patterns. Keys and passwords are not there."""
+
+# Variables of the server's environment that name files with certificates.
+_CERTIFICATES = (
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+    "NODE_EXTRA_CA_CERTS",
+)
+_SCRIPT = re.compile(r"\.(?:py|pyz|js|mjs|cjs|ts|mts|jar|rb|php|pl|sh|wasm)\Z")
+# Where an interpreter's prefix has its own files; share/ may hold the user's data and keys.
+_PREFIX_PARTS = ("bin", "lib", "lib64", "libexec", "include", "pyvenv.cfg")
+_MAX_SHEBANGS = 3
+
+# Folders that package runners write to, and what they download needs the network.
+_RUNNERS = {
+    **dict.fromkeys(("npx", "npm"), ("~/.npm", "~/.cache/node-gyp")),
+    **dict.fromkeys(("uvx", "uv"), ("~/.cache/uv", "~/.local/share/uv")),
+    **dict.fromkeys(("pnpm", "pnpx"), ("~/.local/share/pnpm", "~/.cache/pnpm")),
+    **dict.fromkeys(("bunx", "bun"), ("~/.bun",)),
+    **dict.fromkeys(("pipx",), ("~/.local/share/pipx", "~/.cache/pipx", "~/.local/pipx")),
+    **dict.fromkeys(("deno",), ("~/.cache/deno",)),
+}
+
+
+class Sandbox:
+    """The rights of a server process; what is not granted is denied by the operating system.
+
+    ``Sandbox()`` grants the least: the system's folders, the interpreter's and the program's own
+    can be read, a private temporary folder can be written, and there is no network, no device, no
+    signal to other programs, no new privilege. It ends with the client, also after SIGKILL.
+
+    - ``read``, ``write``: more files and folders; ``~`` is the user's home, and a relative path
+      begins in the server's working directory. What can be written can be read as well. They must
+      exist.
+    - ``network``: True allows Internet sockets, to everywhere. Default: False. Unix sockets, such
+      as Docker's or an SSH agent's, are never allowed.
+    - ``memory``: bytes that the server and all it starts may use, as a number or as ``"512M"`` or
+      ``"2G"``; checked five times a second. Default: no limit.
+    - ``processes``: how many there may be at once. Default: no limit.
+    - ``seconds``: after how many it is ended. Default: never.
+    - ``best_effort``: True starts the server also where the system cannot deny all of this, and
+      warns of what it cannot; otherwise connecting raises `SandboxUnavailable`. Default: False.
+
+    A file may have 1 GiB at most. Sandboxes can be added up: ``GIT | Sandbox(write=["~/notes"])``.
+    Raises `UsageError` for values that make no sense.
+    """
+
+    def __init__(
+        self,
+        read: Sequence[str | os.PathLike[str]] = (),
+        write: Sequence[str | os.PathLike[str]] = (),
+        network: bool = False,
+        memory: int | str | None = None,
+        processes: int | None = None,
+        seconds: float | None = None,
+        *,
+        best_effort: bool = False,
+    ) -> None:
+        self.read: tuple[str, ...] = _paths(read, "read")
+        self.write: tuple[str, ...] = _paths(write, "write")
+        for name, value in (("network", network), ("best_effort", best_effort)):
+            if not isinstance(value, bool):
+                raise UsageError(f"{name} of a sandbox must be true or false, not {value!r:.100}")
+        self.network: bool = network
+        self.memory: int | None = _size(memory)
+        self.processes: int | None = _positive(processes, "processes", int)
+        self.seconds: float | None = _positive(seconds, "seconds", (int, float))
+        self.best_effort: bool = best_effort
+
+    @classmethod
+    def of(cls, value: object) -> Sandbox:
+        """Return the sandbox that a configuration file states.
+
+        ``value``: True for the default one, or a mapping with the arguments of `Sandbox` and
+        ``use``, a list of names from `NAMED_SANDBOXES`. Raises `UsageError` for anything else.
+        """
+        if isinstance(value, cls):
+            return value
+        if value is True:
+            return cls()
+        if not isinstance(value, Mapping):
+            raise UsageError(f"a sandbox must be an object or true, not {value!r:.100}")
+        options = dict(value)
+        named = options.pop("use", ())
+        known = ("read", "write", "network", "memory", "processes", "seconds")
+        unknown = [str(name) for name in options if name not in known]
+        if unknown:
+            raise UsageError(f"a sandbox has no field {unknown[0]!r:.100}")
+        if isinstance(named, str) or not isinstance(named, Sequence):
+            raise UsageError("use of a sandbox must be a list of names")
+        sandbox = cls(**options)
+        for name in named:
+            if name not in NAMED_SANDBOXES:
+                raise UsageError(f"there is no sandbox named {name!r:.100}")
+            sandbox = NAMED_SANDBOXES[name] | sandbox
+        return sandbox
+
+    @classmethod
+    def for_command(cls, command: Sequence[str]) -> Sandbox:
+        """Return what a server is likely to need, judged by its command; nothing is started.
+
+        Package runners such as npx and uvx get their caches and the network: they download the
+        server at its first start.
+        """
+        program = os.path.basename(command[0]).lower().partition(".")[0] if command else ""
+        folders = [path for path in _RUNNERS.get(program, ()) if os.path.isdir(_expanded(path))]
+        is_remote = program in _RUNNERS or any("server-fetch" in word for word in command)
+        sandbox = cls(write=folders, network=is_remote)
+        if any("server-git" in word or "server-filesystem" in word for word in command):
+            named = [word for word in command[1:] if os.path.isdir(_expanded(word))]
+            sandbox |= GIT if any("git" in word for word in command) else FILESYSTEM
+            sandbox |= cls(write=named)
+        return sandbox
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the rights as a configuration file states them; `of` takes it back."""
+        values: dict[str, Any] = {
+            "read": list(self.read),
+            "write": list(self.write),
+            "network": self.network,
+            "memory": self.memory,
+            "processes": self.processes,
+            "seconds": self.seconds,
+        }
+        return {name: value for name, value in values.items() if value}
+
+    def __or__(self, other: Sandbox) -> Sandbox:
+        if not isinstance(other, Sandbox):
+            return NotImplemented
+        return Sandbox(
+            [*dict.fromkeys((*self.read, *other.read))],
+            [*dict.fromkeys((*self.write, *other.write))],
+            self.network or other.network,
+            _larger(self.memory, other.memory),
+            _larger(self.processes, other.processes),
+            _larger(self.seconds, other.seconds),
+            best_effort=self.best_effort or other.best_effort,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sandbox) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(vars(self).values()))
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if value)
+        return f"Sandbox({given})"
+
+
+def program_files(
+    command: Sequence[str], env: Mapping[str, str], directory: str, executable: str
+) -> list[str]:
+    """Return the files and folders that a command needs to be read, so that it starts at all.
+
+    ``executable``: the path of its program. These are the interpreter's own folders, those of the
+    program or script, and the certificates that its environment names; never the home folder.
+    """
+    home = os.path.realpath(env.get("HOME") or os.path.expanduser("~"))
+    found = [env[name] for name in _CERTIFICATES if env.get(name)]
+    programs = [executable]
+    for _ in range(_MAX_SHEBANGS):
+        interpreter = _interpreter_of(programs[-1], env)
+        if interpreter is None:
+            break
+        programs.append(interpreter)
+    for program in programs:
+        for path in _links_of(program):
+            found += _prefix_files(path, home)
+    for word in command[1:]:
+        path = os.path.join(directory, word)
+        if _SCRIPT.search(word) and os.path.isfile(path):
+            found += _folder_of(os.path.realpath(path), home)
+    if "-m" in command[1:-1]:
+        module = command[command.index("-m") + 1].partition(".")[0]
+        found += [path for path in (f"{directory}/{module}", f"{directory}/{module}.py")]
+    return [path for path in dict.fromkeys(found) if os.path.exists(path)]
+
+
+def system_files() -> Iterator[str]:
+    """Yield the files and folders of `SYSTEM_FOLDERS` that are on this machine."""
+    for pattern in SYSTEM_FOLDERS:
+        for path in glob.glob(pattern):
+            yield os.path.realpath(path)  # /etc/resolv.conf leads to /run on many systems
+
+
+def _interpreter_of(program: str, env: Mapping[str, str]) -> str | None:
+    try:
+        with open(program, "rb") as file:
+            first = file.readline(256)
+    except OSError:
+        return None
+    if not first.startswith(b"#!"):
+        return None
+    words = first[2:].decode("utf-8", "replace").split()
+    if words and os.path.basename(words[0]) == "env":
+        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    return shutil.which(words[0], path=env.get("PATH", os.defpath)) if words else None
+
+
+def _links_of(program: str) -> Iterator[str]:
+    for _ in range(40):
+        yield program
+        if not os.path.islink(program):
+            break
+        program = os.path.join(os.path.dirname(program), os.readlink(program))
+    yield os.path.realpath(program)
+
+
+def _prefix_files(program: str, home: str) -> list[str]:
+    """Return what belongs to a program: its prefix's own parts, or the folder it stands in."""
+    folder = os.path.dirname(os.path.abspath(program))
+    if os.path.basename(folder) == "shims":  # of pyenv, asdf and the like, which find the program
+        return [os.path.dirname(folder)]
+    if os.path.basename(folder) not in ("bin", "sbin"):
+        return _folder_of(program, home)
+    prefix = os.path.dirname(folder)
+    found = [os.path.join(prefix, part) for part in _PREFIX_PARTS]
+    try:
+        with open(os.path.join(prefix, "pyvenv.cfg"), encoding="utf-8") as file:
+            base = re.search(r"(?m)^home *= *(.+)$", file.read(4096))
+    except OSError:
+        return found
+    # The interpreter that a virtual environment was made with.
+    return found + ([] if base is None else _prefix_files(f"{base.group(1).strip()}/python", home))
+
+
+def _folder_of(path: str, home: str) -> list[str]:
+    """Return the folder of a program or script; that file alone where the folder is too much."""
+    parts = path.split("/node_modules/")
+    folder = f"{parts[0]}/node_modules" if len(parts) > 1 else os.path.dirname(path)
+    real = os.path.realpath(folder)
+    is_above_home = home == real or home.startswith(real.rstrip("/") + "/")
+    return [path] if is_above_home or real in ("/tmp", "/var/tmp") else [folder]
+
+
+def _expanded(path: str) -> str:
+    return os.path.expanduser(path)
+
+
+def _paths(values: object, name: str) -> tuple[str, ...]:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise UsageError(f"{name} of a sandbox must be a list of paths, not {values!r:.100}")
+    paths = []
+    for value in values:
+        path = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
+        if not isinstance(path, str) or not path or "\0" in path:
+            raise UsageError(f"{name} of a sandbox must hold paths, not {value!r:.100}")
+        paths.append(path)
+    return tuple(paths)
+
+
+def _size(value: object) -> int | None:
+    if isinstance(value, str):
+        found = _SIZE.fullmatch(value)
+        if found is None:
+            raise UsageError(f'memory of a sandbox must be bytes or like "512M", not {value!r:.100}')
+        value = int(found.group(1)) * _UNITS[found.group(2)]
+    return _positive(value, "memory", int)
+
+
+def _positive(value: Any, name: str, kinds: Any) -> Any:
+    if value is None:
+        return None
+    if not isinstance(value, kinds) or isinstance(value, bool) or not 0 < value < float("inf"):
+        raise UsageError(f"{name} of a sandbox must be a positive number, not {value!r:.100}")
+    return value
+
+
+def _larger(one: Any, other: Any) -> Any:
+    return max((value for value in (one, other) if value is not None), default=None)
+
+
+GIT = Sandbox(["~/.gitconfig", "~/.config/git"], ["."])
+FILESYSTEM = Sandbox(write=["."])
+TIME = Sandbox()
+FETCH = Sandbox(network=True)
+NODE = Sandbox(["."])
+PYTHON_VENV = Sandbox(["."])
+
+NAMED_SANDBOXES: Mapping[str, Sandbox] = {
+    "git": GIT,
+    "filesystem": FILESYSTEM,
+    "time": TIME,
+    "fetch": FETCH,
+    "node": NODE,
+    "python": PYTHON_VENV,
+}
+"""Sets of rights that many servers need, ``"."`` being their working directory."""
