@@ -128,10 +128,10 @@ if TYPE_CHECKING:
     from .errors import ProtocolViolation as ProtocolViolation
     from .errors import RegistrationRequired as RegistrationRequired
     from .errors import ResultMismatch as ResultMismatch
+    from .errors import SandboxUnavailable as SandboxUnavailable
     from .errors import SchemaError as SchemaError
     from .errors import ServerError as ServerError
     from .errors import ServersFailed as ServersFailed
-    from .errors import SandboxUnavailable as SandboxUnavailable
     from .errors import ServerUnavailable as ServerUnavailable
     from .errors import SessionExpired as SessionExpired
     from .errors import SkillVerificationError as SkillVerificationError
@@ -207,6 +207,7 @@ if TYPE_CHECKING:
     from .protocol.types import Tool as Tool
     from .protocol.types import ToolResultContent as ToolResultContent
     from .protocol.types import ToolUseContent as ToolUseContent
+    from .sandbox.rights import Sandbox as Sandbox
     from .transports.base import Abandoned as Abandoned
     from .transports.base import Receiver as Receiver
     from .transports.base import Transport as Transport
@@ -347,6 +348,7 @@ _EXPORTS = {
     "Status": ".manager.status",
     "StatusChanged": ".manager.events",
     "StdioTransport": ".transports.stdio",
+    "Sandbox": ".sandbox.rights",
     "StopLadder": ".net.process.server_process",
     "StreamableHttpTransport": ".transports.streamable_http",
     "Subscription": ".client.listen",

@@ -59,7 +59,7 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
       ``cache``, ``tasks``, ``retry_busy``, ``validate``, ``schema_limits``
     - network: ``headers``, ``auth``, ``ca_file``, ``client_cert``, ``verify``, ``ssl_context``,
       ``proxy``, ``unix_socket``, ``ping_interval``, ``ping_timeout``
-    - server process: ``env``, ``inherit_env``, ``cwd``, ``stderr``, ``stop_ladder``
+    - server process: ``env``, ``inherit_env``, ``cwd``, ``stderr``, ``stop_ladder``, ``sandbox``
     - answers to the server, in either era: ``sampling``, ``elicitation``, ``roots``. A plain
       function blocks the event loop while it runs. When one raises, or returns what does not fit,
       the server gets an error and the connection goes on; in the stateless era the call that needed

@@ -17,7 +17,7 @@ __all__ = ["options_for", "runs_here"]
 
 # Options for all servers that mean nothing for some of them are left out there.
 _FOR_URLS = ("auth", "headers")
-_FOR_PROCESSES = ("env", "cwd")
+_FOR_PROCESSES = ("env", "cwd", "sandbox")
 
 
 def runs_here(target: Target) -> bool:

@@ -102,7 +102,7 @@ def _missing(system: str) -> str:
     if abi < _NEEDED_ABI:
         has = f"has Landlock ABI {abi}" if abi > 0 else "does not allow Landlock"
         return f"the kernel {has}; ABI {_NEEDED_ABI} (Linux 6.12) is needed"
-    if not os.path.exists("/proc/self/task/%d/children" % os.getpid()):
+    if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
         return "the kernel does not list the children of a process"
     return ""
 

@@ -1,8 +1,8 @@
 """A program of its own: confines itself as it is told, and becomes the server.
 
-It is run as ``python -I -S launcher.py FD``, or by its source where the package is in an archive. It
-imports nothing of this package, and as little as possible, since its start delays the server's. FD
-holds what to do, made by `confine`.
+It is run as ``python -I -S launcher.py FD``, or by its source where the package is in an archive.
+It imports nothing of this package, and as little as possible, since its start delays the server's.
+FD holds what to do, made by `confine`.
 
 Three processes, so that nothing outlives the client, whichever of them is killed:
 
@@ -27,10 +27,13 @@ import select
 import struct
 import sys
 import time
-from _signal import SIGCHLD, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGUSR1, set_wakeup_fd, signal
 from _socket import AF_UNIX, SCM_RIGHTS, SOCK_STREAM, SOL_SOCKET, socketpair
 from fcntl import ioctl
-from typing import Any, NoReturn
+from signal import SIGCHLD, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGUSR1, set_wakeup_fd, signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # importing typing takes a third of the launcher's time
+    from typing import Any, NoReturn
 
 _PREFIX = "[mcpclient sandbox]"
 
@@ -45,7 +48,7 @@ _FILTER_MODE, _NEW_LISTENER = 1, 8
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _BENEATH_PATH = 1
 _RECEIVE, _ANSWER, _IS_VALID = 0xC0502100, 0xC0182101, 0x40082102
-_AT_FDCWD, _AT_SYMLINK_NOFOLLOW = -100, 0x100
+_AT_FDCWD, _AT_SYMLINK_NOFOLLOW, _AT_EMPTY_PATH = -100, 0x100, 0x1000
 _SET_ID_BITS = 0o6000
 
 # Rights of Landlock's ABI 5 and 6. Nobody gets MAKE_CHAR (6) or MAKE_BLOCK (11): devices.
@@ -102,10 +105,9 @@ def main() -> NoReturn:
     for number in (SIGTERM, SIGINT, SIGHUP):
         signal(number, lambda number, frame: _pass_on(keeper, number))
     # The signal also comes when the thread that started us ends and its process lives on.
-    signal(SIGUSR1, lambda *_: os.getppid() == orders["client"] or _pass_on(keeper, SIGUSR1))
+    signal(SIGUSR1, lambda *_: _end_without(orders["client"], keeper))
     _control(_SET_PARENT_DEATH_SIGNAL, SIGUSR1)
-    if os.getppid() != orders["client"]:
-        _pass_on(keeper, SIGUSR1)
+    _end_without(orders["client"], keeper)
     _drop_streams(3)
     while True:
         process, status = os.waitpid(-1, 0)
@@ -125,6 +127,11 @@ def _pass_on(process: int, number: int) -> None:
         os.kill(process, number)
     except ProcessLookupError:
         pass
+
+
+def _end_without(client: int, keeper: int) -> None:
+    if os.getppid() != client:
+        _pass_on(keeper, SIGUSR1)
 
 
 def _end_as(status: int) -> NoReturn:
@@ -159,7 +166,7 @@ def _descendants() -> list[int]:
 
 def _reap() -> dict[int, int]:
     """Collect the children that have ended, with their statuses."""
-    ended = {}
+    ended: dict[int, int] = {}
     while True:
         try:
             process, status = os.waitpid(-1, os.WNOHANG)
@@ -180,6 +187,20 @@ def _kill_descendants() -> None:
             _pass_on(process, SIGKILL)
         _reap()
         time.sleep(0.001)
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder with all that is in it; links are not followed, and nobody runs any more."""
+    try:
+        os.chmod(folder, 0o700)
+        for entry in os.scandir(folder):
+            if entry.is_dir(follow_symlinks=False):
+                _remove(entry.path)
+            else:
+                os.unlink(entry.path)
+        os.rmdir(folder)
+    except OSError:
+        pass  # it stays behind, in the folder for temporary files
 
 
 # The keeper
@@ -234,9 +255,7 @@ class _Keeper:
         """Kill what is left, remove the server's folder, and end as the server ended."""
         self._is_over = True
         _kill_descendants()
-        import shutil  # now that nobody waits
-
-        shutil.rmtree(self._folder, ignore_errors=True)
+        _remove(self._folder)
         _end_as(status)
 
     def _serve(self, server: int, wake: int, listener: int | None) -> int:
@@ -303,44 +322,35 @@ class _Keeper:
                 self._tell("processes", f"more than {limit} processes were denied")
                 return errno.EAGAIN, 0
             return 0, 1
-        folder, path, details, follow = _place(name, process, arguments)
+        place = _place(name, process, arguments)
         ioctl(listener, _IS_VALID, struct.pack("=Q", notice))  # else `process` may be another now
-        self._change_file(folder, path, details, follow)
+        self._change_mode(*place)
         return 0, 0
 
-    def _change_file(
-        self, folder: str, path: str, details: int | tuple[int, int], follow: bool
-    ) -> None:
-        """Change mode or times of a file beneath what the server may write to."""
-        base = os.open(folder, os.O_PATH | (0 if path == "" else os.O_DIRECTORY))
+    def _change_mode(self, folder: str, path: str, mode: int, follow: bool) -> None:
+        """Change the mode of a file beneath what the server may write to."""
+        opened = [os.open(folder, os.O_PATH)]
         try:
-            file = os.dup(base)
             if path:
-                os.close(file)
                 flags = os.O_PATH | (0 if follow else os.O_NOFOLLOW)
-                file = os.open(path, flags, dir_fd=base)
-            try:
-                real = os.readlink(f"/proc/self/fd/{file}")
-                if not any(real == root or real.startswith(root + "/") for root in self._writable):
-                    self._tell("write", "a change of a file was denied", real)
-                    raise PermissionError(errno.EACCES, "outside")
-                if isinstance(details, tuple):
-                    os.utime(f"/proc/self/fd/{file}", ns=details)
-                elif details & _SET_ID_BITS:
-                    raise PermissionError(errno.EPERM, "set-user-ID")
-                else:
-                    os.chmod(f"/proc/self/fd/{file}", details & 0o7777)
-            finally:
-                os.close(file)
+                opened.append(os.open(path, flags, dir_fd=opened[0]))
+            file = f"/proc/self/fd/{opened[-1]}"
+            real = os.readlink(file)
+            if not any(real == root or real.startswith(root + "/") for root in self._writable):
+                self._tell("write", f"a change of the mode of {real!a} was denied")
+                raise PermissionError(errno.EACCES, "outside")
+            if mode & _SET_ID_BITS:
+                raise PermissionError(errno.EPERM, "set-user-ID")
+            os.chmod(file, mode & 0o7777)
         finally:
-            os.close(base)
+            for descriptor in opened:
+                os.close(descriptor)
 
-    def _tell(self, right: str, text: str, path: str = "") -> None:
-        """Say what was denied, once for each right: whoever debugs a server has no other way."""
+    def _tell(self, right: str, text: str) -> None:
+        """Say what was denied, once for each right: the server's own error rarely does."""
         if right not in self._told and not self._is_over:
             self._told.add(right)
-            where = f": {path!a}" if path else ""
-            _say(f"{text}{where}; the right it needs is {right!r}")
+            _say(f"{text}; the right it needs is {right!r}")
 
 
 def _memory_of(process: int) -> int:
@@ -355,34 +365,24 @@ def _memory_of(process: int) -> int:
     return 0
 
 
-def _place(
-    name: str, process: int, arguments: list[int]
-) -> tuple[str, str, int | tuple[int, int], bool]:
-    """Return the file that a system call is about: folder, path in it, change, follow links."""
+def _place(name: str, process: int, arguments: list[int]) -> tuple[str, str, int, bool]:
+    """Return whose mode a system call changes: folder, path in it, mode, whether links count."""
     if name == "fchmod":
         return f"/proc/{process}/fd/{arguments[0] & 0xFFFFFFFF}", "", arguments[1], True
-    descriptor, address, change, flags = _AT_FDCWD, *arguments[:2], 0
+    folder, flags = f"/proc/{process}/cwd", 0
     if name != "chmod":
-        descriptor = ctypes.c_int(arguments[0]).value
-        address, change = arguments[1:3]
-        flags = 0 if name == "fchmodat" else arguments[3]
+        descriptor = ctypes.c_int(arguments.pop(0)).value
+        flags = arguments[2] if name == "fchmodat2" else 0
+        if descriptor != _AT_FDCWD:
+            folder = f"/proc/{process}/fd/{descriptor}"
     with open(f"/proc/{process}/mem", "rb", buffering=0) as memory:
-        if not address and name != "utimensat":
-            raise OSError(errno.EFAULT, "no path")
-        path = os.fsdecode(_string_at(memory.fileno(), address)) if address else ""
-        details: int | tuple[int, int] = change
-        if name == "utimensat":
-            details = _times_at(memory.fileno(), change)
-    for own in ("/proc/self", "/proc/thread-self", "/dev/fd"):  # the caller's, not ours
-        if path == own or path.startswith(own + "/"):
-            rest = path[len(own) :]
-            path = f"/proc/{process}" + ("/fd" if own == "/dev/fd" else "") + rest
-    if path == "" and address and not flags & 0x1000:  # AT_EMPTY_PATH
+        path = os.fsdecode(_string_at(memory.fileno(), arguments[0]))
+    if not path and not flags & _AT_EMPTY_PATH:
         raise OSError(errno.ENOENT, "empty path")
-    folder = f"/proc/{process}/" + (
-        "cwd" if descriptor == _AT_FDCWD else f"fd/{descriptor & 0xFFFFFFFF}"
-    )
-    return ("/" if path.startswith("/") else folder), path, details, not flags & 0x100
+    for own in ("/proc/self/", "/proc/thread-self/"):  # the caller's, not ours
+        if path.startswith(own):
+            path = f"/proc/{process}/{path[len(own) :]}"
+    return folder, path, arguments[1], not flags & _AT_SYMLINK_NOFOLLOW
 
 
 def _string_at(memory: int, address: int) -> bytes:
@@ -391,19 +391,6 @@ def _string_at(memory: int, address: int) -> bytes:
         # As far as the end of the page: the next one may not be there.
         found += os.pread(memory, 4096 - (address + len(found)) % 4096, address + len(found))
     return found.partition(b"\0")[0]
-
-
-def _times_at(memory: int, address: int) -> tuple[int, int]:
-    now = time.time_ns()
-    if not address:
-        return now, now
-    seconds, nanoseconds, *modified = struct.unpack("=4q", os.pread(memory, 32, address))
-    values = []
-    for whole, part in ((seconds, nanoseconds), tuple(modified)):
-        if part == (1 << 30) - 2:  # UTIME_OMIT: the file's own time would have to be read first
-            raise OSError(errno.ENOSYS, "UTIME_OMIT")
-        values.append(now if part == (1 << 30) - 1 else whole * 10**9 + part)  # UTIME_NOW
-    return values[0], values[1]
 
 
 def _received_descriptor(connection: Any) -> int | None:
@@ -496,9 +483,7 @@ def _confine_files(writable: list[bytes], orders: dict[str, Any]) -> None:
 
 def _install(orders: dict[str, Any], connection: Any) -> None:
     program = ctypes.create_string_buffer(orders["filter"], len(orders["filter"]))
-    filter_of = struct.pack(
-        "@HxxxxxxQ", len(orders["filter"]) // 8, ctypes.addressof(program)
-    )
+    filter_of = struct.pack("@HxxxxxxQ", len(orders["filter"]) // 8, ctypes.addressof(program))
     listener = _system_call(
         _SECCOMP[orders["machine"]],
         ctypes.c_uint(_FILTER_MODE),

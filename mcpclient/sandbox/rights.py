@@ -1,4 +1,4 @@
-"""The rights of a confined server: what a user grants, and what its command needs to start at all."""
+"""The rights of a confined server: those granted, and those its command needs to start at all."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SYSTEM_FOLDERS = (
         )
     ),
 )
-"""Files and folders that programs of the system read, as patterns. Keys and passwords are not there."""
+"""What programs of the system read, as patterns: no keys, no passwords."""
 
 # Variables of the server's environment that name files with certificates.
 _CERTIFICATES = (
@@ -211,7 +211,7 @@ def program_files(
             found += _folder_of(os.path.realpath(path), home)
     if "-m" in command[1:-1]:
         module = command[command.index("-m") + 1].partition(".")[0]
-        found += [path for path in (f"{directory}/{module}", f"{directory}/{module}.py")]
+        found += [f"{directory}/{module}", f"{directory}/{module}.py"]
     return [path for path in dict.fromkeys(found) if os.path.exists(path)]
 
 
@@ -288,11 +288,13 @@ def _paths(values: object, name: str) -> tuple[str, ...]:
     return tuple(paths)
 
 
-def _size(value: object) -> int | None:
+def _size(value: object) -> Any:
     if isinstance(value, str):
         found = _SIZE.fullmatch(value)
         if found is None:
-            raise UsageError(f'memory of a sandbox must be bytes or like "512M", not {value!r:.100}')
+            raise UsageError(
+                f'memory of a sandbox must be like 1000000 or "512M", not {value!r:.100}'
+            )
         value = int(found.group(1)) * _UNITS[found.group(2)]
     return _positive(value, "memory", int)
 

@@ -45,8 +45,7 @@ _DENIED = """
     msgget 68 186             msgsnd 69 189              msgrcv 70 188
     msgctl 71 187             semget 64 190              semop 65 193
     semtimedop 220 192        semctl 66 191              mq_open 240 180
-    mq_unlink 241 181         utime 132 -                utimes 235 -
-    futimesat 261 -           setxattr 188 5             lsetxattr 189 6
+    mq_unlink 241 181         setxattr 188 5             lsetxattr 189 6
     fsetxattr 190 7           setxattrat 463 463         removexattr 197 14
     lremovexattr 198 15       fremovexattr 199 16        removexattrat 466 466
     fchown 93 55              fchownat 260 54            chown 92 -
@@ -58,7 +57,7 @@ _UNKNOWN = "clone3 435 435  openat2 437 437"
 # has checked: a path checked here and used by the server later could have changed meanwhile.
 _BROKERED = """
     socket 41 198  clone 56 220  fork 57 -  vfork 58 -  chmod 90 -  fchmod 91 52
-    fchmodat 268 53  fchmodat2 452 452  utimensat 280 88
+    fchmodat 268 53  fchmodat2 452 452
 """
 # The argument that names a process, which may be the caller only (0).
 _OWN_PROCESS = """
@@ -149,31 +148,40 @@ def _blocks(
     for *row, flags, mode in _rows(_CREATES, 5):
         if (number := _number(row, machine)) is not None:
             yield number, _mode_check(flags, mode)
-    yield _of("ioctl 16 29", machine), [
-        _load(1),
-        (_EQUAL, 1, 0, _TERMINAL_INPUT[0]),
-        (_EQUAL, 0, 1, _TERMINAL_INPUT[1]),
-        *_verdicts(_DENY, _ALLOW),
-    ]
+    yield (
+        _of("ioctl 16 29", machine),
+        [
+            _load(1),
+            (_EQUAL, 1, 0, _TERMINAL_INPUT[0]),
+            (_EQUAL, 0, 1, _TERMINAL_INPUT[1]),
+            *_verdicts(_DENY, _ALLOW),
+        ],
+    )
     # A pair of datagram sockets can send to any path; a pair of streams only to each other.
-    yield _of("socketpair 53 199", machine), [
-        _load(1),
-        (_AND, 0, 0, 0xF),
-        (_EQUAL, 0, 1, _SOCK_DGRAM),
-        *_verdicts(_DENY, _ALLOW),
-    ]
+    yield (
+        _of("socketpair 53 199", machine),
+        [
+            _load(1),
+            (_AND, 0, 0, 0xF),
+            (_EQUAL, 0, 1, _SOCK_DGRAM),
+            *_verdicts(_DENY, _ALLOW),
+        ],
+    )
     for number, name in BROKERED[machine].items():
         verdict = _NOTIFY if brokered else _ALLOW
         if name == "socket":
             yield number, _socket_check(network, _NOTIFY if brokered else _ERRNO | errno.EACCES)
         elif name == "clone":
-            yield number, [
-                _load(0),
-                (_ANY_BIT, 0, 1, _NEW_NAMESPACE),
-                (_RETURN, 0, 0, _DENY),
-                (_ANY_BIT, 0, 1, _CLONE_THREAD),
-                *_verdicts(_ALLOW, verdict),
-            ]
+            yield (
+                number,
+                [
+                    _load(0),
+                    (_ANY_BIT, 0, 1, _NEW_NAMESPACE),
+                    (_RETURN, 0, 0, _DENY),
+                    (_ANY_BIT, 0, 1, _CLONE_THREAD),
+                    *_verdicts(_ALLOW, verdict),
+                ],
+            )
         else:
             yield number, [(_RETURN, 0, 0, verdict)]
 
@@ -193,7 +201,7 @@ def _verdicts(first: int, second: int) -> list[_Instruction]:
 
 
 def _mode_check(flags: str, mode: str) -> list[_Instruction]:
-    """Deny a new file with set-user-ID or set-group-ID; without creation, the mode means nothing."""
+    """Deny a new file with a set-ID bit; without creation, the mode means nothing."""
     block = [_load(int(mode)), (_ANY_BIT, 0, 1, _SET_ID_BITS), *_verdicts(_DENY, _ALLOW)]
     if flags != "-":
         block = [

@@ -64,6 +64,7 @@ from ..protocol.types import (
     ResourceTemplate,
     Tool,
 )
+from ..sandbox.rights import Sandbox
 from ..sync.handlers import BlockingAround
 from ..transports.http_messages import HeaderSource
 
@@ -120,6 +121,7 @@ class _ClientOptions(TypedDict, total=False):
     cwd: str | os.PathLike[str] | None
     stderr: StderrTarget
     stop_ladder: StopLadder | None
+    sandbox: Sandbox | None
     sampling: SamplingOption | None
     elicitation: ElicitationOption | None
     roots: RootsOption | None

@@ -33,6 +33,7 @@ record what was not, for a program that makes more calls than before."""
 # Options that reach a server, and mean nothing when there is none.
 _OF_THE_NETWORK = (
     *("transport", "auth", "headers", "env", "inherit_env", "cwd", "stderr", "stop_ladder"),
+    "sandbox",
     *("ca_file", "client_cert", "verify", "ssl_context", "proxy", "unix_socket"),
 )
 

@@ -25,6 +25,7 @@ from .line_messages import LineReader
 
 if TYPE_CHECKING:
     from ..recording import redaction
+    from ..sandbox.rights import Sandbox
 else:
     redaction = OnDemand("..recording.redaction", __name__)
 
@@ -34,7 +35,7 @@ __all__ = ["StdioTransport"]
 class StdioTransport(ConnectedTransport):
     """Starts ``command`` and talks to it over its standard streams.
 
-    ``env``, ``inherit_env``, ``cwd``, ``stderr`` and ``ladder`` are those of
+    ``env``, ``inherit_env``, ``cwd``, ``stderr``, ``ladder`` and ``sandbox`` are those of
     `net.process.server_process.spawn`. ``known_lines``: those on stdout that are no messages, and
     of which there has been a warning.
     """
@@ -50,6 +51,7 @@ class StdioTransport(ConnectedTransport):
         cwd: str | os.PathLike[str] | None = None,
         stderr: StderrTarget = "inherit",
         ladder: StopLadder | None = None,
+        sandbox: Sandbox | None = None,
         max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE,
         known_lines: Sequence[str] = (),
     ) -> None:
@@ -61,6 +63,7 @@ class StdioTransport(ConnectedTransport):
         self._cwd = cwd
         self._stderr = stderr
         self._ladder = ladder or StopLadder()
+        self._sandbox = sandbox
         self._max_message_size = max_message_size
         self._known_lines = known_lines
         self._process: ServerProcess | None = None
@@ -93,6 +96,7 @@ class StdioTransport(ConnectedTransport):
             cwd=self._cwd,
             stderr=self._stderr,
             ladder=self._ladder,
+            sandbox=self._sandbox,
         )
         return self._process
 

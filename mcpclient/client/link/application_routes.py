@@ -26,7 +26,7 @@ _ORIGIN = "http://127.0.0.1:8000"
 def route_to_application(target: Any, options: Options) -> Route | None:
     """Return how to reach a program in memory; None for what is none. Raises `UsageError`."""
     if is_server_object(target):
-        refuse(options, ("auth", "headers", "env", "cwd"), "a server object")
+        refuse(options, ("auth", "headers", "env", "cwd", "sandbox"), "a server object")
         serve = serve_object(target)
         return Route(InProcessTransport(serve).description, None, lambda: InProcessTransport(serve))
     if isinstance(target, AsgiApp):
@@ -49,7 +49,7 @@ def _is_asgi(target: Any) -> bool:
 
 
 def _to_asgi(target: AsgiApp, options: Options) -> Route:
-    refuse(options, ("env", "cwd"), "an ASGI application")
+    refuse(options, ("env", "cwd", "sandbox"), "an ASGI application")
     if options.transport not in (None, "http"):
         raise UsageError(f"transport={options.transport!r} does not fit an ASGI application")
     url = parse_url(f"{_ORIGIN}/{target.path.lstrip('/')}")

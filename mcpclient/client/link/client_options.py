@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ...net.recorder import TraceTarget
     from ...protocol.schema import SchemaLimits
     from ...protocol.types import LogMessage, Progress
+    from ...sandbox.rights import Sandbox
     from ...transports.authorized import Credentials
     from ...transports.http_messages import HeaderSource
     from ..answers.elicitation import ElicitationOption
@@ -136,6 +137,8 @@ class ClientOptions(TypedDict, total=False):
     not to know that one, is kept for errors and not passed on. Default: ``"inherit"``."""
     stop_ladder: StopLadder | None
     """How long it gets to end by itself. Default: `StopLadder()`."""
+    sandbox: Sandbox | None
+    """The rights it gets, see `Sandbox`. Default: all of the user's."""
 
     # What the server asks: each one given is declared as a capability
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ... import similar
     from ...net.process.stderr import StderrTarget
     from ...protocol.schema import SchemaLimits
+    from ...sandbox.rights import Sandbox
     from ...transports.http_messages import HeaderSource
     from ..events.around import Around
     from .client_options import Authentication, ClientOptions
@@ -65,6 +66,7 @@ class Options(NamedTuple):
     cwd: str | os.PathLike[str] | None = None
     stderr: StderrTarget = "inherit"
     stop_ladder: StopLadder = StopLadder()
+    sandbox: Sandbox | None = None
     listen_wait: float | None = None
     liveness: float | None = None
     keep_alive: float | None = None

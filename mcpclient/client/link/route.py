@@ -51,5 +51,6 @@ _NEEDS = {
     "auth": "an HTTP or WebSocket URL",
     "cwd": "a command",
     "env": "a command",
+    "sandbox": "a command",
     "headers": "an HTTP or WebSocket URL",
 }

@@ -25,11 +25,14 @@ if TYPE_CHECKING:
     import difflib
     import shlex
 
+    from ...sandbox import rights
+    from ...sandbox.rights import Sandbox
     from . import application_routes, url_routes
     from .applications import AsgiApp, ServerObject
 else:
     difflib = OnDemand("difflib")
     shlex = OnDemand("shlex")
+    rights = OnDemand("...sandbox.rights", __name__)
     application_routes = OnDemand(".application_routes", __name__)
     url_routes = OnDemand(".url_routes", __name__)
 
@@ -74,7 +77,7 @@ _URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
 def route_to(target: Target, options: Options) -> Route:
     """Return how to reach what ``target`` names. Raises `UsageError` when that is not clear."""
     if isinstance(target, Transport):
-        refuse(options, ("auth", "env", "cwd"), "a transport of your own")
+        refuse(options, ("auth", "env", "cwd", "sandbox"), "a transport of your own")
         return Route(target.description, None, lambda: target)
     if isinstance(target, Mapping):
         return _configured(target, options)
@@ -206,6 +209,7 @@ class _Launches:
             cwd=options.cwd,
             stderr=stderr,
             ladder=options.stop_ladder,
+            sandbox=options.sandbox,
             max_message_size=options.max_message_size,
             known_lines=known,
         )
@@ -241,6 +245,7 @@ TRANSPORTS = tuple(dict.fromkeys(filter(None, TRANSPORT_NAMES.values())))
 _KEYS = (
     *("command", "args", "env", "environment", "cwd", "url", "headers", "type", "transport"),
     *("mcpServers", "envFile", "enabled", "disabled", "timeout", "tools", "auth", "oauth", "name"),
+    "sandbox",
 )
 
 
@@ -265,8 +270,14 @@ def _configured(config: Mapping[str, Any], options: Options) -> Route:
         options._replace(
             env=options.env or _mapping_in(config, "env") or _mapping_in(config, "environment"),
             cwd=cwd,
+            sandbox=options.sandbox or _sandbox_in(config),
         ),
     )
+
+
+def _sandbox_in(config: Mapping[str, Any]) -> Sandbox | None:
+    value = config.get("sandbox", False)
+    return None if value is False else rights.Sandbox.of(value)
 
 
 def _refuse_misspelled(config: Mapping[str, Any]) -> None:

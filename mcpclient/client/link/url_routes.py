@@ -40,7 +40,7 @@ _TRANSPORTS = {
 def route_to_url(text: str, options: Options) -> Route:
     """Return how to reach the server at a URL. Raises `UsageError`."""
     url = parse_url(text)
-    refuse(options, ("env", "cwd"), "a URL")
+    refuse(options, ("env", "cwd", "sandbox"), "a URL")
     if options.transport == "ws" and url.scheme in ("http", "https"):
         url = url._replace(scheme="ws" + url.scheme[len("http") :])
     if options.transport not in (None, *_TRANSPORTS[url.scheme]):

@@ -7,11 +7,19 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ...errors import CommandNotFound, ConnectFailed, ConnectKind, UsageError
+from ...on_demand import OnDemand
 from ...shown import shown_words
 from ..paths import absolute_path
 from .plan import SCRIPT_EXTENSIONS, windows_launch_plan
+
+if TYPE_CHECKING:
+    from ...sandbox import confine
+    from ...sandbox.rights import Sandbox
+else:
+    confine = OnDemand("...sandbox.confine", __name__)
 
 __all__ = ["find_executable", "launch"]
 
@@ -20,11 +28,15 @@ _LONGEST_FIRST_LINE = 512
 
 
 def launch(
-    command: Sequence[str], env: Mapping[str, str], cwd: str | os.PathLike[str] | None
+    command: Sequence[str],
+    env: Mapping[str, str],
+    cwd: str | os.PathLike[str] | None,
+    sandbox: Sandbox | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start ``command`` with three pipes, in a session of its own, without a console window.
 
-    On Windows the process is suspended: `process_group` lets it run.
+    ``sandbox``: the rights it gets; None: the user's. On Windows the process is suspended:
+    `process_group` lets it run.
 
     Raises `UsageError` for a command that is not a sequence of strings, and for a relative ``cwd``
     where the current folder is gone; `CommandNotFound` when there is nothing to run; and
@@ -41,12 +53,17 @@ def launch(
         )
     arguments: str | list[str] = list(command)
     creation_flags = 0
+    descriptors: tuple[int, ...] = ()
     if sys.platform == "win32":
         plan = windows_launch_plan(command, env, os.path.isfile, directory, is_folder=os.path.isdir)
         executable, arguments = plan.executable, plan.command_line
         creation_flags = plan.creation_flags
     else:
         executable = find_executable(command, env, directory)
+    if sandbox is not None:
+        confined = confine.confined(sandbox, command, env, directory, executable)
+        arguments, env, descriptors = confined
+        executable = arguments[0]
     try:
         return subprocess.Popen(
             arguments,
@@ -59,9 +76,13 @@ def launch(
             bufsize=0,
             env=env,
             cwd=directory or None,
+            pass_fds=descriptors,
         )
     except OSError as error:
         raise _explained(error, command, env, executable) from error
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
 
 
 def find_executable(command: Sequence[str], env: Mapping[str, str], directory: str) -> str:

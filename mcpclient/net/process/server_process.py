@@ -27,6 +27,7 @@ from .stderr import StderrTarget, StderrTee
 
 if TYPE_CHECKING:
     from ...recording import redaction
+    from ...sandbox.rights import Sandbox
     from . import threads as in_threads
 else:
     redaction = OnDemand("...recording.redaction", __name__)
@@ -70,6 +71,7 @@ async def spawn(
     cwd: str | os.PathLike[str] | None = None,
     stderr: StderrTarget = "inherit",
     ladder: StopLadder = _DEFAULT_LADDER,
+    sandbox: Sandbox | None = None,
     threads: bool = sys.platform == "win32",
 ) -> ServerProcess:
     """Start ``command`` (a list: program and arguments) and report what it does to ``receiver``.
@@ -78,7 +80,8 @@ async def spawn(
     allow-list (``"safe"``), ``"all"`` or ``"none"``. The program is looked up in the PATH of that
     environment. ``cwd``: the server's working directory; by default ours. For ``stderr`` see
     `StderrTarget`; its last 64 KiB are always kept. ``ladder``: how long each step of stopping may
-    take. ``threads``: move bytes with threads, for an event loop that cannot watch pipes.
+    take. ``sandbox``: the rights it gets; by default the user's. ``threads``: move bytes with
+    threads, for an event loop that cannot watch pipes.
 
     Raises `UsageError`, `CommandNotFound` or `ConnectFailed`. It never waits, so cancelling it
     cannot leave a process behind. The caller must call `stop` or `abort` in the end.
@@ -86,7 +89,7 @@ async def spawn(
     loop = asyncio.get_running_loop()
     tee = StderrTee(stderr)
     environment = child_environment(env, inherit_env, os.environ, windows=sys.platform == "win32")
-    process = launch(command, environment, cwd)
+    process = launch(command, environment, cwd, sandbox)
     server = None
     try:
         group = process_group(process)
