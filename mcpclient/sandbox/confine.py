@@ -22,7 +22,7 @@ from ..framing.logs import logger_for
 from .rights import DEVICES, Sandbox, program_files, system_files
 from .syscall_filter import BROKERED, MACHINES, syscall_filter
 
-__all__ = ["Launch", "confined", "mac_profile"]
+__all__ = ["Launch", "confined", "mac_profile", "shortcoming"]
 
 _logger = logger_for("mcpclient.sandbox")
 
@@ -59,7 +59,7 @@ def confined(
     read += _granted(sandbox.read, directory, "read")
     write = _granted(sandbox.write, directory, "write")
     executable = os.path.join(directory, executable)
-    missing = _missing(system)
+    missing = shortcoming(system)
     if missing and system.startswith("linux") and shutil.which("bwrap"):
         if not sandbox.processes or sandbox.best_effort:
             return _with_bwrap(sandbox, [executable, *command[1:]], env, directory, read, write)
@@ -76,7 +76,7 @@ def confined(
     return _with_launcher(orders)
 
 
-def _missing(system: str) -> str:
+def shortcoming(system: str) -> str:
     """Return why this system cannot confine a server by itself; empty when it can."""
     if system == "darwin":
         return "" if os.path.exists("/usr/bin/sandbox-exec") else "sandbox-exec is not installed"

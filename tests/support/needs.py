@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
+
+from mcpclient.sandbox.confine import shortcoming
 
 __all__ = ["NEEDS", "Need", "chromium"]
 
@@ -30,6 +33,11 @@ def chromium() -> str | None:
     return next(filter(None, map(shutil.which, names)), None)
 
 
+def can_confine() -> bool:
+    """Whether this system can confine a server by itself."""
+    return sys.platform == "linux" and not shortcoming("linux")
+
+
 NEEDS = (
     Need(
         "needs_posix",
@@ -42,6 +50,12 @@ NEEDS = (
         "needs Windows",
         lambda: os.name == "nt",
         expected_in_ci=False,  # a fact of the platform
+    ),
+    Need(
+        "needs_landlock",
+        "needs Linux 6.12 with Landlock and seccomp",
+        can_confine,
+        expected_in_ci=False,  # a fact of the kernel
     ),
     Need(
         "needs_browser",

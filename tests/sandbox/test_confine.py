@@ -1,0 +1,353 @@
+"""Confined servers: what a hostile one can do, what an honest one can, and what is left of them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mcpclient
+from mcpclient.errors import SandboxUnavailable, UsageError
+from mcpclient.net.process.launch import launch
+from mcpclient.sandbox import confine
+from mcpclient.sandbox.confine import confined, mac_profile, shortcoming
+from mcpclient.sandbox.rights import Sandbox
+from tests.sandbox import hostile
+
+HOSTILE = Path(hostile.__file__)
+PACKAGE = Path(mcpclient.__file__).parent
+DEMO = PACKAGE.parent / "conformance" / "servers" / "demo_server.py"
+
+# Ways that would harm this machine, or mean nothing, without a sandbox around them.
+ONLY_CONFINED = {
+    *("mount_a_file_system", "change_the_root", "end_the_launcher", "attach_shared_memory"),
+    *("become_root", "drop_the_limits", "load_code_into_the_launcher", "run_for_long"),
+    *("make_many_processes", "use_much_memory", "use_much_shared_memory"),
+    *("call_the_kernel_as_x32", "call_the_kernel_in_32_bits", "open_a_virtual_machine_socket"),
+}
+NEEDS_ROOT = {"open_a_packet_socket", "change_the_owner_of_a_file"}
+
+LIMITS: Mapping[str, dict[str, Any]] = {
+    "make_many_processes": {"processes": 8},
+    "use_much_memory": {"memory": "256M"},
+    "use_much_shared_memory": {"memory": "256M"},
+    "run_for_long": {"seconds": 0.3},
+}
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Iterator[Path]:
+    """A folder that no sandbox grants, with what the hostile program wants to reach."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "key").write_text("secret")
+    read, write = os.pipe()
+    os.set_inheritable(read, True)
+    # A short name: the path of a Unix socket holds 107 characters.
+    sockets = Path("/tmp", f"mcpclient-test-{os.urandom(6).hex()}")
+    sockets.mkdir()
+    victim = subprocess.Popen(["sleep", "600"])
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_UNIX) as unix,
+        socket.socket(socket.AF_UNIX) as abstract,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as datagrams,
+    ):
+        unix.bind(str(sockets / "stream"))
+        abstract.bind("\0" + sockets.name)
+        datagrams.bind(str(sockets / "datagrams"))
+        unix.listen()
+        abstract.listen()
+        facts = {
+            "client": os.getpid(),
+            "victim": victim.pid,
+            "port": server.getsockname()[1],
+            "unix": str(sockets / "stream"),
+            "datagrams": str(sockets / "datagrams"),
+            "abstract": sockets.name,
+            "descriptor": read,
+        }
+        (folder / "facts.json").write_text(json.dumps(facts))
+        yield folder
+    victim.kill()
+    victim.wait()
+    os.close(read)
+    os.close(write)
+    shutil.rmtree(sockets)
+
+
+def run(
+    command: list[str], sandbox: Sandbox | None = None, env: Mapping[str, str] | None = None
+) -> tuple[int, str, str]:
+    """Run a command, confined, and return its exit code, stdout and stderr."""
+    process = launch(command, {**os.environ, **(env or {})}, None, sandbox)
+    output, errors = process.communicate(timeout=60)
+    return process.returncode, output.decode(), errors.decode()
+
+
+@pytest.mark.needs_landlock
+@pytest.mark.parametrize("way", hostile.WAYS)
+def test_a_hostile_server_does_not_get_out(way: str, outside: Path) -> None:
+    """F-BOX-2, F-BOX-3"""
+    sandbox = Sandbox([outside / "facts.json"], **LIMITS.get(way, {}))
+    code, output, errors = run(
+        [sys.executable, str(HOSTILE), way, str(outside)], sandbox, {"LD_PRELOAD": "/no/such.so"}
+    )
+    if way in LIMITS and way != "make_many_processes":
+        assert code == -signal.SIGKILL
+        assert "[mcpclient sandbox] the server was ended" in errors
+    else:
+        assert output.startswith("denied: "), errors
+    assert (outside / "key").read_text() == "secret"
+
+
+@pytest.mark.needs_landlock
+@pytest.mark.parametrize("way", [way for way in hostile.WAYS if way not in ONLY_CONFINED])
+def test_without_a_sandbox_each_way_leads_out(way: str, outside: Path, tmp_path: Path) -> None:
+    """F-BOX-3: the denials above are the sandbox's, not the machine's."""
+    if way in NEEDS_ROOT and os.geteuid() != 0:
+        pytest.skip("needs root")
+    temporary = {**os.environ, "TMPDIR": str(tmp_path)}
+    finished = subprocess.run(
+        [sys.executable, str(HOSTILE), way, str(outside)],
+        env=temporary,
+        capture_output=True,
+        close_fds=False,
+        text=True,
+    )
+    assert finished.stdout.strip() == "escaped", finished
+
+
+@pytest.mark.needs_landlock
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not Path("/usr/bin/python3").exists(),
+    reason="needs root, to become another user, and a Python that others may run",
+)
+def test_another_user_is_confined_as_root_is(outside: Path, tmp_path: Path) -> None:
+    """F-BOX-2"""
+    place = Path("/tmp", f"mcpclient-test-{os.urandom(6).hex()}")
+    shutil.copytree(PACKAGE, place / "mcpclient", ignore=shutil.ignore_patterns("*.js", "*.md"))
+    (place / "program").mkdir()
+    shutil.copy(HOSTILE, place / "program" / "hostile.py")
+    shutil.copytree(outside, place / "outside")
+    facts = json.loads((outside / "facts.json").read_text())
+    driver = f"""
+import json, os, subprocess, sys
+sys.path.insert(0, {str(place)!r})
+from mcpclient.net.process.launch import launch
+from mcpclient.sandbox.rights import Sandbox
+victim = subprocess.Popen(["sleep", "60"])
+outside = {str(place / "outside")!r}
+facts = {{**{facts!r}, "client": os.getpid(), "victim": victim.pid}}
+with open(outside + "/facts.json", "w") as file:
+    json.dump(facts, file)
+answers = {{}}
+for way in {[way for way in hostile.WAYS if way not in LIMITS]!r}:
+    command = ["/usr/bin/python3", {str(place / "program" / "hostile.py")!r}, way, outside]
+    process = launch(command, {{}}, "/", Sandbox([outside + "/facts.json"]))
+    answers[way] = process.communicate()[0].decode()
+victim.kill()
+print(json.dumps(answers))
+"""
+    for path in (place, *place.rglob("*")):
+        os.chown(path, 65534, 65534)
+    try:
+        finished = subprocess.run(
+            ["/usr/bin/python3", "-c", driver],
+            user=65534,
+            group=65534,
+            extra_groups=(),
+            cwd="/",
+            env={"HOME": "/nonexistent"},
+            capture_output=True,
+            text=True,
+        )
+    finally:
+        shutil.rmtree(place)
+    answers = json.loads(finished.stdout or "{}")
+    assert len(answers) == len(hostile.WAYS) - len(LIMITS), finished.stderr
+    assert {way for way, said in answers.items() if not said.startswith("denied: ")} == set()
+
+
+@pytest.mark.needs_landlock
+def test_what_ordinary_programs_do_works(tmp_path: Path) -> None:
+    """F-BOX-1"""
+    program = """
+import multiprocessing.pool, os, shutil, subprocess, sys, tempfile, threading, time, zoneinfo
+with tempfile.TemporaryDirectory() as folder:
+    name = os.path.join(folder, "file")
+    with open(name, "w") as file:
+        file.write("text")
+    os.chmod(name, 0o640)
+    os.utime(name)
+    shutil.copy2(name, name + ".copy")
+    shutil.copytree(folder, folder + ".tree")
+    os.rename(name, name + ".renamed")
+    assert oct(os.stat(name + ".copy").st_mode) == "0o100640"
+assert subprocess.run(["id"], capture_output=True).returncode == 0
+thread = threading.Thread(target=time.sleep, args=(0,))
+thread.start(), thread.join()
+with open(sys.argv[1] + "/written", "w") as file:
+    file.write("mine")
+import asyncio
+asyncio.run(asyncio.sleep(0))  # makes a pair of sockets
+print(os.getcwd(), zoneinfo.ZoneInfo("UTC"), len(os.listdir(sys.argv[1])))
+"""
+    (tmp_path / "there").write_text("")
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    code, output, errors = run(command, Sandbox(write=[tmp_path]))
+    assert (code, errors) == (0, "")
+    assert output == f"{os.getcwd()} UTC 2\n"
+
+
+@pytest.mark.needs_landlock
+def test_a_server_with_the_network_has_no_other_sockets() -> None:
+    """F-BOX-1"""
+    program = """
+import socket
+with socket.create_server(("127.0.0.1", 0)) as server:
+    socket.create_connection(server.getsockname()).close()
+socket.getaddrinfo("localhost", 80)
+for family in (socket.AF_UNIX, socket.AF_PACKET):
+    try:
+        socket.socket(family)
+    except PermissionError:
+        print("denied")
+"""
+    code, output, errors = run([sys.executable, "-c", program], Sandbox(network=True))
+    assert (code, output) == (0, "denied\ndenied\n"), errors
+
+
+@pytest.mark.needs_landlock
+def test_what_was_denied_is_told_with_the_right_it_needs() -> None:
+    """F-BOX-2"""
+    program = "import socket\nfor _ in range(3):\n  try: socket.socket()\n  except OSError: pass\n"
+    _, _, errors = run([sys.executable, "-c", program], Sandbox())
+    assert errors == (
+        "[mcpclient sandbox] a connection to the network was denied; the right it needs is"
+        " 'network'\n"
+    )
+
+
+@pytest.mark.needs_landlock
+@pytest.mark.parametrize("way", ["exit", "signal", "missing"])
+def test_a_confined_server_ends_as_an_unconfined_one(way: str) -> None:
+    """F-BOX-1"""
+    program = {
+        "exit": "raise SystemExit(7)",
+        "signal": "import os, signal; os.kill(os.getpid(), signal.SIGUSR2)",
+        "missing": "import no_such_module_anywhere",
+    }[way]
+    command = [sys.executable, "-c", program]
+    assert run(command, Sandbox()) == run(command)
+
+
+PARENT = """
+import os, sys, time
+from mcpclient.net.process.launch import launch
+from mcpclient.sandbox.rights import Sandbox
+server = '''
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        print(os.getpid(), os.environ["TMPDIR"], flush=True)
+        time.sleep(600)
+    os._exit(0)
+time.sleep(600)
+'''
+process = launch([sys.executable, "-c", server], dict(os.environ), None, Sandbox())
+print(process.pid, process.stdout.readline().decode(), flush=True)
+sys.stdin.readline()
+"""
+
+
+def _is_running(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.needs_landlock
+@pytest.mark.parametrize("killed", ["client", "front", "keeper"])
+def test_nothing_outlives_the_client_or_the_launcher(killed: str) -> None:
+    """F-BOX-1: a server that has left its session, and whoever is killed by SIGKILL."""
+    client = subprocess.Popen(
+        [sys.executable, "-c", PARENT],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=PACKAGE.parent,
+    )
+    assert client.stdout is not None
+    words = client.stdout.readline().split()
+    front, daemon, folder = int(words[0]), int(words[1]), Path(words[2])
+    keeper = int(Path(f"/proc/{front}/task/{front}/children").read_text().split()[0])
+    assert _is_running(daemon)
+    if killed == "client":
+        client.kill()
+    if "front" in killed:
+        os.kill(front, signal.SIGKILL)
+    if "keeper" in killed and _is_running(keeper):
+        os.kill(keeper, signal.SIGKILL)
+    deadline = time.monotonic() + 20
+    while (_is_running(daemon) or _is_running(keeper)) and time.monotonic() < deadline:
+        time.sleep(0.01)  # for the kernel, which tells nobody when it is done
+    assert not _is_running(daemon)
+    assert not _is_running(keeper)
+    client.kill()
+    client.communicate()
+    if "keeper" not in killed:
+        assert not folder.exists()
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_where_the_system_cannot_confine_nothing_starts(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """F-BOX-2: never weaker than asked without saying so."""
+    command = [sys.executable, "-c", "pass"]
+    with pytest.raises(SandboxUnavailable) as caught:
+        confined(Sandbox(), command, {}, "", sys.executable, "win32")
+    assert str(caught.value) == (
+        "the server cannot be confined: win32 cannot deny a program files and network"
+    )
+    with caplog.at_level(logging.WARNING):
+        started = confined(
+            Sandbox(best_effort=True), command, {"A": "b"}, "", sys.executable, "win32"
+        )
+    assert started == ([sys.executable, "-c", "pass"], {"A": "b"}, ())
+    assert "runs without a sandbox: win32 cannot deny" in caplog.text
+    monkeypatch.setattr(confine.platform, "machine", lambda: "riscv64")
+    assert shortcoming("linux") == "there is no system call filter for riscv64"
+
+
+@pytest.mark.parametrize("name", ["read", "write"])
+def test_a_path_that_does_not_exist_is_told(name: str, tmp_path: Path) -> None:
+    """F-BOX-1"""
+    sandbox = Sandbox(**{name: [tmp_path / "nothing"]})  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=f"{name} of the sandbox names .*, which does not exist"):
+        confined(sandbox, ["true"], {}, "", "/bin/true")
+
+
+def test_macos_has_a_profile_that_denies_the_rest() -> None:
+    """F-BOX-2"""
+    profile = mac_profile(["/usr"], ['/private/a "b"'], network=False)
+    assert "(deny default)" in profile
+    assert '(subpath "/private/a \\"b\\"")' in profile
+    assert "network" not in profile
+    assert "(allow network*)" in mac_profile([], [], network=True)
