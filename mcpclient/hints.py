@@ -23,10 +23,12 @@ PYTHON: Speech = {
     "agree": "Give approvals= an Approvals(ask=…), or name the file itself: connect_all(path).",
     "any_certificate": "verify=False accepts any",
     "apart": "Give the command as a list with one item for each word.",
+    "best_effort": "Sandbox(…, best_effort=True) starts it with what can be denied",
     "bigger": "Raise max_message_size= if such messages are expected.",
     "call_schema": "Compare the arguments with client.tools[NAME].input_schema.",
     "connect": "Connect first: async with mcpclient.connect(…) as client.",
     "credentials": "Give auth= with credentials that are allowed to do this.",
+    "grant": "sandbox=Sandbox(network=True, read=[…], write=[…])",
     "handlers": "Give connect() the handler for it: elicitation=, sampling= or roots=.",
     "identify": "Give auth=: a token as a string, or mcpclient.OAuth() for a login in the browser.",
     "log_in": "Log in again, with auth=mcpclient.OAuth().",
@@ -44,6 +46,7 @@ SHELL: Speech = {
     "agree": "Run it on a terminal to be asked, or vouch for the file with --config FILE.",
     "any_certificate": "--insecure accepts any",
     "apart": "Write the words of the command apart, without quotes around all of them.",
+    "best_effort": "without --sandbox it has all of your rights",
     "bigger": "Ask for less at once, or call it from Python with a larger max_message_size.",
     "call_schema": "Compare the arguments with what this shows: mcpclient tools SERVER TOOL",
     "client_cert": "clientCert in its configuration",
@@ -52,6 +55,7 @@ SHELL: Speech = {
     "credentials": (
         "Log in with another account, or give a token that may do this: --bearer TOKEN"
     ),
+    "grant": "--allow-network, --allow-read or --allow-write",
     "handlers": "Answer it on a terminal, or say how with --elicit and --model.",
     "identify": "Log in with: mcpclient auth login URL, or give a token: --bearer TOKEN",
     "log_in": "Log in again: mcpclient auth login URL",
@@ -223,6 +227,10 @@ _VARIABLE = r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"
 _BY_STDERR = [
     (re.compile(pattern), hint)
     for pattern, hint in (
+        (
+            r"\[mcpclient sandbox\] .*the right it needs is '(\w+)'",
+            "The sandbox lacks the right {0}; grant it with {grant}.",
+        ),
         (r"(?:'|: )(?:env|\S*/env): .*?([^\s:'‘’\"\\/]+)(?:\\r|\r|\?).*No such file", _CRLF),
         (r"env: .([^\s:'‘’\"\\/]+)(?:\\r|\r)", _CRLF),
         (r"bad interpreter: (\S*?)(?:\^M|\\r|\r)", _CRLF),
@@ -405,6 +413,7 @@ HINTS: dict[str, Hint] = {
     "CallRefused": "Change the rule that refused it, or answer True when it is asked about.",
     "ClientClosed": "{connect}",
     "ServersFailed": "Correct what is said of each server, or leave it out of those required.",
+    "SandboxUnavailable": "Use a newer kernel, or start the server elsewhere; {best_effort}.",
     "ServerUnavailable": _unavailable,
     "HandlerFailed": "Correct the handler for what the server asks; what it raised is __cause__.",
     "NotRecorded": "Record the session again, with this call.",

@@ -34,6 +34,7 @@ from mcpclient.errors import (
     ProtocolViolation,
     RegistrationRequired,
     ResultMismatch,
+    SandboxUnavailable,
     SchemaError,
     ServerError,
     ServersFailed,
@@ -92,6 +93,10 @@ EXAMPLES: list[tuple[McpError, str]] = [
     (
         ResultMismatch("add", ".sum", "expected a number, got 'x'", FAILURE),
         "the result of tool 'add' does not fit at .sum: expected a number, got 'x'",
+    ),
+    (
+        SandboxUnavailable("the kernel does not allow Landlock"),
+        "the server cannot be confined: the kernel does not allow Landlock",
     ),
     (
         ServerUnavailable("demo", "disabled", "enable it first"),

@@ -14,13 +14,17 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import NamedTuple
 
 from ..errors import SandboxUnavailable, UsageError
 from ..framing.logs import logger_for
 from .rights import DEVICES, Sandbox, program_files, system_files
 from .syscall_filter import BROKERED, MACHINES, syscall_filter
+
+try:
+    import ctypes
+except ImportError:  # a Python built without it
+    ctypes = None  # type: ignore[assignment]
 
 __all__ = ["Launch", "confined", "mac_profile", "shortcoming"]
 
@@ -86,17 +90,17 @@ def shortcoming(system: str) -> str:
         return f"there is no system call filter for {platform.machine()}"
     if _python() is None:
         return "no Python interpreter to run the launcher with"
+    if ctypes is None:
+        return "this Python has no ctypes"
     try:
-        import ctypes
-
         libc = ctypes.CDLL(None, use_errno=True)
         action = ctypes.c_uint32(_SECCOMP_ACTION_NOTIFY)
         number = 317 if platform.machine() == "x86_64" else 277
         # SECCOMP_GET_ACTION_AVAIL: fails where the kernel or the container has no such filters.
         can_filter = libc.syscall(number, 2, 0, ctypes.byref(action)) == 0
         abi = libc.syscall(444, None, ctypes.c_size_t(0), ctypes.c_uint(1))
-    except (ImportError, OSError):
-        return "this Python has no ctypes"
+    except OSError as error:
+        return f"the C library cannot be called: {error}"
     if not can_filter:
         return "the kernel does not allow system call filters (seccomp)"
     if abi < _NEEDED_ABI:
@@ -160,11 +164,10 @@ def _with_launcher(orders: Mapping[str, object]) -> Launch:
     """Return the launcher's command; its orders hold secrets, so they go by an unnamed file."""
     file = os.memfd_create("mcpclient-sandbox", 0)
     os.write(file, marshal.dumps(dict(orders), 2))
-    spec = find_spec(".launcher", __package__)
-    assert spec is not None
-    source = [str(spec.origin)]
+    source = [os.path.join(os.path.dirname(__file__), "launcher.py")]
     if not os.path.isfile(source[0]):  # in an archive
-        source = ["-c", spec.loader.get_source(spec.name)]  # type: ignore[union-attr]
+        package = __name__.rpartition(".")[0]
+        source = ["-c", __loader__.get_source(f"{package}.launcher")]  # type: ignore[name-defined]
     python = _python()
     assert python is not None
     # Its own environment is empty: variables of the server's may change what a program loads.

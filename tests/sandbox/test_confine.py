@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import platform
 import shutil
 import signal
 import socket
@@ -20,7 +21,6 @@ import pytest
 import mcpclient
 from mcpclient.errors import SandboxUnavailable, UsageError
 from mcpclient.net.process.launch import launch
-from mcpclient.sandbox import confine
 from mcpclient.sandbox.confine import confined, mac_profile, shortcoming
 from mcpclient.sandbox.rights import Sandbox
 from tests.sandbox import hostile
@@ -332,7 +332,7 @@ def test_where_the_system_cannot_confine_nothing_starts(
         )
     assert started == ([sys.executable, "-c", "pass"], {"A": "b"}, ())
     assert "runs without a sandbox: win32 cannot deny" in caplog.text
-    monkeypatch.setattr(confine.platform, "machine", lambda: "riscv64")
+    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     assert shortcoming("linux") == "there is no system call filter for riscv64"
 
 
