@@ -82,9 +82,9 @@ class Calls:
 
     async def _look_for(self, name: str, timeout: Seconds) -> None:
         """Wait for the server that a tool nobody has heard of may belong to."""
-        for server in list(self._servers.values()):  # others may come and go meanwhile
-            if not server.is_connected and self._names.begins_as(server.name, name):
-                await server.ready(timeout)
+        server = self._servers.get(self._names.claimed_by(name) or "")
+        if server is not None and not server.is_connected:
+            await server.ready(timeout)
 
     async def call_tools(
         self,

@@ -222,14 +222,22 @@ class Manager(Toolboxes, Calls, Content):
             raise ClientClosed("the manager was closed while it was being opened")
 
     def _recall(self, servers: Iterable[Server]) -> None:
-        """Let servers take what is remembered of them: one read for all."""
-        if self._memory is None:
-            return
-        remembered = self._memory.recall()
-        for server in servers:
-            found = remembered.get(memory_key(server.config))
-            if found is not None:
-                server.remember(found, defer=self._lazy or server.config.lazy)
+        """Let servers take what is remembered of them, and the beginnings of their tools' names."""
+        remembered = {} if self._memory is None else self._memory.recall()
+        found = {server: remembered.get(memory_key(server.config)) for server in servers}
+        for server, each in found.items():
+            if each is not None:
+                self._names.recall(server.name, each.names)
+        self._names.reserve(self._standing)
+        for server, each in found.items():
+            if each is not None:
+                server.remember(each, defer=self._lazy or server.config.lazy)
+        self._names.hold()
+
+    def _standing(self, name: str) -> tuple[bool, bool]:
+        """Return what puts a server behind others that would have the same names."""
+        config = self._configs[name]
+        return config.state != "ready", config.scope == "project"
 
     async def _await_attempts(self) -> None:
         """Wait for the attempts as long as the caller wants to."""
@@ -295,6 +303,9 @@ class Manager(Toolboxes, Calls, Content):
         servers = list(self._servers.values())
         closing = [asyncio.ensure_future(server.end()) for server in servers]
         if self._memory is not None:
+            for server in servers:
+                names = self._names.to_record(server.name)
+                self._memory.note_names(memory_key(server.config), names)
             closing.append(asyncio.ensure_future(_save(self._memory)))
         try:
             if closing:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +33,15 @@ _IDENTITY = ("auth", "headers", "env")
 
 @dataclass(frozen=True)
 class Remembered:
-    """What a server offered when it was connected the last time, and the revision agreed on."""
+    """What a server offered when it was connected the last time, and the revision agreed on.
+
+    ``names``: those that its tools had, see `ToolNames.to_record`.
+    """
 
     tools: Sequence[Mapping[str, Any]] = ()
     instructions: str = ""
     version: str = ""
+    names: Mapping[str, Any] = field(default_factory=dict)
 
 
 def memory_key(server: ServerConfig) -> str:
@@ -76,6 +80,11 @@ class Memory:
         self._changes.pop(key, None)
         self._changes[key] = remembered
 
+    def note_names(self, key: str, names: Mapping[str, Any]) -> None:
+        """Take note of the names that the tools of a server have come to, if it was noted."""
+        if key in self._changes:
+            self._changes[key] = replace(self._changes[key], names=names)
+
     def save(self) -> None:
         """Write what was noted, waiting up to ten seconds for another process that does.
 
@@ -93,6 +102,7 @@ class Memory:
                     "tools": list(each.tools),
                     "instructions": each.instructions,
                     "version": each.version,
+                    "names": each.names,
                 }
                 for key, each in entries
             }
@@ -118,6 +128,7 @@ def _entries(content: bytes | None) -> dict[str, Remembered]:
             [tool for tool in entry["tools"] if isinstance(tool, dict)],
             str(entry.get("instructions") or ""),
             str(entry.get("version") or ""),
+            entry["names"] if isinstance(entry.get("names"), dict) else {},
         )
         for key, entry in servers.items()
         if isinstance(entry, dict) and isinstance(entry.get("tools"), list)

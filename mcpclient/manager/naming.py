@@ -2,7 +2,9 @@
 
 Every tool has one name for as long as the manager lives. Which one does not depend on which server
 answered first: servers take names in the order of their configuration, and tools in the order of
-their own names.
+their own names. A name that begins as those of a configured server is that server's, whether it is
+connected or not, and what was remembered of an earlier run holds: a model, or a rule that somebody
+has written down, never means another server by it.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from ..config.naming import Naming
 from ..errors import UsageError
@@ -26,6 +28,7 @@ _STYLES: dict[str, Callable[[str, str], str]] = {
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
 _DIGEST = 8
 _MIN_LIMIT = 16
+_ATTEMPTS = 20
 
 
 class ParsedName(NamedTuple):
@@ -63,6 +66,10 @@ class ToolNames:
     A name that is taken gets ``_2``, ``_3`` and so on; a name over the limit is cut, and ends with
     a digest of the server's and the tool's own names. Until `settle`, a server that comes first in
     the order takes names from later ones; after it, a name never changes its owner.
+
+    Names of a server begin with its label: its name, cleaned. Of two servers with one label, and
+    of a server whose label other tools' names begin with already, the newcomer's gets a digest. A
+    tool whose name would begin as another server's has a digest in front.
     """
 
     def __init__(self, naming: Naming, limit: int, servers: Sequence[str] = ()) -> None:
@@ -72,9 +79,16 @@ class ToolNames:
         self._makers: dict[str, Callable[[str, str], str]] = {}
         self._limit = limit
         self._order: dict[str, int] = {}
+        self._pending: list[str] = []  # servers that have no label yet
+        self._labels: dict[str, str] = {}
+        self._prefixes: dict[str, str] = {}
+        self._longer: dict[str, tuple[str, ...]] = {}
+        self._recalled: dict[str, Mapping[str, Any]] = {}
+        self._unusual: dict[str, dict[str, str]] = {}
         self._owners: dict[str, tuple[str, str]] = {}
         self._names: dict[str, dict[str, str]] = {}
         self._settled: set[str] = set()
+        self._is_settled = False
         # The last tool whose plain name was this one, and the number that it got.
         self._numbered: dict[str, tuple[tuple[int, str], int]] = {}
         for server in servers:
@@ -85,9 +99,84 @@ class ToolNames:
 
         What has a name keeps it.
         """
-        self._order.setdefault(server, len(self._order))
         if naming is not None:
             self._makers[server] = _maker(naming)
+        if server not in self._order or (naming is not None and server not in self._names):
+            self._pending.append(server)
+        self._order.setdefault(server, len(self._order))
+
+    def recall(self, server: str, record: Mapping[str, Any]) -> None:
+        """Let a server have the names that `to_record` returned in an earlier run."""
+        self._recalled[server] = record
+
+    def to_record(self, server: str) -> dict[str, Any]:
+        """Return what `recall` takes: the label, and names that are not what they would be."""
+        return {
+            "label": self._labels.get(server, ""),
+            "spelling": self._spelling(server),
+            "names": self._unusual.get(server, {}),
+        }
+
+    def reserve(self, rank: Callable[[str], Any] = lambda server: 0) -> None:
+        """Give labels to the servers that have none, those of a lower ``rank`` first.
+
+        Then to those whose names are labels as they are, and in the order of the configuration.
+        """
+        pending, self._pending = self._pending, []
+
+        def key(server: str) -> tuple[Any, ...]:
+            known = server not in self._recalled
+            return known, rank(server), _UNFIT.sub("_", server) != server, self._order[server]
+
+        for server in sorted(pending, key=key):
+            self._reserve(server)
+        for server in pending:
+            self._restore(server)
+
+    def _reserve(self, server: str) -> None:
+        self._prefixes.pop(server, None)
+        plain = _UNFIT.sub("_", server)
+        recalled = self._recalled.get(server, {}).get("label")
+        apart = f"{plain[: self._limit // 4]}_{_digest(server)}"
+        labels = [recalled] if recalled in (plain, apart) else []
+        for label in (*labels, plain, apart):
+            prefix = self._prefix(server, label)
+            if not self._is_taken(server, prefix):
+                break
+        self._labels[server], self._prefixes[server] = label, prefix
+        self._longer.clear()
+
+    def _prefix(self, server: str, label: str) -> str:
+        """Return the beginning that all names of a server have; "" where they have none."""
+        make = self._makers.get(server, self._make)
+        one, other = (_UNFIT.sub("_", make(label, tool)) for tool in "xy")
+        return one[:-1] if (one[:-1] + "y", one[-1:]) == (other, "x") else ""
+
+    def _is_taken(self, server: str, prefix: str) -> bool:
+        if not prefix:
+            return False
+        return prefix in self._prefixes.values() or any(
+            name.startswith(prefix) and owner[0] != server for name, owner in self._owners.items()
+        )
+
+    def _spelling(self, server: str) -> str:
+        return f"{self._makers.get(server, self._make)('server', 'tool')} {self._limit}"
+
+    def _restore(self, server: str) -> None:
+        """Give a server the unusual names it had, where they are still free."""
+        record = self._recalled.pop(server, {})
+        names = record.get("names")
+        if record.get("spelling") != self._spelling(server) or not isinstance(names, Mapping):
+            return
+        for tool, name in names.items():
+            if not isinstance(name, str) or not name or _UNFIT.search(name):
+                continue
+            is_free = len(name) <= self._limit and name not in self._owners
+            if is_free and not self._is_foreign(server, name):
+                self._owners[name] = (server, tool)
+                self._names.setdefault(server, {})[tool] = name
+                self._unusual.setdefault(server, {})[tool] = name
+                self._settled.add(name)
 
     @property
     def servers(self) -> list[str]:
@@ -98,21 +187,44 @@ class ToolNames:
         """Return the full names of a server's tools, by their own names."""
         return self._names.get(server, {})
 
-    def settle(self) -> None:
-        """Let every name that was given stay with its owner from now on."""
+    def hold(self) -> None:
+        """Let every name that was given so far stay with its owner."""
         self._settled.update(self._owners)
+
+    def settle(self) -> None:
+        """Let every name stay with its owner from now on: somebody has seen it."""
+        self._is_settled = True
 
     def owner(self, full_name: str) -> tuple[str, str] | None:
         """Return the server and the tool's own name that a full name stands for."""
         return self._owners.get(full_name)
 
-    def begins_as(self, server: str, full_name: str) -> bool:
-        """Whether a name begins as those of a server's tools do, which may not be known yet.
+    def claimed_by(self, full_name: str) -> str | None:
+        """Return the server whose names begin as this one, which need not be known yet.
 
-        False where names do not begin with the server's.
+        Of several, the one with the longest beginning. None where no server's names begin so.
         """
-        name = self._spelled(server, "x", 1)
-        return len(name) > 1 and name.endswith("x") and full_name.startswith(name[:-1])
+        if self._pending:
+            self.reserve()
+        fitting = [
+            (len(prefix), server)
+            for server, prefix in self._prefixes.items()
+            if prefix and full_name.startswith(prefix)
+        ]
+        return max(fitting)[1] if fitting else None
+
+    def _is_foreign(self, server: str, name: str) -> bool:
+        """Whether another server claims a name by its beginning."""
+        mine = self._prefixes[server]
+        if not name.startswith(mine):
+            mine = ""  # it was cut
+        if mine not in self._longer:
+            self._longer[mine] = tuple(
+                each
+                for each in self._prefixes.values()
+                if len(each) > len(mine) and each.startswith(mine)
+            )
+        return name.startswith(self._longer[mine])
 
     def assign(self, server: str, tools: Iterable[str]) -> set[str]:
         """Give names to the tools of a server; those that have one keep it.
@@ -120,6 +232,8 @@ class ToolNames:
         Returns the servers whose tools got other names than before, this one left out.
         """
         self.add_server(server)
+        if self._pending:
+            self.reserve()
         mine = self._names.setdefault(server, {})
         displaced: list[tuple[str, str]] = []
         for tool in sorted(set(tools).difference(mine)):
@@ -134,16 +248,21 @@ class ToolNames:
     def _give(self, server: str, tool: str) -> list[tuple[str, str]]:
         """Give a tool the first name it may have; return the owner that this displaces, if any."""
         rank = (self._order[server], tool)
-        plain = self._spelled(server, tool, 1)
+        made = self._fitted(server, tool, self._made(server, tool), 1)
+        plain = self._spelled(server, tool, 1) if self._is_foreign(server, made) else made
         number = self._first_number(server, tool, plain, rank)
         while True:
-            name = self._spelled(server, tool, number)
+            name = plain if number == 1 else self._spelled(server, tool, number)
             owner = self._owners.get(name)
             if owner is None or self._yields(name, owner, rank):
                 break
             number += 1
         self._numbered[plain] = (rank, number)
         self._owners[name] = (server, tool)
+        if name != made:
+            self._unusual.setdefault(server, {})[tool] = name
+        elif self._unusual:
+            self._unusual.get(server, {}).pop(tool, None)
         self._names.setdefault(server, {})[tool] = name
         if owner is None:
             return []
@@ -161,18 +280,38 @@ class ToolNames:
         return 1
 
     def _yields(self, name: str, owner: tuple[str, str], rank: tuple[int, str]) -> bool:
-        return name not in self._settled and rank < (self._order[owner[0]], owner[1])
+        if self._is_settled or name in self._settled:
+            return False
+        return rank < (self._order[owner[0]], owner[1])
 
     def _spelled(self, server: str, tool: str, number: int) -> str:
-        cleaned = (_UNFIT.sub("_", server), _UNFIT.sub("_", tool))
+        made = self._made(server, tool)
+        name = self._fitted(server, tool, made, number)
+        attempt = 0
+        while self._is_foreign(server, name) and attempt < _ATTEMPTS:
+            # Its own beginning first, then none: each may be the beginning of another's names.
+            start = self._prefixes[server] if attempt < _ATTEMPTS // 2 else ""
+            apart = f"{start}{_digest(server, tool, str(attempt))}_{_UNFIT.sub('_', tool)}"
+            name = self._fitted(server, tool, apart, number)
+            attempt += 1
+        return name
+
+    def _made(self, server: str, tool: str) -> str:
+        """Return the name of a tool by the naming alone."""
         make = self._makers.get(server, self._make)
-        name = _UNFIT.sub("_", make(*cleaned)) or "_"
+        return _UNFIT.sub("_", make(self._labels[server], _UNFIT.sub("_", tool))) or "_"
+
+    def _fitted(self, server: str, tool: str, name: str, number: int) -> str:
         suffix = f"_{number}" if number > 1 else ""
         if len(name) + len(suffix) <= self._limit:
             return name + suffix
-        content = f"{server}\0{tool}".encode("utf-8", "surrogatepass")
-        ending = f"_{hashlib.sha256(content).hexdigest()[:_DIGEST]}{suffix}"
+        ending = f"_{_digest(server, tool)}{suffix}"
         return name[: self._limit - len(ending)] + ending
+
+
+def _digest(*parts: str) -> str:
+    content = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(content).hexdigest()[:_DIGEST]
 
 
 def _maker(naming: Naming) -> Callable[[str, str], str]:

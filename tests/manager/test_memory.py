@@ -205,3 +205,14 @@ def test_where_it_stands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     run(main())
     assert not list(tmp_path.rglob("tools.json"))
     assert mcpclient.connect_all({"a": ServerConfig("a", lazy=True, target=Member())})._memory
+
+
+def test_names_are_remembered_with_their_server(tmp_path: Path) -> None:
+    """F-SAFE-4: those that the tools had at the end of the run, and of known servers only."""
+    memory = Memory(tmp_path / "tools.json")
+    memory.note("a", Remembered([tool("x")]))
+    memory.note_names("a", {"label": "a_1", "names": {"x": "a__x_2"}})
+    memory.note_names("b", {"label": "b"})
+    memory.save()
+    (found,) = Memory(tmp_path / "tools.json").recall().items()
+    assert (found[0], found[1].names) == ("a", {"label": "a_1", "names": {"x": "a__x_2"}})

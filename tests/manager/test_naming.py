@@ -47,8 +47,10 @@ def test_a_server_may_have_a_way_of_its_own() -> None:
     for server in ("a", "b", "c"):
         names.assign(server, ["a__x", "x"])
     assert names.names_of("a") == {"a__x": "a__a__x", "x": "a__x"}
-    assert names.names_of("b") == {"a__x": "a__x_2", "x": "x"}
-    assert names.names_of("c") == {"a__x": "a__x_of_c", "x": "x_of_c"}
+    assert names.names_of("b")["x"] == "x"
+    for server, taken in (("b", names.names_of("b")), ("c", names.names_of("c"))):  # not a's
+        assert names.claimed_by(taken["a__x"]) is None and taken["a__x"].endswith("_a__x"), server
+    assert names.names_of("c")["x"] == "x_of_c"
     with pytest.raises(UsageError, match="naming is a function or one of"):
         names.add_server("d", "server-tool")  # type: ignore[arg-type]
 
@@ -65,12 +67,13 @@ def test_characters_that_do_not_fit_become_underscores() -> None:
 
 
 def test_names_are_looked_up_and_never_parsed() -> None:
-    """F-MANY-11: ``__`` in the name of a server or a tool leads nobody astray."""
+    """F-MANY-11, F-SAFE-4: ``__`` in the name of a server or a tool leads nobody astray."""
     names = ToolNames("server__tool", 64, ["a", "a__b"])
     names.assign("a__b", ["c"])
     names.assign("a", ["b__c"])
-    assert names.owner("a__b__c") == ("a", "b__c")
-    assert names.owner("a__b__c_2") == ("a__b", "c")
+    assert names.owner("a__b__c") == ("a__b", "c")
+    name = names.names_of("a")["b__c"]
+    assert name.startswith("a__") and name.endswith("_b__c") and names.claimed_by(name) == "a"
 
 
 def test_a_name_that_is_taken_gets_a_number() -> None:
@@ -126,7 +129,7 @@ styles = st.sampled_from(["server__tool", "server_tool", "tool", "mcp__server__t
 def test_the_order_of_arrival_does_not_matter(
     fleet: dict[str, list[str]], style: str, chance: random.Random
 ) -> None:
-    """F-MANY-11: names are unique, fit, and depend on the configuration alone."""
+    """F-MANY-11, F-SAFE-4: names are unique, fit, and depend on the configuration alone."""
     outcomes = []
     for _ in range(2):
         names = ToolNames(style, 64, sorted(fleet))  # type: ignore[arg-type]
@@ -142,6 +145,7 @@ def test_the_order_of_arrival_does_not_matter(
     for server, found in outcomes[0].items():
         assert set(found) == set(fleet[server])
         assert all(names.owner(name) == (server, tool) for tool, name in found.items())
+        assert all(names.claimed_by(name) in (server, None) for name in found.values())
 
 
 @pytest.mark.parametrize(
@@ -174,4 +178,113 @@ def test_taking_a_name_apart_for_permissions(name: str, parsed: Any) -> None:
 def test_how_the_names_of_a_server_begin(naming: Any, begins: dict[str, bool]) -> None:
     """F-MANY-3, F-MANY-11: a guess of whom to ask, where nothing is known yet."""
     names = ToolNames(naming, 64, ["my jira"])
-    assert {name: names.begins_as("my jira", name) for name in begins} == begins
+    assert {name: names.claimed_by(name) == "my jira" for name in begins} == begins
+
+
+THEFTS: list[tuple[Any, str, str, str]] = [
+    ("server__tool", "git", "git__hub", "hub__create_issue"),
+    ("server_tool", "git", "git_hub", "hub_create_issue"),
+    ("mcp__server__tool", "a", "a__b", "b__x"),
+    ("server__tool", "my.server", "my_server", "x"),
+    ("server__tool", "github", "git" * 30, "x"),
+    (lambda server, tool: f"{server}{tool}", "git", "github", "hubpush"),
+]
+
+
+@pytest.mark.parametrize(("naming", "thief", "owner", "tool"), THEFTS)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_no_name_begins_as_that_of_another_server(
+    naming: Any, thief: str, owner: str, tool: str, is_first: bool
+) -> None:
+    """F-SAFE-4: whether the other is connected or not, and whoever comes first."""
+    names = ToolNames(naming, 64, [thief, owner] if is_first else [owner, thief])
+    names.assign(thief, [tool, f"{tool}2", "t" * 80])
+    for name in names.names_of(thief).values():
+        assert names.claimed_by(name) == thief, name
+        assert len(name) <= 64
+    names.assign(owner, ["create_issue", "x"])
+    for name in names.names_of(owner).values():
+        assert names.claimed_by(name) in (owner, None), name
+        assert names.owner(name) == (owner, "x" if name.endswith("x") else "create_issue") or (
+            len(owner) > 64
+        )
+
+
+def test_a_server_whose_tools_have_no_beginning_takes_no_other_beginning() -> None:
+    """F-SAFE-4: by the name that it gives its tool."""
+    names = ToolNames("server__tool", 64, ["github", "evil"])
+    names.add_server("evil", "tool")
+    names.assign("evil", ["github__create_issue", "x"])
+    assert names.owner("github__create_issue") is None
+    assert names.names_of("evil")["x"] == "x"
+    assert names.claimed_by(names.names_of("evil")["github__create_issue"]) is None
+
+
+def test_a_newcomer_takes_no_beginning_that_is_in_use() -> None:
+    """F-SAFE-4: a server that is added later is the one that gets another label."""
+    names = ToolNames("server__tool", 64, ["a"])
+    names.assign("a", ["b__x"])
+    names.settle()
+    names.assign("a__b", ["x"])
+    assert names.owner("a__b__x") == ("a", "b__x")
+    (name,) = names.names_of("a__b").values()
+    assert name.startswith("a__b_") and name.endswith("__x") and name != "a__b__x"
+
+
+def test_after_the_first_look_no_name_is_taken_by_whoever_connects_later() -> None:
+    """F-SAFE-4: also of names that are given afterwards, as with ``wait="none"``."""
+    names = ToolNames("tool", 64, ["first", "second"])
+    names.settle()
+    names.assign("second", ["x"])
+    names.assign("first", ["x"])
+    assert names.owner("x") == ("second", "x")
+
+
+def test_who_was_first_keeps_its_label_in_the_next_run() -> None:
+    """F-SAFE-4: and afterwards, when the other is gone again."""
+    first = ToolNames("server__tool", 64, ["my.server"])
+    first.assign("my.server", ["x"])
+    second = ToolNames("server__tool", 64, ["my_server", "my.server"])
+    second.recall("my.server", first.to_record("my.server"))
+    second.assign("my_server", ["x"])
+    second.assign("my.server", ["x"])
+    assert second.owner("my_server__x") == ("my.server", "x")
+    newcomer = second.names_of("my_server")["x"]
+    third = ToolNames("server__tool", 64, ["my_server"])
+    third.recall("my_server", second.to_record("my_server"))
+    third.assign("my_server", ["x"])
+    assert third.names_of("my_server") == {"x": newcomer}
+    assert third.owner("my_server__x") is None
+
+
+def test_who_was_first_keeps_its_name_in_the_next_run() -> None:
+    """F-SAFE-4: where names do not begin with the server's; in another style nothing is kept."""
+    first = ToolNames("tool", 64, ["second"])
+    first.assign("second", ["x.y"])
+    first.settle()
+    first.assign("second", ["x_y"])
+    assert first.names_of("second") == {"x.y": "x_y", "x_y": "x_y_2"}
+    record = first.to_record("second")
+    assert record["names"] == {"x_y": "x_y_2"}
+    again = ToolNames("tool", 64, ["new", "second"])
+    again.recall("second", record)
+    again.reserve()
+    again.assign("second", ["x.y", "x_y"])
+    again.hold()
+    again.assign("new", ["x_y"])
+    assert again.names_of("second") == first.names_of("second")
+    assert again.owner("x_y_3") == ("new", "x_y")
+    other = ToolNames("server__tool", 64, ["second"])
+    other.recall("second", {**record, "label": 7, "names": {"x_y": "x y", "z": "github__z"}})
+    other.assign("second", ["x_y"])
+    assert other.names_of("second") == {"x_y": "second__x_y"}
+
+
+@pytest.mark.parametrize("name", ["x y", 7, "", "t" * 65, "a__z"])
+def test_a_memory_that_was_tampered_with_gives_no_name(name: Any) -> None:
+    """F-SAFE-4: neither one that does not fit nor one that is another server's."""
+    names = ToolNames("tool", 64, ["a", "b"])
+    names.add_server("a", "server__tool")
+    names.recall("b", {**ToolNames("tool", 64, ["b"]).to_record("b"), "names": {"x": name}})
+    names.assign("b", ["x"])
+    assert names.names_of("b") == {"x": "x"}
