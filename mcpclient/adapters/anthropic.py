@@ -22,6 +22,7 @@ from .limits import Limits
 from .media import Media, MediaRules
 from .names import NameRule
 from .parts import Outcome, Part, Prepared
+from .schemas.strict import CLAUDE
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
 from .turns import Item, MadeCall, MadeResult, Turn, made_results, names_of, turns_of, without_calls
 
@@ -31,6 +32,8 @@ _RULES = DefinitionRules(
     names=NameRule("a-zA-Z0-9_-", 128),
     properties=NameRule("a-zA-Z0-9_.-", 64),
     refused=("anyOf", "oneOf", "allOf"),
+    strict=CLAUDE,
+    defers=True,
 )
 _IMAGE = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _MEDIA = MediaRules(
@@ -52,7 +55,8 @@ def tools(
 ) -> ToolDefinitions:
     """Return the value of ``tools`` in a request.
 
-    ``strict`` is not used, which ``problems`` says. ``defer``: which tools the model has to search
+    ``strict``: the model keeps to the schema, for every tool whose schema can be written so, within
+    what a request takes of these; the others say in ``problems`` why not. ``defer``: which tools the model has to search
     for; Anthropic's own search tool is then added.
     """
     defined = define(tools, _RULES, strict, inline_refs, defer)
@@ -133,11 +137,13 @@ def answer(response: object, sampling: SamplingRequest) -> dict[str, Any]:
 
 
 def _tool(definition: Definition) -> dict[str, Any]:
-    tool = {
+    tool: dict[str, Any] = {
         "name": definition.name,
         "description": definition.description,
         "input_schema": definition.schema,
     }
+    if definition.strict:
+        tool["strict"] = True
     return {**tool, "defer_loading": True} if definition.deferred else tool
 
 

@@ -23,6 +23,7 @@ from .limits import Limits
 from .media import Media, MediaRules
 from .names import NameRule
 from .parts import Outcome, Part
+from .schemas.strict import CLAUDE
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
 from .turns import Item, MadeCall, MadeResult, Turn, made_results, names_of, turns_of, without_calls
 
@@ -32,6 +33,7 @@ _RULES = DefinitionRules(
     names=NameRule("a-zA-Z0-9_-", 64),
     properties=NameRule("a-zA-Z0-9_.-", 64),
     refused=("anyOf", "oneOf", "allOf"),
+    strict=CLAUDE,
 )
 _WORD = "application/vnd.openxmlformats-officedocument."
 _MEDIA = MediaRules(
@@ -61,15 +63,17 @@ def tools(
 ) -> ToolDefinitions:
     """Return the value of ``toolConfig["tools"]`` in a request.
 
-    ``strict`` is not used, which ``problems`` says; ``defer`` has no effect.
+    ``strict``: as for `anthropic`, whose models take it here. ``defer`` does nothing, which
+    ``problems`` says.
     """
-    defined = define(tools, _RULES, strict, inline_refs)
+    defined = define(tools, _RULES, strict, inline_refs, defer)
     shaped = [
         {
             "toolSpec": {
                 "name": definition.name,
                 "description": definition.description,
                 "inputSchema": {"json": definition.schema},
+                **({"strict": True} if definition.strict else {}),
             }
         }
         for definition in defined

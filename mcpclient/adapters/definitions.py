@@ -5,51 +5,68 @@ Every provider's ``tools`` function goes through here; it only writes the result
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Callable, NamedTuple
 
 from ..protocol.types import Tool
 from .clean_text import without_surrogates
+from .limits import estimated_tokens
 from .names import NameRule, fit_names
 from .schemas.inlining import inlined
 from .schemas.normal import normal_schema
 from .schemas.plain_root import plain_root
 from .schemas.pointers import with_root_kept_apart
-from .schemas.strict import strict_schema, without_nulls
+from .schemas.strict import Strict, StrictRules, has_null, strict_schema, without_nulls
 from .schemas.widening import JsonSchema, Rewritten, rewritten
 
-__all__ = ["Binding", "Definition", "DefinitionRules", "ToolDefinitions", "ToolProblem", "define"]
+__all__ = [
+    "Binding",
+    "Definition",
+    "DefinitionRules",
+    "KnownTools",
+    "ToolDefinitions",
+    "ToolProblem",
+    "define",
+    "is_for_models",
+]
 
 
 @dataclass(frozen=True)
 class ToolProblem:
-    """What of a tool was changed or dropped for a model API. ``tool`` is its name in MCP."""
+    """What of a tool was changed or dropped for a model API.
+
+    ``tool`` is its name in MCP, empty where the problem is one of all tools together.
+    """
 
     tool: str
     message: str
 
     def __str__(self) -> str:
-        return f"{self.tool}: {self.message}"
+        return f"{self.tool}: {self.message}" if self.tool else self.message
 
 
 @dataclass(frozen=True)
 class Binding:
     """What a definition means: the tool it stands for, and how its arguments are read.
 
-    ``properties``: the server's name of each property that was renamed. ``optional``: the schema
-    whose optional properties come as null, where strict mode made them required.
+    ``properties``: the server's name of each property that was renamed. ``schema``: what the server
+    takes; a null for an optional property that may not be null is left out.
     """
 
     tool: Tool
     properties: Mapping[str, str] = field(default_factory=dict)
-    optional: JsonSchema | None = None
+    schema: JsonSchema = field(default_factory=dict)
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments for the server."""
-        if self.optional is not None:
-            given = without_nulls(dict(given), self.optional, self.optional)
-        return {self.properties.get(name, name): value for name, value in given.items()}
+        named = dict(given)
+        if self.properties:
+            named = {self.properties.get(name, name): value for name, value in given.items()}
+        if has_null(named):
+            named = without_nulls(named, self.schema, self.schema)
+        return named
 
 
 class ToolDefinitions(list[dict[str, Any]]):
@@ -57,7 +74,7 @@ class ToolDefinitions(list[dict[str, Any]]):
 
     ``problems``: what was changed or dropped, for each tool. ``bindings``: what each name in the
     definitions means; reading calls takes it. ``defined``: the tools within the rules of the API,
-    not in its shape.
+    not in its shape. ``tokens``: about how many tokens they take of every request.
     """
 
     def __init__(
@@ -72,13 +89,19 @@ class ToolDefinitions(list[dict[str, Any]]):
         self.bindings: dict[str, Binding] = dict(bindings or {})
         self.defined: list[Definition] = list(defined)
 
+    @property
+    def tokens(self) -> int:
+        """About how many tokens the definitions take of every request, by their length in JSON."""
+        return estimated_tokens(json.dumps(self, ensure_ascii=False))
+
     @classmethod
     def of(
         cls, shaped: Iterable[dict[str, Any]], definitions: Iterable[Definition]
     ) -> ToolDefinitions:
         """Put together what a provider made of definitions, and what they mean."""
         known = list(definitions)
-        problems = [problem for definition in known for problem in definition.problems]
+        problems = list(getattr(definitions, "problems", ()))  # those of all together
+        problems += [problem for definition in known for problem in definition.problems]
         return cls(shaped, problems, {one.name: one.binding for one in known}, known)
 
     def replace(self, other: ToolDefinitions) -> None:
@@ -96,8 +119,9 @@ class DefinitionRules:
     ``names`` and ``properties``: what tools, and their direct properties, may be called.
     ``refused``: keywords that the root of a schema must not have. ``follows_references``: whether
     ``$ref`` may stay. ``needs_items``: whether every array must say what is in it. ``subset``
-    leaves only what the API takes. ``strict``: whether it has OpenAI's strict mode.
-    ``long_description``: above so many characters some models refuse. ``most``: so many tools.
+    leaves only what the API takes. ``strict``: its strict mode, if it has one. ``defers``: whether
+    it has a search for tools of its own. ``long_description``: above so many characters some models
+    refuse. ``most``: so many tools.
     """
 
     names: NameRule
@@ -106,7 +130,8 @@ class DefinitionRules:
     follows_references: bool = True
     needs_items: bool = False
     subset: Callable[[JsonSchema], tuple[JsonSchema, list[str]]] | None = None
-    strict: bool = False
+    strict: StrictRules | None = None
+    defers: bool = False
     long_description: int | None = None
     most: int | None = None
 
@@ -124,6 +149,43 @@ class Definition:
     problems: Sequence[ToolProblem]
 
 
+class KnownTools(list[Tool]):
+    """The tools of one conversation, for `define`: what was made of a tool is made once.
+
+    ``names``: the name that the model knows each tool by, which it keeps. ``converted``: what was
+    made of each of these very tools.
+    """
+
+    def __init__(self, tools: Iterable[Tool] = (), names: dict[str, str] | None = None) -> None:
+        super().__init__(tools)
+        self.names: dict[str, str] = {} if names is None else names
+        self.converted: dict[int, tuple[Tool, _Converted]] = {}
+
+    def replace(self, tools: Iterable[Tool]) -> None:
+        """Take other tools, and forget what was made of those that are gone."""
+        self[:] = tools
+        known = self.converted
+        self.converted = {id(tool): known[id(tool)] for tool in self if id(tool) in known}
+
+
+class _Definitions(list[Definition]):
+    """Definitions, and the problems that they have together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.problems: list[ToolProblem] = []
+
+
+def is_for_models(tool: Tool) -> bool:
+    """Whether models may be offered a tool: not where ``_meta.ui.visibility`` leaves them out.
+
+    Such a tool is one of an app's interface (SEP-1865).
+    """
+    shown = tool.meta.get("ui")
+    visibility = shown.get("visibility") if isinstance(shown, dict) else None
+    return not isinstance(visibility, list) or "model" in visibility
+
+
 def define(
     tools: Iterable[Tool],
     rules: DefinitionRules,
@@ -133,47 +195,89 @@ def define(
 ) -> list[Definition]:
     """Bring tools within the rules. Of tools with one name the first counts, the others are told.
 
-    ``inline_refs``: put what ``$ref`` refers to in its place; None: where the API needs it. The
-    tools are not touched.
+    ``inline_refs``: put what ``$ref`` refers to in its place; None: where the API needs it. Those
+    that are not for models are left out. The tools are not touched.
     """
-    listed = list(tools)
-    fitted = fit_names((tool.name for tool in listed), rules.names)
-    definitions: dict[str, Definition] = {}
+    listed = tools if isinstance(tools, KnownTools) else KnownTools(tools)
+    listed.names.update(fit_names((tool.name for tool in listed), rules.names, listed.names))
+    made, by_name = _Definitions(), dict[str, Definition]()
+    told: dict[str, list[str]] = {}
+    budget = _StrictBudget(rules.strict)
     for tool in listed:
-        notes = []
-        if tool.name in definitions:
-            again = [*definitions[tool.name].problems, ToolProblem(tool.name, _TWICE)]
-            definitions[tool.name] = _with_problems(definitions[tool.name], again)
+        if not is_for_models(tool):
+            made.problems.append(ToolProblem(tool.name, "left out: it is not for models"))
             continue
-        if fitted[tool.name] != tool.name:
-            notes.append(f"its name is not taken; it is called {fitted[tool.name]}")
-        if rules.most is not None and len(definitions) >= rules.most:
-            notes.append(f"the API takes at most {rules.most} tools")
-        deferred = defer is not None and defer(tool)
-        definitions[tool.name] = _define(
-            tool, fitted[tool.name], rules, strict, inline_refs, deferred, notes
+        if tool.name in by_name:
+            told[tool.name].append(_TWICE)
+            continue
+        known = listed.converted.get(id(tool))
+        if known is None:
+            known = (tool, _converted(tool, rules, strict, inline_refs))
+            listed.converted[id(tool)] = known
+        converted, name = known[1], listed.names[tool.name]
+        notes = told[tool.name] = []
+        if name != tool.name:
+            notes.append(f"its name is not taken; it is called {name}")
+        notes += converted.notes
+        is_strict = converted.strict is not None and budget.takes(converted.strict, notes)
+        by_name[tool.name] = Definition(
+            name,
+            converted.description,
+            converted.strict.schema if is_strict and converted.strict else converted.schema,
+            is_strict,
+            rules.defers and defer is not None and defer(tool),
+            converted.binding,
+            [],
         )
-    return list(definitions.values())
+    if defer is not None and not rules.defers and any(map(defer, listed)):
+        note = "defer does nothing: the API has no search for tools; use search="
+        made.problems.append(ToolProblem("", note))
+    if rules.most is not None and len(by_name) > rules.most:
+        note = f"the API takes at most {rules.most} tools, and these are {len(by_name)}"
+        made.problems.append(ToolProblem("", f"{note}; use include= or search="))
+    for name, definition in by_name.items():
+        problems = [ToolProblem(name, note) for note in told[name]]
+        made.append(replace(definition, problems=problems) if problems else definition)
+    return made
 
 
 _TWICE = "a second tool of this name was left out"
 
 
-def _with_problems(definition: Definition, problems: Sequence[ToolProblem]) -> Definition:
-    return Definition(**{**vars(definition), "problems": problems})
+class _StrictBudget:
+    """What the strict tools of one request may have together."""
+
+    def __init__(self, rules: StrictRules | None) -> None:
+        self._rules = rules or StrictRules()
+        self._tools = self._optional = self._unions = 0
+
+    def takes(self, strict: Strict, notes: list[str]) -> bool:
+        """Count a tool; where it is one too many, say so and return False."""
+        used = (self._tools + 1, self._optional + strict.optional, self._unions + strict.unions)
+        rules = self._rules
+        most = (rules.most_tools, rules.most_optional, rules.most_unions)
+        for count, limit, kind in zip(used, most, ("tools", "optional properties", "unions")):
+            if count > limit:
+                notes.append(f"not strict: a request takes at most {limit} {kind} in strict mode")
+                return False
+        self._tools, self._optional, self._unions = used
+        return True
 
 
-def _define(
-    tool: Tool,
-    name: str,
-    rules: DefinitionRules,
-    strict: bool,
-    inline_refs: bool | None,
-    deferred: bool,
-    notes: list[str],
-) -> Definition:
-    schema, found = normal_schema(tool)
-    notes += found
+class _Converted(NamedTuple):
+    """A tool within the rules, whatever stands beside it."""
+
+    description: str
+    schema: JsonSchema
+    strict: Strict | None
+    binding: Binding
+    notes: list[str]
+
+
+def _converted(
+    tool: Tool, rules: DefinitionRules, strict: bool, inline_refs: bool | None
+) -> _Converted:
+    schema, notes = normal_schema(tool)
     if inline_refs or (inline_refs is None and not rules.follows_references):
         schema, found = inlined(schema)
         notes += found
@@ -191,29 +295,27 @@ def _define(
         notes += [f"its property {old!r} is called {new!r}" for new, old in renamed.items()]
     if rules.needs_items:
         schema = _with_items(schema)
-    optional = None
-    if strict and not rules.strict:
-        notes.append("not strict: only the strict mode of OpenAI is used")
-    elif strict:
-        stricter, reasons = strict_schema(schema)
+    stricter = None
+    if strict and rules.strict is None:
+        notes.append("not strict: the API has no strict mode")
+    elif strict and rules.strict is not None:
+        found_strict, reasons = strict_schema(schema, rules.strict)
         if reasons:
             notes.append("not strict: " + "; ".join(reasons))
         else:
-            schema, optional = stricter, schema
+            stricter = replace(found_strict, schema=without_surrogates(found_strict.schema))
     description = _description(tool, plain.sentence)
     if rules.long_description is not None and len(description) > rules.long_description:
         notes.append(
             f"its description has {len(description)} characters; "
             f"some models refuse more than {rules.long_description}"
         )
-    return Definition(
-        name,
+    return _Converted(
         without_surrogates(description),
         without_surrogates(schema),
-        optional is not None,
-        deferred,
-        Binding(tool, renamed, optional),
-        [ToolProblem(tool.name, note) for note in notes],
+        stricter,
+        Binding(tool, renamed, plain.schema),
+        notes,
     )
 
 

@@ -60,9 +60,9 @@ def tools(
     """Return the value of ``tools`` in a request: one entry that declares all functions.
 
     ``strict`` is not used, which ``problems`` says (the API has the calling mode ``VALIDATED``
-    instead); ``defer`` has no effect.
+    instead); ``defer`` does nothing, which they say as well.
     """
-    defined = define(tools, _RULES, strict, inline_refs)
+    defined = define(tools, _RULES, strict, inline_refs, defer)
     declared = [
         {
             "name": definition.name,

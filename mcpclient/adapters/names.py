@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 
 __all__ = ["NameRule", "fit_names"]
 
@@ -52,15 +53,18 @@ class NameRule:
         return name[: self._longest - len(end)] + end
 
 
-def fit_names(names: Iterable[str], rule: NameRule) -> dict[str, str]:
+def fit_names(
+    names: Iterable[str], rule: NameRule, known: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
     """Return every name with the one to use in its place, all different.
 
-    Names that are fit come first: no other may take one of theirs.
+    Those of ``known`` keep what they have. Then come names that are fit: no other may take one of
+    theirs.
     """
     listed = list(dict.fromkeys(names))
-    fitted = {name: name for name in listed if rule.admits(name)}
-    taken = set(fitted)
-    for name in sorted(set(listed) - taken):
+    fitted = dict(known)
+    taken = set(known.values())
+    for name in sorted(set(listed) - fitted.keys(), key=lambda one: (not rule.admits(one), one)):
         fitted[name] = rule.fitted(name, taken)
         taken.add(fitted[name])
     return {name: fitted[name] for name in listed}

@@ -23,6 +23,7 @@ from .limits import Limits
 from .media import MediaRules
 from .names import NameRule
 from .parts import ERROR_PREFIX, Outcome, Part, Prepared
+from .schemas.strict import OPENAI
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
 from .turns import MadeResult, Turn, made_results, names_of, turns_of
 
@@ -35,7 +36,7 @@ RULES = DefinitionRules(
     properties=NameRule(f"^{LONE_SURROGATES}", 256),
     refused=("oneOf", "anyOf", "allOf", "enum", "const", "not"),
     needs_items=True,
-    strict=True,
+    strict=OPENAI,
     long_description=1024,
     most=128,
 )
@@ -59,9 +60,9 @@ def tools(
     """Return the value of ``tools`` in a request.
 
     ``strict``: the model keeps to the schema exactly, for every tool whose schema can be written
-    so; the others say in ``problems`` why not. ``defer`` has no effect.
+    so; the others say in ``problems`` why not. ``defer`` does nothing, which they say as well.
     """
-    defined = define(tools, RULES, strict, inline_refs)
+    defined = define(tools, RULES, strict, inline_refs, defer)
     shaped = [{"type": "function", "function": _function(definition)} for definition in defined]
     return ToolDefinitions.of(shaped, defined)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Callable
 
 from ..protocol.sampling import SamplingRequest
@@ -18,13 +19,14 @@ from ..protocol.types import GetPromptResult, Tool
 from .definitions import Definition, ToolDefinitions, define
 from .limits import Limits
 from .media import MediaRules
-from .openai_chat import RULES
+from .openai_chat import RULES as _CHAT_RULES
 from .parts import Outcome, Part
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
 from .turns import MadeResult, Turn, made_results, names_of, turns_of
 
 __all__ = ["answer", "calls", "messages", "request", "results", "tools"]
 
+_RULES = replace(_CHAT_RULES, defers=True)
 _MEDIA = MediaRules(
     dict.fromkeys(("image/jpeg", "image/png", "image/gif", "image/webp"), "input_image")
     | {"application/pdf": "input_file"},
@@ -45,7 +47,7 @@ def tools(
     ``strict``: as for `openai_chat`. ``defer``: which tools the model has to search for; OpenAI's
     own search tool is then added.
     """
-    defined = define(tools, RULES, strict, inline_refs, defer)
+    defined = define(tools, _RULES, strict, inline_refs, defer)
     shaped = [_tool(definition) for definition in defined]
     if any(definition.deferred for definition in defined):
         shaped.append(dict(_SEARCH))
@@ -82,7 +84,7 @@ def request(sampling: SamplingRequest, model: str) -> dict[str, Any]:
 
     The API has no stop sequences; those asked for are left out.
     """
-    names = names_of(sampling, RULES.names)
+    names = names_of(sampling, _RULES.names)
     made: dict[str, Any] = {
         "model": model,
         "input": _items(turns_of(sampling.messages, _MEDIA, names)),

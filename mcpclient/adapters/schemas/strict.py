@@ -1,22 +1,36 @@
-"""Whether a schema fits the strict mode of OpenAI's APIs, and how it reads there.
+"""Whether a schema fits the strict mode of an API, and how it reads there.
 
-Strict mode guarantees arguments that fit the schema, and takes little of JSON Schema: every
-property is required, nothing else may be there, and an optional property is one that may be null.
-Those nulls are taken out again before the server sees them: see `without_nulls`.
+Strict mode guarantees arguments that fit the schema, and takes little of JSON Schema: no property
+that is not listed may be there. With OpenAI every property is required, and an optional one may be
+null; those nulls are taken out again before the server sees them: see `without_nulls`.
 
 Sources: "Structured model outputs, Supported schemas" of OpenAI's documentation, and
-``openai/lib/_pydantic.py`` of openai 3.54.0, which makes such schemas from models.
+``openai/lib/_pydantic.py`` of openai 3.54.0, which makes such schemas from models; "Structured
+outputs, JSON Schema limitations" of Anthropic's, and ``anthropic/lib/_parse/_transform.py`` of
+anthropic 2.12.0, which moves bounds into descriptions.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
+from ...protocol.schema.dialects import DRAFT_2020_12, subschemas
 from ...protocol.schema.uris import join_pointer
 from .pointers import target_of
 from .widening import JsonSchema
 
-__all__ = ["strict_schema", "without_nulls"]
+__all__ = [
+    "CLAUDE",
+    "OPENAI",
+    "Strict",
+    "StrictRules",
+    "has_null",
+    "strict_schema",
+    "without_nulls",
+]
 
 _TAKEN = frozenset(
     {"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf"}
@@ -30,6 +44,10 @@ _ANNOTATIONS = frozenset(
 _FORMATS = frozenset(
     {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 )
+_BOUNDS = frozenset(
+    {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength"}
+    | {"maxLength", "pattern", "minItems", "maxItems", "format"}
+)
 _MAX_PROPERTIES = 5_000
 _MAX_LEVELS = 10
 _MAX_ENUM_VALUES = 1_000
@@ -37,23 +55,85 @@ _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(
 _NULL = {"type": "null"}
 
 
-def strict_schema(schema: JsonSchema) -> tuple[JsonSchema, list[str]]:
+@dataclass(frozen=True)
+class StrictRules:
+    """The strict mode of an API.
+
+    ``taken``: the keywords; ``formats``: the values of ``format``. ``described``: keywords that are
+    left out and told in the description. ``all_required``: whether an optional property is one that
+    may be null. ``recursive``: whether a schema may hold itself. ``most_tools``, ``most_optional``
+    and ``most_unions``: how many strict tools a request may have, and how many optional properties
+    and unions these have together.
+    """
+
+    taken: Collection[str] = _TAKEN
+    formats: Collection[str] = _FORMATS
+    described: Collection[str] = ()
+    all_required: bool = True
+    recursive: bool = True
+    most_tools: float = float("inf")
+    most_optional: float = float("inf")
+    most_unions: float = float("inf")
+
+
+OPENAI = StrictRules()
+CLAUDE = StrictRules(
+    taken=(_TAKEN - _BOUNDS) | {"default", "format"},
+    formats=_FORMATS | {"uri"},
+    described=_BOUNDS,
+    all_required=False,
+    recursive=False,
+    most_tools=20,
+    most_optional=24,
+    most_unions=16,
+)
+
+
+@dataclass(frozen=True)
+class Strict:
+    """A schema in strict mode, with what it uses of the limits of a request."""
+
+    schema: JsonSchema
+    optional: int
+    unions: int
+
+
+def strict_schema(schema: JsonSchema, rules: StrictRules = OPENAI) -> tuple[Strict, list[str]]:
     """Return a schema for strict mode, and why it cannot be had: with a reason, do not use it.
 
     ``schema`` is in normal form and has no combinations at its root. It is not touched.
     """
-    making = _Strict()
+    making = _Strict(rules)
     result = making.schema(schema, (), 0)
     if making.properties > _MAX_PROPERTIES:
         making.reasons.append(f"it has over {_MAX_PROPERTIES} properties")
     if making.enum_values > _MAX_ENUM_VALUES:
         making.reasons.append(f"it has over {_MAX_ENUM_VALUES} values in enums")
-    return result, list(dict.fromkeys(making.reasons))
+    if not rules.recursive and _is_recursive(schema, schema, ()):
+        making.reasons.append("it holds itself")
+    made = Strict(result, making.optional, making.unions)
+    return made, list(dict.fromkeys(making.reasons))
+
+
+def _is_recursive(schema: object, root: JsonSchema, opened: tuple[str, ...]) -> bool:
+    if not isinstance(schema, dict):
+        return False
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        if reference in opened:
+            return True
+        if _is_recursive(target_of(reference, root), root, (*opened, reference)):
+            return True
+    inner = [one for place, one in subschemas(schema, DRAFT_2020_12) if place[0] != "$defs"]
+    return any(_is_recursive(one, root, opened) for one in inner)
 
 
 class _Strict:
-    def __init__(self) -> None:
+    def __init__(self, rules: StrictRules) -> None:
+        self._rules = rules
         self.reasons: list[str] = []
+        self.optional = 0
+        self.unions = 0
         self.properties = 0
         self.enum_values = 0
 
@@ -64,10 +144,12 @@ class _Strict:
             self._refuse(path, f"over {_MAX_LEVELS} levels deep")
             return schema
         result = {key: value for key, value in schema.items() if key not in _ANNOTATIONS}
-        for keyword in result.keys() - _TAKEN:
+        result = self._with_bounds_described(result)
+        for keyword in result.keys() - self._rules.taken:
             self._refuse(path, f"{keyword} is not taken")
-        if result.get("format", "date") not in _FORMATS:
+        if result.get("format", "date") not in self._rules.formats:
             self._refuse(path, f"the format {result['format']} is not taken")
+        self.unions += "anyOf" in result or isinstance(result.get("type"), list)
         self._type(result, path)
         for keyword in ("$defs", "definitions"):
             if keyword in result:
@@ -83,6 +165,21 @@ class _Strict:
         if "$ref" in result and len(result) > 1:
             return {"anyOf": [{"$ref": result.pop("$ref")}], **result}
         return self._container(result, path, level)
+
+    def _with_bounds_described(self, schema: JsonSchema) -> JsonSchema:
+        """Say in words what the API does not take, and the model can still keep to."""
+        rules = self._rules
+        bounds = {
+            key: value
+            for key, value in schema.items()
+            if key in rules.described and not (key == "format" and value in rules.formats)
+        }
+        if not bounds:
+            return schema
+        result = {key: value for key, value in schema.items() if key not in bounds}
+        said = ", ".join(f"{key}: {json.dumps(value)}" for key, value in bounds.items())
+        result["description"] = f"{schema.get('description', '')} ({said})".lstrip()
+        return result
 
     def _type(self, result: JsonSchema, path: tuple[str, ...]) -> None:
         values = result.get("enum", [result["const"]] if "const" in result else [])
@@ -120,9 +217,12 @@ class _Strict:
         converted = {}
         for name, inner in properties.items():
             strict = self.schema(inner, (*path, "properties", name), level + 1)
-            converted[name] = strict if name in required else _nullable(strict)
+            is_optional = name not in required
+            self.optional += is_optional
+            nullable = is_optional and self._rules.all_required
+            converted[name] = _nullable(strict) if nullable else strict
         result["properties"] = converted
-        result["required"] = list(converted)
+        result["required"] = list(converted) if self._rules.all_required else required
         result["additionalProperties"] = False
 
     def _refuse(self, path: tuple[str, ...], reason: str) -> None:
@@ -157,11 +257,23 @@ def _nullable(schema: JsonSchema) -> JsonSchema:
     return result
 
 
-def without_nulls(value: Any, schema: object, root: JsonSchema) -> Any:
-    """Leave out the nulls that stand for optional properties, which were not sent.
+def has_null(value: Any) -> bool:
+    """Whether there is a null somewhere inside of a list or a dict."""
+    todo = [value]
+    while todo:
+        inner = todo.pop()
+        for item in inner.values() if isinstance(inner, dict) else inner:
+            if item is None:
+                return True
+            if isinstance(item, (dict, list)):
+                todo.append(item)
+    return False
 
-    ``schema`` is what the strict one was made of, in the document ``root``. A null that the schema
-    itself takes stays.
+
+def without_nulls(value: Any, schema: object, root: JsonSchema) -> Any:
+    """Leave out the nulls of optional properties, which models send for what they do not want.
+
+    ``schema``, in the document ``root``, is that of the server. A null that it takes stays.
     """
     options = list(_options(schema, root))
     if isinstance(value, list):
