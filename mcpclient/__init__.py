@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from . import sync as sync
     from . import telemetry as telemetry
     from . import testing as testing
+    from .adapters.agent_tools import AgentOutcome as AgentOutcome
     from .adapters.agent_tools import AgentTool as AgentTool
     from .adapters.definitions import ToolDefinitions as ToolDefinitions
     from .adapters.definitions import ToolProblem as ToolProblem
@@ -159,6 +160,7 @@ if TYPE_CHECKING:
     from .manager.pins import Pins as Pins
     from .manager.resources import ManagedPrompt as ManagedPrompt
     from .manager.resources import ManagedResource as ManagedResource
+    from .manager.resources import ManagedResourceTemplate as ManagedResourceTemplate
     from .manager.server import Server as Server
     from .manager.status import Status as Status
     from .manager.tools import ManagedTool as ManagedTool
@@ -224,6 +226,7 @@ __version__ = "0.1.0"
 
 _EXPORTS = {
     "Abandoned": ".transports.base",
+    "AgentOutcome": ".adapters.agent_tools",
     "AgentTool": ".adapters.agent_tools",
     "ApiKey": ".client.authentication",
     "Approvals": ".gate.approvals",
@@ -288,6 +291,7 @@ _EXPORTS = {
     "LogMessage": ".protocol.types",
     "ManagedPrompt": ".manager.resources",
     "ManagedResource": ".manager.resources",
+    "ManagedResourceTemplate": ".manager.resources",
     "ManagedTool": ".manager.tools",
     "Manager": ".manager.manager",
     "ManagerEvent": ".manager.events",

@@ -100,6 +100,32 @@ def test_a_server_over_http(era: str) -> None:
     assert call <= HTTP[era][1]
 
 
+# A turn of one call, and a call of an agent tool.
+TOOLBOX = (117, 100)
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="threads do a part of it elsewhere")
+def test_a_toolbox() -> None:
+    async def main() -> tuple[int, int]:
+        async with mcpclient.connect(DEMO) as client:
+            box = await client.toolbox("openai_responses")
+            called = {"type": "function_call", "call_id": "x", "name": "echo", "arguments": "{}"}
+            response = {"output": [{**called, "arguments": '{"message": "x", "text": "x"}'}]}
+            (tool,) = [each for each in box.agent_tools if each.name == "echo"]
+            for _ in range(3):
+                await box.run(response)
+                await tool.execute({"message": "x"})
+            with counted() as turn:
+                await box.run(response)
+            with counted() as call:
+                await tool.execute({"message": "x"})
+            return turn.count, call.count
+
+    turn, call = asyncio.run(main())
+    assert turn <= TOOLBOX[0]
+    assert call <= TOOLBOX[1]
+
+
 def test_a_layer_more_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows above could fail: one function more is one too many."""
     send = Session.begin

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
 from typing import Any, Callable
 
-from ..errors import McpError
+from ..client.events.around import refusal
+from ..errors import McpError, UsageError
 from ..protocol.schema import compile_schema
 from ..protocol.types import CallToolResult, Tool
 from .definitions import Definition, ToolDefinitions
@@ -14,12 +17,31 @@ from .media import MediaRules
 from .parts import ERROR_PREFIX, Outcome, Part, prepared
 from .tool_calls import RawCall, ToolCall, read_calls
 
-__all__ = ["AgentTool", "definition_of"]
+__all__ = ["AgentOutcome", "AgentTool", "definition_of"]
 
 
 class _AnyMedia(MediaRules):
     def takes(self, media_type: str) -> bool:
         return True
+
+
+_ANY_MEDIA = _AnyMedia()
+
+
+@dataclass(frozen=True)
+class AgentOutcome:
+    """What came of the call of an `AgentTool`.
+
+    ``text`` is what a model is to read, with a note for images and other media; ``is_error`` says
+    that the tool failed or could not be called; ``structured`` is the structured content, or None.
+    ``parts`` are ``{"type": "text", "text"}``, or ``{"type": "image"|"audio"|"video"|"document",
+    "mime_type", "data"}`` with the data in Base64.
+    """
+
+    text: str
+    is_error: bool
+    structured: Any
+    parts: list[dict[str, Any]]
 
 
 def definition_of(tool: Tool, *, closed: bool = False) -> dict[str, Any]:
@@ -56,16 +78,30 @@ class AgentTool:
         defined: Definition,
         call: Callable[[ToolCall, Mapping[str, Any]], Awaitable[Outcome]],
         limits: Limits,
+        loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         self.tool: Tool = defined.binding.tool
         self._defined = defined
+        self._definitions = ToolDefinitions.of((), [defined])
         self._call = call
         self._limits = limits
+        self._loop = loop
 
     @property
     def name(self) -> str:
         """The name by which the model knows it."""
         return self._defined.name
+
+    @property
+    def description(self) -> str:
+        """What it does, for a model; never empty."""
+        return self._defined.description
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The JSON Schema of its arguments."""
+        parameters: dict[str, Any] = self.definition["parameters"]
+        return parameters
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -74,33 +110,81 @@ class AgentTool:
         shown = {"name": name, "description": description, "inputSchema": self._defined.schema}
         return definition_of(Tool(shown))
 
-    async def execute(
+    async def outcome(
         self,
         arguments: Mapping[str, Any] | str | None,
         context: object = None,
         *,
         validate_output: bool = False,
         **call_options: Any,
-    ) -> str | list[dict[str, Any]]:
-        """Call the tool and return what a model is to read: text, or parts where there are media.
+    ) -> AgentOutcome:
+        """Call the tool and return what came of it.
 
-        ``arguments``: a mapping, or JSON text as models give it. ``context`` is passed to hooks as
+        ``arguments``: a mapping, or JSON as models write it. ``context`` is passed to hooks as
         ``trace``. ``validate_output``: structured content that does not fit the output schema is an
         error. ``call_options`` are those of `call_tool`; progress starts ``timeout`` anew.
 
-        It raises nothing of what goes wrong: that is a text which begins with ``Tool error:``. A
-        part is ``{"type": "text", "text"}``, or ``{"type": "image"|"audio"|"video"|"document",
-        "mime_type", "data"}`` with the data in Base64.
+        What goes wrong is an outcome with ``is_error``. Raises `UsageError` for an option that does
+        not exist, and nothing else.
         """
-        definitions = ToolDefinitions.of((), [self._defined])
-        (call,) = read_calls([RawCall("", self.name, arguments)], definitions)
+        (call,) = read_calls([RawCall("", self.name, arguments)], self._definitions)
         options = call_options if context is None else {"trace": context, **call_options}
         outcome = await self._call(call, options)
         if validate_output and isinstance(outcome, CallToolResult) and not outcome.is_error:
             problem = _mismatch(self.tool, outcome)
             if problem is not None:
-                return f"{ERROR_PREFIX}the result does not fit its schema: {problem}"
-        return prepared(outcome, self._limits, _AnyMedia()).written(_part)
+                outcome = refusal(f"the result does not fit its schema: {problem}")
+        made = prepared(outcome, self._limits, _ANY_MEDIA)
+        structured = outcome.structured if isinstance(outcome, CallToolResult) else None
+        texts = [part if isinstance(part, str) else f"[{part.description}]" for part in made.parts]
+        return AgentOutcome(
+            "\n".join(texts), made.is_error, structured, [_part(part) for part in made.parts]
+        )
+
+    async def execute(
+        self,
+        arguments: Mapping[str, Any] | str | None,
+        context: object = None,
+        *,
+        media: bool = False,
+        validate_output: bool = False,
+        **call_options: Any,
+    ) -> str | list[dict[str, Any]]:
+        """Call the tool and return what a model is to read: a string.
+
+        The arguments are those of `outcome`. What goes wrong is a string that begins with
+        ``Tool error:``, and a note says of images and other media that they are there. With
+        ``media`` a result that has any is the list `AgentOutcome.parts`.
+        """
+        options = {"validate_output": validate_output, **call_options}
+        outcome = await self.outcome(arguments, context, **options)
+        prefix = ERROR_PREFIX if outcome.is_error else ""
+        if media and any(part["type"] != "text" for part in outcome.parts):
+            return [*([_part(prefix.strip())] if prefix else []), *outcome.parts]
+        return prefix + outcome.text
+
+    def execute_sync(
+        self, arguments: Mapping[str, Any] | str | None, context: object = None, **options: Any
+    ) -> str | list[dict[str, Any]]:
+        """Do what `execute` does, for a thread that may wait: not the one of the event loop.
+
+        Raises `UsageError` in that one, and when the loop does not run any more.
+        """
+        loop = self._loop
+        if loop is None or not loop.is_running() or _runs_here(loop):
+            raise UsageError(
+                "execute_sync waits in a thread beside the event loop in which the toolbox was "
+                "awaited; await execute there, or use mcpclient.sync"
+            )
+        made = self.execute(arguments, context, **options)
+        return asyncio.run_coroutine_threadsafe(made, loop).result()
+
+
+def _runs_here(loop: asyncio.AbstractEventLoop) -> bool:
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False
 
 
 def _mismatch(tool: Tool, result: CallToolResult) -> str | None:

@@ -56,8 +56,8 @@ def tools(
     """Return the value of ``tools`` in a request.
 
     ``strict``: the model keeps to the schema, for every tool whose schema can be written so, within
-    what a request takes of these; the others say in ``problems`` why not. ``defer``: which tools the model has to search
-    for; Anthropic's own search tool is then added.
+    what a request takes of these; the others say in ``problems`` why not. ``defer``: which tools
+    the model has to search for; Anthropic's own search tool is then added.
     """
     defined = define(tools, _RULES, strict, inline_refs, defer)
     definitions = [_tool(definition) for definition in defined]

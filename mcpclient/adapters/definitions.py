@@ -22,9 +22,11 @@ from .schemas.strict import Strict, StrictRules, has_null, strict_schema, withou
 from .schemas.widening import JsonSchema, Rewritten, rewritten
 
 __all__ = [
+    "NOT_FOR_MODELS",
     "Binding",
     "Definition",
     "DefinitionRules",
+    "Definitions",
     "KnownTools",
     "ToolDefinitions",
     "ToolProblem",
@@ -100,7 +102,7 @@ class ToolDefinitions(list[dict[str, Any]]):
     ) -> ToolDefinitions:
         """Put together what a provider made of definitions, and what they mean."""
         known = list(definitions)
-        problems = list(getattr(definitions, "problems", ()))  # those of all together
+        problems = definitions.problems.copy() if isinstance(definitions, Definitions) else []
         problems += [problem for definition in known for problem in definition.problems]
         return cls(shaped, problems, {one.name: one.binding for one in known}, known)
 
@@ -153,22 +155,22 @@ class KnownTools(list[Tool]):
     """The tools of one conversation, for `define`: what was made of a tool is made once.
 
     ``names``: the name that the model knows each tool by, which it keeps. ``converted``: what was
-    made of each of these very tools.
+    made of each, which counts until the server sends another definition.
     """
 
     def __init__(self, tools: Iterable[Tool] = (), names: dict[str, str] | None = None) -> None:
         super().__init__(tools)
         self.names: dict[str, str] = {} if names is None else names
-        self.converted: dict[int, tuple[Tool, _Converted]] = {}
+        self.converted: dict[str, _Converted] = {}
 
     def replace(self, tools: Iterable[Tool]) -> None:
         """Take other tools, and forget what was made of those that are gone."""
         self[:] = tools
         known = self.converted
-        self.converted = {id(tool): known[id(tool)] for tool in self if id(tool) in known}
+        self.converted = {tool.name: known[tool.name] for tool in self if tool.name in known}
 
 
-class _Definitions(list[Definition]):
+class Definitions(list[Definition]):
     """Definitions, and the problems that they have together."""
 
     def __init__(self) -> None:
@@ -192,7 +194,7 @@ def define(
     strict: bool = False,
     inline_refs: bool | None = None,
     defer: Callable[[Tool], bool] | None = None,
-) -> list[Definition]:
+) -> Definitions:
     """Bring tools within the rules. Of tools with one name the first counts, the others are told.
 
     ``inline_refs``: put what ``$ref`` refers to in its place; None: where the API needs it. Those
@@ -200,21 +202,21 @@ def define(
     """
     listed = tools if isinstance(tools, KnownTools) else KnownTools(tools)
     listed.names.update(fit_names((tool.name for tool in listed), rules.names, listed.names))
-    made, by_name = _Definitions(), dict[str, Definition]()
+    made, by_name = Definitions(), dict[str, Definition]()
     told: dict[str, list[str]] = {}
     budget = _StrictBudget(rules.strict)
     for tool in listed:
         if not is_for_models(tool):
-            made.problems.append(ToolProblem(tool.name, "left out: it is not for models"))
+            made.problems.append(ToolProblem(tool.name, NOT_FOR_MODELS))
             continue
         if tool.name in by_name:
             told[tool.name].append(_TWICE)
             continue
-        known = listed.converted.get(id(tool))
-        if known is None:
-            known = (tool, _converted(tool, rules, strict, inline_refs))
-            listed.converted[id(tool)] = known
-        converted, name = known[1], listed.names[tool.name]
+        converted = listed.converted.get(tool.name)
+        if converted is None or not _is_same(converted.binding.tool, tool):
+            converted = _converted(tool, rules, strict, inline_refs)
+            listed.converted[tool.name] = converted
+        name = listed.names[tool.name]
         notes = told[tool.name] = []
         if name != tool.name:
             notes.append(f"its name is not taken; it is called {name}")
@@ -226,7 +228,7 @@ def define(
             converted.strict.schema if is_strict and converted.strict else converted.schema,
             is_strict,
             rules.defers and defer is not None and defer(tool),
-            converted.binding,
+            replace(converted.binding, tool=tool),
             [],
         )
     if defer is not None and not rules.defers and any(map(defer, listed)):
@@ -239,6 +241,13 @@ def define(
         problems = [ToolProblem(name, note) for note in told[name]]
         made.append(replace(definition, problems=problems) if problems else definition)
     return made
+
+
+NOT_FOR_MODELS = "left out: it is not for models"
+
+
+def _is_same(known: Tool, tool: Tool) -> bool:
+    return known is tool or known.raw == tool.raw
 
 
 _TWICE = "a second tool of this name was left out"

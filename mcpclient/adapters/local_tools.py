@@ -8,15 +8,26 @@ from dataclasses import dataclass, replace
 from typing import Any, Callable, Protocol
 
 from ..client.events.around import Around
+from ..errors import McpError
 from ..protocol.tool_search import search_tools
-from ..protocol.types import CallToolResult, ReadResourceResult, Resource, Tool
+from ..protocol.types import CallToolResult, ReadResourceResult, Resource, ResourceTemplate, Tool
+from .definitions import Definition
 
-__all__ = ["LocalTool", "ResourceSource", "resource_tools", "search_tool"]
+__all__ = [
+    "LocalTool",
+    "ResourceSource",
+    "call_tool",
+    "resource_tools",
+    "search_tool",
+    "text_result",
+]
 
 # How many resources one answer lists, and how many tools one search finds.
 _LISTED = 200
 _FOUND = 5
+_NAMED = 50
 _SHOWN_DESCRIPTION = 200
+_NOTHING: Mapping[str, Any] = {}
 _READ_ONLY = {"readOnlyHint": True}
 
 
@@ -25,12 +36,14 @@ class LocalTool:
     """A tool and the function that answers its calls.
 
     ``run`` takes the arguments, and functions to put around a request that it makes of a server.
-    ``needs_approval``: whether a user is asked before a call.
+    ``needs_approval``: whether a user is asked before a call. ``is_own``: it is a function of the
+    user, which takes the arguments only.
     """
 
     tool: Tool
     run: Callable[..., Awaitable[CallToolResult]]
     needs_approval: bool = True
+    is_own: bool = False
 
     def called(self, name: str) -> LocalTool:
         """Return the same under another name."""
@@ -44,8 +57,12 @@ class ResourceSource(Protocol):
         """Return all resources."""
         ...
 
+    async def list_resource_templates(self) -> Sequence[ResourceTemplate]:
+        """Return all resource templates."""
+        ...
+
     async def read_resource(self, uri: str, /, **options: Any) -> ReadResourceResult:
-        """Return what a resource holds."""
+        """Return what a resource holds; ``server``: of which server, where there are several."""
         ...
 
 
@@ -55,70 +72,119 @@ def resource_tools(source: ResourceSource) -> list[LocalTool]:
     async def list_resources(
         arguments: Mapping[str, Any], around: Sequence[Around] = ()
     ) -> CallToolResult:
-        resources = await source.list_resources()
-        lines = [_resource_line(resource) for resource in resources[:_LISTED]]
-        if len(resources) > _LISTED:
-            lines.append(f"… and {len(resources) - _LISTED} more")
-        return _text("\n".join(lines) or "There are no resources.")
+        lines = _listed([_line(each, each.uri) for each in await source.list_resources()])
+        try:
+            templates = await source.list_resource_templates()
+        except McpError:  # a server need not have this method
+            templates = []
+        if templates:
+            lines.append("Templates, which make the URI of a resource when {…} is filled in:")
+            lines += _listed([_line(each, each.uri_template) for each in templates])
+        return text_result("\n".join(lines) or "There are no resources.")
 
     async def read_resource(
         arguments: Mapping[str, Any], around: Sequence[Around] = ()
     ) -> CallToolResult:
         uri = arguments.get("uri")
         if not isinstance(uri, str):
-            return _text("Give the uri of a resource; list_resources lists them.", is_error=True)
-        read = await source.read_resource(uri, around=around)
+            said = "Give the uri of a resource; list_resources lists them."
+            return text_result(said, is_error=True)
+        server = {"server": arguments.get("server")} if has_servers else {}
+        read = await source.read_resource(uri, around=around, **server)
         blocks = [{"type": "resource", "resource": part.raw} for part in read.contents]
         return CallToolResult({"content": blocks})
 
     listing = _tool("list_resources", "List the resources that can be read.", {})
     uri = {"uri": {"type": "string", "description": "as list_resources gives it"}}
-    reading = _tool("read_resource", "Read a resource by its URI.", uri)
+    has_servers = hasattr(source, "servers")
+    server = {"type": "string", "description": "as list_resources gives it, where it does"}
+    optional = {"server": server} if has_servers else {}
+    reading = _tool("read_resource", "Read a resource by its URI.", uri, optional)
     return [LocalTool(listing, list_resources), LocalTool(reading, read_resource)]
 
 
 def search_tool(
-    tools: Callable[[], Iterable[Tool]], found: Callable[[list[Tool]], None]
+    definitions: Callable[[], Iterable[Definition]], servers: Sequence[str]
 ) -> LocalTool:
-    """Return the tool ``search_tools``.
+    """Return the tool ``search_tools``, which tells what `call_tool` can call.
 
-    ``tools`` gives those to search in; ``found`` is told what a search has found.
+    ``definitions`` gives those to search in; ``servers`` are named in the description.
     """
 
     async def search(arguments: Mapping[str, Any], around: Sequence[Around] = ()) -> CallToolResult:
         query = arguments.get("query")
         if not isinstance(query, str):
-            return _text("Give a query: some words of what the tool should do.", is_error=True)
-        matches = search_tools(query, tools(), limit=_FOUND)
-        found(matches)
+            said = "Give a query: some words of what the tool should do."
+            return text_result(said, is_error=True)
+        known = {definition.binding.tool.name: definition for definition in definitions()}
+        tools = [definition.binding.tool for definition in known.values()]
+        matches = [known[tool.name] for tool in search_tools(query, tools, limit=_FOUND)]
         if not matches:
-            return _text("No tool fits. Try other words.")
-        lines = [f"- {tool.name}: {_short(tool.description or '')}" for tool in matches]
-        return _text("These tools can be called from now on:\n" + "\n".join(lines))
+            return text_result("No tool fits. Try other words.")
+        lines = [
+            json.dumps(
+                {"name": one.name, "description": one.description, "parameters": one.schema},
+                ensure_ascii=False,
+            )
+            for one in matches
+        ]
+        said = "Call these with call_tool, by name, with arguments that fit the parameters:"
+        return text_result("\n".join([said, *lines]))
 
     query = {"query": {"type": "string", "description": "words of what the tool should do"}}
+    names = ", ".join(_short(name) for name in servers[:_NAMED])
+    more = ", …" if len(servers) > _NAMED else ""
     description = (
         "Find tools. Most tools are not listed here: search for one by words before you decide "
-        "that there is none."
+        "that there is none." + (f" There are tools of these servers: {names}{more}." * bool(names))
     )
     return LocalTool(_tool("search_tools", description, query), search, needs_approval=False)
 
 
-def _tool(name: str, description: str, properties: dict[str, Any]) -> Tool:
-    schema = {"type": "object", "properties": properties, "required": list(properties)}
+def call_tool() -> LocalTool:
+    """Return the tool ``call_tool``, which stands for every tool that a search can find.
+
+    So the definitions of a request stay the same, whatever is found, and what a provider has cached
+    of the conversation stays good. The toolbox reads the call that is in its arguments.
+    """
+
+    async def run(arguments: Mapping[str, Any], around: Sequence[Around] = ()) -> CallToolResult:
+        said = "Give the name of a tool that search_tools has found, and its arguments."
+        return text_result(said, is_error=True)
+
+    properties = {
+        "name": {"type": "string", "description": "as search_tools gives it"},
+        "arguments": {"type": "object", "description": "as the tool's parameters say"},
+    }
+    tool = _tool("call_tool", "Call a tool that search_tools has found.", properties)
+    return LocalTool(Tool({**tool.raw, "annotations": {}}), run, needs_approval=False)
+
+
+def _tool(
+    name: str, description: str, needed: dict[str, Any], optional: Mapping[str, Any] = _NOTHING
+) -> Tool:
+    properties = {**needed, **optional}
+    schema = {"type": "object", "properties": properties, "required": list(needed)}
     raw = {"name": name, "description": description, "inputSchema": schema}
     return Tool({**raw, "annotations": _READ_ONLY})
 
 
-def _text(text: str, is_error: bool = False) -> CallToolResult:
+def text_result(text: str, is_error: bool = False) -> CallToolResult:
+    """Return a result that is a text."""
     return CallToolResult({"content": [{"type": "text", "text": text}], "isError": is_error})
 
 
-def _resource_line(resource: Resource) -> str:
-    known = {"name": resource.name, "type": resource.mime_type}
+def _listed(lines: list[str]) -> list[str]:
+    more = len(lines) - _LISTED
+    return lines if more <= 0 else [*lines[:_LISTED], f"… and {more} more"]
+
+
+def _line(resource: Resource | ResourceTemplate, uri: str) -> str:
+    server = getattr(resource, "server", None)
+    known = {"name": resource.name, "type": resource.mime_type, "server": server}
     described = json.dumps({key: value for key, value in known.items() if value})
     description = _short(resource.description or resource.title or "")
-    return f"- {resource.uri} {described} {description}".rstrip()
+    return f"- {uri} {described} {description}".rstrip()
 
 
 def _short(text: str) -> str:

@@ -6,22 +6,36 @@ import asyncio
 from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
 from typing import Any, Callable, Protocol, TypedDict, Union
 
-from ..client.events.around import Around, Call, Proceed, Questions, not_called
-from ..errors import McpError, UsageError
+from ..client.events.around import Around, Call, Proceed, Questions, not_called, surrounded
+from ..client.link.options import check_names
+from ..client.tools import Tools
+from ..errors import CallTimeout, McpError, UsageError
 from ..framing.logs import logger_for
 from ..manager.filters import any_pattern, fits_pair
 from ..protocol.types import CallToolResult, Tool
 from .agent_tools import AgentTool
-from .definitions import Binding, ToolDefinitions
+from .definitions import (
+    NOT_FOR_MODELS,
+    KnownTools,
+    ToolDefinitions,
+    ToolProblem,
+    is_for_models,
+)
+from .functions import function_tool
 from .limits import Limits
-from .local_tools import LocalTool, ResourceSource, resource_tools, search_tool
+from .local_tools import LocalTool, ResourceSource, call_tool, resource_tools, search_tool
 from .parts import Outcome
 from .providers import Provider, provider_of
-from .tool_calls import ToolCall
+from .search import SearchRule
+from .tool_calls import RawCall, ToolCall, read_calls
 
 __all__ = ["Approve", "Toolbox", "ToolboxOptions"]
 
 _logger = logger_for("mcpclient.adapters")
+
+_CALL_OPTIONS = sorted({*(Tools.call_tool.__kwdefaults__ or {})} - {"returns"})
+# So many tools are converted before other tasks have their turn.
+_SLICE = 50
 
 Approve = Callable[[ToolCall, Tool], Union[bool, str, Awaitable[Union[bool, str]]]]
 """Takes a call and its tool; True allows it, False or a reason as text refuses it."""
@@ -30,12 +44,14 @@ Approve = Callable[[ToolCall, Tool], Union[bool, str, Awaitable[Union[bool, str]
 class ToolboxOptions(TypedDict, total=False):
     """The options of `Toolbox`, where each is described; all of them may be left out."""
 
+    functions: Sequence[Callable[..., Any]]
     include: Sequence[str]
     exclude: Sequence[str]
     approve: Approve | None
     limits: Limits | None
     resources: bool
-    search: bool | int
+    search: bool | int | str
+    context: int
     strict: bool
     inline_refs: bool | None
     defer: bool | Callable[[Tool], bool]
@@ -58,19 +74,30 @@ class Toolbox:
 
     - ``provider``: ``"anthropic"``, ``"openai_chat"``, ``"openai_responses"``, ``"google"``,
       ``"bedrock"``, or an object with the functions of `Provider`.
+    - ``functions``: functions of your own, plain or async, as tools beside those of the servers.
+      The docstring describes them, annotations and defaults make the schema; what they return is
+      JSON or text for the model. A plain function runs in a worker thread.
     - ``include``, ``exclude``: patterns as of files: ``"github/create_*"`` fits tools of that
       server by their own names, ``"delete_*"`` those of every server. How a model spells a tool
       lets none in.
     - ``approve(call, tool)``: asked before every call, one at a time; plain or async. True allows
       the call; False, or a reason as text, refuses it, which the model is told. Waiting for it
       counts in no timeout. ``tool.annotations`` are the server's word: believe them only where you
-      trust the server. The two tools of ``resources`` are asked about as well.
+      trust the server. Your own functions and the two tools of ``resources`` are asked about as
+      well.
     - ``limits``: how much of a result the model gets, see `Limits`.
     - ``resources``: offer the tools ``list_resources`` and ``read_resource`` as well.
-    - ``search``: offer one tool ``search_tools`` in place of all others, which appear once they are
-      found; a number: only where there are more tools than that.
+    - ``search``: offer the tools ``search_tools`` and ``call_tool`` in place of those of the
+      servers. A number: only where there are more tools than that; ``"3%"``: only where they take
+      more than this share of ``context``, the tokens that the model reads at most (200,000). That
+      is decided once, when there are tools: make a toolbox for each conversation.
     - ``strict``, ``inline_refs``: as for the provider's ``tools``. ``defer``: which tools the model
-      searches for by the provider's own means (True: all), where it has any.
+      searches for by the provider's own means (True: all), where it has any, or else
+      ``tools.problems`` says so.
+
+    Tools keep their order as long as the toolbox lasts, new ones come last, and with ``search``
+    the definitions do not change at all: what a provider has cached of a conversation stays good.
+    Tools whose ``_meta.ui.visibility`` is without ``"model"`` are not offered, and not called.
     """
 
     def __init__(
@@ -78,12 +105,14 @@ class Toolbox:
         source: _Client,
         provider: str | Provider,
         *,
+        functions: Sequence[Callable[..., Any]] = (),
         include: Sequence[str] = ("*",),
         exclude: Sequence[str] = (),
         approve: Approve | None = None,
         limits: Limits | None = None,
         resources: bool = False,
-        search: bool | int = False,
+        search: bool | int | str = False,
+        context: int = 200_000,
         strict: bool = False,
         inline_refs: bool | None = None,
         defer: bool | Callable[[Tool], bool] = False,
@@ -97,16 +126,26 @@ class Toolbox:
         self._approve = approve
         self._questions = Questions()
         self._limits = limits or Limits()
-        self._resources = resource_tools(source) if resources else []
-        self._search = search_tool(lambda: self._admitted, self._found) if search else None
-        self._search_above = 0 if search is True else int(search)
+        self._always = [function_tool(function) for function in functions]
+        if resources:
+            self._always += resource_tools(source)
+        self._search = SearchRule(search, context)
+        names = [local.tool.name for local in self._always]
+        names += ["search_tools", "call_tool"] if self._search.is_possible else []
+        if len(set(names)) < len(names):
+            raise UsageError(f"functions: two tools have one name ({', '.join(names)})")
         self._strict, self._inline_refs = strict, inline_refs
         self._defer = (lambda tool: True) if defer is True else defer or None
         self._tools = ToolDefinitions()
-        self._admitted: list[Tool] = []
-        self._shown_names: set[str] = set()
-        self._known: dict[str, Binding] = {}
+        self._everything = ToolDefinitions()
+        self._known = ToolDefinitions()
+        self._memory = KnownTools()
+        self._places: dict[str, int] = {}
         self._local: dict[str, LocalTool] = {}
+        self._local_names: dict[str, str] = {}
+        self._servers: dict[str, None] = {}
+        self._caller: str | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._version: object = None
 
     def __await__(self) -> Generator[Any, None, Toolbox]:
@@ -120,7 +159,8 @@ class Toolbox:
     def tools(self) -> ToolDefinitions:
         """The definitions for a request: always the same list, changed in place.
 
-        Its ``problems`` say what of which tool was changed or dropped. Raises `UsageError` for a
+        Its ``problems`` say what of which tool was changed or dropped, its ``tokens`` about how
+        many tokens they take of every request. Raises `UsageError` for a
         client whose toolbox was never awaited.
         """
         live = self._live()
@@ -134,16 +174,23 @@ class Toolbox:
     def agent_tools(self) -> list[AgentTool]:
         """The same tools, by the same rules, for a program with its own way of calling models."""
         return [
-            AgentTool(defined, self._call_for_agent, self._limits) for defined in self.tools.defined
+            AgentTool(defined, self._call_for_agent, self._limits, self._loop)
+            for defined in self.tools.defined
         ]
 
     async def refresh(self) -> None:
         """Take over the present tools of the client or manager. Raises what `list_tools` does."""
+        self._loop = asyncio.get_running_loop()
         live = self._live()
-        if live is not None:
+        tools = list(await self._source.list_tools() if live is None else live)  # type: ignore[attr-defined]
+        for start in range(0, len(tools), _SLICE):
+            self._define(self._remembering(tools[start : start + _SLICE], {}))
+            if start + _SLICE < len(tools):
+                await asyncio.sleep(0)
+        if live is not None:  # which may have changed meanwhile
             self._take_live(live)
         else:
-            self._take(await self._source.list_tools())  # type: ignore[attr-defined]
+            self._take(tools)
             self._version = True
 
     async def run(self, response: object, **call_options: Any) -> list[dict[str, Any]]:
@@ -152,13 +199,15 @@ class Toolbox:
         In their order, whatever came of them: what cannot be called, is refused, fails or takes too
         long is an answer that the model can read. Empty when there are no calls.
 
-        ``call_options`` are those of `call_tool`. Raises `UsageError` for what is no response of
-        the provider. Cancelling it cancels all calls.
+        ``call_options`` are those of `call_tool`. Raises `UsageError` for an unknown one, and for
+        what is not a response of the provider. Cancelling it cancels all calls.
         """
+        if call_options:
+            check_names(call_options, _CALL_OPTIONS)
         if self._version is None:
             await self.refresh()
-        known = ToolDefinitions((), (), {**self._known, **self.tools.bindings})
-        calls = self._provider.calls(response, known)
+        self.tools  # noqa: B018  # takes over those of a manager
+        calls = self._provider.calls(response, self._known)
         outcomes = await asyncio.gather(
             *(self._outcome(call, call_options) for call in calls),
             return_exceptions=True,
@@ -183,15 +232,60 @@ class Toolbox:
 
     def _take(self, tools: Iterable[Tool]) -> None:
         offered = {tool.name: tool for tool in [*tools][::-1]}  # of two with one name, the first
-        self._admitted = [tool for tool in [*offered.values()][::-1] if self._admits(tool)]
-        if offered and not self._admitted:
+        listed = [*offered.values()][::-1]
+        hidden = [tool for tool in listed if not is_for_models(tool)]
+        admitted = [tool for tool in listed if is_for_models(tool) and self._admits(tool)]
+        if listed and not admitted:
             _logger.warning(
                 "no tool fits include=%r, exclude=%r: a pattern is server/tool, or the tool's own "
                 "name on any server",
                 self._include,
                 self._exclude,
             )
-        self._rebuild()
+        refused = offered.keys() - {tool.name for tool in admitted}
+        for tool in admitted:
+            self._places.setdefault(tool.name, len(self._places))
+            server = getattr(tool, "server", None)
+            if server is not None:
+                self._servers.setdefault(server)
+        self._local = {}
+        always = [self._offered(local) for local in self._always]
+        admitted.sort(key=lambda tool: self._places[tool.name])
+        self._memory.replace(admitted)
+        self._everything = self._define(self._memory)
+        shown: list[Tool] = self._memory
+        if self._search.is_possible and self._search.applies(self._everything):
+            finding = search_tool(lambda: self._everything.defined, [*self._servers])
+            always += [self._offered(finding), self._offered(call_tool())]
+            self._caller = self._local_names["call_tool"]
+            shown = []
+        both = sorted([*always, *shown], key=lambda tool: self._places[tool.name])
+        self._tools.replace(self._define(self._remembering(both)) if always else self._everything)
+        notes = [ToolProblem(tool.name, NOT_FOR_MODELS) for tool in hidden]
+        self._tools.problems = [*notes, *self._tools.problems]
+        known = {**self._known.bindings, **self._everything.bindings, **self._tools.bindings}
+        self._known.bindings = {
+            name: binding for name, binding in known.items() if binding.tool.name not in refused
+        }
+
+    def _offered(self, local: LocalTool) -> Tool:
+        """Offer a tool of this side under a name that it keeps, and that no server's tool has."""
+        own_name = local.tool.name
+        name = self._local_names.get(own_name, own_name)
+        while own_name not in self._local_names and name in self._places:
+            name += "_"
+        self._local_names[own_name] = name
+        self._places.setdefault(name, len(self._places))
+        self._local[name] = local.called(name)
+        return self._local[name].tool
+
+    def _remembering(
+        self, tools: Iterable[Tool], names: dict[str, str] | None = None
+    ) -> KnownTools:
+        """Return tools for `define`, which shares with the others what it makes of them."""
+        known = KnownTools(tools, self._memory.names if names is None else names)
+        known.converted = self._memory.converted
+        return known
 
     def _admits(self, tool: Tool) -> bool:
         server, name = getattr(tool, "server", None), getattr(tool, "raw_name", tool.name)
@@ -207,29 +301,7 @@ class Toolbox:
         spelled = self._exclude and any_pattern(self._exclude).match(tool.name)
         return not spelled and not fits(self._exclude)
 
-    def _found(self, tools: list[Tool]) -> None:
-        self._shown_names.update(tool.name for tool in tools)
-        self._rebuild()
-
-    def _rebuild(self) -> None:
-        shown, local = list(self._admitted), list(self._resources)
-        if self._search is not None and len(shown) > self._search_above:
-            shown = [tool for tool in shown if tool.name in self._shown_names]
-            local.append(self._search)
-        taken = {tool.name for tool in self._admitted}
-        self._local = {}
-        for tool in local:
-            name = tool.tool.name
-            while name in taken:
-                name += "_"
-            self._local[name] = tool.called(name)
-        local_tools = [tool.tool for tool in self._local.values()]
-        everything = self._define([*self._admitted, *local_tools])
-        self._known.update(everything.bindings)
-        is_all = len(shown) == len(self._admitted)
-        self._tools.replace(everything if is_all else self._define([*shown, *local_tools]))
-
-    def _define(self, tools: list[Tool]) -> ToolDefinitions:
+    def _define(self, tools: KnownTools) -> ToolDefinitions:
         return self._provider.tools(
             tools,
             strict=self._strict,
@@ -251,6 +323,8 @@ class Toolbox:
     # Calls
 
     async def _outcome(self, call: ToolCall, options: Mapping[str, Any]) -> Outcome:
+        if call.name == self._caller and call.problem is None:
+            call = self._found_call(call)
         if call.problem is not None:
             return UsageError(call.problem)
         try:
@@ -267,10 +341,20 @@ class Toolbox:
             answer = await self._answer(call, local.tool) if local.needs_approval else True
             if answer is not True:
                 return not_called(call.called_as, answer)
+            if local.is_own:
+                return await _own_call(local, call, options)
             return await local.run(call.arguments, options.get("around", ()))
         if self._approve is not None:
             options = {**options, "around": (*options.get("around", ()), self._approval(call))}
         return await self._source.call_tool(call.name, call.arguments, **options)
+
+    def _found_call(self, call: ToolCall) -> ToolCall:
+        """Return the call that stands in the arguments of `call_tool`."""
+        given = dict(call.arguments)
+        name = given.pop("name", None)
+        arguments = given.get("arguments", given)  # some models write them beside the name
+        (found,) = read_calls([RawCall(call.id, name, arguments)], self._known)
+        return found
 
     def _approval(self, asked: ToolCall) -> Around:
         """Return a hook that holds a call back until it is allowed."""
@@ -292,6 +376,26 @@ class Toolbox:
             return f"asking for approval failed ({type(error).__name__})"
 
     async def _call_for_agent(self, call: ToolCall, options: Mapping[str, Any]) -> Outcome:
+        if options:
+            check_names(options, _CALL_OPTIONS)
         outcome = await self._outcome(call, options)
         await self._catch_up()
         return outcome
+
+
+async def _own_call(local: LocalTool, call: ToolCall, options: Mapping[str, Any]) -> CallToolResult:
+    """Call a function of the user's, with the hooks and the timeout that a server's tool has."""
+    seconds, trace = options.get("timeout"), options.get("trace")
+
+    async def make(made: Call) -> CallToolResult:
+        if not isinstance(seconds, (int, float)) or seconds <= 0:
+            return await local.run(made.arguments)
+        try:
+            return await asyncio.wait_for(local.run(made.arguments), seconds)
+        except asyncio.TimeoutError:
+            raise CallTimeout(call.name, seconds) from None
+
+    asked = Call(
+        "", call.name, call.name, call.arguments, tool=local.tool, trusted=True, trace=trace
+    )
+    return await surrounded(options.get("around", ()), make)(asked)

@@ -171,18 +171,23 @@ def _tools_check(tools: Sequence[Mapping[str, Any]]) -> Check:
 
 
 def _schemas_check(tools: Sequence[Mapping[str, Any]]) -> Check:
-    """Compile the schemas of all tools."""
-    wrong = []
+    """Compile the schemas of all tools. An input schema that models get repaired is a warning."""
+    wrong: dict[str, list[str]] = {"inputSchema": [], "outputSchema": []}
     for tool in tools:
-        for key in ("inputSchema", "outputSchema"):
+        for key, found in wrong.items():
             problem = _problem_of(tool, key)
             if problem:
-                wrong.append(f"{key} of {tool.get('name')}: {problem}")
-    if not wrong:
+                found.append(f"{key} of {tool.get('name')}: {problem}")
+    said = [*wrong["outputSchema"], *wrong["inputSchema"]]
+    if not said:
         return Check("schemas", "ok", "all of them can be used")
-    more = f"; and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
-    hint = "Correct the schema: models and clients cannot use the tool as it is."
-    return Check("schemas", "failed", escape_line("; ".join(wrong[:_NAMED]) + more), hint)
+    more = f"; and {len(said) - _NAMED} more" if len(said) > _NAMED else ""
+    text = escape_line("; ".join(said[:_NAMED]) + more)
+    if wrong["outputSchema"]:
+        hint = "Correct the schema: the results of the tool cannot be checked."
+        return Check("schemas", "failed", text, hint)
+    hint = "Correct the schema: models are given what can be used of it, and may miss the rest."
+    return Check("schemas", "warning", text, hint)
 
 
 def _problem_of(tool: Mapping[str, Any], key: str) -> str:

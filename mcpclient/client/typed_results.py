@@ -20,19 +20,19 @@ from typing import Any, Callable, TypeVar
 from ..errors import ResultMismatch, ToolError, UsageError
 from ..protocol.types import CallToolResult
 
-__all__ = ["typed_result"]
+__all__ = ["LISTS", "QUALIFIERS", "UNIONS", "fill", "is_typed_dict", "typed_result"]
 
 T = TypeVar("T")
 
-_UNIONS: tuple[object, ...] = (typing.Union, getattr(types, "UnionType", typing.Union))
+UNIONS: tuple[object, ...] = (typing.Union, getattr(types, "UnionType", typing.Union))
 _SCALARS = {str: "text", bool: "a boolean", int: "an integer", float: "a number"}
 _TIMES = (datetime.datetime, datetime.date, datetime.time)
-_LISTS = (list, set, frozenset, tuple)
+LISTS = (list, set, frozenset, tuple)
 # Python before 3.11 reads no Z, and no fraction of other than three or six digits.
 _ZULU = re.compile(r"[zZ]$")
 _FRACTION = re.compile(r"(?<=\.)\d+")
 # Around a field of a TypedDict, and around anything.
-_QUALIFIERS = ("Required", "NotRequired", "ReadOnly")
+QUALIFIERS = ("Required", "NotRequired", "ReadOnly")
 
 
 class _Unfit(Exception):
@@ -74,6 +74,17 @@ def typed_result(tool: str, result: CallToolResult, returns: type[T]) -> T:
     raise ResultMismatch(tool, problem.place, problem.problem, result)
 
 
+def fill(value: object, wanted: Any, place: str) -> Any:
+    """Return a JSON value as ``wanted``, one of the types of `typed_result`.
+
+    Raises `ValueError`, which says at which place below ``place`` what does not fit.
+    """
+    try:
+        return _fill(value, wanted)
+    except _Unfit as error:
+        raise ValueError(f"{place}{error.place}: {error.problem}") from None
+
+
 def _checked(value: object, returns: type[T]) -> T:
     filled: T = _fill(value, returns)
     return filled
@@ -87,9 +98,9 @@ def _fill(value: object, wanted: Any) -> Any:
     origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
     if hasattr(wanted, "__supertype__"):  # a NewType
         return _fill(value, wanted.__supertype__)
-    if hasattr(wanted, "__metadata__") or getattr(origin, "_name", None) in _QUALIFIERS:
+    if hasattr(wanted, "__metadata__") or getattr(origin, "_name", None) in QUALIFIERS:
         return _fill(value, arguments[0] if arguments else wanted.__origin__)
-    if origin in _UNIONS:
+    if origin in UNIONS:
         return _fill_union(value, arguments)
     if origin is typing.Literal:
         found = [one for one in arguments if one == value and type(one) is type(value)]
@@ -104,7 +115,7 @@ def _fill(value: object, wanted: Any) -> Any:
 def _fill_class(value: object, wanted: type, arguments: tuple[Any, ...]) -> Any:
     if wanted in _SCALARS:
         return _fill_scalar(value, wanted)
-    if typing.is_typeddict(wanted) if hasattr(typing, "is_typeddict") else _is_typed_dict(wanted):
+    if is_typed_dict(wanted):
         return _fill_typed_dict(value, wanted)
     if dataclasses.is_dataclass(wanted):
         return _fill_dataclass(value, wanted)
@@ -114,7 +125,7 @@ def _fill_class(value: object, wanted: type, arguments: tuple[Any, ...]) -> Any:
         return _fill_time(value, wanted)
     if callable(getattr(wanted, "model_validate", None)):
         return _converted(value, wanted.model_validate, wanted.__name__)  # type: ignore[attr-defined]
-    if issubclass(wanted, _LISTS) or wanted.__module__ == "collections.abc":
+    if issubclass(wanted, LISTS) or wanted.__module__ == "collections.abc":
         is_mapping = issubclass(wanted, Mapping)
         return _fill_dict(value, arguments) if is_mapping else _fill_list(value, wanted, arguments)
     if issubclass(wanted, dict):
@@ -189,7 +200,7 @@ def _fill_list(value: object, wanted: type, arguments: tuple[Any, ...]) -> Any:
     filled = [
         _inside(f"[{index}]", item, kind) for index, (item, kind) in enumerate(zip(items, kinds))
     ]
-    return wanted(filled) if wanted in _LISTS else filled
+    return wanted(filled) if wanted in LISTS else filled
 
 
 def _fill_dict(value: object, arguments: tuple[Any, ...]) -> dict[Any, Any]:
@@ -218,7 +229,8 @@ def _fill_dataclass(value: object, wanted: Any) -> Any:
         raise _Unfit(f"{wanted.__name__} does not take it: {error}") from error
 
 
-def _is_typed_dict(wanted: type) -> bool:
+def is_typed_dict(wanted: type) -> bool:
+    """Whether a class is a TypedDict."""
     return issubclass(wanted, dict) and hasattr(wanted, "__required_keys__")
 
 

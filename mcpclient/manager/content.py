@@ -12,7 +12,13 @@ from ..errors import McpError
 from ..framing.logs import logger_for
 from ..net.futures import side_by_side
 from ..protocol.types import GetPromptResult, ReadResourceResult
-from .resources import ManagedPrompt, ManagedResource, find_resource_server, split_prompt_name
+from .resources import (
+    ManagedPrompt,
+    ManagedResource,
+    ManagedResourceTemplate,
+    find_resource_server,
+    split_prompt_name,
+)
 from .server import Server
 from .status import Status
 
@@ -43,6 +49,15 @@ class Content(abc.ABC):
             self._uris[server] = frozenset(each.uri for each in listed)
         return [
             ManagedResource(each.raw, server) for server, listed in found.items() for each in listed
+        ]
+
+    async def list_resource_templates(self) -> list[ManagedResourceTemplate]:
+        """Return the resource templates of all connected servers; see `list_resources`."""
+        found = await self._of_all("resources", lambda client: client.list_resource_templates())
+        return [
+            ManagedResourceTemplate(each.raw, server)
+            for server, listed in found.items()
+            for each in listed
         ]
 
     async def list_prompts(self) -> list[ManagedPrompt]:

@@ -7,10 +7,16 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..errors import UsageError
-from ..protocol.types import Prompt, Resource
+from ..protocol.types import Prompt, Resource, ResourceTemplate
 from ..similar import there_is_no
 
-__all__ = ["ManagedPrompt", "ManagedResource", "find_resource_server", "split_prompt_name"]
+__all__ = [
+    "ManagedPrompt",
+    "ManagedResource",
+    "ManagedResourceTemplate",
+    "find_resource_server",
+    "split_prompt_name",
+]
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -26,6 +32,19 @@ class ManagedResource(Resource):
 
     def __repr__(self) -> str:
         return f"<mcpclient.ManagedResource {self.server}:{self.uri}>"
+
+
+class ManagedResourceTemplate(ResourceTemplate):
+    """A resource template of one of many servers; ``server`` is its name in the manager."""
+
+    __slots__ = ("server",)
+
+    def __init__(self, raw: Mapping[str, Any], server: str) -> None:
+        super().__init__(raw)
+        self.server: str = server
+
+    def __repr__(self) -> str:
+        return f"<mcpclient.ManagedResourceTemplate {self.server}:{self.uri_template}>"
 
 
 class ManagedPrompt(Prompt):

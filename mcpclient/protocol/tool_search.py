@@ -28,18 +28,26 @@ _MIN_PREFIX_LENGTH = 3
 _READ = 4000
 
 _WORD = re.compile(r"[^\W_]+")
+# They stand in most descriptions and questions, and tell nothing of what a tool does.
+_STOP_WORDS = frozenset(
+    _WORD.findall(
+        "a an and are as at be by can do does for from have how i in into is it me my of on or "
+        "please so that the this to tool tools use using want what which will with you your"
+    )
+)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def search_tools(query: str, tools: Iterable[AnyTool], *, limit: int = 5) -> list[AnyTool]:
     """Return at most ``limit`` tools that have words of ``query``, the best first.
 
-    A word of the query counts the more, the fewer tools have it; a word in a name counts more than
-    one in a description. Tools of equal rank stay in their order. A name given in full comes first.
-    Empty when no word fits.
+    A word of the query counts the more, the fewer tools have it, and "the" and its like not at all;
+    a word in a name counts more than one in a description. Tools of equal rank stay in their order.
+    A name given in full comes first. Empty when no word fits.
     """
     candidates = list(tools)
-    asked = set(_words(query))
+    words = set(_words(query))
+    asked = words - _STOP_WORDS or words
     weights = [_weights_of(tool) for tool in candidates]
     rarity = _rarity(asked, weights)
     wanted = query.strip().lower()

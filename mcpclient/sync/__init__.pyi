@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Callable, Literal, TypedDict, TypeVar, overload
 
+from ..adapters.agent_tools import AgentOutcome
 from ..adapters.definitions import ToolDefinitions
 from ..adapters.providers import Provider
 from ..adapters.toolbox import ToolboxOptions
@@ -38,7 +39,7 @@ from ..manager.manager import Manager as AsyncManager
 from ..manager.manager import Servers
 from ..manager.naming import Naming
 from ..manager.pins import Mismatch, Pins
-from ..manager.resources import ManagedPrompt, ManagedResource
+from ..manager.resources import ManagedPrompt, ManagedResource, ManagedResourceTemplate
 from ..manager.status import Status
 from ..manager.tools import ManagedTool, ToolList
 from ..net.network_options import ClientCertificate
@@ -151,14 +152,30 @@ class AgentTool:
     @property
     def name(self) -> str: ...
     @property
+    def description(self) -> str: ...
+    @property
+    def parameters(self) -> dict[str, Any]: ...
+    @property
     def definition(self) -> dict[str, Any]: ...
-    def execute(
+    def outcome(
         self,
         arguments: Mapping[str, Any] | str | None,
         context: object = None,
         *,
         validate_output: bool = False,
         **call_options: Any,
+    ) -> AgentOutcome: ...
+    def execute(
+        self,
+        arguments: Mapping[str, Any] | str | None,
+        context: object = None,
+        *,
+        media: bool = False,
+        validate_output: bool = False,
+        **call_options: Any,
+    ) -> str | list[dict[str, Any]]: ...
+    def execute_sync(
+        self, arguments: Mapping[str, Any] | str | None, context: object = None, **options: Any
     ) -> str | list[dict[str, Any]]: ...
 
 class Client:
@@ -420,6 +437,7 @@ class Manager:
         self, calls: Iterable[tuple[str, Mapping[str, Any] | None]], **options: Unpack[_CallOptions]
     ) -> list[ToolOutcome]: ...
     def list_resources(self) -> list[ManagedResource]: ...
+    def list_resource_templates(self) -> list[ManagedResourceTemplate]: ...
     def list_prompts(self) -> list[ManagedPrompt]: ...
     def read_resource(self, uri: str, *, server: str | None = None) -> ReadResourceResult: ...
     def get_prompt(

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from mcpclient.adapters import anthropic
-from mcpclient.adapters.agent_tools import AgentTool, definition_of
+from mcpclient.adapters.agent_tools import AgentOutcome, AgentTool, definition_of
 from mcpclient.adapters.limits import Limits
 from mcpclient.adapters.parts import Outcome
 from mcpclient.adapters.tool_calls import ToolCall
-from mcpclient.errors import ConnectionLost
+from mcpclient.errors import ConnectionLost, UsageError
 from mcpclient.protocol.types import CallToolResult, Tool
 from tests.adapters.outcomes import OUTCOMES, PNG
 
@@ -98,15 +98,72 @@ def test_names_that_the_api_takes() -> None:
 
 def test_media_make_parts() -> None:
     """F-TOOL-3."""
-    said, _ = executed(OUTCOMES["an image"])
+    said, _ = executed(OUTCOMES["an image"], media=True)
     data = base64.b64encode(PNG).decode()
     assert said == [
         {"type": "text", "text": "see"},
         {"type": "image", "mime_type": "image/png", "data": data},
         {"type": "text", "text": "above"},
     ]
-    failed, _ = executed(OUTCOMES["an error with an image"])
+    failed, _ = executed(OUTCOMES["an error with an image"], media=True)
     assert failed[0] == {"type": "text", "text": "Tool error:"}
+    assert executed(OUTCOMES["text"], media=True)[0] == "one\ntwo"
+
+
+def test_media_are_notes_unless_asked_for() -> None:
+    """F-TOOL-9: what a framework gets is a string."""
+    said, _ = executed(OUTCOMES["an image"])
+    assert said == f"see\n[image, image/png, {len(PNG)} bytes]\nabove"
+
+
+def test_an_outcome_has_all_of_it() -> None:
+    """F-TOOL-9: text, whether it failed, structured content, and parts."""
+
+    async def called(outcome: Outcome) -> AgentOutcome:
+        async def call(call: ToolCall, options: Mapping[str, Any]) -> Outcome:
+            return outcome
+
+        return await agent_tool(Tool({"name": "t"}), call).outcome("{}")
+
+    made = asyncio.run(called(OUTCOMES["structured"]))
+    assert (made.is_error, made.structured) == (False, {"$ref": "#/a", "n": [1, None]})
+    assert made.parts == [{"type": "text", "text": made.text}]
+    image = asyncio.run(called(OUTCOMES["an error with an image"]))
+    assert image == AgentOutcome(
+        f"[image, image/png, {len(PNG)} bytes]",
+        True,
+        None,
+        [{"type": "image", "mime_type": "image/png", "data": base64.b64encode(PNG).decode()}],
+    )
+    gone = asyncio.run(called(ConnectionLost("gone")))
+    assert gone == AgentOutcome("gone", True, None, [{"type": "text", "text": "gone"}])
+
+
+def test_execute_sync() -> None:
+    """F-TOOL-9: from a thread beside the loop; in the loop it would wait for itself."""
+
+    async def call(call: ToolCall, options: Mapping[str, Any]) -> Outcome:
+        await asyncio.sleep(0)
+        return OUTCOMES["text"]
+
+    async def main() -> AgentTool:
+        (defined,) = anthropic.tools([Tool({"name": "t"})]).defined
+        tool = AgentTool(defined, call, Limits(), asyncio.get_running_loop())
+        assert await asyncio.to_thread(tool.execute_sync, {}) == "one\ntwo"
+        with pytest.raises(UsageError, match="await execute there"):
+            tool.execute_sync({})
+        return tool
+
+    tool = asyncio.run(main())
+    with pytest.raises(UsageError, match=r"use mcpclient\.sync"):
+        tool.execute_sync({})
+
+
+def test_what_describes_a_tool() -> None:
+    """F-TOOL-9: as frameworks ask for it."""
+    tool = agent_tool(Tool({"name": "t", "title": "T"}), None)  # type: ignore[arg-type]
+    assert (tool.name, tool.description) == ("t", "T")
+    assert tool.parameters == {"type": "object", "properties": {}}
 
 
 @pytest.mark.parametrize(

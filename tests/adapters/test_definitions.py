@@ -50,7 +50,7 @@ def test_what_was_valid_stays_valid(provider: str, shape: str, inline: bool | No
     binding = made.bindings["t"]
     renamed = {old: new for new, old in binding.properties.items()}
     for value in values:
-        sent = {renamed.get(name, name): item for name, item in value.items()}
+        sent: dict[str, Any] = {renamed.get(name, name): item for name, item in value.items()}
         assert not compiled.validate(sent), (sent, schema)
         assert binding.arguments(sent) == value
 
@@ -118,7 +118,9 @@ def test_too_many_tools_and_long_descriptions_are_told() -> None:
     tools = [tool({}, f"t{number}", description="d" * 1025) for number in range(129)]
     made = openai_chat.tools(tools)
     assert len(made) == 129
-    assert "the API takes at most 128 tools" in messages(made)
+    assert [str(problem) for problem in made.problems if "128" in problem.message] == [
+        "the API takes at most 128 tools, and these are 129; use include= or search="
+    ]
     assert "its description has 1025 characters; some models refuse more than 1024" in messages(
         made
     )
@@ -154,7 +156,7 @@ def test_arrays_say_what_is_in_them_where_the_api_asks() -> None:
 def test_strict_where_there_is_no_such_mode() -> None:
     """F-TOOL-1: what was asked for and cannot be had is told."""
     assert messages(google.tools([tool({})], strict=True)) == [
-        "not strict: only the strict mode of OpenAI is used"
+        "not strict: the API has no strict mode"
     ]
 
 
@@ -176,3 +178,146 @@ def test_any_names_are_fit_and_lead_back(names: list[str]) -> None:
         module, _ = PROVIDERS[provider]
         made = module.tools([tool({}, name) for name in names])
         assert [binding.tool.name for binding in made.bindings.values()] == names
+
+
+def test_tools_that_are_not_for_models() -> None:
+    """F-TOOL-9: as SEP-1865 has them; without a list, everybody may call a tool."""
+    shown: list[Any] = [["model"], ["app", "model"], None, "app", {}]
+    hidden: list[Any] = [["app"], []]
+    tools = [
+        tool({}, f"t{number}", _meta={"ui": {"visibility": visibility}})
+        for number, visibility in enumerate([*shown, *hidden])
+    ]
+    made = anthropic.tools([*tools, tool({}, "odd", _meta={"ui": 1})])
+    assert [one["name"] for one in made] == ["t0", "t1", "t2", "t3", "t4", "odd"]
+    assert [str(problem) for problem in made.problems] == [
+        "t5: left out: it is not for models",
+        "t6: left out: it is not for models",
+    ]
+
+
+@pytest.mark.parametrize("provider", ["openai_chat", "google", "bedrock"])
+def test_deferring_where_it_does_nothing(provider: str) -> None:
+    """F-TOOL-9: it is told once, and the definitions are those without it."""
+    module, _ = PROVIDERS[provider]
+    tools = [tool({}, "a"), tool({}, "b")]
+    made = module.tools(tools, defer=lambda one: True)
+    assert made == module.tools(tools)
+    assert [str(problem) for problem in made.problems] == [
+        "defer does nothing: the API has no search for tools; use search="
+    ]
+    assert module.tools(tools, defer=lambda one: False).problems == []
+    for other in (anthropic, openai_responses):
+        assert other.tools(tools, defer=lambda one: True).problems == []
+
+
+NULLS = {
+    "type": "object",
+    "properties": {
+        "a b": {"type": "string"},
+        "free": {},
+        "null": {"type": ["string", "null"]},
+        "union": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        "must": {"type": "string"},
+        "deep": {"type": "object", "properties": {"x": {"type": "string"}}},
+        "list": {"type": "array", "items": {"$ref": "#/$defs/row"}},
+    },
+    "required": ["must"],
+    "$defs": {"row": {"type": "object", "properties": {"y": {"enum": ["z"]}}}},
+}
+
+
+@each_provider
+def test_nulls_for_optional_parameters(provider: str) -> None:
+    """F-TOOL-9: models send them for what they leave out, and many servers refuse them."""
+    module, _ = PROVIDERS[provider]
+    binding = module.tools([tool(NULLS)]).bindings["t"]
+    renamed = {old: new for new, old in binding.properties.items()}
+    sent: dict[str, Any] = {renamed.get(name, name): None for name in NULLS["properties"]}
+    sent.update({"deep": {"x": None, "other": None}, "list": [{"y": None}, None]})
+    assert binding.arguments(sent) == {
+        "free": None,
+        "null": None,
+        "union": None,
+        "must": None,
+        "deep": {"other": None},
+        "list": [{}, None],
+    }
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "bedrock"])
+def test_the_strict_mode_of_claude(provider: str) -> None:
+    """F-TOOL-9: optional properties stay optional, and bounds are said in words."""
+    module, schema_of = PROVIDERS[provider]
+    schema = {
+        "type": "object",
+        "properties": {
+            "n": {"type": "integer", "minimum": 1, "description": "how many"},
+            "at": {"type": "string", "format": "date-time"},
+            "mail": {"type": "string", "format": "idn-email"},
+            "rows": {
+                "type": "array",
+                "items": {"type": "object", "properties": {"x": {"type": "string"}}},
+            },
+        },
+        "required": ["n"],
+    }
+    made = module.tools([tool(schema)], strict=True)
+    assert made.problems == []
+    assert (made[0].get("strict") or made[0]["toolSpec"].get("strict")) is True
+    assert schema_of(made) == {
+        "type": "object",
+        "properties": {
+            "n": {"type": "integer", "description": "how many (minimum: 1)"},
+            "at": {"type": "string", "format": "date-time"},
+            "mail": {"type": "string", "description": '(format: "idn-email")'},
+            "rows": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"x": {"type": "string"}},
+                    "required": [],
+                    "additionalProperties": False,
+                },
+            },
+        },
+        "required": ["n"],
+        "additionalProperties": False,
+    }
+
+
+def test_what_claude_does_not_take_in_strict_mode() -> None:
+    """F-TOOL-9: the tool is sent as it is otherwise, with the reason."""
+    node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
+    recursive = {"properties": {"first": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}}
+    for schema, reason in (
+        (recursive, "it holds itself"),
+        ({"properties": {"a": {"not": {}}}}, "at /properties/a: not is not taken"),
+    ):
+        made = anthropic.tools([tool(schema)], strict=True)
+        assert "strict" not in made[0]
+        assert reason in messages(made)[0]
+
+
+def test_how_much_a_request_takes_in_strict_mode() -> None:
+    """F-TOOL-9: 20 tools, 24 optional properties and 16 unions, or the request is refused."""
+    optional = {f"p{number}": {"type": "string"} for number in range(10)}
+    unions = {f"p{number}": {"type": ["string", "null"]} for number in range(9)}
+
+    def strict(*schemas: dict[str, Any]) -> tuple[list[bool], list[str]]:
+        made = anthropic.tools([tool(one, f"t{n}") for n, one in enumerate(schemas)], strict=True)
+        return ["strict" in one for one in made], messages(made)
+
+    assert strict(*[{}] * 21) == (
+        [True] * 20 + [False],
+        ["not strict: a request takes at most 20 tools in strict mode"],
+    )
+    assert strict(*[{"properties": optional}] * 3, {}) == (
+        [True, True, False, True],
+        ["not strict: a request takes at most 24 optional properties in strict mode"],
+    )
+    needed = {"properties": unions, "required": list(unions)}
+    assert strict(needed, needed) == (
+        [True, False],
+        ["not strict: a request takes at most 16 unions in strict mode"],
+    )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
 from typing import Any
 
-from mcpclient.adapters.local_tools import LocalTool, resource_tools, search_tool
-from mcpclient.protocol.types import ReadResourceResult, Resource, Tool
+from mcpclient.adapters import openai_chat
+from mcpclient.adapters.local_tools import LocalTool, call_tool, resource_tools, search_tool
+from mcpclient.errors import PeerError
+from mcpclient.protocol.types import ReadResourceResult, Resource, ResourceTemplate, Tool
 
 
 class Source:
@@ -18,7 +21,13 @@ class Source:
         long = "word " * 100
         return [Resource({"uri": f"a:{n}", "description": long}) for n in range(self.count)]
 
+    async def list_resource_templates(self) -> list[ResourceTemplate]:
+        if not self.count:
+            raise PeerError(-32601, "no such method")
+        return [ResourceTemplate({"uriTemplate": "a:{n}", "name": "t"})]
+
     async def read_resource(self, uri: str, /, **options: Any) -> ReadResourceResult:
+        self.asked = options
         return ReadResourceResult(
             {"contents": [{"uri": uri, "text": "1"}, {"uri": uri, "blob": ""}]}
         )
@@ -38,8 +47,12 @@ def test_many_resources() -> None:
     listing, reading = resource_tools(Source(201))
     text, _ = run(listing, {})
     lines = text.splitlines()
-    assert len(lines) == 201
-    assert lines[-1] == "… and 1 more"
+    assert len(lines) == 203
+    assert lines[-3:] == [
+        "… and 1 more",
+        "Templates, which make the URI of a resource when {…} is filled in:",
+        '- a:{n} {"name": "t"}',
+    ]
     assert len(lines[0]) < 230
     assert run(reading, {"uri": 5}) == (
         "Give the uri of a resource; list_resources lists them.",
@@ -59,18 +72,47 @@ async def _parts(tool: LocalTool) -> list[Any]:
     return [block.raw["resource"] for block in result.content]
 
 
+def test_one_of_several_servers_is_named() -> None:
+    """F-TOOL-9: two servers may list the same URI."""
+
+    class Servers(Source):
+        servers = ("a", "b")
+
+    source = Servers(1)
+    reading = resource_tools(source)[1]
+    schema = reading.tool.input_schema
+    assert (list(schema["properties"]), schema["required"]) == (["uri", "server"], ["uri"])
+    run(reading, {"uri": "a:0", "server": "b"})
+    assert source.asked == {"around": (), "server": "b"}
+    assert "server" not in resource_tools(Source(1))[1].tool.input_schema["properties"]
+
+
 def test_search() -> None:
-    """F-TOOL-7: what it finds is told to the model and to the toolbox."""
-    found: list[Tool] = []
-    tools = [Tool({"name": "send_mail", "description": "Send\n mail"}), Tool({"name": "read"})]
-    tool = search_tool(lambda: tools, found.extend)
-    assert run(tool, {"query": "mail"}) == (
-        "These tools can be called from now on:\n- send_mail: Send mail",
-        False,
-    )
-    assert found == tools[:1]
+    """F-TOOL-7, F-TOOL-9: what it finds is told by the names and schemas that can be called."""
+    schema = {"type": "object", "properties": {"to": {"type": "string"}}}
+    mail = {"name": "send.mail", "description": "Send\n mail", "inputSchema": schema}
+    made = openai_chat.tools([Tool(mail), Tool({"name": "read"})])
+    tool = search_tool(lambda: made.defined, ["post", "disk"])
+    assert str(tool.tool.description).endswith("There are tools of these servers: post, disk.")
+    text, is_error = run(tool, {"query": "mail"})
+    first, found = text.splitlines()
+    assert "call_tool" in first
+    assert json.loads(found) == {
+        "name": "send_mail",
+        "description": "Send\n mail",
+        "parameters": schema,
+    }
+    assert not is_error
     assert run(tool, {"query": "zebra"}) == ("No tool fits. Try other words.", False)
     assert run(tool, {})[1]
+    assert "servers" not in str(search_tool(lambda: [], []).tool.description)
+
+
+def test_calling_what_was_found_is_the_toolboxes_part() -> None:
+    assert run(call_tool(), {}) == (
+        "Give the name of a tool that search_tools has found, and its arguments.",
+        True,
+    )
 
 
 def test_another_name() -> None:

@@ -149,6 +149,9 @@ class Everything:
     async def list_resources(self) -> list[Any]:
         return []
 
+    async def list_resource_templates(self) -> list[Any]:
+        return []
+
     async def read_resource(self, uri: str, /, **options: Any) -> Any:
         raise NotImplementedError
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 import mcpclient
+from mcpclient.adapters import definitions
 from mcpclient.adapters.limits import Limits
+from mcpclient.adapters.schemas.normal import normal_schema
 from mcpclient.adapters.tool_calls import ToolCall
 from mcpclient.adapters.toolbox import Toolbox, ToolboxOptions
 from mcpclient.client.events.around import refusal
@@ -177,6 +180,9 @@ class Source:
         return CallToolResult(text(f"{name} done"))
 
     async def list_resources(self) -> list[mcpclient.Resource]:
+        return []
+
+    async def list_resource_templates(self) -> list[mcpclient.ResourceTemplate]:
         return []
 
     async def read_resource(self, uri: str, /, **options: Any) -> mcpclient.ReadResourceResult:
@@ -429,6 +435,11 @@ class Live(Source):
         super().__init__(**dict.fromkeys(names))
         self.tools = LiveTools(Tool(definition(name)) for name in names)
 
+    def change(self, *names: str) -> None:
+        self.tools[:] = [Tool(definition(name)) for name in names]
+        self.behaviour.update(dict.fromkeys(names))
+        self.tools.version += 1
+
 
 def test_the_live_list_of_a_manager() -> None:
     """F-TOOL-7, F-MANY-12: no waiting, and a new version is seen at once."""
@@ -515,35 +526,273 @@ def many() -> Live:
 
 
 def test_search_in_place_of_many_tools() -> None:
-    """F-TOOL-7, F-MANY-17: what was found can be called, and stays."""
+    """F-TOOL-7, F-TOOL-9, F-MANY-17: over 20 turns not a byte of the definitions changes."""
 
     async def work() -> None:
-        box = Toolbox(many(), "openai_responses", search=True)
-        tools = box.tools
-        assert names(tools) == ["search_tools"]
-        (found,) = texts(await box.run(response(call("search_tools", '{"query": "message"}'))))
-        assert found == (
-            "These tools can be called from now on:\n- send_mail: Send a message to a person"
-        )
-        assert names(tools) == ["send_mail", "search_tools"]
-        assert texts(await box.run(response(call("send_mail")))) == ["send_mail done"]
-        nothing, wrong = texts(
-            await box.run(
-                response(
-                    call("search_tools", '{"query": "zebra"}'), call("search_tools", "{}", "b")
-                )
-            )
-        )
-        assert nothing == "No tool fits. Try other words."
-        assert wrong.startswith("Tool error: Give a query")
+        source = many()
+        source.tools.append(Tool(definition("mail.count", description="Count the messages")))
+        source.behaviour["mail.count"] = None
+        box = Toolbox(source, "openai_responses", search=True)
+        before = json.dumps(box.tools)
+        assert names(box.tools) == ["search_tools", "call_tool"]
+        for turn in range(20):
+            (found,) = texts(await box.run(response(call("search_tools", '{"query": "message"}'))))
+            told = [json.loads(line)["name"] for line in found.splitlines()[1:]]
+            assert sorted(told) == ["mail_count", "send_mail"]
+            wanted = json.dumps({"name": told[turn % 2], "arguments": {"n": turn}})
+            (said,) = texts(await box.run(response(call("call_tool", wanted))))
+            assert said == f"{told[turn % 2].replace('mail_', 'mail.')} done"
+            assert json.dumps(box.tools) == before
 
     run(work())
 
 
-@pytest.mark.parametrize(("above", "shown"), [(30, 1), (31, 31)])
-def test_search_only_above_a_number(above: int, shown: int) -> None:
-    """F-TOOL-7."""
-    assert len(Toolbox(many(), "openai_responses", search=above).tools) == shown
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ('{"name": "tool_3"}', "tool_3 done"),
+        ('{"name": "tool_3", "n": 1}', "tool_3 done"),
+        ('{"name": "tool_3", "arguments": "{\\"n\\": 1}"}', "tool_3 done"),
+        ('{"name": "tool_x"}', "Tool error: there is no tool 'tool_x'"),
+        ("{}", "Tool error: The call names no tool."),
+        ("{", "Tool error: The arguments are not valid JSON"),
+        ('{"name": "call_tool"}', "Tool error: Give the name of a tool"),
+    ],
+)
+def test_calls_of_what_was_found(arguments: str, said: str) -> None:
+    """F-TOOL-9: in every way that models write them; approval is asked about the tool itself."""
+    asked = []
+
+    def approve(one: ToolCall, tool: Tool) -> bool:
+        asked.append((one.name, one.called_as, tool.name))
+        return True
+
+    async def main() -> None:
+        class Asking(Live):
+            async def call_tool(
+                self, name: str, arguments: Mapping[str, Any] | None = None, **options: Any
+            ) -> CallToolResult:
+                (around,) = options["around"]
+
+                async def proceed(one: Any) -> CallToolResult:
+                    return CallToolResult(text(f"{name} done"))
+
+                result: CallToolResult = await around(None, proceed)
+                return result
+
+        box = Toolbox(Asking("tool_3"), "openai_responses", search=True, approve=approve)
+        (answer,) = texts(await box.run(response(call("call_tool", arguments))))
+        assert answer.startswith(said)
+
+    run(main())
+    assert asked == ([("tool_3", "tool_3", "tool_3")] if said == "tool_3 done" else [])
+
+
+@pytest.mark.parametrize(("above", "shown"), [(30, 2), (31, 31), ("1%", 2), ("90%", 31)])
+def test_search_only_above_a_number(above: int | str, shown: int) -> None:
+    """F-TOOL-7, F-TOOL-9: of tools, or of tokens as a share of the context."""
+    box = Toolbox(many(), "openai_responses", search=above, context=10_000)
+    assert len(box.tools) == shown
+
+
+def test_whether_to_search_is_decided_once() -> None:
+    """F-TOOL-9: for a conversation, whatever comes and goes; not while there are no tools."""
+    source = Live()
+    box = Toolbox(source, "openai_responses", search=2, resources=True)
+    assert names(box.tools) == ["list_resources", "read_resource"]
+    source.change("a", "b", "c")
+    searching = names(box.tools)
+    assert searching[2:] == ["search_tools", "call_tool"]
+    source.change("a")
+    assert names(box.tools) == searching
+    other = Toolbox(source, "openai_responses", search=2)
+    assert names(other.tools) == ["a"]
+    source.change("a", "b", "c", "d")
+    assert names(other.tools) == ["a", "b", "c", "d"]
+
+
+def test_tools_never_change_places() -> None:
+    """F-TOOL-9: what comes is last, what comes back has its old place, and keeps its name."""
+    source = Live("b", "a.x")
+    box = Toolbox(source, "openai_responses", resources=True)
+    assert names(box.tools) == ["b", "a_x", "list_resources", "read_resource"]
+    source.change("c", "a_x", "a.x", "b", "list_resources")
+    shown = names(box.tools)
+    assert shown[:5] == ["b", "a_x", "list_resources", "read_resource", "c"]
+    assert box.tools.bindings["a_x"].tool.name == "a.x"
+    assert shown[5].startswith("a_x_")
+    assert len(shown) == 6
+    source.change("c", "b")
+    assert names(box.tools) == ["b", "list_resources", "read_resource", "c"]
+    source.change("a.x", "c", "b")
+    assert names(box.tools) == ["b", "a_x", "list_resources", "read_resource", "c"]
+
+
+def test_only_what_changed_is_converted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-TOOL-9: one of many tools is new, and the others are left alone."""
+    converted = []
+
+    def convert(tool: Tool) -> Any:
+        converted.append(tool.name)
+        return normal_schema(tool)
+
+    monkeypatch.setattr(definitions, "normal_schema", convert)
+    source = Live(*(f"t{number}" for number in range(100)))
+    box = Toolbox(source, "anthropic", functions=[len_of])
+    assert len(box.tools) == 101
+    kept = source.tools[:90]
+    source.change(*(f"t{number}" for number in range(90, 101)))
+    source.tools[:0] = kept
+    converted.clear()
+    assert len(box.tools) == 102
+    assert [name for name in converted if name != "len_of"] == ["t100"]
+
+
+def test_many_tools_do_not_hold_the_loop() -> None:
+    """F-TOOL-9: they are converted in slices, between which others have their turn."""
+
+    async def work() -> None:
+        source = Live(*(f"t{number}" for number in range(120)))
+        turns = 0
+
+        async def others() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        task = asyncio.ensure_future(others())
+        box = await Toolbox(source, "openai_responses")
+        assert (len(box.tools), turns) == (120, 2)
+        task.cancel()
+
+    run(work())
+
+
+def test_what_is_not_for_models() -> None:
+    """F-TOOL-9: the tools of an app's interface are neither shown, found nor called."""
+    source = Live("shown")
+    for name, visibility in (("app", ["app"]), ("none", []), ("both", ["model", "app"])):
+        meta = {"ui": {"visibility": visibility, "resourceUri": "ui://x"}}
+        source.tools.append(Tool(definition(name, _meta=meta)))
+        source.behaviour[name] = None
+
+    async def work() -> None:
+        box = Toolbox(source, "openai_responses")
+        assert names(box.tools) == ["shown", "both"]
+        assert [str(problem) for problem in box.tools.problems] == [
+            "app: left out: it is not for models",
+            "none: left out: it is not for models",
+        ]
+        (said,) = texts(await box.run(response(call("app"))))
+        assert said.startswith("Tool error: there is no tool 'app'")
+        finding = Toolbox(source, "openai_responses", search=True)
+        query = call("search_tools", '{"query": "app"}')
+        (found,) = texts(await finding.run(response(query)))
+        assert '"app"' not in found
+
+    run(work())
+
+
+def test_a_tool_that_was_shown_and_is_hidden_now_is_not_called() -> None:
+    """F-TOOL-9."""
+
+    async def work() -> None:
+        source = Live("a")
+        box = Toolbox(source, "openai_responses")
+        assert names(box.tools) == ["a"]
+        source.change("b")
+        source.tools.append(Tool(definition("a", _meta={"ui": {"visibility": ["app"]}})))
+        (said,) = texts(await box.run(response(call("a"))))
+        assert said.startswith("Tool error: there is no tool 'a'")
+
+    run(work())
+
+
+def test_an_option_that_does_not_exist() -> None:
+    """F-TOOL-9: a timeout that is misspelt is no timeout."""
+
+    async def work() -> None:
+        box = await Toolbox(Source(a=None), "openai_responses")
+        with pytest.raises(mcpclient.UsageError, match="did you mean 'timeout'"):
+            await box.run(response(call("a")), tiemout=3)
+        with pytest.raises(mcpclient.UsageError, match="did you mean 'timeout'"):
+            await box.agent_tools[0].execute({}, tiemout=3)
+        assert texts(await box.run(response(call("a")), timeout=3)) == ["a done"]
+
+    run(work())
+
+
+def len_of(word: str) -> int:
+    """Count the letters."""
+    return len(word)
+
+
+def test_functions_of_ones_own() -> None:
+    """F-TOOL-9: answered like the others, with approval, hooks, limits and timeouts."""
+    asked, seen = [], []
+
+    async def count(word: str) -> int:
+        return len(word)
+
+    async def slow() -> str:
+        await asyncio.sleep(100)
+        return "late"
+
+    async def broken() -> None:
+        raise KeyError("secret")
+
+    def approve(one: ToolCall, tool: Tool) -> bool | str:
+        asked.append(tool.name)
+        return one.arguments != {"word": "no"}
+
+    async def around(one: Any, proceed: Any) -> Any:
+        seen.append((one.name, one.trace))
+        return await proceed(one)
+
+    async def work() -> None:
+        functions: list[Any] = [count, slow, broken]
+        box = await Toolbox(Source(), "openai_responses", functions=functions, approve=approve)
+        assert names(box.tools) == ["count", "slow", "broken"]
+        turn = response(
+            call("count", '{"word": "four"}', "1"),
+            call("count", '{"word": "no"}', "2"),
+            call("count", '{"word": 5}', "3"),
+            call("slow"),
+            call("broken"),
+        )
+        said = texts(await box.run(turn, timeout=3, around=[around], trace="t"))
+        assert said == [
+            "4",
+            "Tool error: count was not called: the user did not allow it",
+            "Tool error: word: expected text, got 5. Call again.",
+            "Tool error: slow: no answer within 3 s (timeout)",
+            "Tool error: KeyError",
+        ]
+        assert seen[0] == ("count", "t")
+        assert (len(asked), len(seen)) == (5, 4)
+        limits = Limits(max_chars=2)
+        box = Toolbox(Source(), "openai_responses", functions=[around_the_clock], limits=limits)
+        assert texts(await box.run(response(call("around_the_clock"))))[0].startswith("24\n\n[…")
+
+    run(work())
+
+
+async def around_the_clock() -> str:
+    return "24 hours"
+
+
+def test_functions_stay_where_the_others_are_searched_for() -> None:
+    """F-TOOL-9: and they have names of their own."""
+    box = Toolbox(many(), "openai_responses", functions=[len_of], search=True)
+    assert names(box.tools) == ["len_of", "search_tools", "call_tool"]
+
+    def call_tool() -> None: ...
+
+    for functions, search in (([len_of, len_of], False), ([call_tool], True)):
+        with pytest.raises(mcpclient.UsageError, match="two tools have one name"):
+            Toolbox(many(), "openai_responses", functions=functions, search=search)
+    assert names(Toolbox(Live(), "openai_responses", functions=[call_tool]).tools) == ["call_tool"]
 
 
 def test_a_tool_that_was_not_found_yet_can_be_called() -> None:

@@ -72,10 +72,14 @@ def test_search_and_resources() -> None:
     async def main() -> None:
         async with connect_all({"a": Member("one"), "b": Member("two")}) as manager:
             box = await manager.toolbox("openai_responses", search=1, resources=True)
-            assert names(box.tools) == ["list_resources", "read_resource", "search_tools"]
-            await box.run(response(call("search_tools", '{"query": "two"}')))
-            assert names(box.tools)[0] == "b__two"
-            assert names(box.tools)[1:] == ["list_resources", "read_resource", "search_tools"]
+            shown = ["list_resources", "read_resource", "search_tools", "call_tool"]
+            assert names(box.tools) == shown
+            assert box.tools[2]["description"].endswith("of these servers: a, b.")
+            (found,) = texts(await box.run(response(call("search_tools", '{"query": "two"}'))))
+            assert '"b__two"' in found
+            said = texts(await box.run(response(call("call_tool", '{"name": "b__two"}'))))
+            assert said == ["two"]
+            assert names(box.tools) == shown
 
     run(main())
 

@@ -148,17 +148,24 @@ LOCAL: dict[str, tuple[list[str], str, str, int, str]] = {
     "a schema that is none": (
         offering([{"name": "t", "inputSchema": {"type": "object", "properties": 5}}]),
         "schemas",
-        "failed",
-        5,
+        "warning",  # the adapters repair it
+        0,
         "Correct the schema",
     ),
-    "a tool without a schema": (offering([{"name": "t"}]), "schemas", "failed", 5, "Correct"),
-    "a schema of another type": (
-        offering([{"name": "t", "inputSchema": {"type": "string"}}]),
+    "a tool without a schema": (offering([{"name": "t"}]), "schemas", "warning", 0, "Correct"),
+    "an output schema that is none": (
+        offering([{**FINE, "outputSchema": {"type": "object", "properties": 5}}]),
         "schemas",
         "failed",
         5,
-        "",
+        "cannot be checked",
+    ),
+    "a schema of another type": (
+        offering([{"name": "t", "inputSchema": {"type": "string"}}]),
+        "schemas",
+        "warning",
+        0,
+        "Correct the schema",
     ),
 }
 

@@ -19,6 +19,7 @@ def member(**answers: Any) -> Member:
     listed = {"resources": [{"uri": "mem://1", "name": "one"}]}
     found: dict[str, Any] = {
         "resources/list": listed,
+        "resources/templates/list": {"resourceTemplates": [{"uriTemplate": "mem://{n}"}]},
         "resources/read": lambda params: {"contents": [{"uri": params["uri"], "text": "r"}]},
         "prompts/list": {"prompts": [{"name": "review"}]},
         "prompts/get": lambda params: {"messages": [], "description": params["name"]},
@@ -63,6 +64,13 @@ def test_of_all_servers(caplog: pytest.LogCaptureFixture) -> None:
             ]
             assert "broken: its resources were not listed" in caplog.text
             assert repr(resources[0]) == "<mcpclient.ManagedResource a:mem://1>"
+            templates = await manager.list_resource_templates()
+            assert [(each.server, each.uri_template) for each in templates] == [
+                ("a", "mem://{n}"),
+                ("b", "mem://{n}"),
+                ("broken", "mem://{n}"),
+            ]
+            assert repr(templates[0]) == "<mcpclient.ManagedResourceTemplate a:mem://{n}>"
             assert (await manager.read_resource("b:mem://1")).contents[0].text == "r"
             assert (await manager.read_resource("mem://7", server="a")).contents[0].uri == "mem://7"
             prompts = await manager.list_prompts()

@@ -82,3 +82,11 @@ def test_any_list_of_tools_can_be_searched(query: str, values: list[object]) -> 
     found = search_tools(query, tools, limit=3)
     assert len(found) <= 3
     assert all(one in tools for one in found)
+
+
+def test_words_that_say_nothing() -> None:
+    """F-TOOL-9: as questions are full of; alone, they are words like others."""
+    the = tool("the_end", "What is the end of the file for you")
+    found = search_tools("what is the tool for the mail", [the, MAIL])
+    assert [one.name for one in found] == ["mail__send"]
+    assert search_tools("the", [MAIL, the]) == [the]

@@ -547,7 +547,8 @@ FITTING: Json = {
 
 def test_strict_mode() -> None:
     """F-TOOL-1: everything is required, and what was optional may be null."""
-    made, reasons = strict_schema(copy.deepcopy(FITTING))
+    strict, reasons = strict_schema(copy.deepcopy(FITTING))
+    made = strict.schema
     assert reasons == []
     assert made["required"] == list(FITTING["properties"])
     assert made["additionalProperties"] is False
@@ -592,7 +593,7 @@ def test_nulls_of_strict_mode_are_taken_out_again() -> None:
         "null": None,
         "tags": [{"street": None, "zip": "z"}, {"street": "s", "zip": None}],
     }
-    assert valid(strict_schema(FITTING)[0], sent)
+    assert valid(strict_schema(FITTING)[0].schema, sent)
     assert without_nulls(sent, FITTING, FITTING) == {
         "name": "x",
         "only": 1,
@@ -634,7 +635,7 @@ def test_arguments_come_through_strict_mode(arguments: Json) -> None:
     if sent["tags"] is not None:
         sent["tags"] = [completed(tag, ["street", "zip"]) for tag in sent["tags"]]
     assert without_nulls(sent, FITTING, FITTING) == arguments
-    assert valid(strict_schema(FITTING)[0], {**sent, "either": None, "null": None})
+    assert valid(strict_schema(FITTING)[0].schema, {**sent, "either": None, "null": None})
 
 
 def test_nulls_that_mean_something_stay() -> None:

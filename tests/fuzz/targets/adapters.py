@@ -43,7 +43,7 @@ def target(data: bytes) -> None:
 
 def check_definition(defined: Any, schema: object, value: object, made: ToolDefinitions) -> None:
     compiled = compile_schema(defined)
-    is_strict = made.bindings["tool"].optional is not None
+    is_strict = made.defined[0].strict
     if is_strict or not isinstance(value, dict) or not isinstance(schema, (dict, bool)):
         return
     with suppress(SchemaError, NotChecked):

@@ -1,0 +1,55 @@
+"""Whether tools are searched for or shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpclient.adapters import bedrock
+from mcpclient.adapters.definitions import ToolDefinitions
+from mcpclient.adapters.search import SearchRule
+from mcpclient.errors import UsageError
+from tests.adapters.shapes import tool
+
+
+def tools(count: int) -> ToolDefinitions:
+    return bedrock.tools([tool({}, f"t{number}") for number in range(count)])
+
+
+@pytest.mark.parametrize(
+    ("search", "context", "count", "applies"),
+    [
+        (False, 100, 50, False),
+        (True, 100, 1, True),
+        (5, 100, 5, False),
+        (5, 100, 6, True),
+        ("3%", 100_000, 50, False),
+        ("3%", 50_000, 100, True),
+        ("0.5 %", 100_000, 50, True),
+    ],
+)
+def test_the_rule(search: bool | int | str, context: int, count: int, applies: bool) -> None:
+    """F-TOOL-9: by number, or by tokens as a share of what the model reads at most."""
+    rule = SearchRule(search, context)
+    assert rule.applies(tools(count)) is applies
+    assert rule.is_possible is (search is not False)
+
+
+def test_the_first_decision_counts() -> None:
+    """F-TOOL-9: once there is something to decide about."""
+    rule = SearchRule(2, 0)
+    assert not rule.applies(tools(0))
+    assert rule.applies(tools(3))
+    assert rule.applies(tools(1))
+
+
+@pytest.mark.parametrize(("search", "context"), [("3", 100), ("lots", 100), ("-3%", 1), ("3%", 0)])
+def test_what_is_not_a_share(search: str, context: int) -> None:
+    with pytest.raises(UsageError, match='search takes a share of the context such as "3%"'):
+        SearchRule(search, context)
+
+
+def test_tokens() -> None:
+    """F-TOOL-9: a quarter of the characters that are sent."""
+    assert tools(0).tokens == 0
+    assert 20 < tools(1).tokens < 60
+    assert tools(100).tokens > 95 * tools(1).tokens
