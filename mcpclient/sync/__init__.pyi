@@ -18,6 +18,7 @@ from ..client.answers.roots import RootsOption
 from ..client.answers.sampling import SamplingOption
 from ..client.authentication import ClientCredentials, EnterpriseManaged, OAuth, WorkloadIdentity
 from ..client.client import Client as AsyncClient
+from ..client.events import around as hooks
 from ..client.events.around import Around, Call
 from ..client.events.hooks import Hooks
 from ..client.link.client_options import Authentication, TransportName
@@ -290,6 +291,7 @@ class Client:
         timeout: Seconds = ...,
         meta: Mapping[str, Any] | None = None,
         fresh: bool = False,
+        around: Sequence[Around] = ...,
     ) -> ReadResourceResult: ...
     def list_prompts(
         self, *, timeout: Seconds = ..., meta: Mapping[str, Any] | None = None, fresh: bool = False
@@ -301,6 +303,7 @@ class Client:
         *,
         timeout: Seconds = ...,
         meta: Mapping[str, Any] | None = None,
+        around: Sequence[Around] = ...,
     ) -> GetPromptResult: ...
     def complete(
         self,
@@ -358,6 +361,7 @@ class Client:
         meta: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         fresh: bool = False,
+        around: Sequence[hooks.Around] = ...,
     ) -> dict[str, Any]: ...
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None: ...
 
@@ -439,9 +443,16 @@ class Manager:
     def list_resources(self) -> list[ManagedResource]: ...
     def list_resource_templates(self) -> list[ManagedResourceTemplate]: ...
     def list_prompts(self) -> list[ManagedPrompt]: ...
-    def read_resource(self, uri: str, *, server: str | None = None) -> ReadResourceResult: ...
+    def read_resource(
+        self, uri: str, *, server: str | None = None, around: Sequence[Around] = ...
+    ) -> ReadResourceResult: ...
     def get_prompt(
-        self, name: str, arguments: Mapping[str, str] | None = None
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        server: str | None = None,
+        around: Sequence[Around] = ...,
     ) -> GetPromptResult: ...
 
 class Server:
