@@ -54,7 +54,7 @@ def server_of(server: ServerConfig, config: Config) -> Server:
     options = {**server.options, "name": name, "trusted": server.trusted}
     disabled = f"{name!r} is disabled in {server.source}; it is connected because you named it"
     warnings = [str(each) for each in config.problems if each.server == name]
-    return Server(server.target, options, "" if server.enabled else disabled, warnings)
+    return Server(server.target, options, "" if server.enabled else disabled, warnings, server)
 
 
 def is_configured(name: str, path: str | None) -> bool:

@@ -47,6 +47,9 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
             raise none_configured(config, _NONE)
         return lambda screen: _run_all(config, options, screen)
     server = only_server(options)
+    if server.config is not None:
+        named = Config({server.config.name: server.config})
+        return lambda screen: _run_all(named, options, screen)
     return lambda screen: _run(_inspector(server, options, screen), options, screen)
 
 

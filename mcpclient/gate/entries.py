@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -64,13 +65,20 @@ class Entries:
         self._start = start
         self._home = str(home_folder(environ))
         self._inputs: dict[int, tuple[ConfigFile, Inputs]] = {}
+        # The user is asked one question after another.
+        self.lock = threading.Lock()
 
     def judge(
-        self, written: WrittenServer, problems: list[Problem], enabled: Collection[str] = ()
+        self,
+        written: WrittenServer,
+        problems: list[Problem],
+        enabled: Collection[str] = (),
+        vouched: str | None = None,
     ) -> JudgedEntry:
         """Return what becomes of an entry; what is wrong with it is added to ``problems``.
 
-        ``enabled``: names of servers to take as switched on. Raises what the caller's functions do.
+        ``enabled``: names of servers to take as switched on. ``vouched``: see `Gate.judge`. Raises
+        what the caller's functions do.
         """
 
         def report(severity: Severity, message: str, *path: str | int, hint: str = "") -> None:
@@ -83,16 +91,24 @@ class Entries:
             entry = read_entry(written.name, written.raw, file.application, warn)
             if file.scope == "project":
                 entry = _limited(entry, warn)
-            server, decision = self._server(written, entry, warn, written.name in enabled)
+            is_on = written.name in enabled
+            server, decision = self._server(written, entry, warn, is_on, vouched)
         except EntryError as error:
             report("error", str(error), *error.path, hint=error.hint)
             return JudgedEntry(written, entry, None, str(error))
         issued = replace(server, judge_again=None)
-        again = _Again(self, written, issued)
+        if vouched is None and server.scope == "file" and server.sheet is not None:
+            vouched = server.sheet.digest()
+        again = _Again(self, written, issued, vouched)
         return JudgedEntry(written, entry, replace(server, judge_again=again), decision)
 
     def _server(
-        self, written: WrittenServer, entry: Entry, report: Report, switched_on: bool
+        self,
+        written: WrittenServer,
+        entry: Entry,
+        report: Report,
+        switched_on: bool,
+        vouched: str | None,
     ) -> tuple[ServerConfig, str]:
         file, files = written.file, NamedFiles()
         if id(file) not in self._inputs:
@@ -140,7 +156,7 @@ class Entries:
             target, options = resolve(entry, variables, base, read, report, self._identity_provider)
             return replace(server, target=target, options=options)
 
-        return self.gate.judge(server, resolved, switched_on=switched_on)
+        return self.gate.judge(server, resolved, switched_on=switched_on, vouched=vouched)
 
     def _variables(
         self, inputs: Inputs, folders: Mapping[str, str], file: ConfigFile, read: Any
@@ -178,19 +194,21 @@ class _Again:
     entries: Entries
     written: WrittenServer
     issued: ServerConfig
+    vouched: str | None
 
     def __call__(self, server: ServerConfig, switched_on: bool) -> ServerConfig:
         """Return the server as it is allowed now, with what the program changed in ``server``.
 
         Raises `UsageError` where the file or the entry cannot be used any more.
         """
-        self.entries.gate.look_up_rules()
         problems: list[Problem] = []
-        written = self._present(problems)
         fresh = None
-        if written is not None:
-            enabled = [written.name] if switched_on else ()
-            fresh = self.entries.judge(written, problems, enabled).server
+        with self.entries.lock:
+            self.entries.gate.look_up_rules()
+            written = self._present(problems)
+            if written is not None:
+                enabled = [written.name] if switched_on else ()
+                fresh = self.entries.judge(written, problems, enabled, self.vouched).server
         errors = [problem for problem in problems if problem.severity == "error"]
         if fresh is None and errors:
             raise UsageError(str(errors[0]))

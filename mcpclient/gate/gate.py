@@ -54,7 +54,7 @@ class Gate:
         """
         problems: list[Problem] = []
         self.enterprise = enterprise_place()
-        self._rules = [] if self._policy is None else [self._policy]
+        rules = [] if self._policy is None else [self._policy]
         settings = enterprise_place(_SETTINGS_FILE)
         if settings is not None:
             document = ConfigReader(problems).document(settings.path, expected=True)
@@ -64,12 +64,23 @@ class Gate:
                     policy = Policy.from_settings(document.value)
                 except UsageError as error:
                     problems.append(Problem("error", str(error), settings.path, 1))
-            self._rules.append(policy)
+            rules.append(policy)
+        self._rules = rules  # in one step: another thread may be judging
         return problems
 
     def needs_approval(self, scope: str) -> bool:
         """Return whether the user has to agree to the entries of a file of this scope."""
         return scope == "project" or (scope == "file" and self._asks_about_files)
+
+    def _waits(self, server: ServerConfig, vouched: str | None) -> str | None:
+        """Return why a server waits for the user, None when it does not."""
+        if self.needs_approval(server.scope):
+            reason = "a project's file may start it only after you have agreed"
+        elif server.sheet is not None and vouched not in (None, server.sheet.digest()):
+            reason = "its entry has changed since its file was named; reload() takes it as it is"
+        else:
+            return None
+        return None if self.approvals.confirm(server) else reason
 
     def admit(self, server: ServerConfig, *, switched_on: bool = False) -> ServerConfig:
         """Return a server as it may be used now: its entry is read and judged again.
@@ -90,12 +101,15 @@ class Gate:
         resolve: Callable[[ServerConfig], ServerConfig] | None = None,
         *,
         switched_on: bool = False,
+        vouched: str | None = None,
     ) -> Judgement:
         """Return a server with what is decided about it: ready, or else the state and the reason.
 
         ``resolve``: puts in the values of its variables, once it is known that it may learn them;
-        None: it was made in code, or judged where it was loaded. A server that is not ready has no
-        values.
+        None: it was made in code, or judged where it was loaded. ``vouched``: the digest of the
+        sheet that the caller stood for in naming the file.
+
+        A server that is not ready has no values.
         """
         if server.state in ("needs_approval", "denied"):
             return Judgement(server, server.reason)
@@ -108,8 +122,7 @@ class Gate:
             return _refused(server, "denied", reason)
         if resolve is None:
             ready = server
-        elif self.needs_approval(server.scope) and not self.approvals.confirm(server):
-            reason = "a project's file may start it only after you have agreed"
+        elif (reason := self._waits(server, vouched)) is not None:
             return _refused(server, "needs_approval", reason)
         else:
             ready = resolve(server)

@@ -60,6 +60,8 @@ def _reported(line: str, outcome: Outcome) -> Mapping[str, Any]:
 
 def _one(server: Server, screen: Screen) -> dict[str, ServerConfig]:
     server.tell(screen.say)
+    if server.config is not None:
+        return {server.config.name: server.config}
     options = dict(server.options)
     name = options.pop("name", None) or short_name(server.target)
     return {name: ServerConfig(name, target=server.target, options=options)}
