@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..config.config import Config
@@ -72,7 +72,17 @@ def _answer(config: Config, found: Mapping[str, Mapping[str, Any]], style: Style
     if not servers:
         return Answer(raw, "no server is configured; mcpclient add writes one into a file")
     rows = [tuple(map(one_line, map(str, _row(server)))) for server in servers]
-    return Answer(raw, table(("SERVER", "STATUS", "TARGET", "TOOLS OR REASON"), rows, style))
+    listed = table(("SERVER", "STATUS", "TARGET", "TOOLS OR REASON"), rows, style)
+    return Answer(raw, "\n".join([listed, *_waiting(config, servers)]))
+
+
+def _waiting(config: Config, servers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield all that the user would agree to, for each server that waits for it."""
+    for server in servers:
+        sheet = config.servers[server["name"]].sheet
+        if server["status"] == "needs_approval" and sheet is not None:
+            yield f"\n{one_line(server['name'])} would start with:"
+            yield from (f"  {line}" for line in sheet.lines())
 
 
 def _written(server: ServerConfig) -> dict[str, Any]:
@@ -83,6 +93,7 @@ def _written(server: ServerConfig) -> dict[str, Any]:
         "target": shown_target(server),
         "status": server.state,
         **({"reason": server.reason} if server.reason else {}),
+        **({"sheet": server.sheet.as_json()} if server.sheet is not None else {}),
     }
 
 
