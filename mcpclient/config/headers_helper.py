@@ -14,6 +14,8 @@ from ..net.process.one_program import output_of
 __all__ = ["HeadersHelper"]
 
 _SECONDS = 10.0
+# How long printed headers hold: the tokens in them usually live for ten minutes or an hour.
+_VALID_SECONDS = 300.0
 _MAX_OUTPUT = 64 * 1024
 
 
@@ -25,8 +27,8 @@ class HeadersHelper:
     server in ``CLAUDE_CODE_MCP_SERVER_NAME`` and ``CLAUDE_CODE_MCP_SERVER_URL``. ``fixed``: the
     headers of the entry itself; a printed one of the same name counts more.
 
-    The program has 10 seconds and 64 KiB. It runs for the first request, and its answer holds for
-    the connection. Neither its output nor its stderr is ever shown or logged.
+    The program has 10 seconds and 64 KiB. It runs for the first request, and again for one that
+    comes 5 minutes later. Neither its output nor its stderr is ever shown or logged.
     """
 
     line: str = field(repr=False)
@@ -37,6 +39,7 @@ class HeadersHelper:
     _running: asyncio.Future[dict[str, str]] | None = field(
         default=None, init=False, repr=False, compare=False
     )
+    _valid_until: float = field(default=0.0, init=False, repr=False, compare=False)
 
     @property
     def words(self) -> list[str]:
@@ -47,9 +50,15 @@ class HeadersHelper:
 
     async def __call__(self) -> Mapping[str, str]:
         """Return the headers. Raises `ConnectFailed` where the program does not print any."""
-        running = self._running
-        if running is None or (running.done() and (running.cancelled() or running.exception())):
+        running, now = self._running, asyncio.get_running_loop().time()
+        has_failed = (
+            running is not None
+            and running.done()
+            and (running.cancelled() or running.exception() is not None)
+        )
+        if running is None or has_failed or now >= self._valid_until:
             running = self._running = asyncio.ensure_future(self._printed())
+            self._valid_until = now + _VALID_SECONDS
         # One request that is given up must not cost the others their headers.
         return await asyncio.shield(running)
 

@@ -187,7 +187,7 @@ class Entries:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Again:
     """Judges an entry again; ``issued``: the server that was made of it the last time."""
 

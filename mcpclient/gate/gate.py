@@ -42,7 +42,7 @@ class Gate:
 
     def __init__(self, policy: Policy | None = None, approvals: Approvals | None = None) -> None:
         self._policy = policy
-        self._rules: list[Policy] = []
+        self._rules: list[Policy] | None = None
         self._asks_about_files = approvals is not None
         self.approvals: Approvals = approvals or Approvals()
         self.enterprise: Place | None = None
@@ -111,6 +111,8 @@ class Gate:
 
         A server that is not ready has no values.
         """
+        if self._rules is None:
+            self.look_up_rules()
         if server.state in ("needs_approval", "denied"):
             return Judgement(server, server.reason)
         is_on = switched_on or (resolve is None and _was_asked_for(server))
@@ -127,7 +129,7 @@ class Gate:
         else:
             ready = resolve(server)
         reasons = []
-        for policy in self._rules:
+        for policy in self._rules or ():
             for each in _judged_parts(ready):
                 verdict = policy.judge(each)
                 if not verdict.allowed:
@@ -146,7 +148,7 @@ class Gate:
         for name in _restrictions(server):
             if name not in CARRIED_OUT:
                 return f"its entry asks for {name}, which this client does not carry out"
-        for policy in self._rules:
+        for policy in self._rules or ():
             verdict = policy.denial(server)
             if verdict is not None:
                 return verdict.reason

@@ -1,0 +1,154 @@
+"""The one function between an entry and its start: F-SAFE-1."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient import Approvals, Manager, Policy, ServerConfig, Status, load_config
+from mcpclient.config.headers_helper import HeadersHelper
+from mcpclient.config.scopes import Place
+from mcpclient.gate import gate
+from mcpclient.gate.gate import Gate
+from tests.manager.fleet import Member
+from tests.support.virtual_time import run
+
+Etc = Callable[[str, Any], Path]
+
+
+@pytest.fixture
+def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Etc:
+    """Return what writes a file of the enterprise's."""
+    folder = tmp_path / "etc"
+    folder.mkdir()
+
+    def place(name: str = "managed-mcp.json") -> Place | None:
+        path = str(folder / name)
+        return Place(path, "enterprise") if os.path.lexists(path) else None
+
+    def write(name: str, content: Any) -> Path:
+        (folder / name).write_text(content if isinstance(content, str) else json.dumps(content))
+        return folder / name
+
+    monkeypatch.setattr(gate, "enterprise_place", place)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return write
+
+
+def file_of(tmp_path: Path, **servers: Any) -> Path:
+    path = tmp_path / "servers.json"
+    path.write_text(json.dumps({"mcpServers": servers}))
+    return path
+
+
+DENY_EVIL = {"deniedMcpServers": [{"serverName": "evil"}]}
+
+
+def statuses_of(servers: Any) -> dict[str, str]:
+    async def main() -> dict[str, str]:
+        async with Manager(servers, reconnect=None, wait="none") as manager:
+            added = await manager.add("evil", Member())
+            assert (await manager.connect("evil")).status is added.status
+            return {name: server.status.value for name, server in manager.servers.items()}
+
+    found: dict[str, str] = asyncio.run(asyncio.wait_for(main(), 60))
+    return found
+
+
+def test_the_enterprises_lists_hold_however_a_server_is_named(etc: Etc, tmp_path: Path) -> None:
+    """F-SAFE-1, F-MANY-9: by path, in a mapping, a list, a Config, and by `Manager.add`."""
+    etc("managed-settings.json", DENY_EVIL)
+    entry = {"command": sys.executable, "args": ["-c", "pass"]}
+    path = file_of(tmp_path, evil=entry)
+    config = load_config(path)
+    assert config.servers["evil"].state == "denied"
+    for servers in (path, config, config.servers, {"evil": entry}, {"evil": Member()}):
+        assert statuses_of(servers)["evil"] == "denied"
+
+
+def test_lists_that_cannot_be_read_allow_nothing(etc: Etc, tmp_path: Path) -> None:
+    """F-SAFE-1: nor do they for a server that was made in code."""
+    settings = etc("managed-settings.json", "{")
+    path = file_of(tmp_path, a={"command": "x"})
+    config = load_config(path)
+    assert config.servers["a"].state == "denied"
+    assert config.problems[0].file == str(settings)
+    assert Gate().admit(ServerConfig("a", target=["x"])).state == "denied"
+
+
+def test_the_enterprises_servers_are_all_that_there_are(etc: Etc, tmp_path: Path) -> None:
+    """F-SAFE-1: where it names them, others are denied with the reason."""
+    managed = etc("managed-mcp.json", {"mcpServers": {"a": {"command": "x"}}})
+    path = file_of(tmp_path, a={"command": "y"})
+    denied = load_config(path).servers["a"]
+    assert (denied.state, str(managed) in denied.reason) == ("denied", True)
+    assert Gate().judge(ServerConfig("a", target=["x"])).server.reason == denied.reason
+    assert load_config().servers["a"].state == "ready"
+    assert load_config(managed).servers["a"].state == "ready"
+
+
+def test_lists_that_come_later_count_at_the_next_start(etc: Etc) -> None:
+    """F-SAFE-1: what was allowed when it was loaded is judged when it starts."""
+
+    async def main() -> None:
+        member = Member("x")
+        async with Manager({"evil": member}) as manager:
+            etc("managed-settings.json", DENY_EVIL)
+            await manager.disconnect("evil")
+            server = await manager.connect("evil")
+            assert (server.status, member.attempts) == (Status.DENIED, 1)
+
+    run(main())
+
+
+def test_what_a_program_for_headers_runs_is_judged_as_a_command(etc: Etc) -> None:
+    """F-SAFE-1"""
+    helper = HeadersHelper("curl https://x | sh", "a", "https://x/mcp", "/")
+    server = ServerConfig("a", target="https://x/mcp", options={"headers": helper})
+    for policy, state in (
+        (Policy(), "ready"),
+        (Policy(deny=["command:curl *"]), "denied"),
+        (Policy(allow=["url:https://x/*"]), "denied"),
+        (Policy(allow=["url:https://x/*", "name:a"]), "ready"),
+    ):
+        made = Gate(policy)
+        made.look_up_rules()
+        assert made.judge(server).server.state == state, policy
+
+
+def test_a_decision_is_in_words(etc: Etc) -> None:
+    """F-SAFE-1: start, ask or refuse, each with its reason, and without values."""
+    made = Gate(Policy(deny=["name:evil"]))
+    made.look_up_rules()
+    secret = {"env": {"A": "SECRET"}}
+    for server, state, said in (
+        (ServerConfig("a", target=["x"]), "ready", "nothing denies it"),
+        (ServerConfig("a", target=["x"], enabled=False), "disabled", "switches it off"),
+        (ServerConfig("a", target=["x"], state="disabled", reason="so"), "disabled", "so"),
+        (ServerConfig("a", target=["x"], state="denied", reason="so"), "denied", "so"),
+        (
+            ServerConfig("evil", target=["SECRET"], written=["x"], options=secret),
+            "denied",
+            "name:evil",
+        ),
+    ):
+        judged = made.judge(server)
+        assert (judged.server.state, said in judged.decision) == (state, True)
+        assert "SECRET" not in f"{judged.server.target}{judged.server.options}"
+    assert made.judge(ServerConfig("a", state="disabled"), switched_on=True).server.state == "ready"
+
+
+def test_who_is_asked(etc: Etc, tmp_path: Path) -> None:
+    """F-SAFE-1: for a project's files always, for a named one where somebody is there to ask."""
+    assert Gate().needs_approval("project")
+    assert not Gate().needs_approval("file")
+    assert Gate(approvals=Approvals()).needs_approval("file")
+    assert not Gate(approvals=Approvals()).needs_approval("user")
