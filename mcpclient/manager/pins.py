@@ -172,14 +172,14 @@ class Pins:
         except FileNotFoundError:
             return {}
         except OSError as error:
-            raise UsageError(f"cannot read the lock file {self.path}: {error}") from None
+            raise self._unreadable(f"cannot read the lock file {self.path}: {error}") from None
         return self._parsed(content)
 
     def _parsed(self, text: bytes) -> dict[str, PinnedServer]:
         try:
             content = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise UsageError(f"cannot read the lock file {self.path}: {error}") from None
+            raise self._unreadable(f"cannot read the lock file {self.path}: {error}") from None
         try:
             if content["version"] != _VERSION:
                 raise ValueError("another version")
@@ -192,7 +192,12 @@ class Pins:
                 for name, entry in content["servers"].items()
             }
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise UsageError(f"{self.path} is not a lock file: {error!r}") from None
+            raise self._unreadable(f"{self.path} is not a lock file: {error!r}") from None
+
+    def _unreadable(self, message: str) -> UsageError:
+        return UsageError(message).advise(
+            "Restore the file, or delete it and make another with mcpclient lock."
+        )
 
 
 def _written(servers: Mapping[str, PinnedServer]) -> bytes:

@@ -258,11 +258,43 @@ def test_tools_are_locked_and_compared(capsys: Capture) -> None:
     del tools["add"]
     path.write_text(json.dumps(locked))
     out, _ = run(capsys, "lock", "--check", *config, code=1)
-    assert "demo: tool 'add': it is not in the lock file" in out
+    assert "demo: tool 'add': it is not in the lock file (look at it, and if it is meant" in out
     assert '-  "description": "Harmless\\u001b[2J",' in out.splitlines()
     assert "\x1b" not in out
     found = json.loads(run(capsys, "lock", "--check", "--json", *config, code=1)[0])
     assert [each["kind"] for each in found["servers"]["demo"]] == ["added", "changed"]
+
+
+def test_what_a_lock_is_compared_with_is_told_once(capsys: Capture) -> None:
+    """F-MANY-16: no file, a broken one, a server that is gone, new or down; and the others."""
+    add_demo(capsys, "--config", "c.json")
+    config = ("--config", "c.json")
+    assert "there is no lock file mcp.lock" in run(capsys, "lock", "--check", *config, code=2)[1]
+    Path("mcp.lock").write_text("{")
+    told = run(capsys, "lock", "--check", *config, code=2)[1]
+    assert "cannot read the lock file" in told and "Restore the file" in told
+    Path("mcp.lock").unlink()
+    run(capsys, "lock", *config)
+    locked = json.loads(Path("mcp.lock").read_text())
+    locked["servers"]["old"] = locked["servers"]["demo"]
+    Path("mcp.lock").write_text(json.dumps(locked))
+    run(capsys, "add", "down", *config, "--", "no-such-command-here")
+    run(capsys, "add", "new", *config, "--", sys.executable, DEMO)
+    lines = run(capsys, "lock", "--check", *config, code=1)[0].splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["old", "new", "down"]
+    assert lines[0] == (
+        "old: is locked, but not configured (configure it again, or delete its entry from the "
+        "lock file)"
+    )
+    assert "is not in the lock file" in lines[1] and "mcpclient lock new)" in lines[1]
+    assert "its tools are not known: " in lines[2] and lines[2].endswith(")")
+    found = json.loads(run(capsys, "lock", "--check", "--json", *config, code=1)[0])
+    kinds = {name: [each["kind"] for each in told] for name, told in found["servers"].items()}
+    assert kinds == {"old": ["gone"], "new": ["added"], "down": ["unreachable"]}
+    out = run(capsys, "lock", *config, code=1)[0].splitlines()
+    assert out[:2] == ["locked 4 tools of demo", "locked 4 tools of new"]
+    assert out[2].startswith("down: its tools are not known: ")
+    assert sorted(json.loads(Path("mcp.lock").read_text())["servers"]) == ["demo", "new", "old"]
 
 
 def test_a_server_that_cannot_be_locked(capsys: Capture) -> None:
@@ -270,4 +302,4 @@ def test_a_server_that_cannot_be_locked(capsys: Capture) -> None:
     run(capsys, "add", "gone", "--config", "c.json", "--", "no-such-command-here")
     assert "no such command" in run(capsys, "lock", "--config", "c.json", code=3)[1]
     run(capsys, "add", "mine", "--", "x")
-    assert "agreed" in run(capsys, "lock", "mine", code=3)[1]
+    assert "agreed" in run(capsys, "lock", "mine", code=2)[1]
