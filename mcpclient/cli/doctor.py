@@ -12,7 +12,7 @@ from .. import hints
 from ..client.client import Client
 from ..client.link.requests import connection_of
 from ..client.link.targets import Target
-from ..errors import McpError, ProtocolViolation, UsageError
+from ..errors import McpError, ProtocolViolation, UsageError, safe_str
 from ..framing.escaping import escape, escape_line
 from ..framing.uri import parse_url
 from ..net.clocks import steady_seconds
@@ -160,7 +160,7 @@ async def _look_at_tools(client: Client, found: list[Check]) -> int:
 
 
 def _tools_check(tools: Sequence[Mapping[str, Any]]) -> Check:
-    counts = Counter(str(tool.get("name")) for tool in tools)
+    counts = Counter(safe_str(tool.get("name")) for tool in tools)
     twice = [name for name, count in counts.items() if count > 1]
     said = f"{len(tools)} tool{'' if len(tools) == 1 else 's'}"
     if twice:

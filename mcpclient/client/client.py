@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from ..errors import ConnectionLost, UsageError
+from ..framing.escaping import escape_line
 from ..protocol.extensions import extensions_of
 from ..protocol.types import CallToolResult, Implementation, Tool
 from .link.call_recovery import CallRecovery
@@ -153,7 +154,7 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
 
     def __repr__(self) -> str:
         state = "connected" if self.is_connected else "not connected"
-        return f"<mcpclient.Client {self._connection.route.shown} {state}>"
+        return escape_line(f"<mcpclient.Client {self._connection.route.shown} {state}>")
 
     # What is known of the server
 

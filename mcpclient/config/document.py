@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Union
 
 from ..formats.front_matter import FrontMatterError, parse_front_matter
-from ..formats.jsonc import JsoncArray, JsoncError, JsoncObject, Lines, parse_jsonc
+from ..formats.jsonc import MAX_DEPTH, JsoncArray, JsoncError, JsoncObject, Lines, parse_jsonc
+from ..jsonrpc.weight import is_deep
 
 try:
     import tomllib  # type: ignore[import-not-found]
@@ -21,6 +22,9 @@ MAX_FILE_SIZE = 32 * 1024 * 1024
 
 Path = Sequence[Union[str, int]]
 """The keys and indexes that lead to a part of a document."""
+
+# Parts of dotted names that the parser of TOML may keep: about 80 MB.
+_MAX_TOML_WORK = 10_000_000
 
 _TOML_PLACE = re.compile(r"\(at line (\d+), column \d+\)$")
 _YAML_PLACE = re.compile(r"^line (\d+): ")
@@ -92,13 +96,30 @@ def _read_json(text: str) -> Any:
         raise DocumentError(f"it is not JSON: {error} (column {column})", error.line) from None
 
 
+def _refuse_costly_toml(text: str) -> None:
+    """Refuse names of so many parts that the parser would take quadratic time and memory.
+
+    It keeps every beginning of a dotted name. A name ends with its line, and has no more parts than
+    the line has dots; dots in values count as well, of which no file has that many.
+    """
+    header, work = 0, 0
+    for number, line in enumerate(text.splitlines(), 1):
+        dots = line.count(".")
+        if line.lstrip().startswith("["):
+            header = max(header, dots)  # those of a table stand before each name in it
+        work += (header + dots) * (dots + 1)
+        if work > _MAX_TOML_WORK:
+            raise DocumentError("its dotted names have too many parts", number, "write tables")
+
+
 def _read_toml(text: str) -> Any:
     if tomllib is None:
         raise DocumentError(
             "TOML can be read with Python 3.11 and newer only", 1, "use a newer Python"
         )
+    _refuse_costly_toml(text)
     try:
-        return tomllib.loads(text.lstrip("\ufeff"))
+        value = tomllib.loads(text.lstrip("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         place = _TOML_PLACE.search(str(error))
         line = int(place.group(1)) if place else text.count("\n") + 1
@@ -106,6 +127,9 @@ def _read_toml(text: str) -> Any:
         raise DocumentError(f"it is not TOML: {reason}", line) from None
     except (RecursionError, ValueError):
         raise DocumentError("it is not TOML: a value is too deep or out of range", 1) from None
+    if is_deep(value, MAX_DEPTH):
+        raise DocumentError(f"it is nested more than {MAX_DEPTH} deep", 1)
+    return value
 
 
 def _read_yaml(text: str) -> Any:

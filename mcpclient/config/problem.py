@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ..framing.escaping import escape_line
+
 __all__ = ["Problem", "Severity"]
 
 Severity = Literal["error", "warning"]
@@ -17,7 +19,8 @@ class Problem:
     ``severity``: with an ``"error"`` the server (or the file) is left out; with a ``"warning"`` it
     is used all the same. ``file`` is the path as it was found; ``line`` counts from 1. ``server``
     and ``field`` are None where the problem is the file's. ``hint`` says what to do; it may be
-    empty. The texts never hold the value of a variable, nor of a header.
+    empty. The texts never hold the value of a variable, nor of a header. ``str()`` is one line,
+    without control characters.
     """
 
     severity: Severity
@@ -32,4 +35,4 @@ class Problem:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
         named = ".".join(part for part in (self.server, self.field) if part)
         text = f"{place}: {self.severity}: {named + ': ' if named else ''}{self.message}"
-        return f"{text} ({self.hint})" if self.hint else text
+        return escape_line(f"{text} ({self.hint})" if self.hint else text)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Union
 
-from ..errors import UsageError
+from ..errors import UsageError, safe_str
 
 __all__ = [
     "Expanded",
@@ -99,8 +99,8 @@ def _spec_of(item: Mapping[str, Any]) -> InputSpec:
     ]
     return InputSpec(
         id=item["id"],
-        description=str(item.get("description") or ""),
-        kind=str(item.get("type") or "promptString"),
+        description=safe_str(item.get("description") or ""),
+        kind=safe_str(item.get("type") or "promptString"),
         default=default if isinstance(default, str) else None,
         choices=tuple(word for word in words if isinstance(word, str)),
         password=item.get("password") is True,

@@ -73,6 +73,7 @@ from .network import LossKind as LossKind
 from .network import lacks_stdin as lacks_stdin
 from .root import McpError, NotChecked
 from .root import safe_repr as safe_repr
+from .root import safe_str as safe_str
 from .server import (
     HttpError,
     MessageTooLarge,

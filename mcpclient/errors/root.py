@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import copy
-from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ..on_demand import OnDemand
 
 if TYPE_CHECKING:
     from .. import hints
+    from ..framing import escaping
 else:
+    escaping = OnDemand("..framing.escaping", __name__)
     hints = OnDemand("..hints", __name__)
 
-__all__ = ["SHOWN_BODY", "McpError", "NotChecked", "safe_repr"]
+__all__ = ["SHOWN_BODY", "McpError", "NotChecked", "safe_repr", "safe_str"]
 
 AnyMcpError = TypeVar("AnyMcpError", bound="McpError")
 
@@ -30,11 +32,35 @@ def safe_repr(value: object, longest: int | None = 100) -> str:
     return text if longest is None or len(text) <= longest else f"{text[:longest]}…"
 
 
+def safe_str(value: object) -> str:
+    """Return a string as it is, and what a server sent in its place as `safe_repr` shows it."""
+    return value if isinstance(value, str) else safe_repr(value, None)
+
+
+def _escaped(text_of: Callable[[Any], str]) -> Callable[[Any], str]:
+    @wraps(text_of)
+    def escaped(error: Any) -> str:
+        text = text_of(error)
+        return text if text.isascii() and text.isprintable() else escaping.escape(text)
+
+    return escaped
+
+
 class McpError(Exception):
     """Root of every error this library raises on purpose.
 
-    Fields of every one: ``hint``, one sentence that says what to do next.
+    Fields of every one: ``hint``, one sentence that says what to do next. The text of an error may
+    quote a server, so control and invisible characters in it are written out: ``\\x1b``.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__str__" in cls.__dict__:
+            setattr(cls, "__str__", _escaped(cls.__str__))  # noqa: B010 - mypy: not a method
+
+    @_escaped
+    def __str__(self) -> str:
+        return super().__str__()
 
     @property
     def hint(self) -> str:

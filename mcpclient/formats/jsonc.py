@@ -13,9 +13,10 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["JsoncArray", "JsoncError", "JsoncObject", "Lines", "Member", "parse_jsonc"]
+__all__ = ["MAX_DEPTH", "JsoncArray", "JsoncError", "JsoncObject", "Lines", "Member", "parse_jsonc"]
 
-_MAX_DEPTH = 100
+MAX_DEPTH = 100
+"""How deep a value may be nested."""
 _MAX_NUMBER_LENGTH = 300
 
 _GAP = re.compile(r"[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
@@ -120,8 +121,8 @@ class _Reader:
         return value
 
     def _value(self, depth: int) -> Any:
-        if depth > _MAX_DEPTH:
-            raise self._error(f"it is nested more than {_MAX_DEPTH} deep")
+        if depth > MAX_DEPTH:
+            raise self._error(f"it is nested more than {MAX_DEPTH} deep")
         self._skip()
         character = self._text[self._position : self._position + 1]
         if character == "{":

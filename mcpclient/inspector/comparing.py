@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
+from ..errors import safe_str
 from ..recording.conversation import Call, Failed, Refused
 
 __all__ = ["compared_calls", "compared_tools", "differences"]
@@ -36,7 +37,7 @@ def compared_tools(left: Sequence[Any], right: Sequence[Any]) -> list[dict[str, 
 
 
 def _by_name(tools: Sequence[Any]) -> dict[str, Any]:
-    return {str(tool.get("name")): tool for tool in tools if isinstance(tool, Mapping)}
+    return {safe_str(tool.get("name")): tool for tool in tools if isinstance(tool, Mapping)}
 
 
 def compared_calls(left: Sequence[Call], right: Sequence[Call]) -> list[dict[str, Any]]:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import McpError, PeerError, ProtocolViolation, UrlElicitationRequired, safe_repr
+from ..errors import (
+    McpError,
+    PeerError,
+    ProtocolViolation,
+    UrlElicitationRequired,
+    safe_repr,
+    safe_str,
+)
 from .messages import ErrorCode, Message
 
 __all__ = ["peer_error", "result_of"]
@@ -36,4 +43,4 @@ def peer_error(error: Any) -> McpError:
             f"the server answered with a malformed error: {safe_repr(error, 450)}"
         )
     kind = UrlElicitationRequired if code == ErrorCode.URL_ELICITATION_REQUIRED else PeerError
-    return kind(code, str(error.get("message", "")), error.get("data"))
+    return kind(code, safe_str(error.get("message", "")), error.get("data"))

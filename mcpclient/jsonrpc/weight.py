@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["MAX_MEMORY", "takes_too_much", "weight_of"]
+__all__ = ["MAX_MEMORY", "is_deep", "takes_too_much", "weight_of"]
 
 MAX_MEMORY = 512 * 1024 * 1024
 """Bytes one message may take once it is decoded, unless its text is in proportion."""
@@ -38,6 +38,21 @@ def takes_too_much(text: str) -> bool:
 
 def _estimated(text: str) -> int:
     return text.count("{") * _OBJECT + text.count("[") * _ARRAY + text.count(",") * _VALUE
+
+
+def is_deep(value: Any, most: int) -> bool:
+    """Whether objects and arrays are nested more than ``most`` deep; never recurses."""
+    level = [value]
+    for _ in range(most):
+        level = [
+            member
+            for parent in level
+            if isinstance(parent, (dict, list))
+            for member in (parent.values() if isinstance(parent, dict) else parent)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def weight_of(value: Any, most: float) -> int:

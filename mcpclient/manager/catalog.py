@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, Callable
 
-from ..errors import UsageError
+from ..errors import UsageError, safe_str
 from ..similar import there_is_no
 from .events import ToolsUpdated
 from .naming import ToolNames
@@ -37,7 +37,7 @@ class Catalog:
         """Take the tools of a server as it sends them. Of two with one name, the first counts."""
         offered: dict[str, Mapping[str, Any]] = {}
         for tool in tools:
-            offered.setdefault(str(tool.get("name", "")), tool)
+            offered.setdefault(safe_str(tool.get("name", "")), tool)
         self._homes[home.name], self._offered[home.name] = home, offered
         renamed = self.names.assign(home.name, offered)
         known = renamed & self._homes.keys()  # of others only the names, from an earlier run

@@ -25,7 +25,9 @@ _logger = logger_for("mcpclient.manager")
 
 _MAX_FILE_SIZE = 64 * 1024 * 1024
 _MAX_SERVERS = 1000
+_MAX_SERVER_SIZE = 8 * 1024 * 1024
 _VERSION = 1
+_HEAD, _TAIL = f'{{"version": {_VERSION}, "servers": {{', "}}"
 
 # What tells one user of a server from another.
 _IDENTITY = ("auth", "headers", "env")
@@ -96,23 +98,33 @@ class Memory:
 
         def edit(content: bytes | None) -> bytes:
             kept = {key: each for key, each in _entries(content).items() if key not in changes}
-            entries = list({**kept, **changes}.items())[-_MAX_SERVERS:]
-            servers = {
-                key: {
-                    "tools": list(each.tools),
-                    "instructions": each.instructions,
-                    "version": each.version,
-                    "names": each.names,
-                }
-                for key, each in entries
-            }
-            text = json.dumps({"version": _VERSION, "servers": servers}, ensure_ascii=True)
-            return text.encode("ascii")
+            return _written({**kept, **changes})
 
         try:
             change_file(self.file, edit, limit=_MAX_FILE_SIZE, private=True)
         except OSError as error:
             _logger.warning("the tools of servers are not remembered: %s: %s", self.file, error)
+
+
+def _written(entries: Mapping[str, Remembered]) -> bytes:
+    """Return the file that remembers the latest of these servers: as many as it has room for."""
+    pieces: list[str] = []
+    size = len(_HEAD) + len(_TAIL)
+    for key, each in list(entries.items())[: -_MAX_SERVERS - 1 : -1]:
+        value = {
+            "tools": list(each.tools),
+            "instructions": each.instructions,
+            "version": each.version,
+            "names": each.names,
+        }
+        piece = f"{json.dumps(key)}: {json.dumps(value)}"
+        if len(piece) > _MAX_SERVER_SIZE:
+            continue  # one server does not take the room of all others
+        size += len(piece) + 1
+        if size > _MAX_FILE_SIZE:
+            break
+        pieces.append(piece)
+    return f"{_HEAD}{','.join(reversed(pieces))}{_TAIL}".encode("ascii")
 
 
 def _entries(content: bytes | None) -> dict[str, Remembered]:

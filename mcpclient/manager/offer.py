@@ -11,7 +11,7 @@ from ..client.events.around import SUBJECTS, not_called
 from ..client.link.retries import Retries
 from ..client.listen import Subscription
 from ..config.server import ServerConfig
-from ..errors import CallRefused, McpError
+from ..errors import CallRefused, McpError, safe_str
 from ..framing.logs import logger_for
 from ..protocol.types import Tool
 from .events import PinMismatch
@@ -100,7 +100,7 @@ class Offer:
         """Offer those of ``tools`` that the filters let through, and compare them with the pins."""
         include, exclude = self._home.config.include, self._home.config.exclude
         offered = [
-            tool for tool in tools if is_offered(str(tool.get("name", "")), include, exclude)
+            tool for tool in tools if is_offered(safe_str(tool.get("name", "")), include, exclude)
         ]
         self._tools = [Tool(raw) for raw in offered]
         self._shared.catalog.update(self._home, offered)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from ..errors import UsageError
+from ..errors import UsageError, safe_str
 from ..net.files import change_file, read_file
 from ..protocol.types import Tool
 
@@ -224,7 +224,7 @@ def _by_name(tools: Iterable[Tool]) -> tuple[dict[str, Definition], set[str]]:
     found: dict[str, Definition] = {}
     repeated: set[str] = set()
     for tool in tools:
-        name = str(tool.raw.get("name", ""))
+        name = safe_str(tool.raw.get("name", ""))
         if name in found:
             repeated.add(name)
         else:

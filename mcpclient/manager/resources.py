@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..errors import UsageError
+from ..framing.escaping import escape_line
 from ..protocol.types import Prompt, Resource, ResourceTemplate
 from ..similar import there_is_no
 
@@ -31,7 +32,7 @@ class ManagedResource(Resource):
         self.server: str = server
 
     def __repr__(self) -> str:
-        return f"<mcpclient.ManagedResource {self.server}:{self.uri}>"
+        return escape_line(f"<mcpclient.ManagedResource {self.server}:{self.uri}>")
 
 
 class ManagedResourceTemplate(ResourceTemplate):
@@ -44,7 +45,7 @@ class ManagedResourceTemplate(ResourceTemplate):
         self.server: str = server
 
     def __repr__(self) -> str:
-        return f"<mcpclient.ManagedResourceTemplate {self.server}:{self.uri_template}>"
+        return escape_line(f"<mcpclient.ManagedResourceTemplate {self.server}:{self.uri_template}>")
 
 
 class ManagedPrompt(Prompt):
@@ -57,7 +58,7 @@ class ManagedPrompt(Prompt):
         self.server: str = server
 
     def __repr__(self) -> str:
-        return f"<mcpclient.ManagedPrompt {self.name}>"
+        return escape_line(f"<mcpclient.ManagedPrompt {self.name}>")
 
     @property
     def name(self) -> str:  # type: ignore[override]  # a field of the raw prompt elsewhere

@@ -20,7 +20,9 @@ from ..errors import (
     ConnectionLost,
     McpError,
     ServerUnavailable,
+    safe_str,
 )
+from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
 from ..net.clocks import seconds_since_epoch
 from ..net.futures import NextChange, cancel, disregard
@@ -93,7 +95,7 @@ class Server:
         self._change = NextChange()
 
     def __repr__(self) -> str:
-        return f"<mcpclient.Server {self.name} {self.status}>"
+        return escape_line(f"<mcpclient.Server {self.name} {self.status}>")
 
     @property
     def name(self) -> str:
@@ -181,7 +183,7 @@ class Server:
             self.status = Status.DEFERRED
             self._offer.show(remembered.tools)
         else:
-            names = (str(tool.get("name", "")) for tool in remembered.tools)
+            names = (safe_str(tool.get("name", "")) for tool in remembered.tools)
             self._shared.catalog.names.assign(self.name, names)
 
     def start(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
+from ..framing.escaping import escape_line
 from ..protocol.types import Tool
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class ManagedTool(Tool):
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<mcpclient.ManagedTool {self._full_name}>"
+        return escape_line(f"<mcpclient.ManagedTool {self._full_name}>")
 
     @property
     def name(self) -> str:  # type: ignore[override]  # a field of the raw tool elsewhere

@@ -68,7 +68,7 @@ class Lifespan:
         self._application = application
         self._task: asyncio.Task[None] | None = None
         self._told: asyncio.Queue[_Event]
-        self._answers: asyncio.Queue[_Event]
+        self._answers: asyncio.Queue[object]
 
     async def start(self, shown: str) -> None:
         """Let the application start. Raises `ConnectFailed` when it fails to."""
@@ -97,7 +97,7 @@ class Lifespan:
         cancel(self._task)
 
     async def _say(self, kind: str, task: asyncio.Task[None]) -> _Event:
-        """Tell the application something and wait for its answer; {} when it gives none."""
+        """Tell the application something and wait for its answer; {} when it gives no event."""
         self._told.put_nowait({"type": kind})
         answering = asyncio.ensure_future(self._answers.get())
         try:
@@ -106,7 +106,8 @@ class Lifespan:
                 timeout=_LIFESPAN_SECONDS,
                 return_when=asyncio.FIRST_COMPLETED,
             )
-            return answering.result() if answering.done() else {}
+            answer = answering.result() if answering.done() else None
+            return answer if isinstance(answer, MutableMapping) else {}
         finally:
             answering.cancel()
 

@@ -68,11 +68,12 @@ def change_file(
     """Replace a file by what ``edit`` makes of its content; None stands for a missing file.
 
     The file keeps its permissions, and a link stays one; a ``private`` file has mode 0600, in a
-    folder of mode 0700, and what others could write into it counts as missing. ``new_mode``: the
-    permissions of a file that was missing; by default those that the system gives new files.
+    folder of mode 0700, and what others could write into it, or is larger than ``limit``, counts as
+    missing. ``new_mode``: the permissions of a file that was missing; by default those that the
+    system gives new files.
 
-    Raises `OSError` when it cannot be read, written or locked within ten seconds, and what ``edit``
-    raises; the file is then as before.
+    Raises `OSError` when it cannot be read, written or locked within ten seconds, or would be
+    larger than ``limit`` bytes, and what ``edit`` raises; the file is then as before.
     """
     try:
         real = Path(os.path.realpath(path))
@@ -81,6 +82,8 @@ def change_file(
     with _locked(real):
         content, mode = _present(real, limit, private)
         changed = edit(content)
+        if len(changed) > limit:  # nobody could read it again
+            raise OSError(errno.EFBIG, f"larger than {limit} bytes")
         if changed != content:
             mode = new_mode if content is None and new_mode is not None else mode
             replace_content(real, changed, None if private else mode)
@@ -92,8 +95,9 @@ def _present(path: Path, limit: int, private: bool) -> tuple[bytes | None, int]:
         return read_file(path, limit=limit, private=private), stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
         return None, 0o666 & ~_umask()
-    except PermissionError:
-        if private:  # what others may have written does not count
+    except OSError as error:
+        # What others may have written does not count, nor does what this library never writes.
+        if private and (isinstance(error, PermissionError) or error.errno == errno.EFBIG):
             return None, 0o600
         raise
 

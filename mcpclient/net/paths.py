@@ -10,7 +10,12 @@ __all__ = ["absolute_path"]
 
 
 def absolute_path(path: str | os.PathLike[str] = ".") -> str:
-    """Return a path from the root. Raises `UsageError` where it begins in a folder that is gone."""
+    """Return a path from the root.
+
+    Raises `UsageError` where it begins in a folder that is gone, and for a NUL character in it.
+    """
+    if "\0" in os.fspath(path):
+        raise UsageError(f"{os.fspath(path)!r} is not a path: it contains a NUL character")
     try:
         return os.path.abspath(path)
     except FileNotFoundError:

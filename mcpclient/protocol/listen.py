@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..jsonrpc.messages import RequestId, plain_id
+from ..jsonrpc.weight import weight_of
 from .tasks import Task
 from .wire_object import strings_in
 
@@ -276,26 +277,33 @@ class Backlog:
     """Events that wait for their consumer, each kind and subject once, the latest of it.
 
     So no change is lost on a slow consumer, and a chatty server costs no memory. Past ``limit``
-    different ones, all give way to one `EventsMissed`. Changes of lists wait as `ChangePace` says.
+    different ones, or ``max_weight`` bytes of them, all give way to one `EventsMissed`. Changes of
+    lists wait as `ChangePace` says.
     """
 
-    def __init__(self, limit: int = 1000) -> None:
+    def __init__(self, limit: int = 1000, max_weight: int = 16 * 1024 * 1024) -> None:
         self._limit = limit
-        self._waiting: dict[tuple[type[ListenEvent], str], ListenEvent] = {}
+        self._max_weight = max_weight
+        self._weight = 0
+        self._waiting: dict[tuple[type[ListenEvent], str], tuple[ListenEvent, int]] = {}
         self._due: dict[type[ListenEvent], float] = {}
         self._paces = {kind: ChangePace() for kind in _GATHERED}
 
     def put(self, event: ListenEvent, now: float) -> None:
         """Add an event, or let it take the place of an earlier one like it."""
         kind, key = type(event), (type(event), event.subject)
-        if key not in self._waiting:
-            if len(self._waiting) >= self._limit:
-                self._waiting.clear()
-                event = EventsMissed()
-                kind, key = EventsMissed, (EventsMissed, event.subject)
-            elif kind in self._paces:
-                self._due[kind] = self._paces[kind].due(now)
-        self._waiting[key] = event
+        weight = weight_of(event.raw, self._max_weight)
+        replaced = self._waiting[key][1] if key in self._waiting else 0
+        is_full = key not in self._waiting and len(self._waiting) >= self._limit
+        if is_full or self._weight + weight - replaced > self._max_weight:
+            self._waiting.clear()
+            self._weight = weight = replaced = 0
+            event = EventsMissed()
+            key = (EventsMissed, event.subject)
+        elif key not in self._waiting and kind in self._paces:
+            self._due[kind] = self._paces[kind].due(now)
+        self._weight += weight - replaced
+        self._waiting[key] = event, weight
 
     def take(self, now: float) -> ListenEvent | None:
         """Remove and return the event that waits longest of those that are due; None: there is
@@ -305,7 +313,9 @@ class Backlog:
             if self._due.get(kind, now) <= now:
                 if kind in self._paces:
                     self._paces[kind].reported(now)
-                return self._waiting.pop((kind, subject))
+                event, weight = self._waiting.pop((kind, subject))
+                self._weight -= weight
+                return event
         return None
 
     @property

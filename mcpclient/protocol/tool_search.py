@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from ..errors import safe_str
 from .types import Tool
 
 __all__ = ["search_tools"]
@@ -69,7 +70,7 @@ def _weights_of(tool: Tool) -> dict[str, float]:
     properties = schema.get("properties") if isinstance(schema, dict) else None
     parameters = list(properties.items()) if isinstance(properties, dict) else []
     texts = [
-        str(value.get("description", "")) for _, value in parameters if isinstance(value, dict)
+        safe_str(value.get("description", "")) for _, value in parameters if isinstance(value, dict)
     ]
     places = [
         (_DESCRIPTION, [tool.description or "", *texts]),

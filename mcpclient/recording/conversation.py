@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Union
 
+from ..errors import safe_str
 from ..framing.headers import Headers
 from ..framing.sse import EventDecoder, ServerSentEvent
 from ..jsonrpc.codec import MalformedMessage, decode
@@ -133,7 +134,7 @@ class _Reader:
     def __init__(self, conversation: Conversation, transcript: Transcript) -> None:
         self._conversation = conversation
         self._is_legacy_sse = transcript.transport == "sse"
-        self._target = str(transcript.header.get("target", ""))
+        self._target = safe_str(transcript.header.get("target", ""))
         self._time = 0.0
         self._calls: dict[RequestId, Call] = {}  # by id
         self._pending: dict[RequestId, Call] = {}  # those without an answer yet
@@ -363,7 +364,7 @@ def _messages_in(payload: bytes) -> Iterator[Message]:
 
 
 def _headers_of(head: Mapping[str, Any]) -> Headers:
-    return Headers([(str(name), str(value)) for name, value in head.get("headers", ())])
+    return Headers([(safe_str(name), safe_str(value)) for name, value in head.get("headers", ())])
 
 
 def _http_error(status: int, headers: Any, body: bytes, url: str) -> dict[str, Any]:

@@ -56,7 +56,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import UsageError, safe_str
+from ..jsonrpc.weight import is_deep
 
 __all__ = [
     "TRANSCRIPT_VERSION",
@@ -97,7 +98,7 @@ class Transcript:
     @property
     def transport(self) -> str:
         """The name of the transport, as `Client.transport_name` has it."""
-        return str(self.header.get("transport", ""))
+        return safe_str(self.header.get("transport", ""))
 
 
 def write_line(value: Mapping[str, Any]) -> str:
@@ -107,27 +108,13 @@ def write_line(value: Mapping[str, Any]) -> str:
 
 
 def _as_deep_as_can_be_read(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    if _is_deep(value.get("message")):
+    if is_deep(value.get("message"), _MAX_DEPTH):
         others = {name: member for name, member in value.items() if name != "message"}
         return {**others, "text": _text_of(value["message"])}
     event = value.get("event")
-    if isinstance(event, dict) and _is_deep(event.get("data")):
+    if isinstance(event, dict) and is_deep(event.get("data"), _MAX_DEPTH):
         return {**value, "event": {**event, "data": _text_of(event["data"])}}
     return value
-
-
-def _is_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(_MAX_DEPTH):
-        level = [
-            member
-            for parent in level
-            if isinstance(parent, (dict, list))
-            for member in (parent.values() if isinstance(parent, dict) else parent)
-        ]
-        if not level:
-            return False
-    return True
 
 
 class _Piece(str):
@@ -204,11 +191,39 @@ def _with_last(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
 
 
 def _is_record(value: Any) -> bool:
+    if not isinstance(value, dict) or value.get("direction") not in _DIRECTIONS:
+        return False
+    fits = isinstance(value.get("time"), (int, float)) and isinstance(value.get("channel"), str)
+    kind: dict[str, type] = {"method": str} if value["direction"] == "sent" else {"status": int}
     return (
-        isinstance(value, dict)
-        and value.get("direction") in _DIRECTIONS
-        and isinstance(value.get("channel"), str)
-        and isinstance(value.get("time"), (int, float))
+        fits
+        and all(isinstance(value[name], kind) for name, kind in _MEMBERS.items() if name in value)
+        and ("base64" not in value or _is_base64(value["base64"]))
+        and ("http" not in value or _is_head(value["http"], kind))
+    )
+
+
+_MEMBERS: dict[str, type] = {
+    **dict.fromkeys(("text", "base64", "line_end", "end", "frame"), str),
+    **dict.fromkeys(("http", "error"), dict),
+}
+
+
+def _is_base64(value: str) -> bool:
+    try:
+        base64.b64decode(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_head(value: Mapping[str, Any], members: Mapping[str, type]) -> bool:
+    """Whether a value is the head of a request or of a response, which have these members."""
+    headers = value.get("headers", [])
+    return (
+        all(isinstance(value.get(name), kind) for name, kind in members.items())
+        and isinstance(headers, list)
+        and all(isinstance(pair, list) and len(pair) == 2 for pair in headers)
     )
 
 
@@ -284,10 +299,17 @@ def _exact_value(text: str) -> tuple[bool, Any]:
 # Facts to bytes
 
 
+def _compact(value: Any) -> str:
+    try:
+        return _encode(value)
+    except (ValueError, RecursionError):  # NaN, or nested deeply: a person wrote it
+        return _text_of(value)
+
+
 def bytes_of_payload(record: Mapping[str, Any]) -> bytes:
     """Return the bytes of a body, a line without its end, or a text message."""
     if "message" in record:
-        return _encode(record["message"]).encode("utf-8", "surrogatepass")
+        return _compact(record["message"]).encode("utf-8", "surrogatepass")
     if "text" in record:
         return str(record["text"]).encode("utf-8", "surrogatepass")
     return base64.b64decode(record.get("base64", ""))
@@ -300,7 +322,7 @@ def bytes_of_event(record: Mapping[str, Any]) -> bytes:
         return bytes_of_payload(record)
     end: str = record.get("line_end", "\n")
     lines = [
-        f"{name}: {value if isinstance(value, str) else _encode(value)}"
+        f"{name}: {value if isinstance(value, str) else _compact(value)}"
         for name, value in fields.items()
     ]
     return (end.join(lines) + end + end).encode("utf-8", "surrogatepass")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Awaitable, Mapping
 from typing import Any, Callable, Union
 
-from ..errors import HttpError, McpError, PeerError, SessionExpired, UsageError
+from ..errors import HttpError, McpError, PeerError, SessionExpired, UsageError, safe_str
 from ..framing.headers import merged
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url
@@ -177,7 +177,7 @@ def speaks_of_the_session(body: bytes) -> bool:
     message = _json_or_none(body)
     error = message.get("error") if isinstance(message, dict) else None
     if isinstance(error, dict):
-        text = str(error.get("message", ""))
+        text = safe_str(error.get("message", ""))
         return error.get("code") != ErrorCode.INVALID_PARAMS and bool(_SESSION.search(text))
     return bool(_SESSION.search(body[:_SHORT_BODY].decode("utf-8", "replace")))
 

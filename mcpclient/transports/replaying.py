@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import Any
 
-from ..errors import ConnectionLost, ProtocolViolation, UsageError
+from ..errors import ConnectionLost, ProtocolViolation, UsageError, safe_str
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url, parse_url
 from ..jsonrpc.codec import encode
@@ -257,7 +257,7 @@ def _token_of(request: Message) -> Any:
 def _url_of(transcripts: Sequence[Transcript]) -> Url:
     for transcript in transcripts:
         try:
-            return parse_url(str(transcript.header.get("target")))
+            return parse_url(safe_str(transcript.header.get("target")))
         except UsageError:
             continue
     return parse_url("http://recorded/")

@@ -74,3 +74,28 @@ def test_toml_without_its_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document, "tomllib", None)
     with pytest.raises(DocumentError, match=r"Python 3\.11"):
         read_document(b"a = 1", "config.toml")
+
+
+@has_toml
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"a" + b".a" * 200_000 + b" = 1",
+        b"\n".join(b"b%d" % n + b".a" * 1_000 + b" = 1" for n in range(50)),
+        b"[a" + b".a" * 1_000 + b"]\n" + b"\n".join(b"b%d.c = 1" % n for n in range(20_000)),
+        b"[[x]]\n" * 2 + b"[" + b"a." * 100_000 + b"a]",
+    ],
+)
+def test_toml_of_quadratic_cost_is_refused(content: bytes) -> None:
+    """F-MANY-7: before the parser sees it."""
+    with pytest.raises(DocumentError, match="dotted names have too many parts") as caught:
+        read_document(content, "config.toml")
+    assert caught.value.line is not None
+
+
+@has_toml
+def test_toml_that_is_nested_too_deep() -> None:
+    with pytest.raises(DocumentError, match="nested more than 100 deep"):
+        read_document(b"a" + b".a" * 200 + b" = 1", "config.toml")
+    text = "word. " * 2_000
+    assert read_document(f'a.b.c = "{text}"'.encode(), "config.toml").value["a"]["b"]["c"] == text

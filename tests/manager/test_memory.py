@@ -14,6 +14,7 @@ import pytest
 
 import mcpclient
 from mcpclient import Manager, ServerConfig, ToolsUpdated
+from mcpclient.manager import memory as memory_module
 from mcpclient.manager.memory import Memory, Remembered, memory_key
 from tests.manager.fleet import Member, statuses, tool
 from tests.support.virtual_time import run
@@ -216,3 +217,32 @@ def test_names_are_remembered_with_their_server(tmp_path: Path) -> None:
     memory.save()
     (found,) = Memory(tmp_path / "tools.json").recall().items()
     assert (found[0], found[1].names) == ("a", {"label": "a_1", "names": {"x": "a__x_2"}})
+
+
+def test_a_file_that_is_full_remembers_the_latest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """F-MANY-14: the oldest servers make room, and one that would take all of it is left out."""
+    monkeypatch.setattr(memory_module, "_MAX_FILE_SIZE", 1_000)
+    monkeypatch.setattr(memory_module, "_MAX_SERVER_SIZE", 500)
+    path = tmp_path / "tools.json"
+    for number in range(10):
+        memory = Memory(path)
+        memory.note(f"server {number}", Remembered([{"name": "x" * 200}]))
+        memory.note("large", Remembered([{"name": "x" * 600}]))
+        memory.save()
+        assert path.stat().st_size <= 1_000
+    assert list(Memory(path).recall()) == ["server 7", "server 8", "server 9"]
+    assert not caplog.records
+
+
+def test_a_file_of_an_earlier_version_that_is_too_large_is_replaced(tmp_path: Path) -> None:
+    """F-MANY-14"""
+    path = tmp_path / "tools.json"
+    path.touch(mode=0o600)
+    os.truncate(path, 65 * 1024 * 1024)
+    memory = Memory(path)
+    assert memory.recall() == {}
+    memory.note("a", Remembered(version="1"))
+    memory.save()
+    assert memory.recall() == {"a": Remembered(version="1", tools=[])}

@@ -199,6 +199,23 @@ def test_a_lifespan_starts_and_ends_with_its_state() -> None:
     assert told == ["lifespan.startup", "lifespan.shutdown"]
 
 
+@pytest.mark.parametrize("answer", [None, "lifespan.startup.complete", 1, ["type"], {}])
+def test_an_application_that_answers_a_lifespan_with_anything(answer: Any) -> None:
+    """It has started, as far as can be told."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        for _ in range(2):
+            await receive()
+            await send(answer)
+
+    async def main() -> None:
+        lifespan = Lifespan(app)
+        await lifespan.start("x")
+        await lifespan.end()
+
+    run(main())
+
+
 def test_an_application_without_lifespans_works() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         assert scope["type"] == "http"

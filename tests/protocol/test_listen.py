@@ -194,6 +194,25 @@ def test_too_many_different_events_give_way_to_one_that_says_so() -> None:
     assert backlog.take(0.0) == EventsMissed()
 
 
+def test_large_events_give_way_as_many_do() -> None:
+    """F-API-14: memory is bounded by bytes as well, also where one event takes it all."""
+    backlog = Backlog(max_weight=10_000)
+    for number in range(600):
+        backlog.put(event_of(UPDATED, {"uri": str(number), "text": "x" * 3_000}), 0.0)
+        assert len(backlog._waiting) <= 4
+        assert backlog._weight <= 10_000
+    found = [backlog.take(0.0) for _ in range(5)]
+    assert found[0] == EventsMissed()
+    assert found[-1] is None
+    assert backlog._weight == 0
+    backlog.put(event_of(UPDATED, {"uri": "a", "text": "x" * 5_000}), 0.0)
+    for _ in range(5):  # takes the place of the one before
+        backlog.put(event_of(UPDATED, {"uri": "a", "text": "x" * 6_000}), 0.0)
+    assert isinstance(backlog.take(0.0), ResourceUpdated)
+    backlog.put(event_of(UPDATED, {"uri": "a", "text": "x" * 10_000}), 0.0)
+    assert backlog.take(0.0) == EventsMissed()
+
+
 def test_changes_of_a_list_are_gathered() -> None:
     """F-API-14: for 300 ms, as the official TypeScript SDK does; nothing else waits."""
     backlog = Backlog()

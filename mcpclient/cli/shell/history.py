@@ -8,6 +8,7 @@ replaced as in transcripts.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,7 +56,8 @@ class History:
         except FileNotFoundError:
             return
         except OSError as error:
-            self._give_up(error)
+            if error.errno != errno.EFBIG:  # of an earlier version; the next line replaces it
+                self._give_up(error)
         else:
             self.lines = content.decode("utf-8", "replace").splitlines()
 
@@ -82,8 +84,11 @@ class History:
 
 def _appended(line: str) -> Callable[[bytes | None], bytes]:
     def edit(content: bytes | None) -> bytes:
-        lines = (content or b"").splitlines()[1 - _MAX_LINES :]
-        return b"".join(each + b"\n" for each in (*lines, line.encode("utf-8", "replace")))
+        lines = [*(content or b"").splitlines()[1 - _MAX_LINES :], line.encode("utf-8", "replace")]
+        size = sum(map(len, lines)) + len(lines)
+        while size > _MAX_BYTES and lines:
+            size -= len(lines.pop(0)) + 1
+        return b"".join(each + b"\n" for each in lines)
 
     return edit
 

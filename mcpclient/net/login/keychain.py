@@ -7,7 +7,6 @@ machine may read. Windows has no tool that gives a secret back; use `FileStore` 
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import os
@@ -15,17 +14,17 @@ import secrets
 import shutil
 import subprocess
 import sys
-from contextlib import AbstractAsyncContextManager
-from typing import Callable, Protocol, TypeVar
+from contextlib import AbstractAsyncContextManager, suppress
+from functools import partial
+from typing import Callable, Protocol
 
 from ...auth.effects import StoredItem
 from ...errors import AuthError, UsageError
 from ..locks import LockFolder
+from ..thread_calls import call_in_thread
 from .storage import credentials_path
 
 __all__ = ["KeychainStore"]
-
-T = TypeVar("T")
 
 # Not searched over PATH: another program of that name would be given the secrets.
 _MACOS_TOOL = "/usr/bin/security"
@@ -39,7 +38,7 @@ _NOT_FOUND = 44
 
 
 class _Tool(Protocol):
-    """Secrets by name. These methods block."""
+    """Secrets by name. These methods block, until `stop` ends the program that is running."""
 
     def read(self, name: str) -> str | None:
         """The secret, None when there is none."""
@@ -50,6 +49,9 @@ class _Tool(Protocol):
     def remove(self, name: str) -> None:
         """Remove it, if it is there."""
 
+    def stop(self) -> None:
+        """Kill the program that is running, and start no other."""
+
 
 class KeychainStore:
     """Keeps credentials in the keychain of the system.
@@ -59,79 +61,106 @@ class KeychainStore:
     """
 
     def __init__(self) -> None:
-        self._tool = _find_tool(sys.platform)
+        self._new_tool = _find_tool(sys.platform)
         self._locks = LockFolder(credentials_path(os.environ).parent / "locks")
 
     async def load(self, key: str) -> StoredItem | None:
         """The record under ``key``, or None."""
-        text = await _in_thread(self._tool.read, key)
+        tool = self._new_tool()
+        try:
+            text = await call_in_thread(lambda: tool.read(key))
+        finally:
+            tool.stop()  # this may be cancelled, and the program at its end
         try:
             record = json.loads(text or "null")
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return record if isinstance(record, dict) else None
 
     async def save(self, key: str, record: StoredItem | None) -> None:
-        """Store ``record`` under ``key``; None removes it."""
+        """Store ``record`` under ``key``; None removes it.
+
+        Cancelling leaves the tool to finish: a rotated refresh token that is lost cannot be had
+        again.
+        """
+        tool = self._new_tool()
         if record is None:
-            await _in_thread(self._tool.remove, key)
+            await call_in_thread(lambda: tool.remove(key))
         else:
-            await _in_thread(self._tool.write, key, json.dumps(dict(record)))
+            secret = json.dumps(dict(record))
+            await call_in_thread(lambda: tool.write(key, secret))
 
     def lock(self, name: str) -> AbstractAsyncContextManager[object]:
         """A lock that keeps out every task and process of this user."""
         return self._locks.lock(f"keychain {name}")
 
 
-async def _in_thread(function: Callable[..., T], *arguments: str) -> T:
-    return await asyncio.get_running_loop().run_in_executor(None, function, *arguments)
-
-
-def _find_tool(platform: str) -> _Tool:
+def _find_tool(platform: str) -> Callable[[], _Tool]:
     name = _MACOS_TOOL if platform == "darwin" else "secret-tool"
     program = None if platform == "win32" else shutil.which(name)
     if program is None:
         reason = "Windows has no tool for it" if platform == "win32" else f"it needs {name}"
         raise UsageError(f"there is no keychain that can be used here: {reason}")
-    return _Security(program) if platform == "darwin" else _SecretTool(program)
+    return partial(_Security if platform == "darwin" else _SecretTool, program)
 
 
-def _run(arguments: list[str], given: str = "") -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            arguments,
-            input=given,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=_TOOL_TIMEOUT,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        # Its text would hold the command, not what was piped into it; still, say only what it is.
-        raise AuthError(f"the keychain did not answer: {type(error).__name__}") from None
-
-
-class _SecretTool:
-    """``secret-tool`` of libsecret."""
+class _Program:
+    """A command line tool, run again and again from one thread, and stopped from another."""
 
     def __init__(self, program: str) -> None:
         self._program = program
+        self._process: subprocess.Popen[str] | None = None
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Kill the program that is running, and start no other."""
+        self._is_stopped = True
+        if self._process is not None:
+            with suppress(OSError):
+                self._process.kill()
+
+    def _run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        pipe = subprocess.PIPE
+        try:
+            self._process = process = subprocess.Popen(
+                [self._program, *arguments],
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                encoding="utf-8",
+                errors="replace",
+            )
+            with process:
+                try:
+                    if self._is_stopped:  # while it was being started
+                        process.kill()
+                    output, errors = process.communicate(given, _TOOL_TIMEOUT)
+                except BaseException:
+                    process.kill()
+                    raise
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            # Its text would hold the command, not what was piped into it; say only what it is.
+            raise AuthError(f"the keychain did not answer: {type(error).__name__}") from None
+        return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
+
+
+class _SecretTool(_Program):
+    """``secret-tool`` of libsecret."""
 
     def read(self, name: str) -> str | None:
-        finished = _run([self._program, "lookup", *self._attributes(name)])
+        finished = self._run("lookup", *self._attributes(name))
         if finished.returncode and finished.stderr.strip():
             raise _refusal(finished)
         return finished.stdout or None
 
     def write(self, name: str, secret: str) -> None:
         label = f"--label={_SERVICE}: {name}"
-        finished = _run([self._program, "store", label, *self._attributes(name)], secret)
+        finished = self._run("store", label, *self._attributes(name), given=secret)
         if finished.returncode:
             raise _refusal(finished)
 
     def remove(self, name: str) -> None:
-        finished = _run([self._program, "clear", *self._attributes(name)])
+        finished = self._run("clear", *self._attributes(name))
         if finished.returncode and finished.stderr.strip():
             raise _refusal(finished)
 
@@ -139,15 +168,12 @@ class _SecretTool:
         return ["service", _SERVICE, "key", name]
 
 
-class _Security:
+class _Security(_Program):
     """``security`` of macOS. It reads commands from a pipe, line by line, and none may be long.
 
     So a secret is stored in pieces under names of their own, and at last, under its own name, which
     pieces they are: until then the old ones count.
     """
-
-    def __init__(self, program: str) -> None:
-        self._program = program
 
     def read(self, name: str) -> str | None:
         pieces = [self._read_piece(piece) for piece in self._piece_names(name)]
@@ -180,7 +206,7 @@ class _Security:
         return [f"{name} {generation}.{index}" for index in range(min(count, 1000))]
 
     def _read_piece(self, name: str) -> str | None:
-        finished = _run([self._program, "find-generic-password", "-s", _SERVICE, "-a", name, "-w"])
+        finished = self._run("find-generic-password", "-s", _SERVICE, "-a", name, "-w")
         if finished.returncode not in (0, _NOT_FOUND):
             raise _refusal(finished)
         return finished.stdout.strip() or None
@@ -188,13 +214,13 @@ class _Security:
     def _write_piece(self, name: str, piece: str) -> None:
         account = name.replace("\\", "\\\\").replace('"', '\\"')
         command = f'add-generic-password -U -s {_SERVICE} -a "{account}" -w "{piece}"\n'
-        finished = _run([self._program, "-i"], command)
+        finished = self._run("-i", given=command)
         # Its exit code tells of the last command only, and not in every version.
         if self._read_piece(name) != piece:
             raise _refusal(finished)
 
     def _remove_piece(self, name: str) -> None:
-        _run([self._program, "delete-generic-password", "-s", _SERVICE, "-a", name])
+        self._run("delete-generic-password", "-s", _SERVICE, "-a", name)
 
 
 def _refusal(finished: subprocess.CompletedProcess[str]) -> AuthError:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ...errors import safe_str
+
 __all__ = [
     "DIALECTS",
     "DRAFT_07",
@@ -130,7 +132,7 @@ def dialect_of(uri: str, documents: Mapping[str, object]) -> Dialect | None:
         return None
     vocabularies = metaschema.get("$vocabulary")
     if not isinstance(vocabularies, dict):
-        return DIALECTS.get(str(metaschema.get("$schema")).rstrip("#"))
+        return DIALECTS.get(safe_str(metaschema.get("$schema")).rstrip("#"))
     keywords = _CORE
     for vocabulary, required in vocabularies.items():
         if vocabulary in _VOCABULARIES:

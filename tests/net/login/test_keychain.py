@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from mcpclient.errors import AuthError, UsageError
 from mcpclient.net.login import keychain
 from mcpclient.net.login.keychain import KeychainStore
+from tests.support.subprocesses import run_python
 
 pytestmark = pytest.mark.needs_posix
 
@@ -206,36 +208,83 @@ class Security:
         self.answers = list(answers)
         self.given: list[tuple[list[str], str]] = []
 
-    def __call__(self, words: list[str], given: str = "") -> subprocess.CompletedProcess[str]:
-        self.given.append((words, given))
+    def run(self, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        self.given.append(([*words], given))
         code, printed = self.answers.pop(0)
         return subprocess.CompletedProcess(words, code, printed, "")
 
 
 def test_what_the_tool_of_macos_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-9: by its full name, the words of its manual page, and secrets through its input."""
-    tool, piece = "/usr/bin/security", "a b.0"
-    find = [tool, "find-generic-password", "-s", "mcpclient", "-a"]
+    piece = "a b.0"
+    find = ["find-generic-password", "-s", "mcpclient", "-a"]
     security = Security((44, ""), (0, ""), (0, "WA==\n"), (0, ""), (0, "b.1\n"))
-    monkeypatch.setattr(keychain, "_run", security)
+    monkeypatch.setattr(
+        keychain._Program, "_run", lambda self, *words, **g: security.run(*words, **g)
+    )
     monkeypatch.setattr("secrets.token_hex", lambda size: "b")
     monkeypatch.setattr("shutil.which", lambda name: name)
-    macos = keychain._find_tool("darwin")
+    macos = keychain._find_tool("darwin")()
+    assert macos._program == "/usr/bin/security"  # type: ignore[attr-defined]
     macos.write("a", "X")
     add = "add-generic-password -U -s mcpclient"
     assert security.given == [
         ([*find, "a", "-w"], ""),
-        ([tool, "-i"], f'{add} -a "{piece}" -w "WA=="\n'),
+        (["-i"], f'{add} -a "{piece}" -w "WA=="\n'),
         ([*find, piece, "-w"], ""),
-        ([tool, "-i"], f'{add} -a "a" -w "b.1"\n'),
+        (["-i"], f'{add} -a "a" -w "b.1"\n'),
         ([*find, "a", "-w"], ""),
     ]
     security.given.clear()
     security.answers = [(0, "b.1\n"), (0, ""), (0, "")]
     macos.remove("a")
-    delete = [tool, "delete-generic-password", "-s", "mcpclient", "-a"]
+    delete = ["delete-generic-password", "-s", "mcpclient", "-a"]
     assert [words for words, _ in security.given] == [
         [*find, "a", "-w"],
         [*delete, piece],
         [*delete, "a"],
     ]
+
+
+@pytest.mark.parametrize("said", [rb"\xff\xfe", b'{"a": ' * 5_000, b"[" * 100_000, b"[]", b"\0"])
+def test_a_tool_that_prints_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: bytes
+) -> None:
+    """F-AUTH-9: what is not a record is as good as none."""
+    tool = tmp_path / "secret-tool"
+    tool.write_text(f"#!{sys.executable} -IS\nimport sys\nsys.stdout.buffer.write({said!r})\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert run(KeychainStore().load(KEY)) is None
+
+
+def test_a_tool_that_hangs_does_not_keep_the_program(tmp_path: Path) -> None:
+    """F-AUTH-9: it waits for a user who is not there; it is killed with the call."""
+    tool = tmp_path / "secret-tool"
+    tool.write_text(
+        f"#!{sys.executable} -IS\nimport os, time\n"
+        f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(1000)\n"
+    )
+    tool.chmod(0o755)
+    printed = run_python(
+        f"""
+        import asyncio, os, sys
+        sys.platform = "linux"
+        os.environ["PATH"] = {str(tmp_path)!r}
+        from mcpclient.net.login.keychain import KeychainStore
+
+        async def main():
+            loading = asyncio.ensure_future(KeychainStore().load("key"))
+            while not os.path.exists({str(tmp_path / "pid")!r}):
+                await asyncio.sleep(0.01)
+
+        asyncio.run(main())  # which cancels it
+        print("over")
+        """
+    )
+    assert printed.strip() == "over"
+    pid = int((tmp_path / "pid").read_text())
+    with suppress(ProcessLookupError):
+        while True:  # until the system has collected it
+            os.kill(pid, 0)
