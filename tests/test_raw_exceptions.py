@@ -10,14 +10,14 @@ import random
 from typing import Any, Callable
 
 import pytest
-from mcpclient.config.approvals import Approvals
-from mcpclient.config.load import load_config
 
 import mcpclient
 from mcpclient import McpError, PeerError, UsageError
 from mcpclient.config.problem import Problem
 from mcpclient.config.server import ServerConfig
 from mcpclient.errors import HttpError, NotChecked, ProtocolViolation, safe_str
+from mcpclient.gate.approvals import Approvals
+from mcpclient.gate.load import load_config
 from mcpclient.jsonrpc.codec import decode
 from mcpclient.jsonrpc.results import peer_error
 from mcpclient.manager.memory import Memory
