@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from textwrap import wrap
 from typing import Any
 
 from ..client.answers.elicitation import accept_defaults
@@ -29,6 +30,8 @@ from .terminal import ScreenTerminal
 __all__ = ["Asking", "model_words"]
 
 _HOW = "Enter takes the [default]; /decline says no, /cancel says nothing."
+# The fewest columns that are left for what a server says beside its name.
+_MIN_QUOTED = 20
 _DECLINE, _CANCEL = "/decline", "/cancel"
 
 
@@ -89,7 +92,7 @@ class Asking:
 
     async def form(self, request: ElicitationRequest) -> Mapping[str, Any] | bool | None:
         """Ask for the fields of a form: the content, False (declined) or None (cancelled)."""
-        self._introduce(request.server, request.message)
+        self._quote(request.server, "asks:", request.message)
         if self._choice == "accept":
             self._screen.say("accepted with its defaults (--elicit accept)")
             return accept_defaults(request)
@@ -101,7 +104,7 @@ class Asking:
 
     async def visit(self, request: ElicitationRequest) -> bool | None:
         """Show a URL whole, with its host marked, and open it only on a yes."""
-        self._introduce(request.server, request.message)
+        self._quote(request.server, "asks:", request.message)
         url, host = escape_line(request.url or ""), escape_line(request.host)
         marked = self._screen.error_style.bold(host)
         self._screen.say_safely(f"  {url.replace(host, marked, 1) if host else url}")
@@ -123,11 +126,9 @@ class Asking:
 
     async def sample(self, request: SamplingRequest) -> str | Mapping[str, str] | None:
         """Show what a language model is asked, and return what the program or the user answers."""
-        self._screen.say(f"{self._name_of(request.server)} asks a language model:")
-        if request.system_prompt:
-            self._screen.say(f"  system: {request.system_prompt}")
-        for message in request.messages:
-            self._screen.say(f"  {message.role}: {message.text or '(no text)'}")
+        asked = [f"system: {request.system_prompt}"] if request.system_prompt else []
+        asked += [f"{message.role}: {message.text or '(no text)'}" for message in request.messages]
+        self._quote(request.server, "asks a language model:", "\n".join(["", *asked]))
         if self._model:
             return await self._answer_of_program(request)
         if not self._may_ask():
@@ -154,8 +155,16 @@ class Asking:
         if self._reading is not None:
             self._reading.cancel()
 
-    def _introduce(self, server: str, message: str) -> None:
-        self._screen.say(f"{self._name_of(server)} asks: {escape(message)}")
+    def _quote(self, server: str, asks: str, text: str) -> None:
+        """Show what a server asks. Its name begins each line, so that none passes for ours."""
+        name = self._name_of(server)
+        columns = self._screen.error_style.columns or sys.maxsize
+        # A line that a terminal would wrap is one more; of wide characters half as many fit.
+        width = max((columns - len(name) - 3) // (1 if text.isascii() else 2), _MIN_QUOTED)
+        first, *lines = escape(text).split("\n")
+        first, *more = wrap(f"{asks} {first}", width) or [asks]
+        lines = more + [part for line in lines for part in wrap(line, width) or [""]]
+        self._screen.say_safely("\n".join([f"{name} {first}", *(f"{name} | {x}" for x in lines)]))
 
     def _name_of(self, server: str) -> str:
         """Return what the user knows a server by: its name, its URL, or the name of its script."""

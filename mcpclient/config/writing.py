@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import UsageError
@@ -56,7 +56,7 @@ def add_server_to(
     text: str, path: str, name: str, entry: Mapping[str, Any], *, replace: bool = False
 ) -> str:
     """Return the text of the file at ``path`` with a server added. Raises `UsageError`."""
-    kind = _writable(path)
+    kind, before = _writable(path), text
     place = _place(text, path, kind)
     if name in _names(text, path, kind):
         if not replace:
@@ -71,7 +71,9 @@ def add_server_to(
             text = set_member(text, [*place, name], written)
     except (JsoncError, ValueError) as error:
         raise UsageError(f"{path} cannot be changed: {error}") from None
-    if name not in _names(text, path, kind):
+    if name not in _names(text, path, kind) or not _only_changes(
+        [*place, name], before, text, path
+    ):
         raise UsageError(f"{path} has its servers in a form that is not changed here")
     return text
 
@@ -84,11 +86,26 @@ def remove_server_from(text: str, path: str, name: str) -> str:
         raise UsageError(there_is_no("server", name, known, f"in {path}"))
     place = [*_place(text, path, kind), name]
     try:
-        if path.lower().endswith(".toml"):
-            return remove_table(text, place)
-        return remove_member(text, place)
+        is_toml = path.lower().endswith(".toml")
+        removed = remove_table(text, place) if is_toml else remove_member(text, place)
     except (JsoncError, KeyError):
         raise UsageError(f"{path} has {name!r} in a form that is not changed here") from None
+    if name in _names(removed, path, kind) or not _only_changes(place, text, removed, path):
+        raise UsageError(f"{path} has {name!r} in a form that is not changed here")
+    return removed
+
+
+def _only_changes(place: Sequence[str], before: str, after: str, path: str) -> bool:
+    return _others(_document(before, path), place) == _others(_document(after, path), place)
+
+
+def _others(value: Any, place: Sequence[str]) -> str:
+    """Return all of a document but what is at a place, for comparing; no mapping left empty."""
+    value = dict(value) if isinstance(value, Mapping) else {}
+    below = value.pop(place[0], None)
+    if len(place) > 1 and _others(below, place[1:]) != "{}":
+        value[place[0]] = _others(below, place[1:])
+    return repr(dict(sorted(value.items())))
 
 
 def _check(name: str, entry: Mapping[str, Any]) -> None:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["add_table", "remove_table"]
 
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+# Strings of all four kinds, comments and brackets: an end of line counts only outside of these.
+_TOKEN = re.compile(
+    r'''"""(?:[^"\\]|\\.|"(?!""))*"{3,5}|"(?:[^"\\\n]|\\.)*"'''
+    r"|'''(?:[^']|'(?!''))*'{3,5}|'[^'\n]*'"
+    r"|\#[^\n]*|[^\"'#\n\[\]{}]+|.",
+    re.DOTALL,
+)
 _NAME = r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\]\n\"']"
 _HEADER = re.compile(rf"[ \t]*\[{{1,2}}((?:{_NAME})*)\]{{1,2}}")
 _PART = re.compile(r"[ \t]*(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([A-Za-z0-9_-]+))[ \t]*(\.|$)")
@@ -28,33 +34,44 @@ def add_table(text: str, path: Sequence[str], table: Mapping[str, object]) -> st
 
 
 def remove_table(text: str, path: Sequence[str]) -> str:
-    """Return the text without a table and the tables inside it. Raises `KeyError` without any."""
+    """Return the text without a table and the tables inside it. Raises `KeyError` without any.
+
+    Comments behind its last value stay, since they may be about the next table.
+    """
     kept: list[str] = []
+    behind: list[str] = []
     inside = found = False
-    open_quotes = ""
-    for line in _LINE.findall(text):
-        header = None if open_quotes else _HEADER.match(line)
+    for line in _lines(text):
+        header = _HEADER.match(line)
         if header is not None:
             inside = _parts(header.group(1))[: len(path)] == list(path)
             found = found or inside
-            if inside:
-                continue
+            kept += behind
+            behind = []
         if not inside:
             kept.append(line)
-        open_quotes = _open_after(line, open_quotes)
+        elif line.lstrip()[:1] == "#" or (behind and not line.strip()):
+            behind.append(line)
+        elif line.strip():
+            behind = []
     if not found:
         raise KeyError(path[-1])
-    return "".join(kept)
+    return "".join(kept + behind)
 
 
-def _open_after(line: str, quotes: str) -> str:
-    """Return the quotes of a text over several lines that is open after a line."""
-    for mark in re.findall(r'"""|\'\'\'', line):
-        if not quotes:
-            quotes = mark
-        elif quotes == mark:
-            quotes = ""
-    return quotes
+def _lines(text: str) -> Iterator[str]:
+    """Yield the lines of a text; a string or an array over several lines stays in one."""
+    start = depth = 0
+    for token in _TOKEN.finditer(text):
+        if token[0] in "[{":
+            depth += 1
+        elif token[0] in "]}":
+            depth -= 1
+        elif token[0] == "\n" and depth <= 0:
+            yield text[start : token.end()]
+            start, depth = token.end(), 0
+    if start < len(text):
+        yield text[start:]
 
 
 def _parts(header: str) -> list[str]:

@@ -147,6 +147,8 @@ def check_request(request: SamplingRequest, *, tools: bool) -> None:
         if awaited - {result.tool_use_id for result in results}:
             raise ProtocolViolation("tool result missing in sampling")
         awaited = {block.id for block in message.content if isinstance(block, ToolUseContent)}
+        if (results and message.role != "user") or (awaited and message.role != "assistant"):
+            raise ProtocolViolation(f"tool calls or results of the wrong role, {message.role}")
     if awaited:
         raise ProtocolViolation("tool result missing in sampling")
 

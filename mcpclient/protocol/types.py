@@ -362,9 +362,12 @@ class PromptMessage(WireObject):
 
     @property
     def content(self) -> Content:
-        """The content block of this message."""
+        """The content block of this message; a call or a result, which only sampling has, as an
+        unknown type."""
         value = self.raw.get("content")
-        return content_block(value if isinstance(value, dict) else {})
+        block = content_block(value if isinstance(value, dict) else {})
+        is_sampling = isinstance(block, (ToolUseContent, ToolResultContent))
+        return Content(block.raw) if is_sampling else block
 
 
 class GetPromptResult(WireObject):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import os
 import re
 import select
@@ -16,7 +18,11 @@ from pathlib import Path
 
 import pytest
 
+from mcpclient.cli.asking import Asking
 from mcpclient.cli.main import main
+from mcpclient.cli.screen import Screen
+from mcpclient.protocol.elicitation import ElicitationRequest
+from mcpclient.protocol.sampling import SamplingRequest
 from tests.support.subprocesses import TOP
 
 if sys.platform != "win32":
@@ -276,3 +282,33 @@ def test_the_progress_line_follows_the_width() -> None:
         session.process.send_signal(signal.SIGINT)
         session.end()
     assert len(narrow.strip("\r")) < 30
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\x85", "\u2028", "\r", "\x0b", " " * 75])
+@pytest.mark.parametrize("mode", ["form", "url", "sampling"])
+def test_each_line_of_a_question_is_visibly_the_servers(
+    mode: str, line_end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SAFE-6, F-SHOW-9: none passes for a line of this program, or for the user's shell."""
+    monkeypatch.setenv("COLUMNS", "60")
+    errors = Terminal()
+    asking = Asking(Screen(io.StringIO(), errors, {"NO_COLOR": "1"}), "decline")
+    forged = "declined: your login has expired"
+    text = line_end.join(["hi", forged, "", "$ mcpclient auth login", "漢" * 60])
+    if mode == "sampling":
+        raw = {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
+        asyncio.run(asking.sample(SamplingRequest({**raw, "systemPrompt": text}, "evil")))
+    else:
+        request = ElicitationRequest({"mode": mode, "message": text, "url": "https://x/"}, "evil")
+        asyncio.run(asking.form(request) if mode == "form" else asking.visit(request))
+    shown = errors.getvalue()
+    assert "漢" in shown
+    ours = ("  https://x/", "  host: x", "declined: --elicit decline")
+    for line in shown.splitlines():
+        assert line.startswith(("evil asks", "evil |")) or line in ours, line
+        assert len(line) <= 60

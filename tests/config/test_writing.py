@@ -52,6 +52,21 @@ def test_what_is_added_is_loaded_and_removed(name: str, tmp_path: Path) -> None:
     assert list(load_config(path).servers) == ["two"]
 
 
+def test_nothing_beside_a_server_changes() -> None:
+    """F-SAFE-6, F-MANY-7: a file in which that cannot be done stays as it is."""
+    required("tomllib")
+    path = "/p/.codex/config.toml"
+    text = "[mcp_servers.a]\nx = '''\n[b]\n'''\n# about b\n[mcp_servers.b]\ncommand = 'y'\n"
+    assert remove_server_from(text, path, "a") == "# about b\n[mcp_servers.b]\ncommand = 'y'\n"
+    replaced = add_server_to(text, path, "a", REMOTE, replace=True)
+    assert replaced.startswith("# about b\n[mcp_servers.b]\ncommand = 'y'\n\n[mcp_servers.a]")
+    dotted = "[mcp_servers]\na.command = 'x'\n[mcp_servers.a.env]\nA = 'b'\n"
+    with pytest.raises(UsageError, match="not changed here"):
+        remove_server_from(dotted, path, "a")
+    with pytest.raises(UsageError, match="twice"):
+        add_server_to(dotted, path, "a", REMOTE, replace=True)
+
+
 def test_toml() -> None:
     required("tomllib")
     text = "model = 'x' # mine\n"

@@ -35,6 +35,42 @@ def test_a_table_is_removed_with_those_inside_it() -> None:
     assert tomllib.loads(remove_table(TEXT, ["servers", "b.c"]))["servers"].keys() == {"a"}
 
 
+KEPT = {
+    "literal string": "x = '''\n[servers.b]\n'''\n",
+    "quotes of the other kind": "x = '''\"\"\"'''\n",
+    "quotes in a comment": "# don't ''' \"\"\"\n",
+    "quotes in a string": "x = \"'''\"\ny = '\"\"\"'\n",
+    "quotes at the end of a string": "x = \"\"\"a\"\"\"\"\"\ny = '''b'''''\n",
+    "an escaped quote": 'x = """a\\""" """\n',
+    "an array over several lines": 'x = [\n["servers.b"],\n[[1]], # ]\n]\n',
+    "a comment with brackets": "x = 1 # [[[\n",
+}
+
+
+@pytest.mark.parametrize("line", KEPT.values(), ids=KEPT)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_removing_a_table_loses_nothing_beside_it(line: str, end: str) -> None:
+    """F-SAFE-6, F-MANY-7: whatever strings the table, or another one, holds."""
+    own, other = "[servers.a]\n", "[servers.b]\nz = 1\n"
+    for text in (
+        f"{other}{own}{line}[c]\n{line}[servers.d]\n",
+        f"[c]\n{line}{own}x1 = 1\n[servers.a.env]\n{line}{other}",
+        f"{line}{own}{line.replace('x =', 'q =')}",
+    ):
+        text = text.replace("\n", end)
+        before, after = tomllib.loads(text), tomllib.loads(remove_table(text, ["servers", "a"]))
+        del before["servers"]["a"]
+        assert after.get("servers", {}) == before.pop("servers")
+        after.pop("servers", None)
+        assert after == before
+
+
+def test_a_comment_above_the_next_table_stays() -> None:
+    """F-SAFE-6"""
+    text = "[a]\nx = 1\n# inside\ny = 2\n\n# about b\n\n# more\n[b]\n[a.c]\nz = 1\n# last\n"
+    assert remove_table(text, ["a"]) == "# about b\n\n# more\n[b]\n# last\n"
+
+
 def test_a_table_that_is_not_there() -> None:
     with pytest.raises(KeyError):
         remove_table(TEXT, ["servers", "b"])

@@ -107,6 +107,8 @@ def test_content_by_type() -> None:
         ([{"role": "user", "content": "hello"}], "without messages"),
         ([{"role": "user", "content": [text("x"), 7]}], "without messages"),
         ([assistant(TOOL_USE), user(TOOL_RESULT, text("x"))], "mixed with other content"),
+        ([user(TOOL_USE), user(TOOL_RESULT)], "wrong role, user"),
+        ([assistant(TOOL_RESULT)], "wrong role, assistant"),
         ([assistant(TOOL_USE), user(text("x"))], "tool result missing"),
         ([assistant(TOOL_USE)], "tool result missing"),
         ([assistant(TOOL_USE, {**TOOL_USE, "id": "c2"}), user(TOOL_RESULT)], "missing"),
