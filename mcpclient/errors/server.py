@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
@@ -227,6 +227,14 @@ class HttpError(ServerError):
         self.headers = headers
         self.body = body
         self.url = url
+        self._masked: list[str] | None = None
+
+    def mask(self, replace: Callable[[str], str]) -> None:
+        """Have `str` show the server's words as ``replace`` returns them. The fields stay."""
+        self._masked = [replace(text) for text in self._words()]
+
+    def _words(self) -> list[str]:
+        return [self.body.decode("utf-8", "replace"), *self.authenticate]
 
     @property
     def authenticate(self) -> tuple[str, ...]:
@@ -241,11 +249,12 @@ class HttpError(ServerError):
         if _HINTS.get(self.status):
             parts.append(f"({_HINTS[self.status]})")
         text = " ".join(parts)
-        for challenge in self.authenticate:
+        body, *challenges = self._masked or self._words()
+        for challenge in challenges:
             text += f"; the server asks for: {challenge}"
         if self.advice:
             text += f"; {self.advice}"
-        body = self.body[:SHOWN_BODY].decode("utf-8", "replace").strip()
+        body = body[:SHOWN_BODY].strip()
         if "html" in self.headers.get("content-type", "").lower():  # a page, made for a browser
             body = " ".join(re.sub(_MARKUP, " ", body).split())
         return f"{text}: {body}" if body else text

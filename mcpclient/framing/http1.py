@@ -48,12 +48,17 @@ class InformationalHead(NamedTuple):
 
 
 class ResponseHead(NamedTuple):
-    """The answer's status line and header fields; ``http_version`` is like ``"1.1"``."""
+    """The answer's status line and header fields; ``http_version`` is like ``"1.1"``.
+
+    ``request``: the head of the request that was refused, where that is known: an answer that
+    repeats its credentials must not be shown as it is.
+    """
 
     status: int
     reason: str
     headers: Headers
     http_version: str
+    request: bytes = b""
 
 
 class BodyChunk(NamedTuple):
@@ -229,7 +234,7 @@ class ResponseParser:
         self, head: ResponseHead, data: bytes, position: int, events: list[Event]
     ) -> int:
         """Decide where the body ends (RFC 9112, section 6.3)."""
-        status, _reason, headers, version = head
+        status, _reason, headers, version = head[:4]
         self._keep_alive = _keeps_alive(version, headers.get("connection"))
         coding, length = headers.get("transfer-encoding"), headers.get("content-length")
         if status == 101 or (self._method == "CONNECT" and status < 300):

@@ -9,19 +9,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Iterator
-from typing import Callable, Protocol
+from typing import TYPE_CHECKING, Callable, Protocol
 
-from ..errors import ConnectFailed, McpError, UsageError
+from ..errors import ConnectFailed, HttpError, McpError, UsageError
 from ..framing.content_coding import ContentDecoder
 from ..framing.headers import encode_header
 from ..framing.http1 import ResponseHead, encode_request
 from ..framing.uri import Url, resolve_url
+from ..on_demand import OnDemand
 from .background_tasks import BackgroundTasks
 from .dialing import Dialer
 from .futures import cancel
 from .http_connection import HttpConnection
 
-__all__ = ["Exchange", "HttpClient", "HttpRequest", "ResponseSink"]
+if TYPE_CHECKING:
+    from ..recording import redaction
+else:
+    redaction = OnDemand("..recording.redaction", __name__)
+
+__all__ = ["Exchange", "HttpClient", "HttpRequest", "ResponseSink", "http_error"]
 
 _MAX_REDIRECTS = 5
 # Idle connections kept for one origin: as many as a burst of calls leaves behind, within reason.
@@ -214,6 +220,24 @@ class HttpClient:
             idle.remove(connection)
 
 
+def http_error(
+    head: ResponseHead, body: bytes, url: Url, kind: type[HttpError] = HttpError
+) -> HttpError:
+    """Return the exception for a response that is not a success.
+
+    Where the server repeats credentials of the request, they are masked in the exception's text.
+    """
+    error = kind(head.status, head.headers, body, url.shown)
+    if head.request and (body or error.authenticate):
+        redactor = redaction.Redactor()
+        line, *lines = head.request.decode("latin-1").split("\r\n")
+        fields = (each.partition(": ") for each in lines)
+        redactor.url(line.split(" ")[1])
+        redactor.headers(((name, value) for name, _, value in fields), sent=True)
+        error.mask(redactor.text)
+    return error
+
+
 class Exchange:
     """One request and its response, over as many connections as redirects and retries take."""
 
@@ -305,6 +329,8 @@ class Exchange:
         coding = head.headers.get("content-encoding")
         if coding is not None:
             self._decoder = ContentDecoder(coding, None)  # the sink bounds it
+        if head.status >= 300:
+            head = head._replace(request=self._bytes.partition(b"\r\n\r\n")[0])
         self._sink.head_received(head)
 
     def _redirect_target(self, head: ResponseHead) -> Url | None:

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from ..errors import (
     ConnectFailed,
     ConnectKind,
-    HttpError,
     LossKind,
     McpError,
     ProtocolViolation,
@@ -26,6 +25,7 @@ from ..framing.websocket_handshake import Rejected, WebSocketHandshake
 from ..recording.http_channel import HttpChannel
 from .dialing import Dialer, explain_loss
 from .futures import disregard
+from .http import http_error
 from .stream import Stream
 from .websocket import WebSocketConnection, WebSocketReceiver, WebSocketSettings
 
@@ -75,6 +75,7 @@ class _Opening:
             self._channel: HttpChannel | None = HttpChannel(recorder, "websocket")
         else:
             self._channel = None
+        self._request = b""  # its head
         self._refusal: ResponseHead | None = None
         self._timer: asyncio.TimerHandle | None = None
         loop = asyncio.get_running_loop()
@@ -92,6 +93,7 @@ class _Opening:
             )
         self._answer.parser.start("GET")
         request = encode_request("GET", self._url.target, self._fields(headers))
+        self._request = request.partition(b"\r\n\r\n")[0]
         if self._channel is not None:
             self._channel.sent(request)
         stream.write(request)
@@ -167,7 +169,8 @@ class _Opening:
             if self._channel is not None and not self._channel.ended:
                 self._channel.body_received(body)
                 self._channel.end(how)
-            self._fail(HttpError(head.status, head.headers, body, self._url.shown))
+            head = head._replace(request=self._request)
+            self._fail(http_error(head, body, self._url))
 
     def writing_resumed(self) -> None:
         """A request is short; nothing waits for this."""

@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar, Union
 
-from ..errors import AuthError, HttpError, McpError
+from ..errors import AuthError, McpError
 from ..framing.headers import merged
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url
-from ..net.http import Exchange, HttpClient, HttpRequest, ResponseSink
+from ..net.http import Exchange, HttpClient, HttpRequest, ResponseSink, http_error
 from .http_messages import ERROR_BODY_LIMIT
 
 __all__ = [
@@ -204,9 +204,7 @@ class AuthorizedExchange:
             again = await self._answer(self._authorization.recover(refusal))
         except Exception as error:
             if error.__cause__ is None:  # about a server without OAuth, the refusal says the most
-                error.__cause__ = HttpError(
-                    refusal.status, refusal.headers, bytes(self._body), self.url.shown
-                )
+                error.__cause__ = http_error(refusal, bytes(self._body), self.url)
             self._fail(error)
             return
         if again:

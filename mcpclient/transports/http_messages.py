@@ -16,6 +16,7 @@ from ..framing.uri import Url
 from ..jsonrpc.messages import ErrorCode, RequestId, is_answer
 from ..jsonrpc.results import peer_error
 from ..net.futures import cancel_all
+from ..net.http import http_error
 from ..protocol.outgoing import Outgoing
 
 __all__ = [
@@ -158,7 +159,7 @@ def answer_error(
     says_so = head.status == 400 and has_worked and speaks_of_the_session(body)
     is_expired = in_session and (head.status == 404 or says_so)
     error_type = SessionExpired if is_expired else HttpError
-    error = error_type(head.status, head.headers, body[:ERROR_BODY_LIMIT], url.shown)
+    error = http_error(head, body[:ERROR_BODY_LIMIT], url, error_type)
     if head.status in (401, 403) or error_type is SessionExpired:
         return error
     refusal = refusal_of(request_id, _json_or_none(body))

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import struct
-from typing import Callable
+from base64 import b64encode
+from typing import Any, Callable
+from urllib.parse import quote
 
 import pytest
 
-from mcpclient.errors import ConnectFailed, ConnectionLost, ProtocolViolation, UsageError
+import mcpclient
+from mcpclient.errors import (
+    ConnectFailed,
+    ConnectionLost,
+    HttpError,
+    ProtocolViolation,
+    UsageError,
+)
 from mcpclient.framing.http1 import ResponseHead, ResponseParser
 from mcpclient.framing.uri import parse_url
 from mcpclient.net import http
@@ -621,3 +631,56 @@ def test_sockets_are_closed_even_when_the_loop_is_gone() -> None:
         assert len(client._connections) == 2
         client.abort()
         assert not client._connections
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Refuse a request, and repeat all of it: as it is, in other spellings, in a challenge."""
+    head = (await reader.readuntil(b"\r\n\r\n")).decode()
+    words = [each.partition(": ")[2] for each in head.split("\r\n") if ": " in each]
+    encoded = [b64encode(word.encode()).decode() for word in words]
+    body = json.dumps({"head": head, "quoted": quote(head, safe=""), "encoded": encoded})
+    challenge = " ".join(word for word in words if "Bearer" in word) or "Basic"
+    writer.write(
+        f"HTTP/1.1 403 No\r\nWWW-Authenticate: {challenge}\r\nContent-Length: {len(body)}\r\n"
+        f"Connection: close\r\n\r\n{body}".encode()
+    )
+    writer.close()
+
+
+SENT = {
+    "a header": {"headers": {"X-Api-Key": "SECRET-key-1"}},
+    "a header of no known name": {"headers": {"X-Corp": "SECRET-key-1"}},
+    "a token": {"auth": "SECRET-token-1"},
+    "a cookie": {"headers": {"Cookie": "session=SECRET-cookie"}},
+    "a query": {"query": "?api_key=SECRET-query"},
+    "a password": {"headers": {"Authorization": "Basic " + b64encode(b"me:SECRET-pw").decode()}},
+}
+
+
+@pytest.mark.parametrize("given", SENT.values(), ids=SENT)
+@pytest.mark.parametrize("scheme", ["http", "ws"])
+def test_credentials_that_a_server_repeats_are_not_shown(
+    given: dict[str, Any], scheme: str
+) -> None:
+    """F-SAFE-6: not in the text of the error, nor in that of its causes."""
+
+    async def refused() -> BaseException:
+        server = await asyncio.start_server(echo, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        options = {**given}
+        url = f"{scheme}://127.0.0.1:{port}/mcp{options.pop('query', '')}"
+        try:
+            with pytest.raises(mcpclient.McpError) as caught:
+                async with mcpclient.connect(url, **options):
+                    pass
+            return caught.value
+        finally:
+            server.close()
+
+    error: BaseException | None = asyncio.run(refused())
+    found = False
+    while error is not None:
+        assert "SECRET" not in str(error)
+        found = found or isinstance(error, HttpError)
+        error = error.__cause__ or error.__context__
+    assert found
