@@ -199,11 +199,13 @@ def _is_checked(function: ast.AST, line: int) -> bool:
 
 
 def functions(module: str, name: str, kind: str = "") -> list[Function]:
+    """Return the functions of this name in a module, or in one of its classes."""
+    tree: ast.AST = ast.parse(sources()[module])
+    if kind:
+        tree = next(each for each in ast.walk(tree) if getattr(each, "name", "") == kind)
     return [
         node
-        for around in ast.walk(ast.parse(sources()[module]))
-        if not kind or (isinstance(around, ast.ClassDef) and around.name == kind)
-        for node in (around.body if kind and isinstance(around, ast.ClassDef) else [around])
+        for node in ast.walk(tree)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name
     ]
 
