@@ -55,8 +55,8 @@ conformance-websocket: ## meet all of the Autobahn testsuite (needs Python 2.7 f
 capture: $(stamp) ## make the transcripts again (NAMES="stdio/everything tasks": those only)
 	$(python) -m conformance.capture $(NAMES)
 
-hosts: $(stamp) ## the blocking twin in notebooks, web servers and forked workers; servers in memory
-	$(python) -m conformance.peers install hosts mcp1 mcp2 fastmcp
+hosts: $(stamp) ## the blocking twin in notebooks, web servers and workers; servers in memory; agents
+	$(python) -m conformance.peers install hosts mcp1 mcp2 fastmcp agents
 	$(python) -m conformance.hosts
 
 bench: $(stamp) ## measure against the asyncio floor and the clients that are installed

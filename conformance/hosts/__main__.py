@@ -2,7 +2,7 @@
 
 Each takes a few seconds, and needs packages that the tests of the library do without; so these are
 no unit tests. The packages are those of ``conformance/peers/python/hosts.txt``; `in_memory` runs
-in the environments of the SDKs, too.
+in the environments of the SDKs, too, and `agents` in that of the agent frameworks.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ HOSTED = (
 )
 PROGRAMS = (
     *(("hosts", program) for program in HOSTED),
+    ("agents", "agents"),
     *((environment, "in_memory") for environment in ("hosts", "mcp1", "mcp2", "fastmcp")),
 )
 

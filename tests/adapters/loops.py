@@ -8,7 +8,7 @@ from typing import Any
 from mcpclient.cli.guide import chapter
 from tests.support.prose import blocks_of
 
-__all__ = ["LOOPS"]
+__all__ = ["LOOPS", "STREAMED"]
 
 _NAMES = ("anthropic", "openai_chat", "openai_responses", "google", "bedrock")
 
@@ -18,8 +18,12 @@ def _loops() -> dict[str, Any]:
     for block in blocks_of(chapter("models")):
         if block.mark == "loop":
             exec(block.text, defined)
-    return {name: defined[name] for name in _NAMES}
+    return defined
 
 
-LOOPS = _loops()
+_DEFINED = _loops()
+LOOPS = {name: _DEFINED[name] for name in _NAMES}
 """By the provider's name: ``await loop(llm, client, question)`` returns the last answer."""
+
+STREAMED = _DEFINED["streamed"]
+"""The loop with a stream and a limit of turns: it returns all messages."""

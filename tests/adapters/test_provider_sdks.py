@@ -21,7 +21,7 @@ from mcpclient.adapters.providers import PROVIDERS
 from mcpclient.adapters.sampling import sampling_model
 from mcpclient.client.answers.sampling import SamplingAnswerer
 from mcpclient.protocol.types import CallToolResult, Tool
-from tests.adapters.loops import LOOPS
+from tests.adapters.loops import LOOPS, STREAMED
 from tests.adapters.model_apis import APIS, Api, Script
 from tests.adapters.outcomes import OUTCOMES
 from tests.adapters.shapes import SHAPES, tool
@@ -107,6 +107,24 @@ def test_an_agent_with_a_real_server(provider: str) -> None:
         assert "there is no tool 'nope'" in unknown
 
     asyncio.run(main())
+
+
+def test_a_stream_and_a_limit_of_turns() -> None:
+    """F-TOOL-10: text is shown as it comes, and a model that goes round in circles has to end."""
+
+    async def talk(script: Script, turns: int) -> tuple[list[Any], str]:
+        shown: list[str] = []
+        async with model("anthropic", script) as (llm, _):  # noqa: SIM117
+            async with mcpclient.connect([sys.executable, str(DEMO)]) as client:
+                messages = await STREAMED(llm, client, "1 + 2?", show=shown.append, turns=turns)
+        return messages, "".join(shown)
+
+    messages, shown = asyncio.run(talk(list(ADD), 10))
+    assert shown == "It is 3."
+    assert [message["role"] for message in messages] == ["user", "assistant", "user", "assistant"]
+    circles: Script = [[("add", {"a": 1, "b": 2})], [("add", {"a": 1, "b": 2})], "enough"]
+    messages, shown = asyncio.run(talk(circles, 3))
+    assert (shown, len(messages)) == ("enough", 6)
 
 
 @each_provider

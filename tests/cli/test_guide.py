@@ -30,7 +30,7 @@ FRAGMENTS = [
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_chapter_has_a_heading_and_says_how_its_code_is_tested(name: str) -> None:
     assert chapter(name).startswith("# ")
-    marks = {"runs", "prints", "compiles", "fragment", "loop", "foreign"}
+    marks = {"runs", "prints", "compiles", "fragment", "loop", "recipe", "foreign"}
     assert not [block for block in BLOCKS[name] if block.kind != "sh" and block.mark not in marks]
 
 

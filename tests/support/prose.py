@@ -4,6 +4,7 @@
 - ``<!-- compiles -->``: a fragment, of which the syntax and the options it names are checked
 - ``<!-- fragment -->``: a fragment, of which the syntax and the names of the library are checked
 - ``<!-- loop -->``: an agent loop, run by the tests of the adapters
+- ``<!-- recipe -->``: an agent of a framework, run by `conformance.hosts.agents`
 - ``<!-- foreign -->``: code for another library
 """
 
