@@ -75,7 +75,7 @@ def test_failures(name: str) -> None:
 
 def test_exceptions() -> None:
     """F-TOOL-2: this library's say what happened; of others the text may hold a secret."""
-    assert text_of(PeerError(-1, "odd \ud800")) == "the server answered with error -1: odd \ufffd"
+    assert text_of(PeerError(-1, "odd \ud800")) == "the server answered with error -1: odd \\ud800"
     assert text_of(ValueError("password")) == "ValueError"
 
 
