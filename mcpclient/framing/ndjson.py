@@ -45,6 +45,16 @@ class LineFramer:
         # The last bytes of a line over the limit; ``_held`` has its first ones then.
         self._end: bytes | None = None
 
+    @property
+    def unfinished(self) -> int:
+        """How many bytes have come of the line that has no end yet."""
+        return self._size
+
+    @property
+    def start(self) -> bytes:
+        """The first bytes of the line that has no end yet, all of them up to the limit."""
+        return bytes(self._held)
+
     def feed(self, data: bytes) -> list[Line]:
         """Take the next bytes and return the lines that they complete. Never raises."""
         pieces = data.split(b"\n")

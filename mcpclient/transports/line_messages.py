@@ -33,6 +33,11 @@ _MAX_WAITING_BYTES = 64 * 1024 * 1024
 _MAX_SKIPPED = 5
 _SHOWN = 200
 
+# How long a line without an end may get: so many times the limit, or, when it is known which call
+# it answers, and that has failed, so many bytes. Then nothing but a flood is to be expected.
+_FLOOD = 4
+_MAX_FLOOD = 1024 * 1024 * 1024
+
 _JSON_STARTS = (b"{", b"[", b"\xef\xbb\xbf")
 
 
@@ -40,7 +45,8 @@ class LineReader:
     """Cuts incoming bytes into lines and delivers the messages they hold.
 
     A line that is not a message, such as a banner printed to stdout, costs one warning. ``peer`` is
-    the name of the server in warnings; there is none of ``known_lines``.
+    the name of the server in warnings; there is none of ``known_lines``. ``flooded`` is called when
+    a line over the limit goes on and on: to end the connection, since no answer can come any more.
     """
 
     def __init__(
@@ -49,12 +55,16 @@ class LineReader:
         max_message_size: int,
         peer: str,
         known_lines: Sequence[str] = (),
+        flooded: Callable[[MessageTooLarge], None] | None = None,
     ) -> None:
         self._receiver = receiver
         self._limit = max_message_size
         self._peer = peer
         self._known_lines = known_lines
+        self._flooded = flooded
         self._framer = LineFramer(max_message_size)
+        self._is_overlong = False  # the line that has no end yet
+        self._blamed: RequestId | None = None  # the call that it answers, which has failed
         self.skipped: deque[str] = deque(maxlen=_MAX_SKIPPED)
         """The last lines that were no messages."""
 
@@ -62,6 +72,21 @@ class LineReader:
         """Take the next bytes."""
         for line in self._framer.feed(data):
             self._take(line)
+        if self._framer.unfinished > self._limit:
+            self._watch_flood()
+
+    def _watch_flood(self) -> None:
+        error = MessageTooLarge(self._limit)
+        if not self._is_overlong:
+            self._is_overlong = True
+            # Its end may never come, so its call does not wait for it.
+            self._blamed = response_id.find_response_id(self._framer.start, b"")
+            if self._blamed is not None:
+                self._receiver.message_rejected(error, self._blamed)
+        most = self._limit * _FLOOD if self._blamed is None else _MAX_FLOOD
+        if self._framer.unfinished > most and self._flooded is not None:
+            flooded, self._flooded = self._flooded, None
+            flooded(error)
 
     def feed_eof(self) -> None:
         """Take the end of the stream; a last line without a line feed still counts.
@@ -76,8 +101,10 @@ class LineReader:
 
     def _take(self, line: Line) -> None:
         if isinstance(line, OversizedLine):
-            request_id = response_id.find_response_id(line.start, line.end)
-            self._receiver.message_rejected(MessageTooLarge(self._limit), request_id)
+            if self._blamed is None:
+                request_id = response_id.find_response_id(line.start, line.end)
+                self._receiver.message_rejected(MessageTooLarge(self._limit), request_id)
+            self._is_overlong, self._blamed = False, None
         elif line.startswith(b"{") or line.lstrip()[:3].startswith(_JSON_STARTS):
             if not deliver_text(line, self._receiver):
                 self.skipped.append(_shown(line))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from ..errors import ConnectionLost
+from ..errors import ConnectionLost, MessageTooLarge
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.uri import Url
 from ..net.dialing import Dialer, explain_loss
@@ -44,7 +44,9 @@ class LineSocketTransport(ConnectedTransport):
         return self.url.shown
 
     async def _connect(self) -> Stream:
-        self._reader = LineReader(self.receiver, self._max_message_size, self.description)
+        self._reader = LineReader(
+            self.receiver, self._max_message_size, self.description, flooded=self._flooded
+        )
         self._gone = asyncio.get_running_loop().create_future()
         self._stream = await self._dialer.dial(self.url, lambda: Stream(self))
         return self._stream
@@ -65,6 +67,12 @@ class LineSocketTransport(ConnectedTransport):
         """Take bytes from the server."""
         assert self._reader is not None
         self._reader.feed(data)
+
+    def _flooded(self, error: MessageTooLarge) -> None:
+        """Drop a connection that carries one endless line."""
+        assert self._stream is not None
+        self.connection_lost(error)
+        self._stream.abort()
 
     def stream_ended(self, error: Exception | None) -> None:
         """Take the end of the connection; a last line without a line feed still counts."""

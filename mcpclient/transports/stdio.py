@@ -6,11 +6,12 @@ output becomes messages.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..errors import ProcessExited
+from ..errors import MessageTooLarge, ProcessExited
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..net.process.server_process import (
     ServerProcess,
@@ -86,7 +87,11 @@ class StdioTransport(ConnectedTransport):
 
     async def _connect(self) -> ServerProcess:
         self._reader = LineReader(
-            self.receiver, self._max_message_size, self.description, self._known_lines
+            self.receiver,
+            self._max_message_size,
+            self.description,
+            self._known_lines,
+            self._flooded,
         )
         self._process = await spawn(
             self.command,
@@ -110,6 +115,13 @@ class StdioTransport(ConnectedTransport):
         """Take a chunk of the server's output."""
         assert self._reader is not None
         self._reader.feed(data)
+
+    def _flooded(self, error: MessageTooLarge) -> None:
+        """End a server whose output is one endless line."""
+        assert self._process is not None
+        self.connection_lost(error)
+        # Later, since the process is in the middle of handing on its output.
+        asyncio.get_running_loop().call_soon(self._process.abort)
 
     def process_ended(self, error: ProcessExited) -> None:
         """Take note of the server's end."""

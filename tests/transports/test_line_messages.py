@@ -131,6 +131,45 @@ def test_a_message_over_the_limit(line: bytes, request_id: int | str | None) -> 
         assert blamed == request_id
 
 
+def test_a_call_does_not_wait_for_the_end_of_what_answers_it() -> None:
+    """F-WIRE-3: the end may never come; when it does, nothing is said twice."""
+    receiver = RecordingReceiver()
+    reader = LineReader(receiver, 1000, "peer")
+    reader.feed(b'{"id":7,"result":{"x":"' + b"y" * 900)
+    assert not receiver.rejected
+    for _ in range(100):
+        reader.feed(b"y" * 900)
+    assert [(type(error), blamed) for error, blamed in receiver.rejected] == [(MessageTooLarge, 7)]
+    reader.feed(b'"}}\n' + LINE)
+    reader.feed(b"z" * 2_000)
+    reader.feed(b"\n")
+    assert receiver.messages == [ANSWER]
+    assert [blamed for _, blamed in receiver.rejected] == [7, None]
+
+
+@pytest.mark.parametrize("start", [b"", b'{"x":"', b"[[", b'{"method":"m","params":{"x":"'])
+def test_a_flood_without_a_line_end_is_told_once(start: bytes) -> None:
+    """F-WIRE-3: it answers no call that is known, so none of them will ever be answered."""
+    floods: list[MessageTooLarge] = []
+    reader = LineReader(RecordingReceiver(), 1000, "peer", flooded=floods.append)
+    reader.feed(start + b"y" * 3_000)
+    assert not floods
+    for _ in range(10):
+        reader.feed(b"y" * 1_000)
+    assert [error.limit for error in floods] == [1000]
+
+
+def test_a_flood_in_an_answer_ends_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-WIRE-3: the other calls wait behind it."""
+    monkeypatch.setattr(line_messages, "_MAX_FLOOD", 50_000)
+    floods: list[MessageTooLarge] = []
+    reader = LineReader(RecordingReceiver(), 1000, "peer", flooded=floods.append)
+    reader.feed(b'{"id":7,"result":{"x":"')
+    for size in range(60):
+        assert bool(floods) == (size >= 50)
+        reader.feed(b"y" * 1_000)
+
+
 def test_batches_and_a_last_line_without_its_end() -> None:
     """F-WIRE-1: several messages in an array (2025-03-26), and a server that ends in mid-line."""
     note = {"jsonrpc": "2.0", "method": "n"}

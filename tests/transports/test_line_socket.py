@@ -107,6 +107,26 @@ def test_nothing_listens() -> None:
     asyncio.run(scenario())
 
 
+def test_a_flood_without_a_line_end_drops_the_connection() -> None:
+    """F-WIRE-3, F-STD-8"""
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"x" * 10_000)
+        await reader.read()
+
+    async def scenario() -> None:
+        receiver = Inbox()
+        async with serve(talk) as port:
+            url = parse_url(f"tcp://127.0.0.1:{port}")
+            transport = LineSocketTransport(url, max_message_size=1000)
+            await transport.open(receiver)
+            await receiver.until(lambda: receiver.lost)
+            await transport.close()
+        assert [type(error) for error in receiver.lost] == [MessageTooLarge]
+
+    asyncio.run(scenario())
+
+
 def test_a_line_over_the_limit_costs_one_message() -> None:
     """F-WIRE-3, F-STD-8: the connection goes on."""
 

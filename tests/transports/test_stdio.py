@@ -226,6 +226,20 @@ def test_a_line_over_the_limit_fails_its_call_and_the_next_one_works() -> None:
     run_with(work, max_message_size=10_000)
 
 
+def test_a_flood_without_a_line_end_ends_the_server() -> None:
+    """F-WIRE-3: calls fail with what happened, and not with their timeouts."""
+
+    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+        await post(transport, call(1, "never"))
+        await post(transport, call(2, "raw", hex=hexed(b"x" * 50_000)))
+        await inbox.until(lambda: inbox.lost)
+        assert isinstance(inbox.lost[0], MessageTooLarge)
+        with pytest.raises(MessageTooLarge):
+            await post(transport, call(3, "echo", text="x"))
+
+    run_with(work, max_message_size=10_000)
+
+
 # The server's end
 
 
