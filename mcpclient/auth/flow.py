@@ -16,6 +16,8 @@ processes meet the same expiry, one of them refreshes the token and the others u
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..errors import AuthError, InsufficientScope, NetworkError, TokenRequestFailed
 from ..shown import shown_url
 from . import binding
@@ -25,7 +27,7 @@ from .challenge import AuthorizationChallenge, read_challenge
 from .discovery import Discovery, discover
 from .dpop import DpopProver
 from .effects import Callback, Flow, Response, exclusive, load, now, random_bytes, save, unbroken
-from .grants import Grant, GrantRequest, refresh, revoke, store_name
+from .grants import Grant, GrantRequest, account_url, refresh, revoke, store_name
 from .obtaining import needs_dpop, obtain, resource_for, scopes_for
 from .options import OAuth, OAuthOptions, WorkloadIdentity
 from .registration import forget_registration
@@ -57,7 +59,8 @@ class Authorization:
         self.options = options
         self.policy: UrlPolicy = options.url_policy(server_url)
         self._protocol_version = protocol_version
-        self._name = store_name(server_url)
+        self.account_url: str = account_url(server_url, options.account)
+        self._name = store_name(self.account_url)
         self._key = grant_key(type(options).__name__, self._name)
         self._grant: Grant | None = None
         self._loaded = False
@@ -89,7 +92,20 @@ class Authorization:
         return (yield from exclusive(self._key, self._renew()))
 
     def stored_grant(self) -> Flow[Grant | None]:
-        """The grant in the store, expired or not; None when there is none for these options."""
+        """The grant in the store, expired or not; None when there is none for these options.
+
+        It is one for their account, scopes, resource and key, too: a login that was made for
+        something else is not used, whichever of two entries with one URL made it.
+        """
+        grant, options = (yield from self._known_grant()), self.options
+        if grant is None or not grant.is_as_asked(
+            options.scopes, options.resource, dpop=options.dpop
+        ):
+            return None
+        return grant
+
+    def _known_grant(self) -> Flow[Grant | None]:
+        """The grant in the store that comes from a client and a server of these options."""
         record = yield from load(self._key)
         if record is None:
             return None
@@ -214,7 +230,7 @@ class Authorization:
         yield from finish(pending, callback, self.server_url, self.policy, self._keep)
 
     def _log_out(self) -> Flow[Grant | None]:
-        grant = yield from self.stored_grant()
+        grant = yield from self._known_grant()
         for kind in _KINDS:
             yield from save(grant_key(kind, self._name), None)
         self._adopt(None)
@@ -243,6 +259,7 @@ class Authorization:
             policy=self.policy,
             prover=(yield from self._the_prover()) if uses_dpop else None,
             keep=self._keep,
+            account=self.options.account,
         )
         try:
             yield from binding.bound(
@@ -309,8 +326,14 @@ class Authorization:
             self._prover = grant.prover
 
     def _keep(self, grant: Grant) -> Flow[None]:
+        scopes = self.options.scopes
+        asked = replace(
+            grant,
+            asked_scopes=None if scopes is None else tuple(scopes),
+            asked_resource=self.options.resource,
+        )
         yield from binding.bind(self.options, self._name, grant.client.issuer)
-        yield from self._store(grant)
+        yield from self._store(asked)
 
     def _store(self, grant: Grant) -> Flow[None]:
         yield from save(self._key, grant.to_record())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from ..errors import AuthError, UsageError
 from .client_authentication import RegisteredClient, authenticate
@@ -14,6 +14,7 @@ from .dpop import DpopProver, wants_nonce
 from .effects import Flow, Response, StoredItem, now, unbroken
 from .exchanges import post
 from .metadata import parse_object
+from .scopes import OFFLINE_ACCESS
 from .signing import Es256Key, Signer
 from .tokens import TokenSet, parse_token_response, raise_for_error, token_set
 from .url_guard import UrlPolicy, without_query
@@ -22,6 +23,7 @@ __all__ = [
     "Grant",
     "GrantRequest",
     "TokenEndpoint",
+    "account_url",
     "keep_nowhere",
     "part_of",
     "prover_from",
@@ -71,11 +73,12 @@ class GrantRequest:
     policy: UrlPolicy = field(repr=False)
     prover: DpopProver | None = None
     keep: Callable[[Grant], Flow[None]] = field(default=keep_nowhere, repr=False)
+    account: str | None = None
 
     @property
     def server_name(self) -> str:
-        """How stored records call the server."""
-        return store_name(self.server_url)
+        """How stored records call the server, and the account there."""
+        return store_name(account_url(self.server_url, self.account))
 
     @property
     def endpoint(self) -> TokenEndpoint:
@@ -121,6 +124,8 @@ class Grant:
     """Tokens of one client for one server, with what a refresh needs.
 
     ``client.issuer`` is the authorization server they come from; they are used with no other.
+    ``asked_scopes`` and ``asked_resource`` are those of the options it was obtained with; None:
+    the server's choice.
     """
 
     client: RegisteredClient
@@ -131,6 +136,8 @@ class Grant:
     resource_metadata_url: str | None = None
     prover: DpopProver | None = None
     revocation_endpoint: str | None = None
+    asked_scopes: tuple[str, ...] | None = None
+    asked_resource: str | None = None
 
     def to_record(self) -> dict[str, object]:
         """This grant as JSON can carry it, secrets included."""
@@ -143,6 +150,8 @@ class Grant:
             "resource_metadata_url": self.resource_metadata_url,
             "dpop_key": None if self.prover is None else self.prover.key.to_secret(),
             "revocation_endpoint": self.revocation_endpoint,
+            "asked_scopes": None if self.asked_scopes is None else list(self.asked_scopes),
+            "asked_resource": self.asked_resource,
         }
 
     @classmethod
@@ -172,11 +181,34 @@ class Grant:
             tokens=tokens,
             token_endpoint=token_endpoint,
             resource=text_of(record, "resource"),
-            requested_scopes=tuple(map(str, scopes)) if isinstance(scopes, (list, tuple)) else (),
+            requested_scopes=_texts(scopes) or (),
             resource_metadata_url=text_of(record, "resource_metadata_url"),
             prover=prover,
             revocation_endpoint=text_of(record, "revocation_endpoint"),
+            asked_scopes=_texts(record.get("asked_scopes")),
+            asked_resource=text_of(record, "asked_resource"),
         )
+
+    def is_as_asked(
+        self, scopes: Sequence[str] | None, resource: str | None, *, dpop: bool
+    ) -> bool:
+        """Whether it is what these options ask for; without scopes, any are.
+
+        ``dpop``: only tokens that are bound to a key will do.
+        """
+        if scopes is not None:
+            asked = self.requested_scopes if self.asked_scopes is None else self.asked_scopes
+            if {*asked, OFFLINE_ACCESS} != {*scopes, OFFLINE_ACCESS}:
+                return False
+        if resource is None:
+            is_same_resource = self.asked_resource is None
+        else:
+            is_same_resource = self.resource == (resource or None)
+        return is_same_resource and (self.prover is not None or not dpop)
+
+
+def _texts(value: object) -> tuple[str, ...] | None:
+    return tuple(map(str, value)) if isinstance(value, (list, tuple)) else None
 
 
 def prover_from(secret: object) -> DpopProver | None:
@@ -270,11 +302,19 @@ def _check_binding(tokens: TokenSet, prover: DpopProver | None) -> None:
 def store_name(server_url: str) -> str:
     """The name of a server in stored records: its URL, with a hash for a query.
 
-    The query itself may contain a key.
+    The query itself may contain a key. What `account_url` has added stays.
     """
-    query = urlsplit(server_url).query
+    parts = urlsplit(server_url)
+    query, account = parts.query, parts.fragment
     name = without_query(server_url)
-    return f"{name}?{hashlib.sha256(query.encode()).hexdigest()[:16]}" if query else name
+    if query:
+        name = f"{name}?{hashlib.sha256(query.encode()).hexdigest()[:16]}"
+    return f"{name}#{account}" if account else name
+
+
+def account_url(server_url: str, account: str | None) -> str:
+    """Return the URL of a server by which one of several accounts there is told from the others."""
+    return f"{server_url}#{quote(account, safe='')}" if account else server_url
 
 
 def part_of(record: StoredItem, name: str) -> StoredItem:

@@ -65,6 +65,8 @@ class ServerTrust:
     - ``ssl_context``: for TLS with authorization servers. Without, they need certificates of an
       authority that the system trusts, or the client's ``ca_file``: its other options for TLS, such
       as ``verify=False``, are for the MCP server alone, and for what is at the same origin.
+    - ``account``: a name of the user's own choice for one of several accounts at one URL, so that
+      each has a login of its own.
     - ``dpop``: True insists on tokens bound to a key (RFC 9449); by default they are used where the
       server asks for nothing else.
     """
@@ -77,6 +79,7 @@ class ServerTrust:
     local_development: bool = False
     ssl_context: SSLContext | None = field(default=None, repr=False)
     dpop: bool = False
+    account: str | None = None
 
     @property
     def holds_secret(self) -> bool:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from ..auth.flow import grant_key
-from ..auth.grants import Grant, store_name
+from ..auth.grants import Grant, account_url, store_name
 from ..auth.login_facts import login_facts
 from ..client.authentication import default_store, finish_auth, log_in, log_out
 from ..errors import AuthError, AuthorizationRequired, UsageError
@@ -40,6 +40,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scope", action="append", metavar="SCOPE", help="instead of those it names (repeatable)"
     )
+    parser.add_argument("--account", metavar="NAME", help="one of several accounts at one URL")
     parser.add_argument("--redirect-uri", metavar="URI", help="where the browser comes back to")
     parser.add_argument(
         "--device", action="store_true", help="log in with a code, where the server offers that"
@@ -60,12 +61,12 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
     if options.trace is not None and action != "login":
         raise UsageError(f"--trace is for auth login: auth {action} talks to no server")
     if action == "status":
-        return lambda screen: _status(urls, screen)
+        return lambda screen: _status(urls, options.account, screen)
     if not urls:
         raise UsageError(f"auth {action} needs a URL")
     url = http_url(parse_url(urls[0]))
     if action == "logout":
-        return lambda screen: _log_out(url)
+        return lambda screen: _log_out(url, options.account)
     check_trace(options.trace)
     return lambda screen: _log_in(url, options, screen)
 
@@ -86,6 +87,7 @@ async def _log_in(url: str, options: argparse.Namespace, screen: Screen) -> Answ
         scopes=options.scope,
         redirect_uri=options.redirect_uri,
         device=options.device,
+        account=options.account,
     )
     try:
         await log_in(url, auth, trace=options.trace)
@@ -94,7 +96,8 @@ async def _log_in(url: str, options: argparse.Namespace, screen: Screen) -> Answ
         if address:
             await finish_auth(url, address, auth=auth)
             return _logged_in(url)
-        finish = f"mcpclient auth finish {shlex.quote(url)} 'ADDRESS'"
+        account = f"--account {shlex.quote(options.account)} " if options.account else ""
+        finish = f"mcpclient auth finish {account}{shlex.quote(url)} 'ADDRESS'"
         screen.say(f"To log in, visit:\n\n  {error.url}\n")
         screen.say(f"Then finish with the address that the browser ends at:\n\n  {finish}\n")
         raise error.advise(f"Visit the URL, then run: {finish}") from None
@@ -125,7 +128,8 @@ def _finish(words: Sequence[str], options: argparse.Namespace) -> LocalWork:
     if len(words) != 2:
         raise UsageError("auth finish needs the server's URL and the address the browser ended at")
     url, address = http_url(parse_url(words[0])), words[1]
-    auth = oauth_with(url, TwoStepLogin(default_store()), client_id=options.client_id)
+    provider = TwoStepLogin(default_store())
+    auth = oauth_with(url, provider, client_id=options.client_id, account=options.account)
 
     async def work(screen: Screen) -> Answer:
         await finish_auth(url, address, auth=auth)
@@ -134,18 +138,18 @@ def _finish(words: Sequence[str], options: argparse.Namespace) -> LocalWork:
     return work
 
 
-async def _log_out(url: str) -> Answer:
-    await log_out(url, oauth_with(url, TwoStepLogin(default_store())))
+async def _log_out(url: str, account: str | None) -> Answer:
+    await log_out(url, oauth_with(url, TwoStepLogin(default_store()), account=account))
     return Answer({"loggedIn": False, "server": url}, f"logged out of {one_line(url)}")
 
 
-async def _status(urls: Sequence[str], screen: Screen) -> Answer:
-    wanted = {store_name(http_url(parse_url(url))) for url in urls}
+async def _status(urls: Sequence[str], account: str | None, screen: Screen) -> Answer:
+    wanted = {store_name(account_url(http_url(parse_url(url)), account)) for url in urls}
     now = seconds_since_epoch()
     logins = [
         {"server": name, **login_facts(grant, now)}
         for name, grant in (await _grants()).items()
-        if not wanted or name in wanted
+        if not wanted or name in wanted or (not account and name.partition("#")[0] in wanted)
     ]
     if wanted and not logins:
         raise AuthError(f"not logged in to {urls[0]}; mcpclient auth login does that")

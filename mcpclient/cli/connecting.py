@@ -90,6 +90,8 @@ def client_options(
         elif name == "env":
             value = {**merged.get(name, {}), **value}
         merged[name] = value
+    if options.account and merged.get("auth") is not given["auth"]:
+        merged["auth"] = replace(merged["auth"], account=options.account)
     merged["stderr"] = "discard" if options.quiet else screen.say
     return {**merged, **answers_of(_AskedLater(server, screen, options), options), **others}
 
@@ -178,7 +180,7 @@ def _login(
         return None
     # Half of the library, and only servers afar need it.
     login: Authentication = import_module(".login", __package__).login_for(
-        target, screen, show_login
+        target, screen, show_login, options.account
     )
     return login
 
@@ -204,6 +206,7 @@ def _check(server: Server, options: argparse.Namespace) -> None:
         ("cwd", not is_url, "a server that is started here"),
         ("header", takes_headers, "an HTTP or WebSocket URL"),
         ("bearer", takes_headers, "an HTTP or WebSocket URL"),
+        ("account", takes_headers and _may_log_in(server, options), "a server with a login"),
         ("proxy", takes_headers, "an HTTP or WebSocket URL"),
         ("ca_file", takes_headers, "an HTTP or WebSocket URL"),
         ("insecure", takes_headers, "an HTTP or WebSocket URL"),
@@ -213,6 +216,12 @@ def _check(server: Server, options: argparse.Namespace) -> None:
             raise UsageError(f"{option} needs {needed}").advise(
                 f"Leave out {option}, or name a server of the other sort."
             )
+
+
+def _may_log_in(server: Server, options: argparse.Namespace) -> bool:
+    """Whether the login of a server is one by OAuth, as far as is known before it is asked for."""
+    own = server.options.get("auth")
+    return not options.bearer and (own is None or hasattr(own, "account"))
 
 
 def pairs_in(texts: Sequence[str] | None, separator: str, option: str) -> dict[str, str]:

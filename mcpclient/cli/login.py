@@ -17,19 +17,23 @@ __all__ = ["login_for", "oauth_with"]
 
 
 def login_for(
-    url: str, screen: Screen, show_login: Callable[[str], Awaitable[bool]] | None = None
+    url: str,
+    screen: Screen,
+    show_login: Callable[[str], Awaitable[bool]] | None = None,
+    account: str | None = None,
 ) -> OAuth:
     """Return the login: on a terminal by asking, elsewhere with what ``auth login`` left.
 
-    ``show_login``: shows the address to visit in another way.
+    ``show_login``: shows the address to visit in another way. ``account``: as of `OAuth`.
     """
     terminal = ScreenTerminal(screen)
     store = default_store()
     if show_login is not None:
-        return oauth_with(url, BrowserLogin(store, terminal=terminal, open_browser=show_login))
+        provider = BrowserLogin(store, terminal=terminal, open_browser=show_login)
+        return oauth_with(url, provider, account=account)
     if terminal.is_interactive:
-        return oauth_with(url, BrowserLogin(store, terminal=terminal))
-    return oauth_with(url, TwoStepLogin(store))
+        return oauth_with(url, BrowserLogin(store, terminal=terminal), account=account)
+    return oauth_with(url, TwoStepLogin(store), account=account)
 
 
 def oauth_with(url: str, provider: BrowserLogin | TwoStepLogin, **options: Any) -> OAuth:

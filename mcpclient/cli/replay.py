@@ -26,7 +26,8 @@ def _prepare(options: argparse.Namespace, inner: Request | None) -> Request | Lo
 
         return LocalRequest(show, options)
     # What says how to reach the server may stay from the command that was recorded.
-    for name in ("header", "env", "cwd", "transport", "bearer", "ca_file", "proxy", "insecure"):
+    reaching = ("header", "env", "cwd", "transport", "bearer", "account")
+    for name in (*reaching, "ca_file", "proxy", "insecure"):
         setattr(inner.options, name, None)
     return Request(Server(recording), inner.work, inner.options)
 

@@ -116,6 +116,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_header_option(group)
     add("--bearer", metavar="TOKEN", help="who you are, for servers with tokens")
+    add("--account", metavar="NAME", help="which login, where one URL has several accounts")
     add("--ca-file", metavar="FILE", help="PEM file of the authorities to trust")
     add("--insecure", action="store_true", help="accept any certificate")
     add("--proxy", metavar="URL", help="of an HTTP proxy for everything")

@@ -16,6 +16,7 @@ from ..auth import options
 from ..auth.authorization_code import parse_callback
 from ..auth.effects import Callback, Fetch, Response
 from ..auth.flow import Authorization
+from ..auth.grants import account_url
 from ..auth.provider import AuthProvider, CredentialStore
 from ..auth.static import StaticAuthorization
 from ..errors import UsageError
@@ -71,6 +72,9 @@ class OAuth(options.OAuth):
       allow http and private hosts. ``ssl_context``: for TLS with authorization servers, to which
       the client's ``verify=False`` and ``ssl_context=`` do not apply. ``dpop``: insist on tokens
       that are bound to a key.
+    - ``account``: a name of your choice for one of several accounts at one URL: each has a login of
+      its own. A stored login is used only by options that ask for its account, scopes, resource and
+      key.
     """
 
     provider: AuthProvider | None = field(default=None, repr=False, compare=False)
@@ -234,7 +238,7 @@ async def awaiting_login(servers: Mapping[str, object]) -> set[str]:
     for url, auth in servers.items():
         if isinstance(auth, OAuth):  # nothing else needs a human
             memory = memory_of(auth.provider or _login_with(default_store()))
-            by_memory.setdefault(memory, {})[http_url(parse_url(url))] = url
+            by_memory.setdefault(memory, {})[_account_url(url, auth)] = url
     found: set[str] = set()
     for memory, urls in by_memory.items():
         found |= {urls[url] for url in await memory.remembered(urls)}
@@ -244,7 +248,11 @@ async def awaiting_login(servers: Mapping[str, object]) -> set[str]:
 async def expect_login(server_url: str, auth: OAuth) -> None:
     """Forget that a server needed a login and got none: the user wants to try again."""
     memory = memory_of(auth.provider or _login_with(default_store()))
-    await memory.clear(http_url(parse_url(server_url)))
+    await memory.clear(_account_url(server_url, auth))
+
+
+def _account_url(server_url: str, auth: OAuth) -> str:
+    return account_url(http_url(parse_url(server_url)), auth.account)
 
 
 def _network(recorder: Recorder | None = None) -> NetworkOptions:

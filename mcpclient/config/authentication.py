@@ -20,6 +20,7 @@ _TEXTS = {
     "redirect_uri": ("redirectUri", "redirect_uri"),
     "issuer": ("issuer",),
     "resource": ("resource",),
+    "account": ("account",),
 }
 _ENDPOINTS = {
     "token_endpoint": ("tokenUrl", "tokenEndpoint", "token_endpoint"),

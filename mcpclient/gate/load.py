@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 
-from ..auth.options import IdentityProvider
+from ..auth.options import IdentityProvider, OAuth
 from ..config.config import Config, Source
 from ..config.explain import explanation
 from ..config.policy.policy import Policy
@@ -106,6 +106,7 @@ class _Loader:
                 by_name.setdefault(server.name, []).append(server)
         judged = {name: self._judged(written) for name, written in by_name.items()}
         self._drop_repeated(judged)
+        self._tell_shared_logins(judged)
         return Config(
             servers={name: each.server for name, each in judged.items() if each.server},
             problems=self._problems,
@@ -179,12 +180,41 @@ class _Loader:
             else:
                 reached.setdefault(key, name)
 
+    def _tell_shared_logins(self, judged: Mapping[str, JudgedEntry]) -> None:
+        """Tell of servers with one URL that do not say which account each of them is."""
+        seen: dict[object, str] = {}
+        for name, each in judged.items():
+            server = each.server
+            if server is None or not isinstance(server.target, str) or _account(server) is None:
+                continue
+            other = seen.setdefault(_endpoint(server), name)
+            if other != name and not _account(server):
+                self._problems.append(
+                    each.written.problem(
+                        "warning",
+                        f"it has the URL of {other!r}, and they share one login",
+                        hint='give each an account: "oauth": {"account": "work"}',
+                    )
+                )
+
+
+def _account(server: ServerConfig) -> str | None:
+    """Return which account a server's login is of; "": of none in particular; None: no login."""
+    auth, headers = server.options.get("auth"), server.options.get("headers") or {}
+    if auth is None:
+        is_known = not isinstance(headers, Mapping) or "authorization" in map(str.lower, headers)
+        return None if is_known else ""
+    return (auth.account or "") if isinstance(auth, OAuth) else None
+
 
 def _endpoint(server: ServerConfig) -> object:
-    """Return what two servers have in common that reach the same: the command, or the URL."""
+    """Return what two servers have in common that reach the same: the command, or the URL.
+
+    Two accounts at one URL are not the same.
+    """
     if isinstance(server.target, str):
         try:
-            return str(canonical_url(server.target))
+            return str(canonical_url(server.target)), _account(server) or ""
         except UsageError:
             return server.target
     return tuple(map(str, server.target)) if isinstance(server.target, list) else server.name

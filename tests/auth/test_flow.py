@@ -910,3 +910,73 @@ def test_an_assertion_that_was_refused_is_not_sent_again() -> None:
     (first, asked), (second, asked_again) = refusals
     assert TOKEN in asked and TOKEN not in asked_again
     assert first is not second, "each caller gets a traceback of its own"
+
+
+def stored(scene: Scene, **options: Any) -> Any:
+    """Return the grant that another process with these options finds in the store."""
+    other = Authorization(scene.server.url, replace(scene.options, **options))
+    return scene.world.run(other.stored_grant())
+
+
+@pytest.mark.parametrize(
+    ("made_with", "fits", "fits_not"),
+    [
+        ({}, [{}], [{"scopes": ["read"]}, {"resource": "https://other.example"}, {"dpop": True}]),
+        (
+            {"scopes": ["read"]},
+            [{"scopes": ["read"]}, {"scopes": None}],
+            [{"scopes": ["read", "write"]}, {"scopes": []}],
+        ),
+        (
+            {"resource": "https://mcp.example/mcp"},
+            [{}],
+            [{"resource": None}, {"resource": ""}, {"resource": "https://mcp.example"}],
+        ),
+        ({"account": "work"}, [{}], [{"account": None}, {"account": "home"}]),
+    ],
+)
+def test_a_login_is_used_for_what_it_was_made_for(
+    made_with: Any, fits: list[Any], fits_not: list[Any]
+) -> None:
+    """F-SAFE-7: another entry with the same URL that asks for something else logs in itself."""
+    scene = Scene(OAuth(**made_with))
+    scene.call()
+    for options in fits:
+        assert stored(scene, **options) is not None, options
+    for options in fits_not:
+        assert stored(scene, **options) is None, options
+
+
+def test_a_login_from_before_accounts_is_used_as_it_was() -> None:
+    """F-SAFE-7: a record that does not say what was asked for says what was requested."""
+    scene = Scene(OAuth(scopes=["read"]))
+    scene.call()
+    (key,) = [key for key in scene.world.store if key.startswith("grant ")]
+    record = dict(scene.world.store[key])
+    del record["asked_scopes"], record["asked_resource"]
+    scene.world.store[key] = record
+    assert stored(scene) is not None
+    assert stored(scene, scopes=["write"]) is None
+
+
+def test_accounts_at_one_url_keep_apart() -> None:
+    """F-SAFE-7: each logs in, is refreshed and logged out by itself."""
+    scene = Scene(OAuth(account="work"))
+    scene.call()
+    home = Authorization(scene.server.url, OAuth(account="home/b#c"))
+    scene.call(home)
+    assert scene.grants() == ["authorization_code", "authorization_code"]
+    names = [key for key in scene.world.store if key.startswith("grant ")]
+    assert [name.partition("#")[2] for name in sorted(names)] == ["home%2Fb%23c", "work"]
+    scene.world.run(home.log_out())
+    assert stored(scene) is not None
+    assert scene.world.run(home.stored_grant()) is None
+
+
+def test_a_login_for_something_else_is_revoked_all_the_same() -> None:
+    """F-SAFE-7: logging out means every login of the account at this URL."""
+    scene = Scene(OAuth(scopes=["read"]))
+    scene.call()
+    other = Authorization(scene.server.url, OAuth(scopes=["write"]))
+    assert scene.world.run(other.log_out()) is not None
+    assert stored(scene) is None

@@ -111,6 +111,24 @@ def test_login_status_and_logout(
     assert "not logged in" in capsys.readouterr().err
 
 
+def test_two_accounts_at_one_url(
+    server: tuple[str, Protected], at_a_terminal: list[str], capsys: Capture
+) -> None:
+    """F-SAFE-7: each has its login, and is logged out by itself."""
+    url, protected = server
+    for account in ("work", "home"):
+        assert main(["auth", "login", url, "--account", account, "--no-browser"]) == 0
+    assert main(["call", url, "echo", "text=hi", "--account", "work"]) == 0
+    assert protected.counts["authorize"] == 2
+    assert main(["auth", "logout", url, "--account", "work"]) == 0
+    capsys.readouterr()
+    assert main(["auth", "status", url, "--json"]) == 0
+    (login,) = json.loads(capsys.readouterr().out)["logins"]
+    assert login["server"] == f"{url}#home"
+    assert main(["auth", "status", url, "--account", "home"]) == 0
+    assert main(["auth", "status", url, "--account", "work"]) == 4
+
+
 def test_any_command_asks_at_a_terminal(
     server: tuple[str, Protected], at_a_terminal: list[str], capsys: Capture
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient import Client, UsageError
+from mcpclient import Client, OAuth, UsageError
 from mcpclient.cli.connecting import client_for
 from mcpclient.cli.screen import Screen
 from mcpclient.cli.server import Server
@@ -116,3 +116,16 @@ def test_options_that_make_no_sense_are_refused(
     """F-SHOW-2: before anything is started."""
     with pytest.raises(UsageError, match=reason):
         made(Server(target), *words)
+
+
+def test_an_account_chooses_the_login() -> None:
+    """F-SAFE-7: of a URL, and in place of what the configuration says."""
+    url = "https://host.example/mcp"
+    options = options_of(Server(url), "--account", "work")
+    assert isinstance(options.auth, OAuth) and options.auth.account == "work"
+    configured = Server(url, {"auth": OAuth(account="home", scopes=["x"])})
+    options = options_of(configured, "--account", "work")
+    assert options.auth == OAuth(account="work", scopes=["x"])
+    for server, words in ((Server(["s"]), ()), (Server(url), ("--bearer", "t"))):
+        with pytest.raises(UsageError, match="--account needs a server with a login"):
+            options_of(server, "--account", "work", *words)

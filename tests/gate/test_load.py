@@ -543,3 +543,29 @@ def test_the_same_configuration_in_every_shape_gives_the_same_servers(
     # OpenCode and VS Code find out which HTTP transport it is.
     assert remote.options.get("transport", "http") == "http"
     assert states(config) == {"local": "ready", "remote": "ready"}
+
+
+def test_two_entries_with_one_url_are_two_accounts_or_a_problem(write: Write) -> None:
+    """F-SAFE-7: they share one login, unless each says whose it is, or has none."""
+    url = "https://host.example/mcp"
+
+    def found(**entries: Any) -> list[str | None]:
+        servers = {name: {"url": url, **entry} for name, entry in entries.items()}
+        config = load_config(write(".mcp.json", {"mcpServers": servers}))
+        assert set(config.servers) == set(entries)
+        return [each.server for each in config.problems if "share one login" in each.message]
+
+    work, home = {"oauth": {"account": "work"}}, {"oauth": {"account": "home"}}
+    assert found(a={}, b={}) == ["b"]
+    assert found(a={"oauth": {"scopes": ["x"]}}, b={}, c={}) == ["b", "c"]
+    assert found(a=work, b=home, c={}) == []
+    assert found(a=work, b=work) == []
+    assert found(a={"headers": {"Authorization": "Bearer x"}}, b={}) == []
+    assert found(a={"url": "https://other.example/mcp"}, b={}) == []
+
+
+def test_the_account_of_an_entry(write: Write) -> None:
+    """F-SAFE-7"""
+    entry = {"url": "https://host.example/mcp", "oauth": {"account": "${A}"}}
+    config = load_config(write(".mcp.json", {"mcpServers": {"a": entry}}))
+    assert config.servers["a"].options["auth"].account == "value"

@@ -248,7 +248,7 @@ class OAuthAuthorizer(FlowRunner):
         provider: AuthProvider | CredentialStore,
         fetcher: GuardedFetcher,
     ) -> None:
-        super().__init__(authorization.server_url, provider, fetcher)
+        super().__init__(authorization.account_url, provider, fetcher)
         self._authorization = authorization
 
     def request(self, method: str, url: str, *, passive: bool = False) -> _Request:
