@@ -163,6 +163,10 @@ class AgentTool:
             return [*([_part(prefix.strip())] if prefix else []), *outcome.parts]
         return prefix + outcome.text
 
+    async def call(self, /, **arguments: Any) -> str:
+        """Do what `execute` does, as the function that frameworks call with keyword arguments."""
+        return str(await self.execute(arguments))
+
     def execute_sync(
         self, arguments: Mapping[str, Any] | str | None, context: object = None, **options: Any
     ) -> str | list[dict[str, Any]]:

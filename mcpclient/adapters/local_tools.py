@@ -154,7 +154,11 @@ def call_tool() -> LocalTool:
 
     properties = {
         "name": {"type": "string", "description": "as search_tools gives it"},
-        "arguments": {"type": "object", "description": "as the tool's parameters say"},
+        "arguments": {
+            "type": "object",
+            "description": "as the tool's parameters say",
+            "additionalProperties": True,
+        },
     }
     tool = _tool("call_tool", "Call a tool that search_tools has found.", properties)
     return LocalTool(Tool({**tool.raw, "annotations": {}}), run, needs_approval=False)

@@ -183,9 +183,10 @@ class Toolbox:
         self._loop = asyncio.get_running_loop()
         live = self._live()
         tools = list(await self._source.list_tools() if live is None else live)  # type: ignore[attr-defined]
-        for start in range(0, len(tools), _SLICE):
-            self._define(self._remembering(tools[start : start + _SLICE], {}))
-            if start + _SLICE < len(tools):
+        admitted = [tool for tool in tools if is_for_models(tool) and self._admits(tool)]
+        for start in range(0, len(admitted), _SLICE):
+            self._define(self._remembering(admitted[start : start + _SLICE], {}))
+            if start + _SLICE < len(admitted):
                 await asyncio.sleep(0)
         if live is not None:  # which may have changed meanwhile
             self._take_live(live)

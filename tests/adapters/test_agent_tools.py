@@ -110,6 +110,19 @@ def test_media_make_parts() -> None:
     assert executed(OUTCOMES["text"], media=True)[0] == "one\ntwo"
 
 
+def test_a_tool_as_a_function() -> None:
+    """F-TOOL-10: as frameworks call it, whatever a parameter is called."""
+    made: list[Any] = []
+
+    async def call(call: ToolCall, options: Mapping[str, Any]) -> Outcome:
+        made.append(call.arguments)
+        return OUTCOMES["text"]
+
+    tool = agent_tool(Tool({"name": "t"}), call)
+    assert asyncio.run(tool.call(a=1, self=2, context=3)) == "one\ntwo"
+    assert made == [{"a": 1, "self": 2, "context": 3}]
+
+
 def test_media_are_notes_unless_asked_for() -> None:
     """F-TOOL-9: what a framework gets is a string."""
     said, _ = executed(OUTCOMES["an image"])

@@ -30,3 +30,22 @@ def test_a_toolbox_is_ready_at_once() -> None:
         assert tool.name == "echo" == tool.tool.name and tool.execute({}) == "said"
         with pytest.raises(UsageError):
             client.toolbox("openai_chat", exclude="echo")
+
+
+def test_functions_and_agent_tools() -> None:
+    """F-TOOL-9: a function may block, and call the client; `execute_sync` is there as well."""
+    threads: list[threading.Thread] = []
+
+    def shout(word: str) -> str:
+        threads.append(threading.current_thread())
+        return str(client.call_tool("echo", {"word": word}).text).upper()
+
+    server = ToolServer(echo=lambda arguments: f"said {arguments['word']}")
+    with server.connected() as client:
+        box = client.toolbox("openai_chat", functions=[shout])
+        echo, _, own = box.agent_tools
+        assert own.execute({"word": "a"}) == own.call(word="a") == "SAID A"
+        assert echo.execute_sync({"word": "b"}) == "said b"
+        outcome = echo.outcome({"word": "c"})
+        assert (outcome.text, outcome.is_error, outcome.structured) == ("said c", False, None)
+    assert threading.main_thread() not in threads

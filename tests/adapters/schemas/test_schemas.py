@@ -23,7 +23,7 @@ from mcpclient.adapters.schemas.pointers import (
     tokens_of,
     with_root_kept_apart,
 )
-from mcpclient.adapters.schemas.strict import strict_schema, without_nulls
+from mcpclient.adapters.schemas.strict import CLAUDE, has_null, strict_schema, without_nulls
 from mcpclient.adapters.schemas.widening import Child, Rewritten, assembled, rewritten, widened
 from mcpclient.protocol.schema import compile_schema
 from mcpclient.protocol.schema.bounds import Budget
@@ -721,3 +721,33 @@ def test_one_of_beside_any_of() -> None:
     schema = {"oneOf": [{}], "anyOf": [{"a": 1}], "allOf": [{}]}
     made = assembled(schema, [Child(("oneOf", "0"), {"b": 1}, False)]).schema
     assert made == {"anyOf": [{"a": 1}], "allOf": [{}, {"anyOf": [{"b": 1}]}]}
+
+
+def test_the_strict_mode_of_claude() -> None:
+    """F-TOOL-9: what was optional stays so, bounds are words, and the limits are counted."""
+    properties = {
+        "n": {"type": "integer", "maximum": 9},
+        "at": {"type": "string", "format": "date"},
+        "odd": {"type": ["string", "null"], "format": "odd", "description": "an"},
+        "rows": {"type": "array", "items": {"type": "object", "properties": {"x": {"enum": [1]}}}},
+    }
+    strict, reasons = strict_schema(normal({"properties": properties, "required": ["n"]}), CLAUDE)
+    assert reasons == []
+    assert (strict.optional, strict.unions) == (4, 1)
+    assert strict.schema["required"] == ["n"]
+    assert strict.schema["properties"]["n"] == {"type": "integer", "description": "(maximum: 9)"}
+    assert strict.schema["properties"]["at"] == properties["at"]
+    assert strict.schema["properties"]["odd"]["description"] == 'an (format: "odd")'
+    twice = {"a": {"$ref": "#/$defs/d"}, "b": {"$ref": "#/$defs/d"}}
+    definitions = {"d": {"type": "object", "properties": {"x": {"type": "string"}}}}
+    assert strict_schema(normal({"properties": twice, "$defs": definitions}), CLAUDE)[1] == []
+    itself = {"d": {"type": "object", "properties": {"x": {"$ref": "#/$defs/d"}}}}
+    held = normal({"properties": twice, "$defs": itself})
+    assert strict_schema(held, CLAUDE)[1] == ["it holds itself"]
+    assert strict_schema(held)[1] == []
+
+
+def test_where_there_is_a_null() -> None:
+    assert has_null({"a": [1, {"b": None}]})
+    assert has_null([None])
+    assert not has_null({"a": [1, {"b": ""}], "c": {}})
