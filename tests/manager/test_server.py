@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import mcpclient
 from mcpclient import Manager, Reconnect, ServerConfig, Status, StatusChanged
+from mcpclient.client.link.requests import connection_of
 from mcpclient.client.login.needs_auth import memory_of
 from mcpclient.errors import (
     AuthorizationRequired,
@@ -24,9 +27,11 @@ from mcpclient.errors import (
 from mcpclient.manager import server as module
 from tests.client.scripted_server import turns
 from tests.manager.fleet import Member, statuses, tool
+from tests.support.subprocesses import TOP
 from tests.support.virtual_time import run
 
 NEVER = 1_000_000.0
+STDIO = [sys.executable, str(TOP / "tests" / "servers" / "mcp_stdio.py")]
 
 
 @pytest.fixture(autouse=True)
@@ -627,3 +632,105 @@ def test_an_attempt_that_is_cancelled_by_itself_has_failed() -> None:
                 await asyncio.wait_for(manager["a"].call_tool("x"), 10)
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        ("--era", "handshake"),
+        ("--era", "stateless"),
+        ("--on-probe", "ignore"),
+        ("--on-probe", "exit"),
+    ],
+    ids=" ".join,
+)
+def test_each_try_starts_one_process(tmp_path: Path, behaviour: tuple[str, ...]) -> None:
+    """F-MANY-20, F-MANY-5: whatever it speaks; and it is connected when it no longer crashes."""
+    log, crash = tmp_path / "log", tmp_path / "crash"
+    command = [*STDIO, "--log", str(log), "--crash", str(crash), *behaviour]
+    failed: list[Any] = []
+
+    async def main() -> None:
+        enough = asyncio.Event()
+
+        def note(**facts: Any) -> None:
+            failed.append(facts)
+            if len(failed) == 5:
+                enough.set()
+
+        hooks = mcpclient.Hooks(on_error=note)
+        pauses = Reconnect(delays=(0.01,) * 5 + (60.0,))
+        async with Manager({"a": command}, hooks=hooks, reconnect=pauses, stderr="discard") as all_:
+            crash.touch()
+            log.write_text("")
+            connection_of(all_["a"]).session.connection_lost(ConnectionLost("cut"))
+            await asyncio.wait_for(enough.wait(), 30)
+            assert log.read_text().split().count("start") == 5
+            crash.unlink()
+            for _ in range(2):  # of which one may open it in the other way
+                await all_.connect("a")
+            assert (await all_.call_tool("a__echo", {"text": "x"})).text == "x"
+            assert log.read_text().split().count("start") <= 7
+
+    asyncio.run(main())
+
+
+def test_who_is_not_allowed_says_why() -> None:
+    """F-MANY-2: a loop that prints ``server.error`` printed nothing for these."""
+
+    async def main() -> None:
+        servers = {
+            "off": ServerConfig("off", target=Member("x"), enabled=False),
+            "new": ServerConfig("new", target=Member("x"), state="needs_approval"),
+            "bad": ServerConfig("bad", target=Member("x"), state="denied", reason="no gambling"),
+        }
+        async with Manager(servers) as manager:
+            found = {name: str(server.error) for name, server in manager.servers.items()}
+            assert found == {
+                "off": "server 'off' is disabled: its configuration switches it off",
+                "new": "server 'new' needs approval: nobody has agreed to it yet; "
+                "approve it and reload()",
+                "bad": "server 'bad' is denied: no gambling",
+            }
+            for name in servers:
+                with pytest.raises(mcpclient.ServerUnavailable) as told:
+                    await manager[name].call_tool("x")
+                assert str(told.value) == found[name]
+            await manager.connect("off")
+            assert manager.servers["off"].error is None
+            told_again = str((await manager.connect("bad")).error)
+            assert (told_again, statuses(manager)["bad"]) == (found["bad"], "denied")
+
+    run(main())
+
+
+def test_a_server_that_is_closed_while_its_configuration_changes_leaves_no_connection() -> None:
+    """F-MANY-23: the client of the earlier configuration was closed by nobody."""
+
+    class Lingering(Member):
+        closings = 0
+
+        async def close(self) -> None:
+            self.closings += 1
+            await asyncio.sleep(3)
+            await super().close()
+
+    async def main() -> None:
+        before, after = Lingering("x"), Member("y")
+        async with Manager({"a": before}) as manager:
+            config = ServerConfig("a", target=after)
+            server = manager.servers["a"]
+            object.__setattr__(server._shared, "admit", lambda *given: asyncio.sleep(1, config))
+            client = manager["a"]
+            await lose(before)
+            await asyncio.sleep(2)  # the pause is over, the entry read, and the old client closes
+            assert server.config is config
+            loop = asyncio.get_running_loop()
+            began = loop.time()
+            await manager.disconnect("a")
+            assert before.closings >= 1 and loop.time() > began  # it was waited for
+            assert not client.is_connected and after.attempts == 0
+            await manager.connect("a")
+            assert [each.raw_name for each in manager.tools] == ["y"]
+
+    run(main())

@@ -153,18 +153,19 @@ class Connection(LoopBound):
             if self._closed:  # while this waited, for another attempt or for the earlier session
                 raise ClientClosed()
             self._connecting = session = self._new_session()
-            opening = Opening(self.route, self.options, session)
+            eras, key = self.options.eras, self.route.key
+            opening = Opening(self.route, self.options, session, starts_once=eras.starts_once(key))
             agreed = None
             try:
                 with self.options.hooks.reporting(self.name, "connect"):
-                    agreement = await opening.run(self.options.eras.recall(self.route.key))
+                    agreement = await opening.run(eras.recall(key))
                 await self._repeat_log_level(session, agreement.era)
                 if session.ended is not None:
                     raise session.ended.again()
                 agreed = agreement.era.version
             except BaseException as error:
                 if isinstance(error, ConnectionLost):
-                    self.options.eras.failed(self.route.key)
+                    eras.failed(key)
                 if isinstance(error, McpError):
                     transport, stray_ids = session.transport, session.stray_ids
                     explain(error, self.name, transport, stray_ids, self.options, self.route)
@@ -256,10 +257,9 @@ class Connection(LoopBound):
         self._session = session
         self.agreement = agreement
         self.generation += 1
-        if self.options.protocol_version is None and agreement.is_certain:
-            # A pinned revision proves nothing, and neither does silence.
+        if self.options.protocol_version is None:  # a pinned revision proves nothing
             era = era_of(agreement.era.version) or Era.HANDSHAKE
-            self.options.eras.remember(self.route.key, era)
+            self.options.eras.remember(self.route.key, era, is_certain=agreement.is_certain)
         self._schedule_keep_alive()
         for observer in list(self.observers):
             observer.connected()

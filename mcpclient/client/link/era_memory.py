@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...protocol.versions import Era
 
 __all__ = ["EraMemory"]
 
 _MAX_SERVERS = 1000
+
+# In which era to open a server first, and after an attempt at which it ended; None: by a probe.
+_WAYS: Mapping[Era | None, tuple[Era | None, Era | None]] = {
+    Era.HANDSHAKE: (Era.HANDSHAKE, None),
+    Era.STATELESS: (Era.STATELESS, Era.HANDSHAKE),
+    None: (None, Era.HANDSHAKE),
+}
 
 
 class EraMemory:
@@ -16,33 +25,41 @@ class EraMemory:
     """
 
     def __init__(self) -> None:
-        self._eras: dict[str, Era] = {}
-        self._doubted: set[str] = set()
+        self._ways: dict[str, tuple[Era | None, Era | None]] = {}
+        self._failed: set[str] = set()
 
     def recall(self, key: str | None) -> Era | None:
-        """Return the era of a server; None when it is not known, or in doubt."""
-        return None if key is None or key in self._doubted else self._eras.get(key)
+        """Return the era to open a server in; None when that is to be found out."""
+        return None if key is None else self._ways.get(key, (None, None))[0]
 
-    def remember(self, key: str | None, era: Era) -> None:
-        """Keep what a server has shown."""
+    def starts_once(self, key: str | None) -> bool:
+        """Return whether one attempt is to start one process, though that ends at once.
+
+        So it is for a server that was connected before: it need not be the first message that it
+        ends at, and the next attempt opens it with the other one.
+        """
+        ways = None if key is None else self._ways.get(key)
+        return key in self._failed or (ways is not None and ways[0] is None)
+
+    def remember(self, key: str | None, era: Era, *, is_certain: bool = True) -> None:
+        """Keep what a server has shown; an era that is not certain is found out again."""
         if key is None:
             return
-        self._doubted.discard(key)
-        self._eras.pop(key, None)
-        self._eras[key] = era
-        if len(self._eras) > _MAX_SERVERS:
-            oldest = next(iter(self._eras))
-            del self._eras[oldest]
-            self._doubted.discard(oldest)
+        self._failed.discard(key)
+        self._ways.pop(key, None)
+        self._ways[key] = _WAYS[era if is_certain else None]
+        if len(self._ways) > _MAX_SERVERS:
+            oldest = next(iter(self._ways))
+            del self._ways[oldest]
+            self._failed.discard(oldest)
 
     def failed(self, key: str | None) -> None:
-        """Take note that a server ended while it was being opened.
+        """Note that a server ended while it was being opened: the next attempt opens it otherwise.
 
-        It may have been replaced by one of the other era that ends at the wrong first message; or
-        it merely crashes at its start. So what is known is left out of account at every other
-        attempt: the former is found out at the next one, and the latter is mostly started once.
+        It may have been replaced by one of the other era that ends at the wrong first message, and
+        then it is found out so; or it merely crashes at its start.
         """
-        if key in self._doubted:
-            self._doubted.remove(key)
-        elif key is not None and key in self._eras:
-            self._doubted.add(key)
+        if key is not None and key in self._ways:
+            first, second = self._ways[key]
+            self._ways[key] = second, first
+            self._failed.add(key)

@@ -85,10 +85,14 @@ class Opening:
     """One attempt to open a session, within the connect timeout.
 
     The time that a human takes to log in is not the server's, so it counts for no limit.
+    ``starts_once``: a server that ends is not started again, see `EraMemory.starts_once`.
     """
 
-    def __init__(self, route: Route, options: Options, session: Session) -> None:
+    def __init__(
+        self, route: Route, options: Options, session: Session, *, starts_once: bool = False
+    ) -> None:
         self._route = route
+        self._starts_once = starts_once
         self._session = session
         self._options = options
         self._seconds = options.timeouts.connect
@@ -192,7 +196,7 @@ class Opening:
     # The transport
 
     async def _restart(self) -> bool:
-        if self._session.ended is None and not self._switched:
+        if not self._switched and (self._session.ended is None or self._starts_once):
             return False
         self._switched = False
         await self._replace_transport((self._route.open_again or self._route.open)())

@@ -22,20 +22,32 @@ def test_each_server_has_its_own_era() -> None:
     assert memory.recall("c") is None and memory.recall(None) is None
 
 
-def test_what_fails_is_doubted_every_other_time() -> None:
-    """F-LIFE-3: a server that was replaced is found out, one that crashes is mostly started once"""
+@pytest.mark.parametrize(
+    ("era", "is_certain", "ways"),
+    [
+        (Era.HANDSHAKE, True, [Era.HANDSHAKE, None]),
+        (Era.STATELESS, True, [Era.STATELESS, Era.HANDSHAKE]),
+        (Era.HANDSHAKE, False, [None, Era.HANDSHAKE]),
+    ],
+)
+def test_what_fails_is_opened_in_the_other_way(
+    era: Era, is_certain: bool, ways: list[Era | None]
+) -> None:
+    """F-LIFE-3, F-MANY-20: a server that was replaced is found out, and no attempt starts two."""
     memory = EraMemory()
     memory.failed("a")
     memory.failed(None)
-    memory.remember("a", Era.HANDSHAKE)
+    assert not memory.starts_once("a") and not memory.starts_once(None)
+    memory.remember("a", era, is_certain=is_certain)
+    assert memory.starts_once("a") is not is_certain
     seen = []
     for _ in range(4):
         seen.append(memory.recall("a"))
         memory.failed("a")
-    assert seen == [Era.HANDSHAKE, None, Era.HANDSHAKE, None]
-    memory.failed("a")
+        assert memory.starts_once("a")
+    assert seen == ways * 2
     memory.remember("a", Era.STATELESS)
-    assert memory.recall("a") is Era.STATELESS
+    assert memory.recall("a") is Era.STATELESS and not memory.starts_once("a")
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
