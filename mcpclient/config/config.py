@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Callable
 
 from ..errors import UsageError
 from ..similar import there_is_no
@@ -34,13 +35,15 @@ class Config:
 
     ``servers``: by name, in the order of their files, those that are disabled, denied or not yet
     approved included (see `ServerConfig.state`); an entry with an error is not among them.
-    ``problems``: everything that is wrong. ``sources``: every file that was read.
+    ``problems``: everything that is wrong. ``sources``: every file that was read. ``load_again``:
+    loads the same files in the same way, as they are now; None for one that was made in code.
     """
 
     servers: dict[str, ServerConfig] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     explanations: Mapping[str, str] = field(default_factory=dict, repr=False)
+    load_again: Callable[[], Config] | None = field(default=None, repr=False, compare=False)
 
     def explain(self, name: str) -> str:
         """Return where a server comes from, what each file says of it, and what was decided.

@@ -26,7 +26,6 @@ class Event(enum.Enum):
     SWITCHED_OFF = "an attempt finds that the configuration disables the server"
     UNAPPROVED = "an attempt finds that the user has not agreed to the server"
     FORBIDDEN = "an attempt finds that a policy forbids the server"
-    GONE = "an attempt finds that the configuration no longer has the server"
     LOST = "the connection has ended by itself"
     RETRY = "the pause before another attempt is over"
     DISCONNECT = "the user wants no connection"
@@ -51,7 +50,6 @@ _NOT_ALLOWED = {
     Event.SWITCHED_OFF: (_S.DISABLED, _ENDING),
     Event.UNAPPROVED: (_S.NEEDS_APPROVAL, _ENDING),
     Event.FORBIDDEN: (_S.DENIED, _ENDING),
-    Event.GONE: (_S.CLOSED, _ENDING),
 }
 
 TABLE: Mapping[tuple[Status, Event], tuple[Status, tuple[Action, ...]]] = {

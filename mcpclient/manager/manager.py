@@ -18,6 +18,7 @@ from ..config.config import Config
 from ..config.policy.policy import Policy
 from ..config.problem import Problem
 from ..config.server import ServerConfig
+from ..config.variables import InputsOption
 from ..errors import (
     ClientClosed,
     ConnectionLost,
@@ -26,6 +27,7 @@ from ..errors import (
     UsageError,
 )
 from ..framing.logs import logger_for
+from ..gate.approvals import Approvals
 from ..gate.gate import Gate
 from ..gate.load import load_config
 from ..protocol.tool_search import search_tools
@@ -83,11 +85,13 @@ class Manager(Toolboxes, Calls, Content):
       call only. ``memory``: the file that remembers (by default ``tools.json`` in the state folder
       of this user); without ``lazy`` nothing is remembered unless this is given.
     - ``pins``: a lock file of tool definitions, see `Pins`. ``policy``: which servers are allowed.
+      ``approvals``, ``inputs``: for servers of files, see `load_config`.
     - ``reconnect``: how lost servers are brought back, see `Reconnect`; None: they are not.
       ``auto_refresh``: list the tools again when a server says that they have changed (True).
     - ``on_event``: takes each `ManagerEvent`, in order; plain or async.
     - ``client_options``: the options of `Client`, for every server; one that means nothing for a
-      server, such as ``env`` for a URL, is left out there. Handlers see the server's name.
+      server, such as ``env`` for a URL, is left out there. Handlers see the server's name. In
+      files, ``${NAME}`` is looked up in ``env`` first, and then in this process's environment.
 
     Sixteen server processes for each processor are started in 0.3 seconds, and twenty remote
     servers are connected at the same time; ``MCP_SERVER_CONNECTION_BATCH_SIZE`` and
@@ -110,6 +114,8 @@ class Manager(Toolboxes, Calls, Content):
         memory: str | os.PathLike[str] | None = None,
         pins: Pins | None = None,
         policy: Policy | None = None,
+        approvals: Approvals | None = None,
+        inputs: InputsOption = None,
         reconnect: Reconnect | None = Reconnect(),  # noqa: B008 - it is a constant
         auto_refresh: bool = True,
         on_event: Callable[[ManagerEvent], Any] | None = None,
@@ -120,13 +126,18 @@ class Manager(Toolboxes, Calls, Content):
             raise UsageError(f'wait is "all", "none" or a number of seconds, not {wait!r}')
         if isinstance(required, str):
             raise UsageError(f"required is a list: write required=[{required!r}]")
-        self._source = servers if isinstance(servers, (str, os.PathLike)) else None
-        self._is_loaded = servers is None or self._source is not None
-        self._policy, self._pins = policy, pins
-        config = load_config(self._source, policy=policy) if self._is_loaded else servers
-        self._config = config if isinstance(config, Config) else Config()
-        self._gate = Gate(policy)
-        self._configs = configured_servers(config, self._gate)
+        if servers is None or isinstance(servers, (str, os.PathLike)):
+            env = {**os.environ, **(client_options.get("env") or {})}
+            servers = load_config(
+                servers, env=env, inputs=inputs, policy=policy, approvals=approvals
+            )
+        elif approvals is not None or inputs is not None:
+            raise UsageError(
+                "approvals and inputs are for files: give these servers to load_config() with them"
+            )
+        self._pins, self._gate = pins, Gate(policy)
+        self._config = servers if isinstance(servers, Config) else Config()
+        self._configs = configured_servers(servers, self._gate)
         self._lazy, self._wait, self._required = lazy, wait, required
         self._home = LoopBound()
         self._home.kind = "manager"
@@ -441,8 +452,9 @@ class Manager(Toolboxes, Calls, Content):
     async def reload(self, config: Config | None = None) -> Changes:
         """Take another configuration, by default what the files say now.
 
-        Only what has changed is touched: other servers keep their connections. Raises `UsageError`
-        when the manager was not made from files and there is no ``config``.
+        Only what has changed is touched: other servers keep their connections. Servers that were
+        made in code stay as they are. Raises `UsageError` when none came from a file and there is
+        no ``config``.
         """
         return await self._home.run(self._reload, config)
 
@@ -451,14 +463,9 @@ class Manager(Toolboxes, Calls, Content):
         assert self._lock is not None
         async with self._lock:  # else two that change the same servers would mix
             self._require_open()
-            if config is None:
-                if not self._is_loaded:
-                    raise UsageError("these servers came from no file: give reload() a Config")
-                config = await self._load()
-            after = configured_servers(config, self._gate)
+            after = await self._read_again() if config is None else self._take(config)
             before = {name: server.config for name, server in self._servers.items()}
             changes = compare_servers(before, after)
-            self._config = config
             gone = [self._servers[name] for name in (*changes.removed, *changes.changed)]
             await asyncio.gather(*(self._drop(server) for server in gone))
             self._require_open()
@@ -491,9 +498,20 @@ class Manager(Toolboxes, Calls, Content):
             }
         )
 
-    async def _load(self) -> Config:
-        load = partial(load_config, self._source, policy=self._policy)
-        return await asyncio.get_running_loop().run_in_executor(None, load)
+    def _take(self, config: Config) -> dict[str, ServerConfig]:
+        after = configured_servers(config, self._gate)
+        self._config = config
+        return after
+
+    async def _read_again(self) -> dict[str, ServerConfig]:
+        """Return the servers as their files have them now."""
+        if self._config.load_again is not None:
+            load = self._config.load_again
+            return self._take(await asyncio.get_running_loop().run_in_executor(None, load))
+        before = {name: server.config for name, server in self._servers.items()}
+        if not any(each.judge_again for each in before.values()):
+            raise UsageError("these servers came from no file: give reload() a Config")
+        return {name: await self._admit(each, False) for name, each in before.items()}
 
     async def _admit(self, server: ServerConfig, switched_on: bool) -> ServerConfig:
         admit = partial(self._gate.admit, server, switched_on=switched_on)

@@ -406,7 +406,9 @@ class Server:
 
     async def _try(self) -> None:
         try:
-            await self._judge()
+            refusal = await self._judge()
+            if refusal is not None:
+                return self._failed(refusal, _NOT_ALLOWED[self.config.state][1])
             await self._ended()
             await self._look_for_login()
             local = runs_here(self.config.target)
@@ -426,11 +428,9 @@ class Server:
             self._offer.adopt(tools)
             self._offer.follow()
 
-    def _failed(self, error: Exception) -> None:
+    def _failed(self, error: Exception, event: Event | None = None) -> None:
         self._attempt, self._is_asked_for = None, False
-        if isinstance(error, ServerUnavailable):
-            _, event = _NOT_ALLOWED.get(error.status, (None, Event.GONE))
-        else:
+        if event is None:
             event = after_attempt(error) if isinstance(error, McpError) else Event.FAILED
         self._feed(event, error)
 
@@ -463,11 +463,11 @@ class Server:
                 tool_count=tool_count,
             )
 
-    async def _judge(self) -> None:
+    async def _judge(self) -> ServerUnavailable | None:
         """Have the gate judge the entry as it is now: nothing starts without that.
 
-        One that has changed gets another client. Raises `ServerUnavailable` for one that may not be
-        connected, and `UsageError` for one that cannot be used.
+        Returns why it may not be connected. One that has changed gets another client. Raises
+        `UsageError` for one that cannot be used.
         """
         config = await self._shared.admit(self.config, self._is_switched_on)
         # From here to the end nothing is awaited: who ends this attempt meanwhile finds either the
@@ -476,9 +476,7 @@ class Server:
         if not is_same and self._client is not None:
             self._close_client(self._client)
             self._client, self._expected_version = None, ""
-        refusal = _refusal(config)
-        if refusal is not None:
-            raise refusal
+        return _refusal(config)
 
 
 def _refusal(config: ServerConfig) -> ServerUnavailable | None:

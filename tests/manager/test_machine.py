@@ -62,7 +62,6 @@ def test_every_outcome_of_an_attempt_is_foreseen(state: Status) -> None:
         Event.SWITCHED_OFF: Status.DISABLED,
         Event.UNAPPROVED: Status.NEEDS_APPROVAL,
         Event.FORBIDDEN: Status.DENIED,
-        Event.GONE: Status.CLOSED,
     }
     for event, after in outcomes.items():
         found, actions = step(state, event)
@@ -150,7 +149,7 @@ class World(RuleBasedStateMachine):
         self.feed(Event.UNAUTHORIZED)
 
     @precondition(lambda self: self.is_attempting)
-    @rule(event=sampled_from([Event.SWITCHED_OFF, Event.UNAPPROVED, Event.FORBIDDEN, Event.GONE]))
+    @rule(event=sampled_from([Event.SWITCHED_OFF, Event.UNAPPROVED, Event.FORBIDDEN]))
     def attempt_is_not_allowed(self, event: Event) -> None:
         self.is_attempting = False
         self.feed(event)

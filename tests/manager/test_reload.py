@@ -12,8 +12,18 @@ from typing import Any
 
 import pytest
 
-from mcpclient import Config, Manager, Reconnect, ServerConfig, Status, StatusChanged
-from mcpclient.errors import ClientClosed, UsageError
+from mcpclient import (
+    Approvals,
+    Config,
+    Manager,
+    Reconnect,
+    ServerConfig,
+    Status,
+    StatusChanged,
+    load_config,
+)
+from mcpclient.client.link.requests import connection_of
+from mcpclient.errors import ClientClosed, ConnectionLost, ServerUnavailable, UsageError
 from tests.client.scripted_server import turns
 from tests.manager.fleet import Member, statuses
 from tests.support.subprocesses import TOP
@@ -193,3 +203,107 @@ def test_closed_while_the_file_is_read_for_one_server(tmp_path: Path) -> None:
         assert (await connecting).status in (Status.DISABLED, Status.CLOSED)
 
     asyncio.run(main())
+
+
+def demo(tmp_path: Path, **servers: Any) -> Path:
+    file = tmp_path / ".mcp.json"
+    file.write_text(json.dumps({"mcpServers": servers}), "utf-8")
+    return file
+
+
+STDIO = {"command": sys.executable, "args": [str(TOP / "tests" / "servers" / "mcp_stdio.py")]}
+
+
+@pytest.mark.parametrize("kind", ["path", "Config", "mapping"])
+def test_whatever_came_from_a_file_is_read_again(tmp_path: Path, kind: str) -> None:
+    """F-MANY-23: by reload(), and before a server is connected again; in whatever way it came."""
+    file = demo(tmp_path, a=STDIO, b=STDIO)
+    loaded = load_config(file)
+    servers: Any = {"path": file, "Config": loaded, "mapping": loaded.servers}[kind]
+
+    async def main() -> None:
+        async with Manager(servers) as manager:
+            assert statuses(manager) == {"a": "connected", "b": "connected"}
+            assert not await manager.reload()
+            demo(tmp_path, a={**STDIO, "env": {"X": "1"}}, b=STDIO)
+            assert (await manager.reload()).changed == ("a",)
+            assert manager.servers["a"].config.options["env"] == {"X": "1"}
+            assert manager.servers["a"].status is Status.CONNECTED
+            demo(tmp_path, a=STDIO)
+            await manager.disconnect("b")
+            assert (await manager.connect("b")).status is Status.DENIED
+            assert "has no server 'b' any more" in str(manager.servers["b"].error)
+
+    asyncio.run(main())
+
+
+def test_an_entry_that_is_gone_is_not_started_again(tmp_path: Path) -> None:
+    """F-MANY-23: after a crash, and by no call either."""
+    file = demo(tmp_path, a=STDIO)
+
+    async def main() -> None:
+        async with Manager(file, reconnect=Reconnect(delays=(0.01,))) as manager:
+            demo(tmp_path)
+            events = manager.events()
+            connection_of(manager["a"]).session.connection_lost(ConnectionLost("cut"))
+            while manager.servers["a"].status is not Status.DENIED:
+                await asyncio.wait_for(events.__anext__(), 10)
+            assert list(manager.tools) == []
+            with pytest.raises(ServerUnavailable, match="any more"):
+                await manager["a"].call_tool("echo", {"text": "x"})
+
+    asyncio.run(main())
+
+
+def test_an_edited_entry_waits_for_approval_and_says_so(tmp_path: Path) -> None:
+    """F-MANY-23, F-MANY-2: it was said to be reconnecting; approved, it is connected again."""
+    file = demo(tmp_path, a=STDIO)
+    store = tmp_path / "approvals.json"
+    agreeing, silent = (Approvals(lambda server: True, store), Approvals(store=store))
+    agreeing.confirm(load_config(file, approvals=agreeing).servers["a"])
+
+    async def main() -> None:
+        async with Manager(file, approvals=silent) as manager:
+            assert statuses(manager) == {"a": "connected"}
+            demo(tmp_path, a={**STDIO, "env": {"X": "1"}})
+            await manager.reload()
+            assert statuses(manager) == {"a": "needs_approval"}
+            assert isinstance(manager.servers["a"].error, ServerUnavailable)
+            load_config(file, approvals=agreeing)
+            assert (await manager.connect("a")).status is Status.CONNECTED
+
+    asyncio.run(main())
+
+
+def test_variables_and_inputs_of_a_file_are_given_to_the_manager(tmp_path: Path) -> None:
+    """F-MANY-23, F-MANY-8: also when it is read again."""
+    entry = {**STDIO, "env": {"A": "${TOKEN}", "B": "${input:key}"}}
+    file = demo(tmp_path, a=entry)
+
+    async def main() -> None:
+        async with Manager(file, env={"TOKEN": "t"}, inputs={"key": "k"}) as manager:
+            for number in range(2):
+                found = manager.servers["a"].config.options["env"]
+                assert (found["A"], found["B"]) == ("t", "k")
+                demo(tmp_path, a={**entry, "cwd": str(tmp_path)})
+                assert bool(await manager.reload()) is (number == 0)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("options", [{"inputs": {"a": "b"}}, {"approvals": Approvals()}])
+def test_what_is_for_files_is_refused_for_others(options: Any) -> None:
+    """F-MANY-23: it would be ignored."""
+    with pytest.raises(UsageError, match="approvals and inputs are for files"):
+        Manager({"a": Member("x")}, **options)
+
+
+def test_servers_of_no_file_have_nothing_to_read_again() -> None:
+    """F-MANY-23"""
+
+    async def main() -> None:
+        async with Manager({"a": Member("x")}) as manager:
+            with pytest.raises(UsageError, match="came from no file"):
+                await manager.reload()
+
+    run(main())
