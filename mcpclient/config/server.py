@@ -40,7 +40,8 @@ class ServerConfig:
       agrees; None for a server that was made in code.
     - ``judge_again``: reads the entry again and returns what is allowed now, with what the program
       has changed, as ``judge_again(server, switched_on)``; with True a disabled entry counts as
-      enabled. None for a server that was made in code. It blocks.
+      enabled. With ``as_it_is=True`` the caller vouches for a named file that has changed. None for
+      a server that was made in code. It blocks.
 
     Neither `repr` nor comparison of the fields that may hold secrets shows them.
     """
@@ -61,7 +62,7 @@ class ServerConfig:
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
     written: Target | None = field(default=None, repr=False, hash=False)
     sheet: Sheet | None = field(default=None, repr=False, hash=False)
-    judge_again: Callable[[ServerConfig, bool], ServerConfig] | None = field(
+    judge_again: Callable[..., ServerConfig] | None = field(
         default=None, repr=False, hash=False, compare=False
     )
 

@@ -196,11 +196,15 @@ class _Again:
     issued: ServerConfig
     vouched: str | None
 
-    def __call__(self, server: ServerConfig, switched_on: bool) -> ServerConfig:
+    def __call__(
+        self, server: ServerConfig, switched_on: bool, *, as_it_is: bool = False
+    ) -> ServerConfig:
         """Return the server as it is allowed now, with what the program changed in ``server``.
 
-        Raises `UsageError` where the file or the entry cannot be used any more.
+        ``as_it_is``: the caller vouches for the entry of a named file that has changed. Raises
+        `UsageError` where the file or the entry cannot be used any more.
         """
+        vouched = None if as_it_is else self.vouched
         problems: list[Problem] = []
         fresh = None
         with self.entries.lock:
@@ -208,7 +212,7 @@ class _Again:
             written = self._present(problems)
             if written is not None:
                 enabled = [written.name] if switched_on else ()
-                fresh = self.entries.judge(written, problems, enabled, self.vouched).server
+                fresh = self.entries.judge(written, problems, enabled, vouched).server
         errors = [problem for problem in problems if problem.severity == "error"]
         if fresh is None and errors:
             raise UsageError(str(errors[0]))

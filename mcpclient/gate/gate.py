@@ -82,17 +82,21 @@ class Gate:
             return None
         return None if self.approvals.confirm(server) else reason
 
-    def admit(self, server: ServerConfig, *, switched_on: bool = False) -> ServerConfig:
+    def admit(
+        self, server: ServerConfig, *, switched_on: bool = False, as_it_is: bool = False
+    ) -> ServerConfig:
         """Return a server as it may be used now: its entry is read and judged again.
 
         ``state`` and ``reason`` of the server say what was decided. ``switched_on``: it counts as
-        enabled. Blocks while a file is read. Raises `UsageError` where its entry cannot be used.
+        enabled. ``as_it_is``: the caller vouches for its file. Blocks while a file is read. Raises
+        `UsageError` where its entry cannot be used.
         """
         self.look_up_rules()
         # It was asked for by name when it was loaded.
         switched_on = switched_on or _was_asked_for(server)
         if server.judge_again is not None:
-            server = server.judge_again(server, switched_on)
+            vouching = {"as_it_is": True} if as_it_is else {}
+            server = server.judge_again(server, switched_on, **vouching)
         return self.judge(server, switched_on=switched_on).server
 
     def judge(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from ..auth.options import IdentityProvider, OAuth
 from ..config.config import Config, Source
@@ -82,18 +81,20 @@ def load_config(
             each for scope in SCOPES if scope in scopes for each in places_of(scope, begin, environ)
         ):
             loader.add(place)
-    again = partial(
-        load_config,
-        path,
-        start=begin,
-        scopes=scopes,
-        env=env,
-        inputs=inputs,
-        policy=policy,
-        approvals=approvals,
-        enabled=enabled,
-        identity_provider=identity_provider,
-    )
+
+    def again() -> Config:  # and no partial, whose repr would show the environment
+        return load_config(
+            path,
+            start=begin,
+            scopes=scopes,
+            env=env,
+            inputs=inputs,
+            policy=policy,
+            approvals=approvals,
+            enabled=enabled,
+            identity_provider=identity_provider,
+        )
+
     return replace(loader.config(), load_again=again)
 
 

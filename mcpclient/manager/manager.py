@@ -511,10 +511,12 @@ class Manager(Toolboxes, Calls, Content):
         before = {name: server.config for name, server in self._servers.items()}
         if not any(each.judge_again for each in before.values()):
             raise UsageError("these servers came from no file: give reload() a Config")
-        return {name: await self._admit(each, False) for name, each in before.items()}
+        return {name: await self._admit(each, as_it_is=True) for name, each in before.items()}
 
-    async def _admit(self, server: ServerConfig, switched_on: bool) -> ServerConfig:
-        admit = partial(self._gate.admit, server, switched_on=switched_on)
+    async def _admit(
+        self, server: ServerConfig, switched_on: bool = False, *, as_it_is: bool = False
+    ) -> ServerConfig:
+        admit = partial(self._gate.admit, server, switched_on=switched_on, as_it_is=as_it_is)
         if server.judge_again is None:  # no file is read
             return admit()
         return await asyncio.get_running_loop().run_in_executor(None, admit)
