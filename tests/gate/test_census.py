@@ -149,9 +149,13 @@ def test_a_managed_server_is_opened_only_after_it_was_judged() -> None:
     )
     (attempt,) = (node for node in ast.walk(trying) if named(node) == "_connect")
     guarded = next(node for node in ast.walk(trying) if isinstance(node, ast.Try))
-    assert isinstance(guarded.body[0], ast.Expr), "it is judged before anything else"
-    assert guarded.body[0].value is judging
-    assert any(attempt in ast.walk(statement) for statement in guarded.body[1:])
+    judged, refused, *rest = guarded.body
+    assert isinstance(judged, ast.Assign), "it is judged before anything else"
+    assert judged.value is judging and ast.unparse(judged.targets[0]) == "refusal"
+    assert isinstance(refused, ast.If), "and given up where it is refused"
+    assert ast.unparse(refused.test) == "refusal is not None"
+    assert isinstance(refused.body[-1], ast.Return)
+    assert any(attempt in ast.walk(statement) for statement in rest)
     (admitted,) = functions("manager.server", "_judge")
     assert "admit" in names_in(admitted)
 
