@@ -57,13 +57,15 @@ from .versions import (
 
 __all__ = ["negotiate"]
 
-# How many seconds a server may leave the probe unanswered until `initialize` is sent as well. A
-# server that merely starts slowly loses nothing: it reads both, and its answer to the probe counts.
+# How many seconds a server may leave the probe unanswered until `initialize` is sent as well. One
+# that merely starts slowly then has two openers to choose from, see `_confirm`.
 PROBE_TIMEOUT = 1.0
 # The same where silence tells nothing: over HTTP, and of a server that is known to answer.
 LONG_PROBE_TIMEOUT = 15.0
 # How long a server that has refused `initialize`, so that it runs, may take to describe itself.
 SECOND_PROBE_TIMEOUT = 5.0
+# How long a server that has just answered `initialize` may take for a ping.
+PING_TIMEOUT = 1.5
 
 _logger = logger_for("mcpclient.negotiate")
 
@@ -85,11 +87,16 @@ def negotiate(plan: Plan) -> Steps:
 
 
 class _Negotiation:
-    """One negotiation. ``_is_silent``: the probe was sent, and has not been answered so far."""
+    """One negotiation.
+
+    ``_is_silent``: the probe was sent, and has not been answered so far. ``_described``: the
+    agreement that its late answer would lead to, had `initialize` not been sent meanwhile.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._is_silent = False
+        self._described: Agreement | None = None
         self._has_restarted = False
 
     def run(self) -> Steps:
@@ -152,7 +159,31 @@ class _Negotiation:
         yield OpenServerChannel(era.headers)
         yield Tell(era, "notifications/initialized")
         agreement = _agreement(era, answer, answer.get("serverInfo"))
-        return agreement._replace(is_certain=not self._is_silent)
+        if self._plan.answers_all or not self._has_two_openers:
+            return agreement._replace(is_certain=not self._is_silent)
+        return (yield from self._confirm(agreement))
+
+    @property
+    def _has_two_openers(self) -> bool:
+        """Whether the server may have opened the stateless era with a probe still unanswered."""
+        return self._is_silent or self._described is not None
+
+    def _confirm(self, agreement: Agreement) -> Steps:
+        """Find out which opener counted, with a ping, which only a session answers.
+
+        The order of the answers does not tell. With TypeScript SDK 2.4 `initialize` ends the
+        stateless era that the probe has begun; with rmcp it is answered, and changes nothing.
+        """
+        try:
+            yield from self._ask(Ask(agreement.era, "ping", None, PING_TIMEOUT))
+        except PeerError as refusal:
+            try:
+                return self._described or (yield from self._describe())
+            except (PeerError, CallTimeout):  # it is a session, of a server without ping
+                _logger.debug("%s refused a ping: %s", self._plan.target, refusal)
+        except (CallTimeout, ProtocolViolation, UsageError) as error:
+            _logger.debug("%s did not answer a ping: %s", self._plan.target, error)
+        return agreement._replace(is_certain=False)
 
     def _initialize(self, version: str) -> Generator[Effect, Any, Answer]:
         """Offer a revision, and another if the server names one instead."""
@@ -186,6 +217,8 @@ class _Negotiation:
         reason = f"{plan.target} answered initialize with {version}, a revision without initialize"
         if plan.version is not None:
             raise ProtocolViolation(f"{reason}, though {plan.version} was offered")
+        if self._described is not None:
+            return self._described
         try:
             return (yield from self._open_stateless(LATEST_STATELESS, LONG_PROBE_TIMEOUT))
         except (ServerError, NetworkError) as error:
@@ -239,16 +272,22 @@ class _Negotiation:
         return LONG_PROBE_TIMEOUT if may_take_long else PROBE_TIMEOUT
 
     def _ask(self, ask: Ask) -> Generator[Effect, Any, Answer]:
-        """Ask. Return the result, or the agreement that a late answer to the probe leads to."""
+        """Ask. Return the result, or the agreement that a late answer to the probe leads to.
+
+        It leads to none yet where this request may change the server's era, as `initialize` does.
+        """
         answer = yield ask
         if not isinstance(answer, LateAnswer):
             result: Mapping[str, Any] = answer
             return result
         self._is_silent = False
-        agreement = yield from self._judge(answer)
-        if agreement is not None:
-            return agreement
-        result = yield KeepWaiting()
+        self._described = yield from self._judge(answer)
+        timeout = ask.timeout
+        if self._described is not None:
+            if self._plan.answers_all or ask.method == PROBE:
+                return self._described
+            timeout = timeout or SECOND_PROBE_TIMEOUT
+        result = yield KeepWaiting(timeout)
         return result
 
     def _judge(self, late: LateAnswer) -> Generator[Effect, Any, Agreement | None]:
@@ -274,8 +313,10 @@ class _Negotiation:
             # Some servers answer a first request other than initialize, and then exit. Those made
             # with the Python SDK before 1.9 do not answer it, and exit at the next.
             yield from self._restart(lost)
-            self._is_silent = False
+            described, self._described, self._is_silent = self._described, None, False
             try:
+                if described is not None:
+                    return (yield from self._open_stateless(LATEST_STATELESS, LONG_PROBE_TIMEOUT))
                 return (yield from self._handshake_or_switch(LATEST_HANDSHAKE))
             except CallTimeout:
                 raise lost from None  # its reason tells more than that no time was left
@@ -284,7 +325,11 @@ class _Negotiation:
         """Initialize, unless the server refuses it as one of the stateless era does."""
         try:
             return (yield from self._handshake_or_switch(LATEST_HANDSHAKE))
-        except PeerError as error:
+        except (PeerError, CallTimeout) as error:
+            if self._described is not None:
+                return self._described
+            if isinstance(error, CallTimeout):
+                raise
             # A server of the stateless era that was too slow for the probe, lost the connection
             # with it, or whose first message settled its era, refuses initialize; the refusal
             # proves that it runs by now.
@@ -292,9 +337,13 @@ class _Negotiation:
                 raise
             refusal = error
         try:
-            return (yield from self._open_stateless(LATEST_STATELESS, SECOND_PROBE_TIMEOUT))
+            return (yield from self._describe())
         except (PeerError, CallTimeout, ConnectionLost):
             raise refusal from None
+
+    def _describe(self) -> Steps:
+        """Ask once more a server that has shown that it runs."""
+        return self._open_stateless(LATEST_STATELESS, SECOND_PROBE_TIMEOUT)
 
     def _open_as_remembered(self) -> Steps:
         """Initialize with a server that did so before; probe it if it refuses to.

@@ -52,9 +52,10 @@ class Plan(NamedTuple):
 class Ask(NamedTuple):
     """Send a request and wait for its result.
 
-    ``timeout``: how many seconds to wait; None: for what is left of the connect timeout. A request
-    with a timeout that has passed stays open: its answer may come as a `LateAnswer` to a later
-    `Ask`.
+    ``timeout``: how many seconds the server may be silent; None: for what is left of the connect
+    timeout. The time before it has read the request does not count, where that can be known. A
+    request with a timeout that has passed stays open: its answer may come as a `LateAnswer` to a
+    later `Ask`.
     """
 
     era: EraRules
@@ -73,8 +74,10 @@ class LateAnswer(NamedTuple):
     error: McpError | None = None
 
 
-class KeepWaiting:
-    """Wait on for the answer to the `Ask` that a `LateAnswer` came before."""
+class KeepWaiting(NamedTuple):
+    """Wait on for the answer to the `Ask` that a `LateAnswer` came before, as long as an `Ask`."""
+
+    timeout: float | None = None
 
 
 class Tell(NamedTuple):
@@ -107,8 +110,8 @@ Effect = Union[Ask, KeepWaiting, Tell, OpenServerChannel, Restart, SwitchToLegac
 class Agreement(NamedTuple):
     """What was agreed: the era to speak, and what the server said of itself.
 
-    ``is_certain``: False when the server has never answered the probe, so that it may speak the
-    stateless era as well.
+    ``is_certain``: False when the server has not answered the probe in time, so that it may speak
+    the stateless era as well.
     """
 
     era: EraRules

@@ -84,6 +84,11 @@ class Transport(abc.ABC):
         return self.name
 
     @property
+    def has_unread(self) -> bool:
+        """Whether the server has yet to read what was sent; False where nobody can know."""
+        return False
+
+    @property
     def cookies(self) -> str:
         """The cookies that a message would carry now: the server may know who calls by them."""
         return ""

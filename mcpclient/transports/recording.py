@@ -95,6 +95,11 @@ class RecordingTransport(Transport):
         return self._inner.reached
 
     @property
+    def has_unread(self) -> bool:
+        """As the transport within."""
+        return self._inner.has_unread
+
+    @property
     def skipped(self) -> Sequence[str]:
         """As the transport within."""
         return self._inner.skipped

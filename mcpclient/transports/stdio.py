@@ -85,6 +85,11 @@ class StdioTransport(ConnectedTransport):
         """The last 64 KiB that the server wrote to stderr."""
         return self._process.stderr_tail if self._process is not None else ""
 
+    @property
+    def has_unread(self) -> bool:
+        """Whether bytes sent wait in the pipe: the server starts, or is busy."""
+        return self._process is not None and self._process.has_unread
+
     async def _connect(self) -> ServerProcess:
         self._reader = LineReader(
             self.receiver,

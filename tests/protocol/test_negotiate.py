@@ -19,6 +19,7 @@ from mcpclient.errors import (
     ConnectionLost,
     HttpError,
     McpError,
+    NotRecorded,
     PeerError,
     ProcessExited,
     ProtocolViolation,
@@ -29,6 +30,7 @@ from mcpclient.protocol.era_handshake import HandshakeEra
 from mcpclient.protocol.era_stateless import StatelessEra
 from mcpclient.protocol.negotiate import (
     LONG_PROBE_TIMEOUT,
+    PING_TIMEOUT,
     PROBE_TIMEOUT,
     SECOND_PROBE_TIMEOUT,
     negotiate,
@@ -96,6 +98,9 @@ def describe(effect: Effect) -> str:
         assert "MCP-Protocol-Version" not in outgoing.headers
         assert effect.timeout is None
         return f"initialize {effect.params['protocolVersion']}"
+    if isinstance(effect, Ask) and effect.method == "ping":
+        assert effect.params is None and effect.timeout == PING_TIMEOUT
+        return f"ping {effect.era.version}"
     if isinstance(effect, Ask):
         assert (effect.method, effect.params) == ("server/discover", None)
         return f"{ASKING[effect.timeout]} {effect.era.version}"
@@ -146,6 +151,8 @@ INITIALIZE = "initialize 2025-11-25"
 NO_METHOD = PeerError(-32601, "Method not found")
 TIMEOUT = CallTimeout("server/discover", 5.0)
 SILENCE: Conversation = [(PROBE, TIMEOUT)]
+LATE: Conversation = [*SILENCE, (INITIALIZE, LateAnswer(discovered()))]
+PING = "ping 2025-11-25"
 EXITED = ProcessExited(["server"], 1, "Traceback")
 
 # What the server does with the probe, and where that leads.
@@ -157,12 +164,49 @@ STATELESS: dict[str, Conversation] = {
         (PROBE, discovered()),
     ],
     "same version named": [(PROBE, unsupported("2026-07-28")), (PROBE, discovered())],
-    # Silence may be a slow start: the server reads the probe and initialize when it runs.
-    "slow": [*SILENCE, (INITIALIZE, LateAnswer(discovered()))],
+    # Silence may be a slow start: the server reads the probe and initialize when it runs. It takes
+    # either for the opener, and a ping finds out which, whichever it answers first.
+    "slow, and refuses initialize": [*LATE, ("wait", NO_METHOD)],
+    "slow, and leaves initialize unanswered": [*LATE, ("wait", TIMEOUT)],
+    "slow, and ends at initialize": [
+        *LATE,
+        ("wait", EXITED),
+        ("restart", True),
+        (PATIENTLY, discovered()),
+    ],
+    "slow, and answers initialize as one more request": [
+        *LATE,
+        ("wait", initialized()),
+        *handshake()[1:],
+        (PING, NO_METHOD),
+    ],
+    "slow, and agrees on a revision without initialize": [
+        *LATE,
+        ("wait", initialized("2026-07-28")),
+    ],
+    "slow, and answers initialize first": [
+        *SILENCE,
+        *handshake(),
+        (PING, LateAnswer(discovered())),
+        ("wait", NO_METHOD),
+    ],
+    "slow, and answers initialize, then refuses what follows": [
+        *SILENCE,
+        *handshake(),
+        (PING, PeerError(-32602, "missing _meta")),
+        (PROBE_AGAIN, discovered()),
+    ],
+    "slow, and refuses what follows before it answers the probe": [
+        *SILENCE,
+        *handshake(),
+        (PING, PeerError(-32602, "missing _meta")),
+        (PROBE_AGAIN, LateAnswer(discovered())),
+    ],
     "slow, naming versions": [
         *SILENCE,
         (INITIALIZE, LateAnswer(None, unsupported("2026-07-28"))),
         (PROBE_AGAIN, discovered()),
+        ("wait", NO_METHOD),
     ],
     "slow, and refuses initialize first": [
         *SILENCE,
@@ -189,6 +233,7 @@ STATELESS: dict[str, Conversation] = {
         (PROBE, unsupported("2026-07-28")),
         (PROBE, TIMEOUT),
         (INITIALIZE, LateAnswer(discovered())),
+        ("wait", NO_METHOD),
     ],
     "agrees on a revision without initialize": [
         (PROBE, NO_METHOD),
@@ -238,7 +283,44 @@ HANDSHAKE: dict[str, Conversation] = {
         ("restart", None),
         *handshake(),
     ],
-    "silent": [*SILENCE, *handshake("2025-03-26")],
+    "silent": [*SILENCE, *handshake("2025-03-26"), ("ping 2025-03-26", {})],
+    "silent, without ping": [
+        *SILENCE,
+        *handshake(),
+        (PING, NO_METHOD),
+        (PROBE_AGAIN, NO_METHOD),
+    ],
+    "silent about what it does not know": [
+        *SILENCE,
+        *handshake(),
+        (PING, NO_METHOD),
+        (PROBE_AGAIN, TIMEOUT),
+    ],
+    "silent about a ping": [*SILENCE, *handshake(), (PING, TIMEOUT)],
+    "silent, recorded without a ping": [
+        *SILENCE,
+        *handshake(),
+        (PING, NotRecorded("session.jsonl", "ping", None)),
+    ],
+    "silent, and odd about a ping": [*SILENCE, *handshake(), (PING, ProtocolViolation("null"))],
+    "slow, and takes initialize for the fall-back": [
+        *LATE,
+        ("wait", initialized()),
+        *handshake()[1:],
+        (PING, {}),
+    ],
+    "slow, answers initialize first, and means it": [
+        *SILENCE,
+        *handshake(),
+        (PING, LateAnswer(discovered())),
+        ("wait", {}),
+    ],
+    "slow, answers initialize first, and has no ping": [
+        *SILENCE,
+        *handshake(),
+        (PING, LateAnswer(None, NO_METHOD)),
+        ("wait", TIMEOUT),
+    ],
     "exits on the probe": [(PROBE, EXITED), ("restart", None), *handshake()],
     "exits after refusing the probe": [
         (PROBE, NO_METHOD),
@@ -372,10 +454,10 @@ def test_stateless_servers(server: str) -> None:
 
 @pytest.mark.parametrize("server", HANDSHAKE)
 def test_handshake_servers(server: str) -> None:
-    """F-LIFE-1, F-LIFE-3: any answer but one of the stateless era leads to the handshake."""
+    """F-LIFE-1, F-LIFE-3, F-API-27: any answer but one of the stateless era leads to it."""
     agreement = converse(plan(), HANDSHAKE[server])
-    result = HANDSHAKE[server][-3][1]
-    assert isinstance(result, dict)
+    outcomes = [outcome for _, outcome in HANDSHAKE[server] if isinstance(outcome, dict)]
+    (result,) = [outcome for outcome in outcomes if "protocolVersion" in outcome]
     assert isinstance(agreement.era, HandshakeEra)
     assert agreement.era.version == result["protocolVersion"]
     assert agreement.server_info == {"name": "old", "version": "1"}
@@ -710,10 +792,38 @@ def test_where_every_request_is_answered_the_probe_waits_longer() -> None:
 # What silence and an odd agreement are worth
 
 
+def test_over_http_an_answer_to_the_probe_counts_at_once() -> None:
+    """F-API-27: every request stands by itself there; nothing tells it from the one before."""
+    conversation: Conversation = [(PATIENTLY, TIMEOUT), (INITIALIZE, LateAnswer(discovered()))]
+    assert isinstance(converse(plan(answers_all=True), conversation).era, StatelessEra)
+    silent: Conversation = [(PATIENTLY, TIMEOUT), *handshake()]
+    assert isinstance(converse(plan(answers_all=True), silent).era, HandshakeEra)
+
+
+@pytest.mark.parametrize(
+    ("conversation", "timeout"),
+    [
+        (LATE, SECOND_PROBE_TIMEOUT),
+        ([*SILENCE, (INITIALIZE, LateAnswer(None, NO_METHOD))], None),
+        ([*SILENCE, *handshake(), (PING, LateAnswer(discovered()))], PING_TIMEOUT),
+    ],
+)
+def test_what_has_described_itself_is_not_waited_for_without_end(
+    conversation: Conversation, timeout: float | None
+) -> None:
+    """F-API-27: its answer to initialize, or to a ping, may never come."""
+    steps = negotiate(plan())
+    effect = next(steps)
+    for _, outcome in conversation:
+        effect = steps.throw(outcome) if isinstance(outcome, McpError) else steps.send(outcome)
+    assert effect == KeepWaiting(timeout)
+
+
 def test_silence_is_no_certainty() -> None:
     """F-LIFE-3: only a server that has answered the probe, or died of it, is known."""
     certain = {
         "silent": False,
+        "slow, and takes initialize for the fall-back": False,
         "exits at the next message": True,
         "slow, and refuses the probe": True,
         "method not found": True,

@@ -33,6 +33,10 @@ class Scripted(Transport):
     def description(self) -> str:
         return "wss://host/mcp"
 
+    @property
+    def has_unread(self) -> bool:
+        return bool(self.sent)
+
     async def open(self, receiver: Receiver) -> None:
         if isinstance(self._fails, ConnectFailed):
             raise self._fails
@@ -94,7 +98,7 @@ def test_messages_pass_both_ways_and_are_written_down() -> None:
         await taped.transport.listen({"a": "b"})
         outgoing = Outgoing({"id": 1, "method": "login", "params": {"password": "s3cret"}})
         assert taped.transport.send(outgoing) is None
-        assert taped.inner.sent == [outgoing]
+        assert taped.inner.sent == [outgoing] and taped.transport.has_unread
         answer = {"id": 1, "result": {"api_key": "other"}}
         taped.transport.message_received(answer)
         assert taped.receiver.messages == [answer]

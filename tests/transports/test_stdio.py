@@ -475,3 +475,28 @@ def test_abort_when_the_loop_is_gone_leaves_no_process() -> None:
     loop.close()
     transport.abort()
     transport.abort()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the side that writes")
+def test_it_knows_whether_the_server_has_read() -> None:
+    """F-API-27: not before it is open, and not once the server has answered."""
+
+    async def main() -> None:
+        pausing = [sys.executable, "-S", "-E", "-c", "import signal; signal.pause()"]
+        transport = StdioTransport(pausing, ladder=QUICK, stderr="discard")
+        assert not transport.has_unread
+        await transport.open(Inbox())
+        assert not transport.has_unread
+        await post(transport, call(1, "echo", text="x"))
+        assert transport.has_unread
+        await asyncio.wait_for(transport.close(), 5)
+        assert not transport.has_unread
+
+    asyncio.run(main())
+
+    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+        await post(transport, call(1, "echo", text="x"))
+        assert await inbox.text_of(1) == "x"
+        assert not transport.has_unread
+
+    run_with(work)

@@ -40,6 +40,10 @@ Outcome = Union[Result, LateAnswer, bool, None]
 
 # Nothing is waited for in shorter steps, in seconds, while the clock stands still.
 _MIN_WAIT = 0.001
+# How often to look whether a server has read a request, and how long it may take for the answer
+# then, before it counts as silent. One that starts slowly reads nothing until it runs.
+_LOOK_EVERY = 0.05
+_ANSWERS_WITHIN = 0.2
 _NO_LIMITS = RequestOptions(None, None)
 
 
@@ -140,7 +144,7 @@ class Opening:
             return await self._ask(step)
         if isinstance(step, KeepWaiting):
             assert self._waiting is not None, "nothing was asked"
-            return await self._answer_to(self._waiting, math.inf)
+            return await self._answer_to(self._waiting, self._share(step.timeout))
         if isinstance(step, Tell):
             await self._within(step.method, session.notify(step.method, None, step.era))
         elif isinstance(step, OpenServerChannel):
@@ -157,21 +161,23 @@ class Opening:
     # Requests
 
     async def _ask(self, step: Ask) -> Result | LateAnswer:
-        seconds = math.inf
-        if step.timeout is not None:
-            # A probe may be ignored; what comes after it needs its share of the time.
-            seconds = min(step.timeout, (self._deadline - self._clock()) / 2)
         sending = self._session.request(step.method, step.params, _NO_LIMITS, step.era)
         request = _Request(step.method, asyncio.ensure_future(sending))
         request.answer.add_done_callback(disregard)
         self._requests.append(request)
-        return await self._answer_to(request, seconds)
+        return await self._answer_to(request, self._share(step.timeout))
+
+    def _share(self, timeout: float | None) -> float:
+        """Return how long to wait: what comes after an ignored request needs its share as well."""
+        if timeout is None:
+            return math.inf
+        return min(timeout, (self._deadline - self._clock()) / 2)
 
     async def _answer_to(self, request: _Request, seconds: float) -> Result | LateAnswer:
         """Wait for the answer to a request, or to the one before it that has none yet."""
         earlier = self._unanswered
         answers = {request.answer} if earlier is None else {request.answer, earlier.answer}
-        while not await self._first_of(answers, seconds):
+        while not await self._is_answered(answers, seconds):
             if self._clock() >= self._deadline:
                 raise self._timeout(request.method)
             if self._session.deadlines.waiting_for is None:
@@ -182,6 +188,19 @@ class Opening:
             self._unanswered, self._waiting = None, request
             return _late_answer(earlier.answer)
         return request.answer.result()
+
+    async def _is_answered(self, answers: Collection[asyncio.Future[Any]], seconds: float) -> bool:
+        """Wait for an answer; False: the server has been silent so long, after it had read."""
+        silent_at, look_at = self._clock() + seconds, self._clock() + _LOOK_EVERY
+        while not await self._first_of(answers, min(look_at, silent_at) - self._clock()):
+            now = self._clock()
+            if self._session.transport.has_unread:
+                silent_at, look_at = max(silent_at, now + _ANSWERS_WITHIN), now + _LOOK_EVERY
+            else:
+                look_at = math.inf
+            if now >= min(silent_at, self._deadline):
+                return False
+        return True
 
     async def _withdraw(self) -> None:
         """Give up the requests that nobody waits for any more."""

@@ -10,10 +10,20 @@ from __future__ import annotations
 import abc
 import asyncio
 import os
+import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import IO
+from typing import IO, TYPE_CHECKING
+
+from ...on_demand import OnDemand
+
+if TYPE_CHECKING:
+    import fcntl
+    import termios
+else:  # Windows has neither
+    fcntl = OnDemand("fcntl")
+    termios = OnDemand("termios")
 
 __all__ = ["HIGH_WATER", "LOW_WATER", "READ_SIZE", "PipeReader", "PipeWriter", "Reader", "Writer"]
 
@@ -76,6 +86,11 @@ class Writer(abc.ABC):
         self._size = 0
         self._paused = self._finishing = False
         self._begin()
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether the other side has yet to read what was written; False where nobody can know."""
+        return False
 
     @abc.abstractmethod
     def _begin(self) -> None:
@@ -149,6 +164,18 @@ class PipeWriter(Writer):
     def _begin(self) -> None:
         self._kept: deque[memoryview] = deque()
         os.set_blocking(self._pipe.fileno(), False)
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether there are bytes in the pipe. Only Linux tells the side that writes."""
+        if self._pipe.closed or sys.platform != "linux":
+            return False
+        waiting = bytearray(4)
+        try:
+            fcntl.ioctl(self._pipe.fileno(), termios.FIONREAD, waiting)
+        except (OSError, ValueError, ImportError):  # ValueError: closed meanwhile
+            return False
+        return any(waiting)
 
     def write(self, data: bytes) -> None:
         """Send ``data``; ignored once the pipe is broken, finished or closed."""

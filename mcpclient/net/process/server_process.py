@@ -158,6 +158,11 @@ class ServerProcess:
         """The last 64 KiB the server wrote to stderr."""
         return self._tee.tail()
 
+    @property
+    def has_unread(self) -> bool:
+        """Whether the server has yet to read what was written, where the system tells."""
+        return self._input.has_unread
+
     def write(self, data: bytes) -> None:
         """Send ``data`` to the server's stdin; what it does not take at once is kept in memory.
 

@@ -74,13 +74,14 @@ HANDSHAKE = [*PROBED, "notifications/initialized"]
 @pytest.mark.parametrize("start", [0.9, 1.5, 4.9, START, 25])
 @pytest.mark.parametrize("era", ["stateless", "both", "handshake"])
 def test_a_slow_start_ends_in_the_right_era(era: str, start: float) -> None:
-    """F-LIFE-3: both messages wait for the server, and the answer to the probe counts."""
+    """F-LIFE-3, F-API-27: both messages wait for the server, which takes what it can."""
     server = SlowServer(era, start)
-    version = "2025-11-25" if era == "handshake" else "2026-07-28"
-    run(connected(server, version, start))
-    probed = PROBED if start > 1 else PROBED[:1]
-    if era == "handshake":
-        probed = HANDSHAKE
+    is_late = start > 1
+    has_session = era == "handshake" or (era == "both" and is_late)
+    run(connected(server, "2025-11-25" if has_session else "2026-07-28", start))
+    probed = HANDSHAKE if has_session else PROBED[: 1 + is_late]
+    if has_session and era == "both":
+        probed = [*HANDSHAKE, "ping"]
     assert server.opening == probed
 
 
@@ -104,15 +105,17 @@ def test_a_server_that_swallows_the_probe_costs_a_second() -> None:
     """F-LIFE-3"""
     server = SlowServer("handshake", 0, ignored=("server/discover",))
     run(connected(server, "2025-11-25", 1))
-    assert server.opening == HANDSHAKE
+    assert server.opening == [*HANDSHAKE, "ping"]
 
 
-def test_an_answer_to_the_probe_counts_until_initialize_is_answered() -> None:
-    """F-LIFE-3: where requests are worked on side by side."""
+def test_requests_that_are_worked_on_side_by_side() -> None:
+    """F-LIFE-3, F-API-27: a session that answers a ping is one, whichever answer comes first."""
     delays = {"server/discover": 6.0, "initialize": 6.0}
-    run(connected(SlowServer("both", 0, delays=delays), "2026-07-28", 6))
+    run(connected(SlowServer("both", 0, delays=delays), "2025-11-25", 7))
     delays = {"server/discover": 6.0, "initialize": 4.0}
     run(connected(SlowServer("both", 0, delays=delays), "2025-11-25", 5))
+    delays = {"server/discover": 6.0, "initialize": 4.0}
+    run(connected(SlowServer("stateless", 0, delays=delays), "2026-07-28", 6))
 
 
 @pytest.mark.parametrize("seconds", [1.5, 14])

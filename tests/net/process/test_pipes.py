@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import IO, NamedTuple
@@ -330,4 +331,51 @@ def test_a_writing_thread_ends_with_its_loop() -> None:
         if thread.name == "mcpclient-write":
             thread.join(5)
     assert pipe.writing.closed
+    pipe.reading.close()
+
+
+def test_a_writer_tells_whether_the_other_side_has_read() -> None:
+    """F-API-27: on Linux; nobody can know of a pipe that is closed, or elsewhere."""
+    pipe, ends = Pipe.open(), Ends()
+
+    async def main() -> list[bool]:
+        loop = asyncio.get_running_loop()
+        writer = PipeWriter(loop, pipe.writing, ends.changes.append, ends.breaks)
+        found = [writer.has_unread]
+        writer.write(b"x" * 300)
+        found.append(writer.has_unread)
+        pipe.reading.read(299)
+        found.append(writer.has_unread)
+        pipe.reading.read(1)
+        found.append(writer.has_unread)
+        writer.write(b"y")
+        writer.close()
+        return [*found, writer.has_unread]
+
+    try:
+        found = asyncio.run(main())
+    finally:
+        pipe.reading.close()
+    assert found == [False, *[sys.platform == "linux"] * 2, False, False]
+
+
+def test_a_pipe_that_cannot_be_asked_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-27: the same as one whose other side has read everything."""
+    pipe, ends = Pipe.open(), Ends()
+
+    def refuse(*arguments: object) -> None:
+        raise OSError("not a pipe")
+
+    monkeypatch.setattr("fcntl.ioctl", refuse)
+
+    async def main() -> bool:
+        loop = asyncio.get_running_loop()
+        writer = PipeWriter(loop, pipe.writing, ends.changes.append, ends.breaks)
+        writer.write(b"x")
+        try:
+            return writer.has_unread
+        finally:
+            writer.close()
+
+    assert not asyncio.run(main())
     pipe.reading.close()
