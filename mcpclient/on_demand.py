@@ -13,7 +13,11 @@ from __future__ import annotations
 
 from importlib import import_module
 
-__all__ = ["OnDemand"]
+TYPE_CHECKING = False  # typing takes 8 ms
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["OnDemand", "import_part"]
 
 
 class OnDemand:
@@ -27,4 +31,16 @@ class OnDemand:
         self._where = name, beside.rpartition(".")[0] or None
 
     def __getattr__(self, attribute: str) -> object:
-        return getattr(import_module(*self._where), attribute)
+        return getattr(import_part(*self._where), attribute)
+
+
+def import_part(name: str, package: str | None) -> ModuleType:
+    """Import a module; raise `UsageError` where a copy of this package was made without it."""
+    try:
+        return import_module(name, package)
+    except ModuleNotFoundError as error:
+        own = __name__.rpartition(".")[0]
+        missing: Exception | None = import_module(f"{own}.vendoring.parts").missing_part(error, own)
+        if missing is None:
+            raise
+        raise missing from error

@@ -1,0 +1,321 @@
+"""``mcpclient vendor``: a copy of this package, or of parts of it, that a reviewer can verify."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import tempfile
+import uuid
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .. import __version__
+from ..errors import UsageError
+from ..similar import there_is_no
+from .manifest import MANIFEST, PARTS_LIST, read_manifest, verify
+from .parts import PARTS, TOGETHER, parts_of
+
+__all__ = ["Copied", "chosen_parts", "copy_package", "part_sizes", "parts_of_copy"]
+
+_OWN = __name__.rpartition(".vendoring.")[0]
+_LICENCE = "LICENSE"
+
+
+class Copied(NamedTuple):
+    """What was copied: the parts, those that others brought along included, and its size."""
+
+    parts: tuple[str, ...]
+    files: int
+    lines: int
+    changed: tuple[str, ...] = ()
+
+
+class _Modules:
+    """The modules of this package with what each of them imports, read from their source."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = dict(_package_files())
+        self._names = {_module_name(path): path for path in self.files if path.endswith(".py")}
+        self._imports: dict[str, tuple[set[str], set[str]]] = {}
+
+    def closure(self, parts: Collection[str]) -> tuple[set[str], set[str]]:
+        """Return the parts with those that they need, and the paths of their files."""
+        chosen = {"stdio", *parts}
+        while True:
+            modules = self._reached(chosen)
+            implied = {
+                part
+                for part in PARTS.keys() - chosen
+                if PARTS[part].modules[0].rstrip(".") in modules
+            }
+            if not implied:
+                return chosen, {path for path in self.files if self._is_included(path, modules)}
+            chosen |= implied
+
+    def _reached(self, parts: set[str]) -> set[str]:
+        """Return the modules that parts begin at, and all that these import."""
+        queue = ["", *(name for name, all_of in TOGETHER.items() if parts.issuperset(all_of))]
+        for name in parts:
+            for root in PARTS[name].modules:
+                is_folder = root.endswith(".")
+                queue += [root.rstrip(".")]
+                queue += [module for module in self._names if is_folder and module.startswith(root)]
+        reached: set[str] = set()
+        while queue:
+            module = queue.pop()
+            if module in reached or module not in self._names:
+                continue
+            reached.add(module)
+            words = module.split(".")
+            queue += [".".join(words[:length]) for length in range(len(words))]
+            always, on_demand = self._imported(module)
+            queue += always
+            queue += [each for each in on_demand if parts.issuperset(parts_of(each))]
+        return reached
+
+    def _imported(self, module: str) -> tuple[set[str], set[str]]:
+        """Return what a module imports at once, and what it may import later."""
+        if module not in self._imports:
+            path = self._names[module]
+            package = module if path.endswith("__init__.py") else module.rpartition(".")[0]
+            reader = _ImportReader(package, self._names)
+            reader.visit(ast.parse(self.files[path]))
+            self._imports[module] = reader.always, reader.on_demand
+        return self._imports[module]
+
+    def lines(self, paths: Collection[str]) -> int:
+        """Return how many lines of Python these files have."""
+        return sum(self.files[path].count(b"\n") for path in paths if path.endswith(".py"))
+
+    def _is_included(self, path: str, modules: Collection[str]) -> bool:
+        if path.endswith(".py"):
+            return _module_name(path) in modules
+        # What is not a module comes with the nearest module above it: a page, a chapter, a stub.
+        folder = path.rpartition("/")[0].replace("/", ".")
+        while folder and folder not in self._names:
+            folder = folder.rpartition(".")[0]
+        return folder in modules
+
+
+class _ImportReader(ast.NodeVisitor):
+    """Collects the modules of this package that one module names."""
+
+    def __init__(self, package: str, known: Collection[str]) -> None:
+        self.always: set[str] = set()
+        self.on_demand: set[str] = set()
+        self._package = package
+        self._known = known
+
+    def visit_If(self, node: ast.If) -> None:
+        if getattr(node.test, "id", "") == "TYPE_CHECKING":
+            for statement in node.orelse:
+                self.visit(statement)
+        else:
+            self.generic_visit(node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        if node.level:
+            base = self._absolute("." * node.level + (node.module or ""))
+            self.always.add(base)
+            self.always.update(f"{base}.{alias.name}".lstrip(".") for alias in node.names)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        name = getattr(node.func, "id", "")
+        argument = node.args[0] if node.args else None
+        value = argument.value if isinstance(argument, ast.Constant) else None
+        if name in ("OnDemand", "import_module") and str(value).startswith("."):
+            self.on_demand.add(self._absolute(str(value)))
+        self.generic_visit(node)
+
+    def _absolute(self, name: str) -> str:
+        rest = name.lstrip(".")
+        words = self._package.split(".") if self._package else []
+        words = words[: len(words) - (len(name) - len(rest) - 1)]
+        return ".".join(filter(None, [*words, rest]))
+
+
+def _module_name(path: str) -> str:
+    name = path[: -len(".py")].replace("/", ".")
+    return f".{name}".removesuffix(".__init__")[1:]
+
+
+def chosen_parts(
+    wanted: Sequence[str] | None = None, unwanted: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return the parts that a user names; None: all. Raises `UsageError` for an unknown one."""
+    for name in (*(wanted or ()), *unwanted):
+        if name not in PARTS:
+            raise UsageError(there_is_no("part", name, PARTS))
+    chosen = PARTS if wanted is None else wanted
+    return tuple(name for name in PARTS if name in chosen and name not in unwanted)
+
+
+def part_sizes() -> dict[str, int]:
+    """Return how many lines of Python each part adds to a copy of ``stdio`` alone."""
+    modules = _Modules()
+    base = modules.closure(())[1]
+    sizes = {"stdio": modules.lines(base)}
+    for name in PARTS:
+        if name != "stdio":
+            sizes[name] = modules.lines(modules.closure((name,))[1] - base)
+    return sizes
+
+
+def copy_package(
+    destination: str | os.PathLike[str],
+    parts: Collection[str] = tuple(PARTS),
+    *,
+    update: bool = False,
+    force: bool = False,
+) -> Copied:
+    """Write a copy of this package, or of parts of it, into the folder ``destination``.
+
+    The last part of its path is the name of the copy and may be any identifier. The copy holds the
+    licence, a manifest with a digest of each file, and a list of the files in CycloneDX. What the
+    named parts cannot do without comes along.
+
+    ``update``: replace an earlier copy. Raises `UsageError` where there is a folder already, and,
+    with ``update``, where it is not such a copy or differs from its manifest, unless ``force``.
+    Raises `OSError` when it cannot be written; an earlier copy is then as it was.
+    """
+    target = Path(os.path.abspath(destination))
+    if not target.name.isidentifier():
+        raise UsageError(f"{target.name!r} cannot be imported: give a name such as mcpclient")
+    before = _earlier(target, update=update, force=force)
+    modules = _Modules()
+    chosen, paths = modules.closure(parts)
+    contents = {path: modules.files[path] for path in sorted(paths)}
+    contents.update(_stand_ins(chosen))
+    contents[_LICENCE] = _licence()
+    names = tuple(name for name in PARTS if name in chosen)
+    contents[PARTS_LIST] = _parts_list(target.name, names, contents)
+    digests = {path: hashlib.sha256(content).hexdigest() for path, content in contents.items()}
+    manifest = "".join(f"{digest}  {path}\n" for path, digest in sorted(digests.items()))
+    _write(target, {**contents, MANIFEST: manifest.encode()})
+    every = before.keys() | digests.keys() if update else ()
+    changed = sorted(path for path in every if before.get(path) != digests.get(path))
+    return Copied(names, len(digests), modules.lines(paths), tuple(changed))
+
+
+def parts_of_copy(folder: str | os.PathLike[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the version of an earlier copy, and its parts. Raises `UsageError`."""
+    path = Path(folder, PARTS_LIST)
+    try:
+        listed = json.loads(path.read_bytes())["metadata"]["component"]
+        properties = {each["name"]: each["value"] for each in listed["properties"]}
+        return str(listed["version"]), tuple(properties["mcpclient:parts"].split(","))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        raise UsageError(f"{path} does not say of which parts the copy is made") from None
+
+
+def _earlier(target: Path, *, update: bool, force: bool) -> dict[str, str]:
+    if not os.path.lexists(target):
+        return {}
+    if not update:
+        raise UsageError(f"{target} is there already: give --update to make it anew")
+    expected = read_manifest(target)
+    found = verify(target)
+    if not (found.is_intact or force):
+        first = [*found.changed, *found.missing, *found.added][0]
+        raise UsageError(f"{target} was changed ({first!a}): --force overwrites the changes")
+    return expected
+
+
+def _stand_ins(parts: Collection[str]) -> dict[str, bytes]:
+    """Return modules that say why the public modules of left-out parts are not there."""
+    return {
+        f"{name}.py": (
+            f'"""Left out of this copy."""\n\nfrom .errors import UsageError\n\n'
+            f'raise UsageError("this copy was made without {name}; '
+            f'make it again with --with {name}")\n'
+        ).encode()
+        for name in ("sync", "testing", "telemetry")
+        if name not in parts
+    }
+
+
+def _package_files() -> Iterator[tuple[str, bytes]]:
+    """Yield the files of this package, also where it lies in an archive."""
+
+    def walk(folder: Any, prefix: str) -> Iterator[tuple[str, bytes]]:
+        for entry in sorted(folder.iterdir(), key=lambda each: str(each.name)):
+            path = f"{prefix}{entry.name}"
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    yield from walk(entry, f"{path}/")
+            elif path not in (MANIFEST, PARTS_LIST, _LICENCE) and not path.endswith(".pyc"):
+                yield path, entry.read_bytes()
+
+    yield from walk(resources.files(_OWN), "")
+
+
+def _licence() -> bytes:
+    """Return the text of the licence: in a copy beside the modules, in a checkout above them."""
+    package = resources.files(_OWN)
+    for place in (package, getattr(package, "parent", package)):
+        try:
+            return place.joinpath(_LICENCE).read_bytes()
+        except (OSError, KeyError):
+            continue
+    try:
+        for file in metadata.files("mcpclient") or ():
+            if file.name == _LICENCE:
+                return Path(str(file.locate())).read_bytes()
+    except (metadata.PackageNotFoundError, OSError):
+        pass
+    raise UsageError("the licence was not found beside the package: run it from a whole copy")
+
+
+def _parts_list(name: str, parts: Sequence[str], contents: Mapping[str, bytes]) -> bytes:
+    """Return a CycloneDX document that lists the files; the same copy makes the same one."""
+    library = {
+        "type": "library",
+        "bom-ref": name,
+        "name": "mcpclient",
+        "version": __version__,
+        "licenses": [{"license": {"id": "MIT"}}],
+        "properties": [
+            {"name": "mcpclient:package", "value": name},
+            {"name": "mcpclient:parts", "value": ",".join(parts)},
+        ],
+    }
+    files = [
+        {
+            "type": "file",
+            "bom-ref": f"{name}/{path}",
+            "name": path,
+            "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(content).hexdigest()}],
+        }
+        for path, content in sorted(contents.items())
+    ]
+    document = {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "serialNumber": "",
+        "metadata": {"component": library},
+        "components": files,
+        "dependencies": [{"ref": name, "dependsOn": []}],
+    }
+    seed = json.dumps(document, sort_keys=True)
+    document["serialNumber"] = uuid.uuid5(uuid.NAMESPACE_URL, seed).urn
+    return json.dumps(document, indent=1).encode() + b"\n"
+
+
+def _write(target: Path, contents: Mapping[str, bytes]) -> None:
+    """Write a folder beside ``target``, then put it in its place."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as name:
+        made = Path(name, "new")
+        for path, content in contents.items():
+            file = made / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        if os.path.lexists(target):
+            os.rename(target, Path(name, "old"))
+        os.rename(made, target)

@@ -1,0 +1,92 @@
+"""The manifest of a vendored copy, which every copy can be held against."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import UsageError
+
+__all__ = ["MANIFEST", "PARTS_LIST", "Verification", "main", "read_manifest", "verify"]
+
+MANIFEST = "MANIFEST.sha256"
+PARTS_LIST = "parts.cdx.json"
+
+_FOLDER = Path(__file__).parent.parent
+_MAX_SIZE = 16 * 1024 * 1024
+
+
+class Verification(NamedTuple):
+    """How a copy differs from its manifest, as paths below the folder of the package."""
+
+    changed: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether nothing differs."""
+        return not (self.changed or self.missing or self.added)
+
+
+def verify(folder: Path = _FOLDER) -> Verification:
+    """Compare this copy of the package with the manifest it was made with.
+
+    Files that Python itself writes (``__pycache__``) do not count. The manifest is not signed:
+    whoever can change the files can change it too, so keep its own digest elsewhere.
+
+    Raises `UsageError` where there is no manifest: the package was not made by ``vendor``.
+    """
+    expected = read_manifest(folder)
+    found = {path.relative_to(folder).as_posix(): path for path in _files(folder)}
+    return Verification(
+        tuple(
+            name
+            for name in sorted(expected.keys() & found.keys())
+            if _digest(found[name]) != expected[name]
+        ),
+        tuple(sorted(expected.keys() - found.keys())),
+        tuple(sorted(found.keys() - expected.keys())),
+    )
+
+
+def read_manifest(folder: Path) -> dict[str, str]:
+    """Return the digest of each file by its path. Raises `UsageError`."""
+    try:
+        with open(folder / MANIFEST, encoding="utf-8") as file:
+            lines = file.read(_MAX_SIZE).splitlines()
+    except FileNotFoundError:
+        raise UsageError(f"{folder} has no {MANIFEST}: it is not a vendored copy") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{folder / MANIFEST} cannot be read: {error}") from None
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        is_written_by_python = "__pycache__" in path.relative_to(folder).parts
+        if not is_written_by_python and path.name != MANIFEST and not path.is_dir():
+            yield path
+
+
+def _digest(path: Path) -> str:
+    # A link is not what was copied, whatever it leads to.
+    return "" if path.is_symlink() else hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def main() -> int:
+    """Print how this copy differs from its manifest; 0: it does not."""
+    try:
+        verification = verify()
+    except UsageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    for kind, names in verification._asdict().items():
+        for name in names:
+            print(f"{kind}: {name!a}"[:200])
+    if verification.is_intact:
+        print(f"{len(read_manifest(_FOLDER))} files are as they were made")
+    return 0 if verification.is_intact else 1

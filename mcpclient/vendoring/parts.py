@@ -1,0 +1,111 @@
+"""The parts that a copy of this package can be made of. Every copy has this module.
+
+A part is named by the modules it begins at; what they import comes with them. A module that another
+one imports only when it is needed (see `on_demand`) may be left out with its part.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import NamedTuple
+
+__all__ = ["PARTS", "TOGETHER", "Part", "missing_part", "parts_of"]
+
+
+class Part(NamedTuple):
+    """One part: what it is for, and the modules, or folders of them (``auth.``), it begins at."""
+
+    purpose: str
+    modules: tuple[str, ...]
+
+
+PARTS: dict[str, Part] = {
+    "stdio": Part(
+        "one server over stdio: tools, resources, prompts; always included",
+        (
+            *("client.client", "transports.stdio", "vendoring.parts", "vendoring.manifest"),
+            *("hints", "similar", "jsonrpc.response_id", "net.dates", "net.process.threads"),
+            *("recording.redaction", "client.answers.roots", "__main__"),
+        ),
+    ),
+    "http": Part(
+        "servers at http and https URLs, proxies, tcp:// and unix:// sockets",
+        (
+            *("client.link.url_routes", "transports.legacy_sse", "transports.line_socket"),
+            *("net.proxies", "framing.headers"),
+        ),
+    ),
+    "websocket": Part("servers at ws and wss URLs", ("net.websocket", "transports.websocket")),
+    "auth": Part(
+        "OAuth and the other logins, where they are kept",
+        ("auth.", "client.authentication", "client.login.", "net.login."),
+    ),
+    "answers": Part(
+        "what servers ask: elicitation and sampling",
+        ("client.answers.elicitation", "client.answers.sampling"),
+    ),
+    "hooks": Part("functions around calls", ("client.events.around",)),
+    "types": Part("returns= of call_tool", ("client.typed_results", "formats.uri_template")),
+    "schema": Part("checks of results and forms by JSON Schema", ("protocol.schema.",)),
+    "subscriptions": Part("listen(), changes of lists", ("client.feed", "protocol.listen")),
+    "tasks": Part(
+        "calls as tasks", ("client.task_wait", "client.tasks_core", "client.tasks_extension")
+    ),
+    "skills": Part("skills of servers", ("protocol.skills",)),
+    "applications": Part(
+        "servers in this program: ASGI, SDK objects, functions",
+        ("client.link.application_routes", "transports.inprocess"),
+    ),
+    "sandbox": Part("server processes with few rights", ("sandbox.",)),
+    "sync": Part(
+        "the blocking twin", ("sync", "sync.client", "sync.handlers", "sync.login", "sync.workers")
+    ),
+    "config": Part("configuration files, policy, approvals", ("config.", "gate.", "formats.")),
+    "manager": Part("many servers", ("manager.",)),
+    "models": Part("tools for language models", ("adapters.",)),
+    "recording": Part(
+        "traces, recordings and replay",
+        (
+            *("transports.replaying", "net.recordings", "recording.writing", "recording.script"),
+            *("net.private_files", "net.regular_files"),
+        ),
+    ),
+    "telemetry": Part("OpenTelemetry", ("telemetry",)),
+    "testing": Part("cassettes, a pytest fixture, a demo server", ("testing.",)),
+    "inspector": Part("the inspector in a browser", ("inspector.",)),
+    "cli": Part("the command line", ("cli.",)),
+    "vendor": Part("making such copies", ("vendoring.copying",)),
+}
+
+
+TOGETHER: dict[str, tuple[str, ...]] = {
+    "sync.manager": ("sync", "manager"),
+    "sync.toolbox": ("sync", "models"),
+}
+"""Modules that come where all of several parts do."""
+
+
+def parts_of(module: str) -> tuple[str, ...]:
+    """Return the parts that a module of this package needs, by its dotted name in it."""
+    if module in TOGETHER:
+        return TOGETHER[module]
+    found, length = "stdio", 0
+    for name, part in PARTS.items():
+        for root in part.modules:
+            is_in = f"{module}.".startswith(root if root.endswith(".") else f"{root}.")
+            if is_in and len(root) > length:
+                found, length = name, len(root)
+    return (found,)
+
+
+def missing_part(error: ModuleNotFoundError, package: str) -> Exception | None:
+    """Return what to raise for a module that this copy was made without; None for another one."""
+    name = error.name or ""
+    if not name.startswith(f"{package}."):
+        return None
+    needed = parts_of(name[len(package) + 1 :])
+    parts = " and ".join(needed)
+    usage_error: type[Exception] = import_module(f"{package}.errors").UsageError
+    return usage_error(
+        f"this copy was made without {parts}; make it again with --with {','.join(needed)}"
+    )
