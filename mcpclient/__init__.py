@@ -411,6 +411,7 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and knows a wro
     def __getattr__(name: str) -> object:
         if name not in _EXPORTS:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import_part = import_module(".on_demand", __name__).import_part
         module = import_part(_EXPORTS[name], __name__)
         value: object = module if _EXPORTS[name] == f".{name}" else getattr(module, name)
         globals()[name] = value

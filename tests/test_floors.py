@@ -48,6 +48,7 @@ FLOORS = {
     "sync": 12,  # the blocking twin
     "testing": 13,  # cassettes and snapshots, for both kinds of client
     "inspector": 13,  # the page in a browser
+    "vendoring": 1,  # copies of this package, for other projects
     "cli": 14,
     "__main__": 15,  # the door to the cli
     "": 16,  # the lazy root: its names come from every floor
@@ -157,6 +158,9 @@ TYPES_FROM_ABOVE = {
 ONLY_BY_NAME = {"importlib": "only the lazy root imports by name"}
 MAY_IMPORT_BY_NAME = {
     "",
+    "__main__",  # the command line, which a copy may lack
+    "vendoring.parts",  # the errors, once a module is missing
+    "vendoring.copying",  # importlib.resources: the files of this package, also in an archive
     "on_demand",  # what is imported for types as well, and so is held to these rules
     "cli.main",  # cli.running: --version and --help go without all of the rest
     "cli.running",  # cli.debugging: with --debug only
@@ -165,11 +169,8 @@ MAY_IMPORT_BY_NAME = {
     "cli.target",  # cli.configured: for names of configured servers only
     "transports.server_object",  # the package that a server object is from
     "telemetry",  # OpenTelemetry's API, where it is installed
-    "sync",  # its names: a script of one server needs neither the manager nor the adapters
     "sync.client",  # sync.toolbox: for those who talk to a model
     "sync.manager",  # the same
-    "net.recorder",  # recording.writing: for those who write a transcript
-    "protocol.schema_on_demand",  # protocol.schema: 25 ms, only for those who meet a schema
 }
 
 

@@ -5,14 +5,22 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from mcpclient import __main__, __version__
-from mcpclient.cli.main import main
 from tests.support.subprocesses import TOP
 
 
-def test_the_console_script_is_the_command_line() -> None:
+def test_the_console_script_is_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """F-SHOW-1: pyproject.toml names ``mcpclient.__main__:main``."""
-    assert __main__.main is main
+    monkeypatch.setattr(sys, "argv", ["mcpclient", "--version"])
+    assert __main__.main() == 0
+    assert capsys.readouterr().out == f"mcpclient {__version__}\n"
+    monkeypatch.setattr(sys, "argv", ["mcpclient", "verify"])
+    assert __main__.main() == 2
+    assert "is not a vendored copy" in capsys.readouterr().err
 
 
 def test_the_package_runs_as_a_program() -> None:

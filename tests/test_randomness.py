@@ -167,6 +167,13 @@ def manager_delay() -> float:
     return asyncio.run(main())
 
 
+def sandbox_folder() -> bytes:
+    """The name of a folder in one that every user can write to."""
+    launcher = pytest.importorskip("mcpclient.sandbox.launcher", reason="is a program of POSIX")
+    keeper = launcher._Keeper({"temporary": "/tmp", "write": [], "seconds": 0}, 1)
+    return bytes.fromhex(keeper._folder.rpartition("-")[2])
+
+
 Draw = Callable[[], Any]
 
 # Where something is drawn, from what, and how to draw it as the library does: one for each time
@@ -186,6 +193,7 @@ SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
     "inspector.inspector:Inspector.__init__": [("os.urandom", page_token)],
     "inspector.routes:Routes._page": [("os.urandom", page_nonce)],
     "net.login.keychain:_Security.write": [("secrets.token_hex", secret_pieces)],
+    "sandbox.launcher:_Keeper.__init__": [("os.urandom", sandbox_folder)],
 }
 
 # What only spreads clients over time may come from anywhere.
@@ -196,7 +204,15 @@ CHANCE: Mapping[str, list[tuple[str, Draw]]] = {
 
 # Bytes that must vary: what a guesser would have to know (RFC 7636 section 7.1, RFC 6749 section
 # 10.10), and for masks and keys what RFC 6455 sections 4.1 and 5.3 prescribe.
-SIZES = {state: 32, verifier: 32, proof_key: 32, page_token: 24, mask_key: 4, secret_pieces: 4}
+SIZES = {
+    state: 32,
+    verifier: 32,
+    proof_key: 32,
+    page_token: 24,
+    mask_key: 4,
+    secret_pieces: 4,
+    sandbox_folder: 12,
+}
 
 # The chance that a position of a random byte is the same in all of them is 256 to the minus 11.
 DRAWS = 12

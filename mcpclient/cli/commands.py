@@ -31,6 +31,7 @@ COMMANDS = {
     "replay": "run a command on a recorded session, or show what was recorded",
     "inspect": "see in the browser what happens between client and server",
     "auth": "log in to a server, log out, or see where you are logged in",
+    "vendor": "copy this package, or parts of it, into another project",
     "completion": "a script that lets bash, zsh or fish complete the words",
     "help": "show a chapter of the guide, or explain an exit code or an exception",
 }

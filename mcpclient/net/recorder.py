@@ -10,12 +10,11 @@ import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Callable, TextIO, Union
 
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import Message
-from ..on_demand import OnDemand
+from ..on_demand import OnDemand, import_part
 from .clocks import timestamp
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ class Recorder:
     def _writer(self) -> TranscriptWriter:
         writer = self._writer_at_work
         if writer is None:
-            writing = import_module("..recording.writing", __package__)
+            writing: Any = import_part("..recording.writing", __package__)
             writer = self._writer_at_work = writing.TranscriptWriter()
             writer.learn(self._variables)
         return writer

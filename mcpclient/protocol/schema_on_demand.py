@@ -7,8 +7,9 @@ clients never need it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from ..on_demand import import_part
 
 if TYPE_CHECKING:
     from .schema import Schema, SchemaLimits
@@ -24,7 +25,7 @@ def compile_schema(
     assert_formats: bool = False,
 ) -> Schema:
     """Compile a JSON Schema; see `protocol.schema.compile_schema`. ``clock`` limits the time."""
-    package = import_module(".schema", __package__)
+    package: Any = import_part(".schema", __package__)
     compiled: Schema = package.compile_schema(
         schema,
         limits=limits or package.SchemaLimits(),

@@ -14,7 +14,7 @@ is in ``__init__.pyi``, which ``python -m tests.tooling.sync_stub`` writes.
 
 from __future__ import annotations
 
-from importlib import import_module
+from ..on_demand import import_part
 
 _EXPORTS = {
     "AgentTool": ".toolbox",
@@ -41,7 +41,7 @@ def __getattr__(name: str) -> object:
     """Import a name when it is first used, as the package itself does."""
     if name not in _EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(_EXPORTS[name], __name__), name)
+    value: object = getattr(import_part(_EXPORTS[name], __name__), name)
     globals()[name] = value
     return value
 

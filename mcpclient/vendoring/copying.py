@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import tempfile
-import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import metadata, resources
 from pathlib import Path
@@ -19,7 +18,7 @@ from ..similar import there_is_no
 from .manifest import MANIFEST, PARTS_LIST, read_manifest, verify
 from .parts import PARTS, TOGETHER, parts_of
 
-__all__ = ["Copied", "chosen_parts", "copy_package", "part_sizes", "parts_of_copy"]
+__all__ = ["Copied", "changes_since", "chosen_parts", "copy_package", "part_sizes", "parts_of_copy"]
 
 _OWN = __name__.rpartition(".vendoring.")[0]
 _LICENCE = "LICENSE"
@@ -127,7 +126,7 @@ class _ImportReader(ast.NodeVisitor):
         name = getattr(node.func, "id", "")
         argument = node.args[0] if node.args else None
         value = argument.value if isinstance(argument, ast.Constant) else None
-        if name in ("OnDemand", "import_module") and str(value).startswith("."):
+        if name in ("OnDemand", "import_module", "import_part") and str(value).startswith("."):
             self.on_demand.add(self._absolute(str(value)))
         self.generic_visit(node)
 
@@ -210,6 +209,17 @@ def parts_of_copy(folder: str | os.PathLike[str]) -> tuple[str, tuple[str, ...]]
         return str(listed["version"]), tuple(properties["mcpclient:parts"].split(","))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise UsageError(f"{path} does not say of which parts the copy is made") from None
+
+
+def changes_since(version: str) -> list[str]:
+    """Return what the changelog says of the versions after ``version``; empty without one."""
+    place = getattr(resources.files(_OWN), "parent", None)
+    try:
+        text = place.joinpath("CHANGELOG.md").read_text("utf-8") if place is not None else ""
+    except (OSError, KeyError):
+        return []
+    newer = text[text.find("\n## ") :].partition(f"\n## [{version}]")[0]
+    return newer.strip().splitlines()
 
 
 def _earlier(target: Path, *, update: bool, force: bool) -> dict[str, str]:
@@ -302,8 +312,10 @@ def _parts_list(name: str, parts: Sequence[str], contents: Mapping[str, bytes]) 
         "components": files,
         "dependencies": [{"ref": name, "dependsOn": []}],
     }
-    seed = json.dumps(document, sort_keys=True)
-    document["serialNumber"] = uuid.uuid5(uuid.NAMESPACE_URL, seed).urn
+    seed = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+    # A UUID of version 8 (RFC 9562): its bits are ours to choose.
+    serial = f"{seed[:8]}-{seed[8:12]}-8{seed[13:16]}-a{seed[17:20]}-{seed[20:32]}"
+    document["serialNumber"] = f"urn:uuid:{serial}"
     return json.dumps(document, indent=1).encode() + b"\n"
 
 

@@ -25,7 +25,7 @@ PARTS: dict[str, Part] = {
         (
             *("client.client", "transports.stdio", "vendoring.parts", "vendoring.manifest"),
             *("hints", "similar", "jsonrpc.response_id", "net.dates", "net.process.threads"),
-            *("recording.redaction", "client.answers.roots", "__main__"),
+            *("recording.redaction", "__main__"),
         ),
     ),
     "http": Part(
@@ -41,11 +41,17 @@ PARTS: dict[str, Part] = {
         ("auth.", "client.authentication", "client.login.", "net.login."),
     ),
     "answers": Part(
-        "what servers ask: elicitation and sampling",
-        ("client.answers.elicitation", "client.answers.sampling"),
+        "what servers ask: elicitation, sampling and roots",
+        ("client.answers.elicitation", "client.answers.sampling", "client.answers.roots"),
     ),
     "hooks": Part("functions around calls", ("client.events.around",)),
-    "types": Part("returns= of call_tool", ("client.typed_results", "formats.uri_template")),
+    "types": Part(
+        "returns= of call_tool, templates, annotations for type checkers",
+        (
+            *("client.typed_results", "formats.uri_template", "client.link.client_options"),
+            "new_typing",
+        ),
+    ),
     "schema": Part("checks of results and forms by JSON Schema", ("protocol.schema.",)),
     "subscriptions": Part("listen(), changes of lists", ("client.feed", "protocol.listen")),
     "tasks": Part(
@@ -57,9 +63,7 @@ PARTS: dict[str, Part] = {
         ("client.link.application_routes", "transports.inprocess"),
     ),
     "sandbox": Part("server processes with few rights", ("sandbox.",)),
-    "sync": Part(
-        "the blocking twin", ("sync", "sync.client", "sync.handlers", "sync.login", "sync.workers")
-    ),
+    "sync": Part("the blocking twin", ("sync", "sync.client", "sync.handlers", "sync.workers")),
     "config": Part("configuration files, policy, approvals", ("config.", "gate.", "formats.")),
     "manager": Part("many servers", ("manager.",)),
     "models": Part("tools for language models", ("adapters.",)),
@@ -79,6 +83,7 @@ PARTS: dict[str, Part] = {
 
 
 TOGETHER: dict[str, tuple[str, ...]] = {
+    "sync.login": ("sync", "auth"),
     "sync.manager": ("sync", "manager"),
     "sync.toolbox": ("sync", "models"),
 }

@@ -1,0 +1,73 @@
+"""``mcpclient vendor``: a copy of this package, whole or in parts, for another project."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..errors import UsageError
+from ..vendoring import copying
+from ..vendoring.parts import PARTS
+from .command import Answer, LocalCommand, LocalWork
+from .screen import Screen
+
+__all__ = ["COMMAND"]
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--with", dest="wanted", metavar="PART,…", help="only these parts")
+    parser.add_argument("--without", metavar="PART,…", help="all parts but these")
+    parser.add_argument("--update", action="store_true", help="make an earlier copy anew")
+    parser.add_argument("--force", action="store_true", help="with --update: overwrite changes")
+    parser.add_argument("--parts", action="store_true", help="list the parts and their sizes")
+
+
+def _prepare(options: argparse.Namespace) -> LocalWork:
+    if options.parts:
+        return _list_parts
+    if len(options.words) != 1:
+        raise UsageError("vendor needs the folder to make, such as src/acme/_vendor/mcpclient")
+    destination = options.words[0]
+    wanted = _names(options.wanted)
+    if wanted is None and options.update and options.without is None:
+        wanted = [*copying.parts_of_copy(destination)[1]]
+    parts = copying.chosen_parts(wanted, _names(options.without) or ())
+
+    async def work(screen: Screen) -> Answer:
+        before = copying.parts_of_copy(destination)[0] if options.update else ""
+        try:
+            copied = copying.copy_package(
+                destination, parts, update=options.update, force=options.force
+            )
+        except OSError as error:
+            raise UsageError(f"cannot write {destination}: {error.strerror or error}") from None
+        raw = copied._asdict()
+        lines = [
+            f"{destination}: {copied.files} files, {copied.lines} lines of Python",
+            f"parts: {', '.join(copied.parts)}",
+        ]
+        if options.update:
+            lines += [f"changed: {path}" for path in copied.changed] or ["nothing has changed"]
+            lines += copying.changes_since(before)
+        lines.append(f"verify it with: python3 -m {options.words[0].rpartition('/')[2]} verify")
+        return Answer(raw, "\n".join(lines))
+
+    return work
+
+
+async def _list_parts(screen: Screen) -> Answer:
+    sizes = copying.part_sizes()
+    lines = [f"{name:14} {sizes[name]:6}  {part.purpose}" for name, part in PARTS.items()]
+    return Answer({"parts": sizes}, "\n".join([f"{'part':14} {'lines':>6}", *lines]))
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name for name in text.replace(" ", "").split(",") if name]
+
+
+COMMAND = LocalCommand(
+    "vendor",
+    _prepare,
+    usage="[OPTION ...] DEST",
+    add_options=_add_options,
+    details="The lines of a part are those that it adds to a copy of stdio alone.",
+)

@@ -1,0 +1,243 @@
+"""Copies of the package: closed under imports, reproducible, verified, and made anew."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import mcpclient
+from mcpclient.errors import UsageError
+from mcpclient.vendoring import copying
+from mcpclient.vendoring.copying import (
+    Copied,
+    changes_since,
+    chosen_parts,
+    copy_package,
+    part_sizes,
+    parts_of_copy,
+)
+from mcpclient.vendoring.manifest import MANIFEST, PARTS_LIST, read_manifest, verify
+from mcpclient.vendoring.parts import PARTS, TOGETHER, parts_of
+from tests.tooling.imports import all_imports, read_sources
+
+PACKAGE = Path(mcpclient.__file__).parent
+DEMO = PACKAGE.parent / "conformance" / "servers" / "demo_server.py"
+
+
+def run(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a program that finds the copies in ``folder`` and no other package."""
+    return subprocess.run(
+        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(folder)!r})\n{program}"]
+        if not arguments
+        else [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+    )
+
+
+SETS = [
+    (),
+    *((name,) for name in PARTS if name != "stdio"),
+    ("http", "sync"),
+    ("http", "auth", "sync", "manager"),
+    ("models", "sync", "cli"),
+]
+
+
+@pytest.mark.parametrize("parts", SETS, ids="+".join)
+def test_a_copy_is_closed_under_imports(parts: tuple[str, ...], tmp_path: Path) -> None:
+    """F-VEND-1: what a part needs at once is there; what it may need later is there or is told."""
+    copied = copy_package(tmp_path / "client_copy", parts)
+    assert {"stdio", *parts} <= set(copied.parts)
+    sources = read_sources(tmp_path / "client_copy")
+    assert copied.lines == sum(len(source.splitlines()) for source in sources.values()) - sum(
+        len(sources.get(name, "").splitlines())
+        for name in ("sync", "testing", "telemetry")
+        if name not in copied.parts
+    )
+    absent = [
+        str(found)
+        for found in all_imports(sources)
+        if found.internal and not found.for_types and found.target not in sources
+    ]
+    assert not absent
+    assert verify(tmp_path / "client_copy").is_intact
+
+
+def test_the_smallest_copies_are_small(tmp_path: Path) -> None:
+    """F-VEND-2"""
+    assert copy_package(tmp_path / "one", ()).lines <= 15_000
+    assert copy_package(tmp_path / "two", ("http",)).lines <= 22_000
+
+
+def test_a_copy_meets_a_server(tmp_path: Path) -> None:
+    """F-VEND-1, F-VEND-2: with the parts named, from a script, and nothing else on the path."""
+    copy_package(tmp_path / "acme" / "mcp", ("sync",))
+    program = f"""
+from acme.mcp import sync
+assert "mcpclient" not in sys.modules
+with sync.connect([sys.executable, {str(DEMO)!r}]) as client:
+    print(client.call_tool("add", {{"a": 1, "b": 2}}).text, len(client.list_tools()))
+"""
+    done = run(tmp_path, program)
+    assert done.stdout == "3 4\n", done.stderr
+
+
+LEFT_OUT = {
+    'client.connect("https://example.com/mcp")': "http",
+    'client.connect("wss://example.com/mcp")': "http",
+    "client.OAuth()": "auth",
+    "client.connect_all({})": "manager",
+    "client.Sandbox()": "sandbox",
+    'client.connect(["x"]).toolbox("anthropic")': "models",
+    'client.Recording("x")': "recording",
+    'client.connect(["x"], elicitation=print)': "answers",
+    "client.sync": "sync",
+    "import small.sync": "sync",
+    "from small.testing import cassette": "testing",
+    "client.inspect": "inspector",
+    "client.ask_unless_read_only": "hooks",
+}
+
+
+@pytest.mark.parametrize("use", LEFT_OUT)
+def test_a_part_that_was_left_out_says_so(use: str, tmp_path: Path) -> None:
+    """F-VEND-2"""
+    copy_package(tmp_path / "small", ())
+    program = f"""
+import small as client
+from small.errors import UsageError
+try:
+    {use}
+except UsageError as error:
+    print(error)
+"""
+    part = LEFT_OUT[use]
+    assert run(tmp_path, program).stdout == (
+        f"this copy was made without {part}; make it again with --with {part}\n"
+    )
+
+
+def test_a_copy_without_a_command_line_still_verifies(tmp_path: Path) -> None:
+    """F-VEND-1, F-VEND-2"""
+    copy_package(tmp_path / "acme" / "mcp", ())
+    done = run(tmp_path, "", "-m", "acme.mcp", "verify")
+    assert re.fullmatch(r"\d+ files are as they were made\n", done.stdout), done.stderr
+    (tmp_path / "acme" / "mcp" / "client" / "client.py").write_text("changed = True\n")
+    (tmp_path / "acme" / "mcp" / "extra.py").write_text("")
+    (tmp_path / "acme" / "mcp" / "LICENSE").unlink()
+    done = run(tmp_path, "", "-m", "acme.mcp", "verify")
+    assert (done.returncode, done.stdout) == (
+        1,
+        "changed: 'client/client.py'\nmissing: 'LICENSE'\nadded: 'extra.py'\n",
+    )
+    done = run(tmp_path, "", "-m", "acme.mcp", "tools", "x")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: this copy was made without cli; make it again with --with cli\n",
+    )
+
+
+def test_the_same_parts_make_the_same_bytes(tmp_path: Path) -> None:
+    """F-VEND-1"""
+    for name in ("first", "second"):
+        copy_package(tmp_path / name / "copy", ("http",))
+    first = read_manifest(tmp_path / "first" / "copy")
+    assert first == read_manifest(tmp_path / "second" / "copy")
+    text = (tmp_path / "first" / "copy" / MANIFEST).read_text()
+    assert all(re.fullmatch(r"[0-9a-f]{64}  \S+", line) for line in text.splitlines())
+    listed = json.loads((tmp_path / "first" / "copy" / PARTS_LIST).read_text())
+    assert listed["bomFormat"] == "CycloneDX"
+    assert {each["name"] for each in listed["components"]} == first.keys() - {PARTS_LIST}
+    assert parts_of_copy(tmp_path / "first" / "copy") == (mcpclient.__version__, ("stdio", "http"))
+
+
+def test_a_copy_is_made_anew_unless_it_was_changed(tmp_path: Path) -> None:
+    """F-VEND-1"""
+    copy = tmp_path / "copy"
+    copy_package(copy, ())
+    with pytest.raises(UsageError, match="is there already: give --update"):
+        copy_package(copy, ())
+    assert copy_package(copy, (), update=True).changed == ()
+    grown = copy_package(copy, ("http",), update=True)
+    assert "net/http.py" in grown.changed
+    (copy / "net" / "http.py").write_text("")
+    with pytest.raises(UsageError, match="--force overwrites the changes"):
+        copy_package(copy, ("http",), update=True)
+    assert (copy / "net" / "http.py").read_text() == ""
+    copy_package(copy, ("http",), update=True, force=True)
+    assert verify(copy).is_intact
+    assert [path.name for path in tmp_path.iterdir()] == ["copy"]
+
+
+def test_a_copy_makes_copies_of_itself(tmp_path: Path) -> None:
+    """F-VEND-1: also where it lies in an archive."""
+    copy_package(tmp_path / "whole", tuple(PARTS))
+    with zipfile.ZipFile(tmp_path / "whole.zip", "w") as archive:
+        for path in (tmp_path / "whole").rglob("*"):
+            archive.write(path, path.relative_to(tmp_path))
+    for place, made in ((tmp_path, "from_folder"), (tmp_path / "whole.zip", "from_archive")):
+        program = f"""
+import sys
+sys.path.insert(0, {str(place)!r})
+from whole.vendoring.copying import copy_package
+copy_package({str(tmp_path / made)!r}, ())
+"""
+        done = run(tmp_path, "", "-I", "-c", program)
+        assert done.returncode == 0, done.stderr
+    assert (
+        read_manifest(tmp_path / "from_folder").keys()
+        == read_manifest(tmp_path / "from_archive").keys()
+    )
+
+
+def test_unknown_parts_and_names_are_refused(tmp_path: Path) -> None:
+    """F-VEND-1"""
+    with pytest.raises(UsageError, match="did you mean 'http'"):
+        chosen_parts(["htpp"])
+    assert chosen_parts(["sync", "http"]) == ("http", "sync")
+    assert chosen_parts(None, ["cli"]) == tuple(name for name in PARTS if name != "cli")
+    with pytest.raises(UsageError, match="'my-copy' cannot be imported"):
+        copy_package(tmp_path / "my-copy")
+    (tmp_path / "other").mkdir()
+    with pytest.raises(UsageError, match="is not a vendored copy"):
+        copy_package(tmp_path / "other", update=True)
+    with pytest.raises(UsageError, match="does not say of which parts"):
+        parts_of_copy(tmp_path / "other")
+
+
+def test_every_module_is_in_a_part_that_names_it_or_comes_with_one() -> None:
+    """F-VEND-1: the whole is the sum of the parts."""
+    modules = copying._Modules()
+    paths = modules.closure(tuple(PARTS))[1]
+    assert set(modules.files) == paths
+    for part in PARTS.values():
+        for root in part.modules:
+            name = root.rstrip(".").replace(".", "/")
+            assert (PACKAGE / f"{name}.py").exists() or (PACKAGE / name).is_dir(), root
+    for module in TOGETHER:
+        assert (PACKAGE / f"{module.replace('.', '/')}.py").exists()
+    assert parts_of("sync.manager") == ("sync", "manager")
+    assert parts_of("net.login.storage") == ("auth",)
+    assert parts_of("client.client") == ("stdio",)
+
+
+def test_the_sizes_of_the_parts_are_told() -> None:
+    """F-VEND-1"""
+    sizes = part_sizes()
+    assert list(sizes) == list(PARTS)
+    assert all(size > 0 for size in sizes.values())
+    assert isinstance(copying.Copied((), 0, 0), Copied)
+
+
+def test_the_changelog_is_told_from_the_version_before() -> None:
+    """F-VEND-1"""
+    assert changes_since(mcpclient.__version__) == []
+    assert "## [0.1.0] - in progress" in changes_since("0.0.1")
