@@ -143,10 +143,7 @@ class _Resolver:
             raise EntryError("with the values of its variables there is no program", "command")
         if base is None:
             return words
-        return [
-            os.path.normpath(os.path.join(base, word)) if _is_relative(word, index) else word
-            for index, word in enumerate(words)
-        ]
+        return [_placed(word, base, index) for index, word in enumerate(words)]
 
     def url(self, written: str) -> str:
         """Return the URL in the one spelling that is judged and connected to."""
@@ -164,13 +161,15 @@ class _Resolver:
             raise EntryError(reason, place) from None
 
 
-def _is_relative(word: str, index: int) -> bool:
-    """Return whether a word of a command is the relative path of a program or a script."""
+def _placed(word: str, base: str, index: int) -> str:
+    """Return a word of a command; the relative path of a program or a script begins at ``base``."""
     if os.path.isabs(word) or "://" in word:
-        return False
-    if index == 0:
-        return os.path.dirname(word) != ""
-    return _EXPLICITLY_RELATIVE.match(word) is not None or word.lower().endswith(SCRIPT_ENDINGS)
+        return word
+    is_explicit = _EXPLICITLY_RELATIVE.match(word) is not None
+    is_script = index > 0 and word.lower().endswith(SCRIPT_ENDINGS)
+    if is_explicit or is_script or (index == 0 and os.path.dirname(word)):
+        return os.path.join(base, re.sub(r"^(?:\.[/\\])+", "", word))
+    return word
 
 
 def _of_process(resolver: _Resolver, base: str, read: Callable[[str], str]) -> dict[str, Any]:
@@ -198,7 +197,6 @@ def _of_process(resolver: _Resolver, base: str, read: Callable[[str], str]) -> d
 def _env_file(resolver: _Resolver, base: str, read: Callable[[str], str]) -> dict[str, str]:
     place = resolver.field("env_file")
     path = os.path.join(base, resolver.text(resolver.entry.env_file or "", place, is_path=True))
-    path = os.path.normpath(path)
     try:
         found, wrong = parse_dotenv(read(path))
     except OSError as error:

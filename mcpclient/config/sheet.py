@@ -14,6 +14,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..framing.escaping import escape_line
@@ -32,7 +33,7 @@ _DIGEST_SHOWN = 12
 # What may be a secret, and is not code: a variable called TOKEN can also hold a line for a shell.
 _KEY = re.compile(r"(?:(?:Basic|Bearer|Token) )?[A-Za-z0-9_~+/=:.-]{8,}")
 # Where a word of a command, or a line for a shell, may have the path of a file inside it.
-_AROUND_PATHS = re.compile(r"[\s;|&<>()'\"=,]+")
+_AROUND_PATHS = re.compile(rf"[\s;|&<>()'\"=,@{os.pathsep}]+")
 
 
 class Shown(NamedTuple):
@@ -86,21 +87,30 @@ class Sheet:
 
     - ``name``, ``scope``, ``source``: as `ServerConfig` has them. ``rows``: each field as written,
       in the order in which it is shown; a secret that stands in the file itself is hidden.
-    - ``files``: the files that it names, empty where nobody has to agree to the entry.
     - ``restrictions``: what the entry forbids, by the names of its fields.
+
+    Two are equal whose entries are written alike, whatever the files that they name hold.
     """
 
     name: str
     scope: str
     source: str
     rows: tuple[Shown, ...]
-    files: tuple[NamedFile, ...] = ()
     restrictions: Mapping[str, Any] = field(default_factory=dict, hash=False)
     content: object = field(default=None, repr=False, hash=False)
+    find: Callable[[], Iterator[NamedFile]] = field(
+        default=lambda: iter(()), repr=False, hash=False, compare=False
+    )
 
-    def digest(self) -> str:
+    @cached_property
+    def files(self) -> tuple[NamedFile, ...]:
+        """The files that the entry names, with the digests of their contents; read when needed."""
+        return tuple(dict.fromkeys(self.find()))
+
+    def digest(self, *, with_files: bool = True) -> str:
         """Return a digest of all of it, 64 hexadecimal digits; the order of keys does not count."""
-        content = [os.path.realpath(self.source), self.name, self.content, self.files]
+        files = self.files if with_files else ()
+        content = [os.path.realpath(self.source), self.name, self.content, files]
         text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=str)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -129,23 +139,22 @@ def sheet_of(
     source: str,
     inputs: Mapping[str, InputSpec],
     raw_inputs: Mapping[str, Any],
-    named_files: Callable[[], Iterator[NamedFile]] | None = None,
+    find: Callable[[], Iterator[NamedFile]],
 ) -> Sheet:
     """Return the sheet of an entry.
 
     ``written``: the entry as its file has it. ``inputs``: those that the file declares, and
-    ``raw_inputs`` as the file has them. ``named_files``: the files that count, None: none do.
+    ``raw_inputs`` as the file has them. ``find``: yields the files that it names.
     """
     used = [name for name in references(written, "input") if name in inputs]
-    files = dict.fromkeys(named_files() if named_files is not None else ())
     return Sheet(
         entry.name,
         scope,
         source,
         (*_rows(entry), *(_input_row(inputs[name]) for name in used)),
-        tuple(files),
         entry.restrictions,
         [written, {name: raw_inputs[name] for name in used}],
+        find,
     )
 
 
@@ -164,10 +173,10 @@ def named_files(
     """
 
     def path_of(text: str, folder: str) -> str:
-        expanded = variables.expand(text, is_path=True, keep_missing=True).text
-        return os.path.normpath(os.path.join(folder, expanded)) if "\0" not in expanded else ""
+        # As it is opened: ".." behind a link leads elsewhere than the text of the path says.
+        return os.path.join(folder, variables.expand(text, is_path=True, keep_missing=True).text)
 
-    cwd = path_of(entry.cwd or "", base)
+    cwd = os.path.normpath(path_of(entry.cwd or "", base))
     if entry.env_file:
         path = path_of(entry.env_file, base)
         yield NamedFile(path, files.digest(path))
@@ -176,11 +185,20 @@ def named_files(
             path = path_of(name, around)
             yield NamedFile(path, files.digest(path))
     texts = [*entry.command, *entry.env.values(), entry.headers_helper or ""]
-    words = {word: None for text in texts for word in (text, *_AROUND_PATHS.split(text)) if word}
+    words = dict.fromkeys(word for text in texts for word in _words_in(text) if word)
     for word in list(words)[:_MAX_FILES]:
         path = path_of(word, cwd)
         if os.path.isfile(path):
             yield NamedFile(path, files.digest(path))
+
+
+def _words_in(text: str) -> Iterator[str]:
+    """Yield what may be the path of a file in a word of a command: all of it, and its parts."""
+    yield text
+    for part in _AROUND_PATHS.split(text):
+        yield part
+        if part[:1] == "-" and part[:2] != "--":
+            yield part[2:]  # as in -r./hook.js
 
 
 def _rows(entry: Entry) -> Iterator[Shown]:

@@ -98,7 +98,7 @@ class Entries:
             return JudgedEntry(written, entry, None, str(error))
         issued = replace(server, judge_again=None)
         if vouched is None and server.scope == "file" and server.sheet is not None:
-            vouched = server.sheet.digest()
+            vouched = server.sheet.digest(with_files=False)
         again = _Again(self, written, issued, vouched)
         return JudgedEntry(written, entry, replace(server, judge_again=again), decision)
 
@@ -139,7 +139,7 @@ class Entries:
                 source=file.path,
                 inputs=inputs.specs,
                 raw_inputs=inputs.raw,
-                named_files=find if self.gate.needs_approval(file.scope) else None,
+                find=find,
             ),
         )
         if server.name in file.excluded:

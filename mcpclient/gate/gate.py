@@ -76,7 +76,10 @@ class Gate:
         """Return why a server waits for the user, None when it does not."""
         if self.needs_approval(server.scope):
             reason = "a project's file may start it only after you have agreed"
-        elif server.sheet is not None and vouched not in (None, server.sheet.digest()):
+        elif server.sheet is not None and vouched not in (
+            None,
+            server.sheet.digest(with_files=False),
+        ):
             reason = "its entry has changed since its file was named; reload() takes it as it is"
         else:
             return None
@@ -120,7 +123,7 @@ class Gate:
         if server.state in ("needs_approval", "denied"):
             return Judgement(server, server.reason)
         is_on = switched_on or (resolve is None and _was_asked_for(server))
-        if not is_on and (server.state == "disabled" or not _is_enabled(server)):
+        if not is_on and (server.state == "disabled" or not server.enabled):
             where = "configuration" if resolve is None else "file"
             return _refused(server, "disabled", server.reason or f"its {where} switches it off")
         reason = self._refusal(server)
@@ -164,19 +167,16 @@ def _was_asked_for(server: ServerConfig) -> bool:
     return server.scope != "program" and server.state == "ready" and not server.enabled
 
 
-def _is_enabled(server: ServerConfig) -> bool:
-    if not server.enabled or not isinstance(server.target, Mapping):
-        return server.enabled
-    entry = entry_of(server.target)
-    return entry.get("enabled") is not False and entry.get("disabled") is not True
-
-
 def _restrictions(server: ServerConfig) -> Mapping[str, object]:
     if server.sheet is not None:
         return server.sheet.restrictions
-    if isinstance(server.target, Mapping):
-        return restrictions_in(entry_of(server.target))
-    return {}
+    if not isinstance(server.target, Mapping):
+        return {}
+    entry = entry_of(server.target)
+    found = restrictions_in(entry)
+    if not isinstance(entry.get("url"), str):
+        found.pop("sandbox", None)  # which `connect` carries out for a mapping
+    return found
 
 
 def _judged_parts(server: ServerConfig) -> Iterator[ServerConfig]:

@@ -6,14 +6,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ..client.link.targets import entry_of
 from ..config.config import Config
 from ..config.server import ServerConfig
+from ..config.shapes.applications import APPLICATIONS
+from ..config.shapes.entry import read_entry
+from ..config.shapes.fields import FIELDS
+from ..config.shapes.values import EntryError
 from ..errors import UsageError
 from ..gate.gate import Gate
 from ..transports.base import Transport
 from .derived_names import name_targets
 
 __all__ = ["configured_servers"]
+
+_PLAIN = APPLICATIONS["mcpclient"]
+# What a client does not know of an entry, and a manager has to.
+_SETTINGS = ("enabled", "disabled", "include", "exclude", "tools")
 
 
 def configured_servers(servers: object, gate: Gate) -> dict[str, ServerConfig]:
@@ -39,4 +48,17 @@ def _configured(name: str, server: Any) -> ServerConfig:
         raise UsageError(f"the name of a server is a text, not {name!r}")
     if isinstance(server, ServerConfig):
         return server if server.name == name else replace(server, name=name)
+    if isinstance(server, Mapping):
+        return ServerConfig(name, target=server, **_settings_of(name, entry_of(server)))
     return ServerConfig(name, target=server)
+
+
+def _settings_of(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an entry says about whether it is used, and which of its tools are."""
+    said = {key: value for key, value in entry.items() if key in FIELDS}
+    said = {key: value for key, value in said.items() if FIELDS[key].name in _SETTINGS}
+    try:
+        read = read_entry(name, {**said, "command": "-"}, _PLAIN, lambda *told, hint="": None)
+    except EntryError as error:
+        raise UsageError(f"{name}: {'.'.join(map(str, error.path))}: {error}") from None
+    return {setting: getattr(read, setting) for setting in ("enabled", "include", "exclude")}

@@ -66,6 +66,7 @@ def sheet(raw: dict[str, Any], inputs: Any = None, source: str = "x.json") -> Sh
         source=source,
         inputs=declared.specs,
         raw_inputs=declared.raw,
+        find=lambda: iter(()),
     )
 
 
@@ -161,6 +162,8 @@ def found_in(raw: dict[str, Any], folder: Path) -> list[NamedFile]:
         ({**COMMAND, "envFile": "${workspaceFolder}/.env"}, [".env"]),
         ({**URL, "headers": {"A": "{file:token}", "B": "${file:~/token}"}}, ["token"] * 2),
         ({**URL, "headersHelper": "./run --json"}, ["run"]),
+        ({"command": "java", "args": ["-cp", f"run{os.pathsep}hook.js"]}, ["run", "hook.js"]),
+        ({"command": "ruby", "args": ["-r./hook.js", "@run"]}, ["hook.js", "run"]),
         (COMMAND, []),
     ],
 )

@@ -349,7 +349,7 @@ def test_an_async_ask_is_no_consent(repository: Repository) -> None:
 def test_a_restriction_that_is_not_carried_out_refuses(
     restriction: dict[str, Any], repository: Repository
 ) -> None:
-    """F-SAFE-3: in a file, and in a mapping."""
+    """F-SAFE-3: in a file, and in a mapping, whose sandbox `connect` carries out."""
     (name,) = restriction
     entry = repository.entry(**restriction)
     repository.write(s=entry)
@@ -357,8 +357,9 @@ def test_a_restriction_that_is_not_carried_out_refuses(
     server = load_config().servers["s"]
     assert (server.state, server.target) == ("denied", [entry["command"], *entry["args"]])
     assert f"asks for {name}" in server.reason
-    mapping = run(Manager({"s": entry}), lambda manager: manager.connect("s"))
-    assert (mapping.status, repository.has_run()) == (Status.DENIED, False)
+    mapping = run(Manager({"s": entry}, reconnect=None), lambda manager: manager.connect("s"))
+    assert (mapping.status is Status.DENIED) == (name != "sandbox")
+    assert not repository.has_run()
 
 
 def test_a_restriction_that_is_switched_off_is_none(repository: Repository) -> None:
@@ -367,6 +368,38 @@ def test_a_restriction_that_is_switched_off_is_none(repository: Repository) -> N
     repository.write(s=repository.entry(**off, approval_mode="auto"))
     config = load_config(repository.file)
     assert (config.servers["s"].state, config.problems) == ("ready", [])
+
+
+def test_an_approval_that_was_given_by_code_covers_the_files(repository: Repository) -> None:
+    """F-SAFE-2: also where the file was named, and nobody had to be asked."""
+    repository.write(s=repository.entry())
+    approvals = Approvals()
+    approvals.approve(load_config(repository.file).servers["s"])
+    assert load_config(repository.file, approvals=approvals).servers["s"].state == "ready"
+    repository.script.write_text("evil")
+    again = load_config(repository.file, approvals=approvals).servers["s"]
+    assert again.state == "needs_approval"
+    assert load_config(repository.file).servers["s"].state == "ready"
+
+
+def test_a_path_behind_a_link_is_judged_as_it_is_opened(repository: Repository) -> None:
+    """F-SAFE-2: the text of a path that climbs out of a link names another file."""
+    far = repository.folder / "far"
+    (far / "deep").mkdir(parents=True)
+    (repository.folder / "link").symlink_to(far / "deep")
+    for folder, text in ((far, "real"), (repository.folder, "decoy")):
+        (folder / ".env").write_text(f"A={text}")
+        (folder / "token").write_text(text)
+    entry = repository.entry(envFile="link/../.env", env={"T": "{file:link/../token}"})
+    repository.write(s=entry)
+    approve_all()
+    assert load_config().servers["s"].options["env"] == {"A": "real", "T": "real"}
+    for name in (".env", "token"):
+        before = (far / name).read_text()
+        (far / name).write_text("A=evil")
+        assert state() == "needs_approval", name
+        (far / name).write_text(before)
+    assert state() == "ready"
 
 
 def test_lists_of_tools_are_carried_out_whatever_they_are_called(repository: Repository) -> None:

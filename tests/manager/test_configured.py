@@ -51,3 +51,17 @@ def test_what_is_switched_off_or_denied() -> None:
         states = {name: server.state for name, server in servers.items()}
         assert states == {"off": "disabled", "named": "ready", "evil": "denied", "good": "ready"}
         assert servers["evil"].reason
+
+
+def test_the_entry_of_a_mapping_says_what_is_used_of_it() -> None:
+    """F-MANY-2, F-MANY-13: a client knows none of that, so the manager carries it out."""
+    entries = {
+        "off": {"command": "x", "disabled": True},
+        "some": {"command": "x", "includeTools": ["a"], "disabled_tools": ["b"]},
+        "all": {"mcpServers": {"all": {"url": URL, "tools": {"c": False}}}},
+    }
+    off, some, every = configured_servers(entries, Gate()).values()
+    assert (off.state, some.state) == ("disabled", "ready")
+    assert (some.include, some.exclude, every.exclude) == (("a",), ("b",), ("c",))
+    with pytest.raises(UsageError, match="bad: include: "):
+        configured_servers({"bad": {"command": "x", "include": "a"}}, Gate())
