@@ -8,7 +8,7 @@ from typing import Any
 
 from ..config.config import Config
 from ..config.server import ServerConfig
-from ..errors import McpError
+from ..errors import McpError, ServerUnavailable
 from ..framing.escaping import escape_line
 from ..manager.manager import Manager
 from ..manager.server import Server
@@ -55,7 +55,9 @@ def _status(server: Server) -> dict[str, Any]:
         info = server.client.server_info
         found["server"] = " ".join(filter(None, [info.name, info.version]))
         found["tools"] = len(server.tools)
-    if isinstance(error, McpError):
+    if isinstance(error, ServerUnavailable):  # the status says the rest
+        found["reason"] = error.reason
+    elif isinstance(error, McpError):
         found["reason"], found["hint"] = text_and_hint(error)
     elif error is not None:
         found["reason"] = str(error)

@@ -245,13 +245,14 @@ def test_defaults_are_accepted_where_they_are_enough(capsys: Capture) -> None:
 def test_a_projects_server_is_agreed_to(
     typed: str, code: int, nothing_configured: Path, capsys: Capture
 ) -> None:
-    """F-SHOW-1, F-MANY-7: all of its command is shown before; a yes holds from then on."""
+    """F-SHOW-1, F-MANY-7, F-SAFE-2: its sheet is shown before; a yes holds from then on."""
     assert main(["add", "demo", "--", sys.executable, SERVER]) == 0
     for asked in (True, code != 0):
         with terminal("tools", "demo", cwd=str(nothing_configured)) as session:
             if asked:
                 shown = session.wait_for("[y/N]")
                 assert SERVER in "".join(shown.split("\r\n"))
+                assert "command: " in shown and "file " in shown
                 session.type(f"{typed}\n")
             assert session.end() == code
             assert ("sample" in session.shown) == (code == 0)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from mcpclient.cli.main import main
+from mcpclient.gate.gate import Gate
 from tests.support.subprocesses import TOP
 
 DEMO = str(TOP / "conformance" / "servers" / "demo_server.py")
@@ -99,6 +100,43 @@ def test_a_projects_server_needs_approval(capsys: Capture) -> None:
         "needs_approval",
         "project",
     )
+
+
+def test_all_that_a_server_would_start_with_is_shown(capsys: Capture) -> None:
+    """F-SAFE-2, F-SHOW-1: while it waits for the user, in the list and as JSON."""
+    entry = {"command": "x", "args": ["./srv.py"], "env": {"PYTHONPATH": "./evil\x1b[2K"}}
+    Path(".mcp.json").write_text(json.dumps({"mcpServers": {"demo": entry}}))
+    Path("srv.py").write_text("")
+    for words in (["servers"], ["servers", "--no-connect"]):
+        out, _ = run(capsys, *words)
+        assert "demo would start with:\n  command: x ./srv.py\n" in out
+        assert "  env PYTHONPATH: ./evil" in out
+        assert "srv.py: " in out
+        assert "\x1b" not in out
+    (server,) = json.loads(run(capsys, "servers", "--json")[0])["servers"]
+    assert server["sheet"]["fields"]["command"] == "x ./srv.py"
+    assert [Path(each["path"]).name for each in server["sheet"]["files"]] == ["srv.py"]
+
+
+def test_the_shell_is_given_the_entry_itself(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SAFE-1: so that its file is read again when it is connected again."""
+    entry = {"command": sys.executable, "args": [DEMO]}
+    file = Path("team.json")
+    file.write_text(json.dumps({"mcpServers": {"demo": entry}}))
+    lines = io.StringIO("echo message=hi\n")
+    monkeypatch.setattr(sys, "stdin", lines)
+    admitted = []
+    judge = Gate.admit
+
+    def admit(gate: Gate, server: Any, **how: Any) -> Any:
+        admitted.append((server.name, server.judge_again is not None))
+        return judge(gate, server, **how)
+
+    monkeypatch.setattr(Gate, "admit", admit)
+    assert "hi" in run(capsys, "shell", "--config", str(file), "demo")[0]
+    assert admitted == [("demo", True)]
 
 
 def test_the_status_of_all(capsys: Capture) -> None:
