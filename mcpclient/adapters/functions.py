@@ -13,7 +13,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any, Callable
 
-from ..client.typed_results import LISTS, QUALIFIERS, UNIONS, fill, is_typed_dict
+from ..client.typed_results import LISTS, QUALIFIERS, UNIONS, fill, is_typed_dict, required_keys
 from ..errors import UsageError
 from ..protocol.types import CallToolResult, Content, Tool
 from ..similar import there_is_no
@@ -175,7 +175,7 @@ class _Schemas:
             return {"$ref": f"#/$defs/{self._names[kind]}"}
         if is_typed_dict(kind):
             hints = typing.get_type_hints(kind, include_extras=True)
-            return self._define(kind, hints, kind.__required_keys__)  # type: ignore[attr-defined]
+            return self._define(kind, hints, required_keys(kind, hints))
         if dataclasses.is_dataclass(kind):
             hints = typing.get_type_hints(kind, include_extras=True)
             fields = [field for field in dataclasses.fields(kind) if field.init]

@@ -20,7 +20,15 @@ from typing import Any, Callable, TypeVar
 from ..errors import ResultMismatch, ToolError, UsageError
 from ..protocol.types import CallToolResult
 
-__all__ = ["LISTS", "QUALIFIERS", "UNIONS", "fill", "is_typed_dict", "typed_result"]
+__all__ = [
+    "LISTS",
+    "QUALIFIERS",
+    "UNIONS",
+    "fill",
+    "is_typed_dict",
+    "required_keys",
+    "typed_result",
+]
 
 T = TypeVar("T")
 
@@ -28,6 +36,8 @@ UNIONS: tuple[object, ...] = (typing.Union, getattr(types, "UnionType", typing.U
 _SCALARS = {str: "text", bool: "a boolean", int: "an integer", float: "a number"}
 _TIMES = (datetime.datetime, datetime.date, datetime.time)
 LISTS = (list, set, frozenset, tuple)
+# How much of what a class of the caller's says of data is told.
+_SHOWN_PROBLEM = 500
 # Python before 3.11 reads no Z, and no fraction of other than three or six digits.
 _ZULU = re.compile(r"[zZ]$")
 _FRACTION = re.compile(r"(?<=\.)\d+")
@@ -124,7 +134,11 @@ def _fill_class(value: object, wanted: type, arguments: tuple[Any, ...]) -> Any:
     if wanted in _TIMES:
         return _fill_time(value, wanted)
     if callable(getattr(wanted, "model_validate", None)):
-        return _converted(value, wanted.model_validate, wanted.__name__)  # type: ignore[attr-defined]
+        try:
+            return wanted.model_validate(value)  # type: ignore[attr-defined]
+        except (ValueError, TypeError) as error:
+            problem = " ".join(str(error).split())[:_SHOWN_PROBLEM]
+            raise _Unfit(f"expected {wanted.__name__}, got {_shown(value)}: {problem}") from error
     if issubclass(wanted, LISTS) or wanted.__module__ == "collections.abc":
         is_mapping = issubclass(wanted, Mapping)
         return _fill_dict(value, arguments) if is_mapping else _fill_list(value, wanted, arguments)
@@ -238,14 +252,23 @@ def _fill_typed_dict(value: object, wanted: Any) -> dict[str, Any]:
     _expect(isinstance(value, dict), value, f"an object ({wanted.__name__})")
     given, hints = typing.cast("dict[str, object]", value), _hints(wanted)
     filled = dict(given)
+    required = required_keys(wanted, hints)
     for name, hint in hints.items():
-        qualifier = getattr(typing.get_origin(hint), "_name", None)
-        is_required = name in wanted.__required_keys__ and qualifier != "NotRequired"
         if name in given:
             filled[name] = _inside(f".{name}", given[name], hint)
-        elif is_required or qualifier == "Required":
+        elif name in required:
             raise _Unfit("is missing", f".{name}")
     return filled
+
+
+def required_keys(wanted: Any, hints: Mapping[str, Any]) -> list[str]:
+    """Return the keys that a TypedDict must have, also where its annotations are strings."""
+    marks = {name: getattr(typing.get_origin(hint), "_name", None) for name, hint in hints.items()}
+    return [
+        name
+        for name, mark in marks.items()
+        if mark == "Required" or (name in wanted.__required_keys__ and mark != "NotRequired")
+    ]
 
 
 def _inside(step: str, value: object, wanted: Any) -> Any:

@@ -7,6 +7,7 @@ import asyncio
 import dataclasses
 import datetime
 import enum
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -141,6 +142,27 @@ def test_types_with_names() -> None:
     compile_schema(made)
     for provider in PROVIDERS.values():
         assert len(provider.tools([function_tool(function).tool]).defined) == 1
+
+
+MARKED = """
+from typing import Required, TypedDict
+
+class Marked(TypedDict, total=False):
+    a: int
+    b: Required[int]
+
+def function(marked: Marked):
+    return marked["b"]
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Required is of Python 3.11")
+def test_keys_that_are_marked() -> None:
+    made: dict[str, Any] = {}
+    exec(compile(MARKED, "marked", "exec", dont_inherit=True), made)
+    function = made["function"]
+    assert function_tool(function).tool.input_schema["$defs"]["Marked"]["required"] == ["b"]
+    assert run(function, marked={}).text == "marked.b: is missing. Call again."
 
 
 def test_two_types_of_one_name() -> None:

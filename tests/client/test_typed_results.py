@@ -190,7 +190,7 @@ def test_what_fits(value: object, wanted: Any, filled: object) -> None:
         ("soon", datetime.date, "the result: expected a date in ISO 8601, got 'soon'"),
         (5, datetime.date, "the result: expected a date in ISO 8601, got 5"),
         ({"n": 0}, Positive, "the result: Positive does not take it: n is positive"),
-        ("bad", Model, "the result: expected Model, got 'bad'"),
+        ("bad", Model, "the result: expected Model, got 'bad': bad value"),
         ("x" * 100, int, f"the result: expected an integer, got '{'x' * 59}…"),
     ],
 )
