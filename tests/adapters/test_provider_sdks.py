@@ -6,6 +6,7 @@ These need ``anthropic``, ``openai``, ``google-genai`` and ``botocore``, and are
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -105,6 +106,44 @@ def test_an_agent_with_a_real_server(provider: str) -> None:
         assert "3" in added
         assert failed.lstrip("!").removeprefix("Tool error: ") != failed
         assert "there is no tool 'nope'" in unknown
+
+    asyncio.run(main())
+
+
+@each_provider
+def test_search_and_functions_of_ones_own(provider: str) -> None:
+    """F-TOOL-9: the services take the definitions, which are the same in every request."""
+
+    def shout(word: str) -> str:
+        """Say it loudly."""
+        return word.upper()
+
+    class Searching:
+        def __init__(self, client: mcpclient.Client) -> None:
+            self.client = client
+
+        async def toolbox(self, provider: str) -> Any:
+            return await self.client.toolbox(provider, search=True, functions=[shout], strict=True)
+
+    async def main() -> None:
+        calls = [("call_tool", {"name": "add", "arguments": {"a": 1, "b": 2}})]
+        script: Script = [
+            [("search_tools", {"query": "add the numbers"})],
+            [*calls, ("shout", {"word": "hi"})],
+            calls,
+            "done",
+        ]
+        async with model(provider, script) as (llm, api):  # noqa: SIM117
+            async with mcpclient.connect([sys.executable, str(DEMO)]) as client:
+                assert await LOOPS[provider](llm, Searching(client), "1 + 2?") == "done"
+        found, added, shouted, again = dict(api.results).values()
+        assert '"name": "add"' in found
+        assert (added, shouted, again) == ("3", "HI", "3")
+        assert (
+            len({json.dumps(body.get("tools", body.get("toolConfig"))) for body in api.requests})
+            == 1
+        )
+        assert len(api.requests) == 4
 
     asyncio.run(main())
 
