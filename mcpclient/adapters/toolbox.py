@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
 from typing import Any, Callable, Protocol, TypedDict, Union
 
-from ..client.events.around import Around, Call, Proceed, Questions, not_called, surrounded
+from ..client.events.around import Around, Call, Proceed, not_called, surrounded
 from ..client.link.options import check_names
 from ..client.tools import Tools
 from ..errors import CallTimeout, McpError, UsageError
 from ..framing.logs import logger_for
 from ..manager.filters import any_pattern, fits_pair
+from ..net.locks import TaskLocks
 from ..protocol.types import CallToolResult, Tool
 from .agent_tools import AgentTool
 from .definitions import (
@@ -124,7 +126,7 @@ class Toolbox:
         self._provider = provider_of(provider)
         self._include, self._exclude = tuple(include), tuple(exclude)
         self._approve = approve
-        self._questions = Questions()
+        self._turns = TaskLocks()
         self._limits = limits or Limits()
         self._always = [function_tool(function) for function in functions]
         if resources:
@@ -371,7 +373,9 @@ class Toolbox:
         if self._approve is None:
             return True
         try:
-            return await self._questions.ask(self._approve, asked, tool)
+            async with self._turns.lock("question"):  # a user answers one at a time
+                answer = self._approve(asked, tool)
+                return await answer if inspect.isawaitable(answer) else answer
         except Exception as error:
             _logger.exception("asking for the approval of %s failed", asked.name)
             return f"asking for approval failed ({type(error).__name__})"

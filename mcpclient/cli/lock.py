@@ -110,7 +110,8 @@ def _compared(
             continue
         for each in pins.compare(name, *offer):
             message = str(each).partition("\n")[0]
-            yield _Finding(name, each.kind, message, _AGAIN, each.tool, each.difference)
+            again = _AGAIN if each.kind != "duplicate" else each.hint
+            yield _Finding(name, each.kind, message, again, each.tool, each.difference)
     for name, error in down.items():
         yield _unreachable(name, error)
 

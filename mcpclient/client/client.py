@@ -80,6 +80,7 @@ class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):
         self._connection = Connection(route_to(target, options), options)
         self._outputs = OutputSchemas(options.validate, options.schema_limits)
         self._listed = ListedTools()
+        self._find_tool = self._listed.find
         self._connection.observers += [self._outputs, self._listed]
         options.handlers.attach(self._connection.name, self._connection.observers)
         self._around = options.around

@@ -171,9 +171,6 @@ class Tasks(Requests):
 
     # What both designs need
 
-    def _known_tool(self, name: str) -> Tool | None:
-        return self._listed.find(name)
-
     @property
     def _task_design(self) -> TaskDesign:
         era = self._connection.era

@@ -356,20 +356,19 @@ class Manager(Toolboxes, Calls, Content):
 
     @property
     def problems(self) -> list[Problem]:
-        """What is wrong in the configuration, and which tools are not those that were locked."""
+        """What is wrong in the configuration, and which tools are repeated, or not as locked."""
         return [
             *self._config.problems,
             *(
                 Problem(
                     "warning",
                     str(mismatch),
-                    os.fspath(self._pins.path),
+                    os.fspath(self._pins.path) if self._pins else server.config.source,
                     server=server.name,
-                    hint="look at the difference, and lock again if it is meant",
+                    hint=mismatch.hint,
                 )
                 for server in self._servers.values()
                 for mismatch in server.mismatches
-                if self._pins is not None
             ),
         ]
 

@@ -18,7 +18,7 @@ from .events import PinMismatch
 from .filters import is_offered
 from .managed_client import ManagedClient
 from .memory import Remembered, memory_key
-from .pins import Mismatch, Pins, ServerOffer
+from .pins import Mismatch, Pins, ServerOffer, repeated_tools
 from .shared import Shared
 from .tools import Home
 
@@ -46,7 +46,7 @@ class Offer:
     """What one server offers.
 
     ``stale``: the tools are those of an earlier connection. ``said``: the server's instructions.
-    ``mismatches``: the differences from the lock file.
+    ``mismatches``: the differences from the lock file, and tools that are listed twice.
     """
 
     def __init__(self, home: OfferingServer, shared: Shared) -> None:
@@ -106,6 +106,8 @@ class Offer:
         self._shared.catalog.update(self._home, offered)
         if self._shared.pins is not None:
             self._compare(self._shared.pins)
+        else:
+            self.mismatches = repeated_tools(self._tools)
 
     def to_pin(self) -> ServerOffer:
         """Return what a lock file holds of the server, tools that are listed twice included."""
@@ -183,9 +185,9 @@ class Offer:
         approved is what runs. Raises `CallRefused` for a prompt or a resource.
         """
         key = SUBJECTS.get(method)
-        if key is None:
+        if key is None and method != "completion/complete":
             return None
-        name = str(params.get(key))
+        name = str(params.get(key or "ref"))
         reason = self._refusal_of(name if method == "tools/call" else None)
         if reason is None:
             return None

@@ -18,7 +18,15 @@ from ..errors import UsageError, safe_str
 from ..net.files import change_file, read_file
 from ..protocol.types import Tool
 
-__all__ = ["Mismatch", "PinnedServer", "Pins", "ServerOffer", "definition_of", "digest_of"]
+__all__ = [
+    "Mismatch",
+    "PinnedServer",
+    "Pins",
+    "ServerOffer",
+    "definition_of",
+    "digest_of",
+    "repeated_tools",
+]
 
 _MAX_FILE_SIZE = 64 * 1024 * 1024
 _VERSION = 1
@@ -44,6 +52,13 @@ class Mismatch:
     tool: str
     kind: Literal["changed", "added", "removed", "duplicate", "instructions", "server"]
     difference: str = ""
+
+    @property
+    def hint(self) -> str:
+        """What to do about it."""
+        if self.kind == "duplicate":
+            return "ask its author for names that differ"
+        return "look at the difference, and lock again if it is meant"
 
     def __str__(self) -> str:
         if self.kind == "server":
@@ -217,6 +232,11 @@ def _written(servers: Mapping[str, PinnedServer]) -> bytes:
     }
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     return text.encode("utf-8", "surrogatepass")
+
+
+def repeated_tools(tools: Iterable[Tool]) -> tuple[Mismatch, ...]:
+    """Return the tools that a server lists more than once, which is a finding without a lock."""
+    return tuple(Mismatch(name, "duplicate") for name in sorted(_by_name(tools)[1]))
 
 
 def _by_name(tools: Iterable[Tool]) -> tuple[dict[str, Definition], set[str]]:

@@ -259,3 +259,20 @@ def test_a_tool_that_is_listed_twice_is_one_finding(tmp_path: Path) -> None:
     locked = Pins(tmp_path / "again.lock").servers["math"].tools
     assert locked["add"]["description"] == HARMLESS["description"]
     assert member.calls == []
+
+
+def test_a_tool_that_is_listed_twice_is_a_problem_without_a_lock_too() -> None:
+    """F-SAFE-5: and the first counts."""
+
+    async def main() -> None:
+        member = Member(HARMLESS, POISONED)
+        async with Manager(servers(member)) as manager:
+            (problem,) = manager.problems
+            assert (problem.server, problem.hint) == (
+                "math",
+                "ask its author for names that differ",
+            )
+            assert "tool 'add': the server lists it more than once" in problem.message
+            assert [each.description for each in manager.tools] == [HARMLESS["description"]]
+
+    run(main())

@@ -20,7 +20,6 @@ __all__ = [
     "Around",
     "Call",
     "Proceed",
-    "Questions",
     "ask_unless_read_only",
     "not_called",
     "refusal",
@@ -119,19 +118,6 @@ def not_called(name: str, answer: object) -> CallToolResult:
     return refusal(f"{name} was not called: {reason}")
 
 
-class Questions:
-    """Asks about calls one at a time: the next question waits for the answer to the last."""
-
-    def __init__(self) -> None:
-        self._turns = TaskLocks()
-
-    async def ask(self, ask: Callable[..., object], *arguments: object) -> object:
-        """Return the answer of a function, plain or async."""
-        async with self._turns.lock(""):
-            answer = ask(*arguments)
-            return await answer if inspect.isawaitable(answer) else answer
-
-
 def surrounded(hooks: Sequence[Around], make: Proceed) -> Proceed:
     """Return ``make`` with ``hooks`` around it, the first of them outermost."""
     proceed = make
@@ -163,12 +149,15 @@ def ask_unless_read_only(ask: Callable[[Call], bool | str | Awaitable[bool | str
     ``trusted`` names as ones to believe, tools that are annotated as read-only pass without a
     question, and so do reading resources and getting prompts.
     """
-    questions = Questions()
+    turns = TaskLocks()
 
     async def approval(call: Call, proceed: Proceed) -> CallToolResult:
         if call.read_only:
             return await proceed(call)
-        answer = await questions.ask(ask, call)
+        async with turns.lock("question"):
+            answer = ask(call)
+            if inspect.isawaitable(answer):
+                answer = await answer
         return await proceed(call) if answer is True else not_called(call.full_name, answer)
 
     return approval

@@ -36,6 +36,7 @@ class Requests:
     _connection: Connection
     _caller: CallRecovery
     _around: tuple[hooks.Around, ...]
+    _find_tool: Callable[[str], Tool | None]
 
     async def request(
         self,
@@ -150,7 +151,7 @@ class Requests:
             arguments=arguments or {},
             meta=meta or {},
             headers=headers or {},
-            tool=self._known_tool(name) if method == "tools/call" else None,
+            tool=self._find_tool(name) if method == "tools/call" else None,
             trusted=connection.options.trusted,
             method=method,
             protocol_version=agreement.era.version if agreement is not None else None,
@@ -162,10 +163,6 @@ class Requests:
     def _full_name(self, method: str, name: str) -> str:
         """Return the name by which the caller knows a tool, a prompt or a resource."""
         return name
-
-    def _known_tool(self, name: str) -> Tool | None:
-        """Return the definition of a tool, None where it is not known or may have changed."""
-        return None
 
     def _limits(
         self,
