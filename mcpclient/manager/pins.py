@@ -10,6 +10,7 @@ import difflib
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -236,7 +237,8 @@ def _written(servers: Mapping[str, PinnedServer]) -> bytes:
 
 def repeated_tools(tools: Iterable[Tool]) -> tuple[Mismatch, ...]:
     """Return the tools that a server lists more than once, which is a finding without a lock."""
-    return tuple(Mismatch(name, "duplicate") for name in sorted(_by_name(tools)[1]))
+    counts = Counter(str(tool.raw.get("name", "")) for tool in tools)
+    return tuple(Mismatch(name, "duplicate") for name in sorted(counts) if counts[name] > 1)
 
 
 def _by_name(tools: Iterable[Tool]) -> tuple[dict[str, Definition], set[str]]:

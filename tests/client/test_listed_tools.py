@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mcpclient.client.events.around import Call, Proceed
@@ -91,7 +93,7 @@ def test_of_two_tools_with_one_name_the_first_counts() -> None:
         return await proceed(call)
 
     async def main() -> None:
-        answers = {
+        answers: dict[str, Any] = {
             "tools/list": {"tools": [first, second]},
             "tools/call": {"content": [], "structuredContent": {}},
         }
