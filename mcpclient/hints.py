@@ -20,6 +20,7 @@ Speech = Mapping[str, str]
 PYTHON: Speech = {
     **{name: f"{name}=" for name in ("ca_file", "client_cert", "connect_timeout", "cwd", "env")},
     **{name: f"{name}=" for name in ("max_timeout", "proxy", "timeout", "trace")},
+    "auth": "auth=",
     "agree": "Give approvals= an Approvals(ask=…), or name the file itself: connect_all(path).",
     "any_certificate": "verify=False accepts any",
     "apart": "Give the command as a list with one item for each word.",
@@ -43,6 +44,7 @@ PYTHON: Speech = {
 SHELL: Speech = {
     **{name: f"--{name.replace('_', '-')}" for name in ("ca_file", "cwd", "env", "max_timeout")},
     **{name: f"--{name}" for name in ("proxy", "timeout", "trace")},
+    "auth": "--bearer",
     "agree": "Run it on a terminal to be asked, or vouch for the file with --config FILE.",
     "any_certificate": "--insecure accepts any",
     "apart": "Write the words of the command apart, without quotes around all of them.",

@@ -17,6 +17,7 @@ from ..shown import shown_command, shown_url
 from ..similar import did_you_mean, there_are
 from .inputs import asking_for_inputs
 from .server import Server
+from .target import is_program
 
 __all__ = ["configured", "is_configured", "load", "none_configured", "server_of", "shown_target"]
 
@@ -134,4 +135,6 @@ def _not_there(name: str, config: Config) -> UsageError:
     hint = did_you_mean(name, config.servers) or there_are(config.servers)
     said = f"which server? The configuration has no server {name!r}; {hint}"
     error = UsageError("\n".join([said, *broken]))
-    return error.advise("Or give a URL or a script first, or the server's command last, after --")
+    command = f": -- {name} …" if is_program(name) else ""
+    ways = "Or give a URL or a script first, or the server's command last, after --"
+    return error.advise(ways + command)

@@ -64,6 +64,10 @@ def client_options(
     client that the command line does not decide.
     """
     _check(server, options)
+    if options.bearer is not None and not options.bearer.strip():
+        raise UsageError("--bearer has an empty token").advise(
+            "Set the variable that was to hold the token, or leave out --bearer to log in."
+        )
     server.tell(screen.say)
     given = {
         "timeout": options.timeout,
@@ -178,6 +182,8 @@ def _login(
     named.update(name.lower() for name in server.options.get("headers", ()))
     if "authorization" in named or server.options.get("auth") is not None:
         return None
+    if getattr(server.options.get("headers"), "missing", None):
+        return None  # the file says how it is to be done; the error names what was not set
     # Half of the library, and only servers afar need it.
     login: Authentication = import_module(".login", __package__).login_for(
         target, screen, show_login, options.account

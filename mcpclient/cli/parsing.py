@@ -11,7 +11,7 @@ from ..errors import UsageError
 from ..on_demand import OnDemand
 from .command import AnyCommand, Command, LocalCommand, LocalRequest, OuterCommand, Request
 from .commands import COMMANDS, command_named
-from .target import add_options, find_server, split_after_file, split_at_command
+from .target import add_options, find_server, is_program, split_after_file, split_at_command
 
 if TYPE_CHECKING:
     from .. import similar
@@ -21,6 +21,21 @@ else:
 __all__ = ["options_of", "own_words", "parser_of", "understand"]
 
 _COLUMNS = 78
+
+# Words that other command lines have for a command of this one.
+_MEANT = {
+    "list": "servers, or tools SERVER",
+    "ls": "servers, or tools SERVER",
+    "status": "servers",
+    **dict.fromkeys(("run", "exec", "invoke", "call-tool"), "call"),
+    **dict.fromkeys(("login", "logout"), "auth"),
+    **dict.fromkeys(("connect", "start", "repl"), "shell"),
+    **dict.fromkeys(("check", "test", "diagnose"), "doctor"),
+    **dict.fromkeys(("get", "cat", "resource"), "read"),
+    "version": "--version",
+    "proxy": "record",
+    "ui": "inspect",
+}
 _SERVER = (
     "SERVER is the name of a configured server, a URL or a script; or the server is the command "
     "line that starts it, at the end, after --"
@@ -33,7 +48,10 @@ def understand(words: Sequence[str]) -> Request | LocalRequest:
     command = _command_of(before)
     if isinstance(command, OuterCommand):
         return _understand_outer(command, words[1:])
-    options = parser_of(command).parse_intermixed_args(before[1:])
+    try:
+        options = parser_of(command).parse_intermixed_args(before[1:])
+    except UsageError as error:
+        raise _with_dashes(error, before) from None
     options.server_command = server_command
     if isinstance(command, Command):
         return _understand_plain(command, options)
@@ -75,6 +93,18 @@ def _understand_outer(command: OuterCommand, words: Sequence[str]) -> Request | 
     return command.prepare(options, request)
 
 
+def _with_dashes(error: UsageError, words: Sequence[str]) -> UsageError:
+    """Return an error of the options; where they are a server's, the hint shows where ``--`` goes.
+
+    It is only a guess, so nothing is started by it.
+    """
+    index = next((i for i, word in enumerate(words) if i and is_program(word)), None)
+    if index is None:
+        return error
+    line = " ".join(["mcpclient", *words[:index], "--", *words[index:]])
+    return error.advise(f"Put -- before the command that starts the server: {line}")
+
+
 class _Parser(argparse.ArgumentParser):
     """Raises `UsageError` where argparse prints and exits, so that ``--json`` covers it too."""
 
@@ -88,6 +118,8 @@ def _command_of(words: Sequence[str]) -> AnyCommand:
         return command_named(name)
     if name.startswith("-") or not name:
         raise UsageError("the command comes first, as in: mcpclient tools --json SERVER")
+    if name in _MEANT:
+        raise UsageError(f"there is no command {name!r}; did you mean {_MEANT[name]}?")
     otherwise = "mcpclient --help lists them"
     raise UsageError(similar.there_is_no("command", name, COMMANDS, otherwise=otherwise))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -18,12 +19,14 @@ __all__ = [
     "add_options",
     "add_trace_option",
     "find_server",
+    "is_program",
     "only_server",
     "split_after_file",
     "split_at_command",
 ]
 
 URL_SCHEMES = ("http://", "https://", "ws://", "wss://", "tcp://", "unix://")
+_STARTERS = {"npx", "uvx", "uv", "node", "bunx", "deno", "python", "python3", "docker", "podman"}
 _WHICH = (
     "which server? Give the name of a configured one, a URL or a script first, or the command "
     "that starts it at the end, after --"
@@ -70,10 +73,16 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> tuple[Se
         raise UsageError(_WHICH)
     if "://" in first:
         schemes = ", ".join(URL_SCHEMES)
-        raise UsageError(f"which server? Its URL begins with {schemes}, and not as {first!r} does")
+        error = UsageError(f"which server? {first!r} is not a URL that a server may have")
+        raise error.advise(f"Give a URL that begins with {schemes}")
     # Files are read, and people asked, only where a name has to be looked up.
     server: Server = import_module(".configured", __package__).configured(first, options.config)
     return server, words[1:]
+
+
+def is_program(word: str) -> bool:
+    """Whether a word is a program that starts servers, or that is found in PATH."""
+    return word in _STARTERS or (word[:1].isalpha() and shutil.which(word) is not None)
 
 
 def only_server(options: argparse.Namespace) -> Server:

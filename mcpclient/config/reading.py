@@ -150,10 +150,8 @@ def _of_document(place: Place, document: Document, problems: list[Problem]) -> C
     )
     problems.extend(_misplaced(file, found))
     problems.extend(_repeated(file, found.key))
-    # An enterprise without servers switches all of them off, on purpose.
-    if found.servers in ({}, []) and not kind.settings and place.scope != "enterprise":
-        line = document.line(found.key)
-        problems.append(Problem("warning", _NO_SERVERS, place.path, line))
+    if found.servers == [] and not kind.settings:
+        problems.append(Problem("warning", _NO_SERVERS, place.path, document.line(found.key)))
     file.servers.extend(_entries(found.servers, found.key, file, problems))
     return file
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..auth.options import IdentityProvider
+from ..client.link.options import IncompleteHeaders
 from ..client.link.targets import SCRIPT_ENDINGS
 from ..errors import UsageError
 from .authentication import authentication_of
@@ -31,6 +32,7 @@ Resolved = tuple["str | list[str]", "dict[str, Any]"]
 
 _GIVE_INPUT = "it is asked for on a terminal; give a default, or inputs= in code"
 _EXPLICITLY_RELATIVE = re.compile(r"\.{1,2}[/\\]")
+_HEADER_FIELDS = ("headers", "header_variables", "bearer_variable")
 _CONTROL = re.compile(r"[\x00\r\n]")
 
 
@@ -75,6 +77,8 @@ class _Resolver:
         self.entry = entry
         self.variables = variables
         self.report = report
+        self.missing: list[str] = []
+        """Variables without a value that headers were to hold."""
 
     def field(self, name: str) -> str:
         """Return under which name the file has a field."""
@@ -88,6 +92,8 @@ class _Resolver:
 
     def tell(self, expanded: Expanded, consequence: str, *path: str | int) -> None:
         if expanded.missing:
+            if path[0] in [self.field(name) for name in _HEADER_FIELDS]:
+                self.missing += [name for name in expanded.missing if name not in self.missing]
             named = ", ".join(dict.fromkeys(expanded.missing))
             hint = _GIVE_INPUT if "${input:" in named else "set it, or give a default"
             self.report(f"{named} has no value{consequence}", *path, hint=hint)
@@ -222,8 +228,8 @@ def _of_url(
         place = resolver.field("headers_helper")
         line = resolver.text(entry.headers_helper, place, keep_missing=True)
         options["headers"] = HeadersHelper(line, entry.name, url, base, headers)
-    elif headers:
-        options["headers"] = headers
+    elif headers or resolver.missing:
+        options["headers"] = IncompleteHeaders(headers, resolver.missing)
     if entry.transport is not None:
         options["transport"] = entry.transport
     if entry.oauth is not None:

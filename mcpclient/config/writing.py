@@ -11,9 +11,11 @@ from ..formats.jsonc import JsoncError
 from ..formats.jsonc_edit import remove_member, set_member
 from ..formats.toml_edit import add_table, remove_table
 from ..net.files import change_file
+from ..net.folders import config_folder
+from ..net.private_files import make_private
 from ..similar import there_is_no
 from .document import MAX_FILE_SIZE, DocumentError, read_document
-from .shapes.applications import APPLICATIONS, FileKind, find_servers, kind_of
+from .shapes.applications import APPLICATIONS, FileKind, find_servers, kind_of, project_of
 from .shapes.entry import read_entry
 from .shapes.values import EntryError
 from .shapes.writing import in_shape_of
@@ -28,7 +30,8 @@ def add_server(
 
     ``entry`` is as in ``mcpServers``: ``command``, ``args``, ``env``, ``cwd`` or ``url``, ``type``,
     ``headers``; the file gets the shape of its application. ``replace``: one of this name may be
-    there. The change is atomic, and locked against other processes.
+    there. The change is atomic, and locked against other processes. A new
+    file of this user, and one that gets a value that may be secret, is for its owner alone.
 
     Raises `UsageError` for an entry or a file that cannot be read, a file that is not written here
     (YAML), or a name that is taken; `OSError` when the file cannot be written. It is then as it
@@ -40,7 +43,25 @@ def add_server(
         text = add_server_to(_text(content), os.fspath(path), name, entry, replace=replace)
         return text.encode()
 
-    change_file(path, edit, limit=MAX_FILE_SIZE)
+    change_file(path, edit, limit=MAX_FILE_SIZE, new_mode=0o600 if _is_users(path) else None)
+    if _is_users(path) and _has_literals(entry):
+        make_private(path)
+
+
+def _is_users(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is for one user, and does not travel with a project."""
+    real, own = os.path.realpath(path), str(config_folder(os.environ))
+    home = os.path.realpath(os.path.expanduser("~"))
+    return real.startswith(os.path.realpath(own) + os.sep) or (
+        real.startswith(home + os.sep) and project_of(real, kind_of(real)) == home
+    )
+
+
+def _has_literals(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry holds values that may be secret, and not only names of variables."""
+    fields = [entry.get("env"), entry.get("headers")]
+    texts = [text for field in fields if isinstance(field, Mapping) for text in field.values()]
+    return any("${" not in str(text) for text in texts)
 
 
 def remove_server(path: str | os.PathLike[str], name: str) -> None:

@@ -84,7 +84,7 @@ class Content(abc.ABC):
                 if each.name not in listed and _may_have_resources(each)
             ]
             server, uri = find_resource_server(uri, listed, self._servers, unsure)
-        client = await self._ready(server)
+        client = await self._ready(server, "resources/read")
         return await client.read_resource(uri, around=around)
 
     async def get_prompt(
@@ -102,11 +102,11 @@ class Content(abc.ABC):
         """
         if server is None:
             server, name = split_prompt_name(name, self._servers)
-        client = await self._ready(server)
+        client = await self._ready(server, "prompts/get")
         return await client.get_prompt(name, arguments, around=around)
 
-    async def _ready(self, name: str) -> Client:
-        return await self._server(name).ready()
+    async def _ready(self, name: str, request: str) -> Client:
+        return await self._server(name).ready(request=request)
 
     async def _of_all(
         self, capability: str, ask: Callable[[Client], Coroutine[Any, Any, list[T]]]

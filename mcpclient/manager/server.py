@@ -210,10 +210,11 @@ class Server:
         while self._attempt is not None:
             await asyncio.wait({self._attempt})
 
-    async def ready(self, seconds: Seconds = DEFAULT) -> ManagedClient:
+    async def ready(self, seconds: Seconds = DEFAULT, request: str = "tools/call") -> ManagedClient:
         """Wait for the connection and return the client.
 
         ``seconds``: how long at most; None or 0: no limit; by default as long as a tool call waits.
+        ``request``: the method that waits for it, which a timeout names.
         Begins an attempt where the last one has failed. Raises why there will be no connection, and
         `CallTimeout`.
         """
@@ -236,7 +237,7 @@ class Server:
                 raise self.unavailable()
             left = None if deadline is None else deadline - loop.time()
             if left is not None and left <= 0:
-                timeout = CallTimeout("tools/call", seconds or 0.0, waiting_for="its connection")
+                timeout = CallTimeout(request, seconds or 0.0, waiting_for="its connection")
                 timeout.target = self.name
                 raise timeout from self.error
             await self._change.wait(left)

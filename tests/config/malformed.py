@@ -49,7 +49,7 @@ _DOCUMENTS: list[Any] = [
     *({"mcpServers": None}, {"mcpServers": True}, {"mcpServers": 1}, {"mcpServers": "x"}),
     *({"mcpServers": []}, {"mcpServers": [1]}, {"mcpServers": [None]}, {"mcpServers": [[]]}),
     *({"mcpServers": [{"command": "x"}]}, {"mcpServers": [{"name": 1, "command": "x"}]}),
-    *({"mcpServers": {}}, {"MCPServers": {"a": _SOUND}}, {"": {}}, {"mcp": {"servers": 1}}),
+    *({"MCPServers": {"a": _SOUND}}, {"": {}}, {"mcp": {"servers": 1}}),
 ]
 
 # Entries that cannot be used.

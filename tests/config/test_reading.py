@@ -108,7 +108,6 @@ TOLD: dict[str, tuple[str, Any, str, int | None]] = {
     "broken": (".mcp.json", '{\n"a" 1}', "error", 2),
     "a list": (".mcp.json", [], "error", 1),
     "no servers": (".mcp.json", {"a": 1}, "error", 1),
-    "empty": (".mcp.json", {"mcpServers": {}}, "warning", 2),
     "servers that are none": (".mcp.json", {"mcpServers": 3}, "error", 2),
     "a name that is none": (".mcp.json", {"mcpServers": {"a\nb": ENTRY}}, "error", 3),
     "an empty name": (".mcp.json", {"mcpServers": {" ": ENTRY}}, "error", 3),

@@ -65,7 +65,8 @@ def test_what_has_no_value_is_told_once_and_not_sent() -> None:
     assert found == (["x", "--t="], {})
     assert told == ["args: ${T} has no value", "env.B: ${T} has no value, so B is left out"]
     found, told = resolved({"url": "https://x/?k=${T}", "headers": {"A": "Bearer ${T}"}})
-    assert found == ("https://x/?k=", {})
+    assert found == ("https://x/?k=", {"headers": {}})
+    assert found[1]["headers"].missing == ("${T}",)
     assert told == [
         "url: ${T} has no value",
         "headers.A: ${T} has no value, so A is left out",

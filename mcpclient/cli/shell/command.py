@@ -33,7 +33,10 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
         answers = answers_of(asking, options)
         servers = _one(server, screen) if server is not None else _all(options, screen)
         configured = {
-            name: with_options(each, options, screen, **answers) for name, each in servers.items()
+            name: with_options(
+                each, options, screen, **answers, **_named_stderr(name, options, screen)
+            )
+            for name, each in servers.items()
         }
         manager = Manager(configured, required=server is not None)
         try:
@@ -52,6 +55,11 @@ def _prepare(options: argparse.Namespace) -> LocalWork:
             await manager.close()
 
     return run
+
+
+def _named_stderr(name: str, options: argparse.Namespace, screen: Screen) -> dict[str, Any]:
+    """Return the option for a server's stderr, which stands among that of others."""
+    return {} if options.quiet else {"stderr": lambda line: screen.say(f"{name}: {line}")}
 
 
 def _reported(line: str, outcome: Outcome) -> Mapping[str, Any]:

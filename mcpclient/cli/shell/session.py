@@ -61,7 +61,9 @@ class Session:
 
         Raises why there is no connection, and `CallTimeout`.
         """
-        return await self.server_named(self.server if server is None else server).ready()
+        return await self.server_named(self.server if server is None else server).ready(
+            request="connecting"
+        )
 
     def tools_of(self, server: str) -> dict[str, ManagedTool]:
         """Return the tools of a server by the names that it knows them by."""

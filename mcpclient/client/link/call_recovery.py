@@ -257,7 +257,11 @@ class CallRecovery:
                 if self._connection.options.retry_busy:
                     return await self._request_when_ready(call, error)
             elif await self._is_mended(error, generation, call):
-                return await self._request(call)
+                try:
+                    return await self._request(call)
+                except SessionExpired as again:
+                    again.is_new = isinstance(error, SessionExpired)
+                    raise
             raise error
         except PeerError as refusal:
             call.time.named(refusal)

@@ -17,7 +17,7 @@ from ...errors import (
 )
 from ...on_demand import OnDemand
 from ...transports.base import Transport
-from .options import Options
+from .options import IncompleteHeaders, Options
 from .route import Route
 
 if TYPE_CHECKING:
@@ -59,6 +59,10 @@ def explain(
         if transport.description.startswith(("http://", "ws://")):
             url = transport.description.replace("://", "s://", 1)
             error.advise(f"If the server speaks TLS on this port, write {url}")
+    elif isinstance(error, HttpError) and error.status in (401, 403):
+        if isinstance(options.headers, IncompleteHeaders) and options.headers.missing:
+            names = ", ".join(options.headers.missing)
+            error.advise(f"Set {names}: a header was left out, since it has no value.")
     elif isinstance(error, HttpError) and options.transport and _is_no_endpoint(error):
         error.advise(
             "Check the path of the URL (many end in /mcp or /sse), and the transport or type: only "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ... import __version__
@@ -42,6 +42,14 @@ def check_names(given: Iterable[str], known: Iterable[str]) -> None:
     for name in given:
         if name not in known:
             raise UsageError(similar.there_is_no("option", name, known))
+
+
+class IncompleteHeaders(dict[str, str]):
+    """Headers of a configuration, and the variables for others of them that have no value."""
+
+    def __init__(self, headers: Mapping[str, str], missing: Sequence[str]) -> None:
+        super().__init__(headers)
+        self.missing: tuple[str, ...] = tuple(missing)
 
 
 class Options(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...errors import UsageError
@@ -82,18 +84,42 @@ def route_to_url(text: str, options: Options) -> Route:
 
 def credentials_for(url: Url, options: Options) -> Credentials | None:
     """Return what requests to ``url`` are to carry. Raises `UsageError`."""
+    if isinstance(options.headers, Mapping):
+        _check_authorization(options.headers)
     auth = options.auth
     if auth is None:
         return None
     if isinstance(auth, str):
         if not auth.strip():
-            raise UsageError("auth is an empty token")
+            error = UsageError("auth is an empty token")
+            raise error.advise("Set the variable that was to hold the token, or leave out {auth}")
+        if _SCHEME.match(auth):
+            raise _said_twice("the token begins with Bearer, which is put before it")
         return {"Authorization": f"Bearer {auth.strip()}"}
     if isinstance(auth, type) or not hasattr(auth, "credentials"):
         # Its text may be a secret, so only its type is named.
         given = f"the class {auth.__name__}" if isinstance(auth, type) else type(auth).__name__
         raise UsageError(f"auth is a token as a string, or an object such as OAuth(), not {given}")
     return auth.credentials(http_url(url), options.network)
+
+
+_SCHEME = re.compile(r"(?i)\s*bearer\s")
+
+
+def _said_twice(reason: str) -> UsageError:
+    return UsageError(reason).advise("Write Bearer once: a token as {auth} goes without it.")
+
+
+def _check_authorization(headers: Mapping[str, str]) -> None:
+    """Refuse an Authorization header that no server takes, as variables make it."""
+    for name, value in headers.items():
+        if not isinstance(value, str) or str(name).lower() != "authorization":
+            continue
+        if re.match(r"(?i)\s*bearer\s+bearer\b", value):
+            raise _said_twice("the Authorization header says Bearer twice")
+        if re.fullmatch(r"(?i)\s*bearer\s*", value):
+            error = UsageError("the Authorization header says Bearer, and no token follows")
+            raise error.advise("Set the variable that was to hold the token.")
 
 
 def _to_websocket(

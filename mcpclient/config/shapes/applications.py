@@ -7,7 +7,7 @@ in two ways its name decides first, and the key that holds the servers second.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, ValuesView
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,8 @@ APPLICATIONS = {
     for application in (
         Application("mcpclient"),
         Application("amazon-q", seconds=_MILLISECONDS),
+        Application("amp"),
+        Application("augment"),
         Application("claude-code"),
         Application("claude-desktop"),
         Application("cline", seconds=_SECONDS, url_transport="sse"),
@@ -64,6 +66,7 @@ APPLICATIONS = {
         Application("opencode", seconds=_MILLISECONDS, limits_start=True),
         Application("qwen", seconds=_MILLISECONDS, bare_dollar=True),
         Application("roo", seconds=_SECONDS),
+        Application("trae"),
         Application("visual-studio"),
         Application("vscode", http_falls_back=True),
         Application("windsurf"),
@@ -87,6 +90,7 @@ class FileKind:
 
 _SERVERS, _MCP, _MCP_SERVERS = ("servers",), ("mcp",), ("mcp_servers",)
 _CONTEXT_SERVERS, _EXTENSIONS = ("context_servers",), ("extensions",)
+_AMP, _AUGMENT = ("amp.mcpServers",), ("augment.advanced", "mcpServers")
 
 # The first that fits counts, so longer endings stand before shorter ones.
 _KINDS = (
@@ -98,6 +102,10 @@ _KINDS = (
     FileKind("vscode", ".code-workspace", ("settings", "mcp", "servers"), settings=True),
     FileKind("cursor", ".cursor/mcp.json"),
     FileKind("roo", ".roo/mcp.json"),
+    FileKind("trae", ".trae/mcp.json"),
+    FileKind("amp", ".amp/settings.json", _AMP, settings=True),
+    FileKind("amp", "amp/settings.json", _AMP, settings=True),
+    FileKind("augment", ".augment/settings.json", settings=True),
     FileKind("roo", "mcp_settings.json"),
     FileKind("kilo", ".kilocode/mcp.json"),
     FileKind("kiro", ".kiro/settings/mcp.json"),
@@ -139,6 +147,8 @@ _BY_KEY = (
     (_CONTEXT_SERVERS, "zed"),
     (_MCP_SERVERS, "codex"),
     (("mcp", "servers"), "vscode"),
+    (_AMP, "amp"),
+    (_AUGMENT, "augment"),
     (_MCP, "opencode"),
     (_SERVERS, "vscode"),
 )
@@ -217,6 +227,7 @@ def _inside(document: Any, key: tuple[str, ...]) -> Any:
 
 def _holds_servers(value: Any) -> bool:
     """Whether a value looks like servers by name, and not like other settings of the same name."""
-    return isinstance(value, Mapping) and any(
-        isinstance(entry, Mapping) and not _REACHES.isdisjoint(entry) for entry in value.values()
+    entries = value.values() if isinstance(value, Mapping) else value
+    return isinstance(entries, (list, ValuesView)) and any(
+        isinstance(entry, Mapping) and not _REACHES.isdisjoint(entry) for entry in entries
     )

@@ -93,7 +93,11 @@ def _flattened(entry: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _report_unknown(entry: Mapping[str, Any], report: Report) -> None:
     known = FIELDS.keys() | IGNORED | RESTRICTIVE | {"path"}
-    unknown = [key for key in entry if key not in known and not is_comment(key)]
+    unknown = [
+        key
+        for key, value in entry.items()
+        if value is not None and key not in known and not is_comment(key)  # Goose writes nulls
+    ]
     for key in unknown[:_MAX_TOLD]:
         hint = did_you_mean(key, FIELDS) or "it changes nothing"
         report(f"{safe_repr(key)} is not a field of a server", key, hint=hint)

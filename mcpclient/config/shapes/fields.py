@@ -103,7 +103,14 @@ IGNORED = frozenset(
         *("provider", "providerId", "extension", "remote", "inputs"),
         "supports_parallel_tool_calls",
         *("initializationOptions", "cache", "priority", "retry", "failFast", "faviconUrl"),
-        *("connectionTimeout", "useLegacyMcpJson", "role", "debug", "logLevel"),
+        *(
+            "connectionTimeout",
+            "useLegacyMcpJson",
+            "role",
+            "debug",
+            "logLevel",
+            "useShellInterpolation",
+        ),
     }
 )
 """Fields that are known and change nothing here, and would restrict nothing if they did."""
