@@ -96,6 +96,9 @@ _STICKY = (
     "balancer keep a session on one of them (by Mcp-Session-Id)."
 )
 _CRLF = "The first line of {0} ends in CRLF: save it with LF line ends, as dos2unix does."
+_CRLF_NAMED = (
+    "The script's first line, for {0}, ends in CRLF: save it with LF line ends (dos2unix)."
+)
 _DOCKER_STDIN = "Add -i behind docker run: without it the container has no stdin to read from."
 
 _INSTALLERS = {
@@ -233,9 +236,8 @@ _BY_STDERR = [
             r"\[mcpclient sandbox\] .*the right it needs is '(\w+)'",
             "The sandbox lacks the right {0}; grant it with {grant}.",
         ),
-        (r"(?:'|: )(?:env|\S*/env): .*?([^\s:'‘’\"\\/]+)(?:\\r|\r|\?).*No such file", _CRLF),
-        (r"env: .([^\s:'‘’\"\\/]+)(?:\\r|\r)", _CRLF),
-        (r"bad interpreter: (\S*?)(?:\^M|\\r|\r)", _CRLF),
+        (r"\benv: [‘'\"]?([\w./-]+)(?:\\r|\r).*No such file", _CRLF_NAMED),
+        (r"([\w./-]+)(?:\^M|\\r|\r): bad interpreter", _CRLF_NAMED),
         (
             r"No module named '?([\w.]+)",
             "Install what has the module {0} for this Python, or run the server with another one.",
@@ -342,7 +344,9 @@ def _violation(error: Any) -> str:
     return _CHECK_ENDPOINT if is_elsewhere or error.kind == "not_http" else _REPORT
 
 
-_ONLY_WINDOWS = re.compile(r"(?i)\s*(?:negotiate|ntlm|kerberos)\b")
+_LOGIN_PAGE = re.compile(
+    r"(?i)log-?[io]n|sign-?in|auth|sso|portal|saml|adfs|\bidp\b|okta|openid|accounts?\.|/cas\b"
+)
 
 
 def _http(error: Any) -> str:
@@ -351,20 +355,22 @@ def _http(error: Any) -> str:
         return f"Wait {wait} seconds and call again{{or_retry}}."
     if 300 <= error.status < 400:
         location = error.headers.get("location", "").split("?")[0]
-        if re.search(r"(?i)log-?in|sign-?in|auth|sso|portal", location):
-            return f"It sends browsers to a login at {location}. {{identify}}"
+        if _LOGIN_PAGE.search(location):
+            return f"It sends browsers to a login at {location}. {{identify}}\0{error.url}"
         return f"Use the address that it names: {location}" if location else _CHECK_ENDPOINT
     if b"HTTPS" in error.body and error.status == 400:
         return "The server wants TLS on this port: write https:// instead of http://"
-    challenge = error.headers.get(
-        "proxy-authenticate" if error.status == 407 else "www-authenticate", ""
-    )
-    if error.status in (401, 407) and _ONLY_WINDOWS.match(challenge):
+    if error.negotiated:
         who = "The proxy" if error.status == 407 else "The server"
-        return _NEGOTIATE.replace("{0}", who).replace("{1}", challenge.split()[0].rstrip(","))
+        return _NEGOTIATE.replace("{0}", who).replace("{1}", error.negotiated)
     if error.status == 401:
-        template = "{reidentify}" if "invalid_token" in challenge else "{identify}"
-        return f"{template}\0{error.url}"
+        is_refused = "invalid_token" in "".join(error.authenticate)
+        return f"{{{'reidentify' if is_refused else 'identify'}}}\0{error.url}"
+    if error.status == 403 and "html" in error.headers.get("content-type", "").lower():
+        return (
+            "A gateway in front of the server refused this with a page: log in to its network, or "
+            "have it let this client through (with a header of its own, for instance)."
+        )
     return _BY_STATUS.get(error.status, _SERVER_FAILED if error.status >= 500 else _CHECK_ENDPOINT)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Protocol
 
-from ..errors import AuthError, InsufficientScope
+from ..errors import AuthError, InsufficientScope, negotiated_scheme
 from ..shown import shown_url
 from .challenge import AuthorizationChallenge, read_challenge
 from .dpop import wants_nonce
@@ -99,7 +99,10 @@ class AuthorizedRequest:
         InsufficientScope when no scope would help, AuthError when new tokens are refused too, and
         what `Authorization.log_in` raises.
         """
-        challenge = read_challenge(response.header_values("www-authenticate"))
+        fields = response.header_values("www-authenticate")
+        if negotiated_scheme(", ".join(fields)):  # no token of OAuth would help
+            return False
+        challenge = read_challenge(fields)
         lacks_scope = response.status == 403 and challenge.error == "insufficient_scope"
         if not self._is_for_server or not (response.status == 401 or lacks_scope):
             self._note(response)

@@ -91,6 +91,7 @@ from .server import (
     UrlElicitationRequired,
 )
 from .server import ViolationKind as ViolationKind
+from .server import negotiated_scheme as negotiated_scheme
 from .usage import (
     CallRefused,
     ClientClosed,

@@ -25,6 +25,7 @@ __all__ = [
     "ToolError",
     "UrlElicitationRequired",
     "ViolationKind",
+    "negotiated_scheme",
 ]
 
 
@@ -242,6 +243,12 @@ class HttpError(ServerError):
         found = (self.headers.get("www-authenticate"), self.headers.get("mcp-auth-server"))
         return tuple(value for value in found if value)
 
+    @property
+    def negotiated(self) -> str:
+        """The scheme, where a 401 or 407 offers only Kerberos or NTLM; otherwise empty."""
+        name = {401: "www-authenticate", 407: "proxy-authenticate"}.get(self.status, "")
+        return negotiated_scheme(self.headers.get(name, "")) if name else ""
+
     def __str__(self) -> str:
         parts = [f"HTTP {self.status}"]
         if self.url:
@@ -258,6 +265,13 @@ class HttpError(ServerError):
         if "html" in self.headers.get("content-type", "").lower():  # a page, made for a browser
             body = " ".join(re.sub(_MARKUP, " ", body).split())
         return f"{text}: {body}" if body else text
+
+
+def negotiated_scheme(challenge: str) -> str:
+    """Return the scheme of a challenge that offers only Kerberos or NTLM, otherwise ""."""
+    found = re.match(r"(?i)\s*(negotiate|ntlm|kerberos)\b", challenge)
+    others = re.search(r"(?i)\b(?:bearer|dpop|basic|digest)\b", challenge)
+    return found[1] if found and not others else ""
 
 
 _MARKUP = r"(?is)<(style|script)\b.*?(?:</\1>|\Z)|<[^>]*(?:>|\Z)"

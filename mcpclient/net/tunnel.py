@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import ssl
 import sys
 from typing import Callable, TypeVar
 
-from ..errors import ConnectFailed, ConnectKind
+from ..errors import ConnectFailed, ConnectKind, negotiated_scheme
 from ..framing.http1 import ResponseHead, encode_request
 from ..framing.http1_response import GatheredResponse
 from ..framing.uri import Url
@@ -102,10 +101,9 @@ class Tunnel(asyncio.Protocol):
             if not self._established.done():
                 self._established.set_result(None)
         elif head.status in (401, 407) and self._proxy.credentials is None:
-            schemes = head.headers.get("proxy-authenticate", "")
-            is_negotiated = re.match(r"(?i)\s*(?:negotiate|ntlm|kerberos)\b", schemes)
-            kind = ConnectKind.PROXY_NEGOTIATE if is_negotiated else ConnectKind.PROXY_CREDENTIALS
-            asked = f", by {schemes.split()[0].rstrip(',')}" if is_negotiated else ""
+            scheme = negotiated_scheme(head.headers.get("proxy-authenticate", ""))
+            kind = ConnectKind.PROXY_NEGOTIATE if scheme else ConnectKind.PROXY_CREDENTIALS
+            asked = f", by {scheme}" if scheme else ""
             self._fail(f"{self._shown} asks for credentials ({head.status}{asked})", kind)
         elif head.status in (401, 407):  # 401 is wrong here, but what tinyproxy answers
             reason = f"{self._shown} does not accept the credentials in its URL ({head.status})"

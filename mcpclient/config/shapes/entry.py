@@ -209,6 +209,8 @@ def _command(
 ) -> tuple[str, ...]:
     """Return the whole command. A text that is a whole line is split, which is told."""
     first, *rest = words
+    if re.match(r"(?i)(?:https?|wss?)://", first):
+        raise EntryError("its command is a URL", "command", hint='write it as "url"')
     if not rest and " " in first.strip() and not re.search(r"[/\\$]", first.split()[0]):
         try:
             words = shlex.split(first)
