@@ -446,7 +446,10 @@ HINTS: dict[str, Hint] = {
     "ConnectionLost": _lost,
     "ProcessExited": _exited,
     "CallTimeout": _timeout,
-    "AuthError": "{log_in}",
+    "AuthError": (
+        "Log in once more; if that does not help, ask the server's operator, or give a token of "
+        "your own as {auth}"
+    ),
     "AuthorizationRequired": "{visit}",
     "AuthorizationDenied": "Log in again and agree, or use another account.",
     "RegistrationRequired": (

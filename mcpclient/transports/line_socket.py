@@ -43,6 +43,11 @@ class LineSocketTransport(ConnectedTransport):
         """The URL."""
         return self.url.shown
 
+    @property
+    def reached(self) -> str:
+        """How far the server was reached; empty once there is a connection."""
+        return "" if self._dialer.reached == "connected" else self._dialer.reached
+
     async def _connect(self) -> Stream:
         self._reader = LineReader(
             self.receiver, self._max_message_size, self.description, flooded=self._flooded

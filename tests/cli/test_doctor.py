@@ -319,6 +319,54 @@ def test_a_sound_server_passes(capsys: Capture) -> None:
     }
 
 
+def test_nothing_is_said_of_what_was_not_seen(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SHOW-15: no TLS for http://, no path without an answer, no name for an address."""
+    monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(tmp_path / "credentials.json"))
+
+    def seen(url: str, *words: str) -> set[str]:
+        _, checks = examined([url, *words], capsys)
+        return {name for name, check in checks.items() if check["status"] == "ok"}
+
+    with answering((401, {"WWW-Authenticate": "Bearer"}, "")) as place:
+        assert seen(f"http://{place}/mcp") == {"config", "tcp", "http"}
+        assert "dns" in seen(f"http://localhost:{place.partition(':')[2]}/mcp")
+    with answering((404, {}, ""), Authority(tmp_path).server_context()) as place:
+        assert seen(f"https://{place}/mcp", "--insecure") == {"config", "tcp", "tls", "http"}
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        place = f"127.0.0.1:{silent.getsockname()[1]}"
+        assert seen(f"http://{place}/mcp", "--timeout", "0.5") == {"config", "tcp"}
+        _, checks = examined([f"https://{place}/mcp", "--timeout", "0.5"], capsys)
+        assert (checks["tcp"]["status"], checks["tls"]["status"]) == ("ok", "failed")
+
+
+def test_without_a_name_all_servers_are_looked_at(
+    tmp_path: Path, nothing_configured: Path, capsys: Capture
+) -> None:
+    """F-SHOW-15: the exit code is that of the first failure; what is switched off is not run."""
+    file = tmp_path / "servers.json"
+    demo = {"command": sys.executable, "args": [DEMO]}
+    off = {"command": str(tmp_path / "touched"), "disabled": True}
+    gone = {"command": "no-such-command"}
+    file.write_text(json.dumps({"mcpServers": {"demo": demo, "gone": gone, "off": off}}))
+    assert main(["doctor", "--json", "--config", str(file)]) == 3
+    servers = {each["name"]: each for each in json.loads(capsys.readouterr().out)["servers"]}
+    statuses = {
+        name: {check["name"]: check["status"] for check in server["checks"]}
+        for name, server in servers.items()
+    }
+    assert statuses["demo"]["tools"] == "ok"
+    assert statuses["gone"]["command"] == "failed"
+    assert statuses["off"]["config"] == "failed" and statuses["off"]["command"] == "skipped"
+    assert main(["doctor", "--config", str(file)]) == 3
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line in servers] == ["demo", "gone", "off"]
+    file.write_text('{"mcpServers": {}}')
+    assert main(["doctor", "--config", str(file)]) == 2
+    assert "no server is configured" in capsys.readouterr().err.lower()
+
+
 def test_for_people(capsys: Capture) -> None:
     """F-SHOW-1: what was checked, and the hint below what failed."""
     assert main(["doctor", "--", "no-such-command"]) == 3

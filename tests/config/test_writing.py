@@ -136,6 +136,40 @@ def test_what_cannot_be_added(
     assert path.read_text() == text
 
 
+@pytest.mark.needs_posix
+def test_a_users_file_with_a_secret_is_for_its_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-MANY-7: new or not; a project's file stays as its repository has it."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    own = tmp_path / "config" / "mcpclient" / "mcp.json"
+    add_server(own, "a", {"url": "https://x/mcp"})
+    assert own.stat().st_mode & 0o777 == 0o600
+    own.chmod(0o644)
+    add_server(own, "b", {"url": "https://x/mcp", "headers": {"A": "${KEY}"}})
+    assert own.stat().st_mode & 0o777 == 0o644
+    add_server(own, "c", REMOTE)
+    assert own.stat().st_mode & 0o777 == 0o600
+    project = tmp_path / ".mcp.json"
+    add_server(project, "a", REMOTE)
+    ordinary = tmp_path / "ordinary"
+    ordinary.touch()
+    assert project.stat().st_mode == ordinary.stat().st_mode
+    cursor = tmp_path / "home" / ".cursor" / "mcp.json"
+    add_server(cursor, "a", STDIO)
+    assert cursor.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_removing_the_last_server_leaves_no_warning(name: str, tmp_path: Path) -> None:
+    """F-MANY-7"""
+    path = tmp_path / name
+    add_server(path, "one", STDIO)
+    remove_server(path, "one")
+    config = load_config(path)
+    assert (config.problems, config.servers) == ([], {})
+
+
 def test_what_cannot_be_removed(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no server 'aa' .*; did you mean 'a'\?|no server 'aa'"):
         remove_server_from(TEXT, ".mcp.json", "aa")

@@ -94,7 +94,7 @@ def test_the_file_of_the_seed(write: Write) -> None:
     ]
     github, slack, filesystem = config.servers.values()
     assert github.options == {"env": {"GITHUB_PERSONAL_ACCESS_TOKEN": "SECRET"}}
-    assert slack.options == {"transport": "http"}
+    assert slack.options == {"transport": "http", "headers": {}}
     assert filesystem.options == {"transport": "sse"}
     (problem,) = config.problems
     assert (problem.severity, problem.line, problem.server, problem.field) == (

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mcpclient import Manager
+from mcpclient import Manager, connect_all
 from mcpclient.client.events.around import Call, Proceed
-from mcpclient.errors import PeerError, UsageError
+from mcpclient.errors import CallTimeout, PeerError, UsageError
 from mcpclient.protocol.types import CallToolResult
 from tests.manager.fleet import Member
 from tests.support.virtual_time import run
@@ -39,6 +39,23 @@ def test_what_is_no_refusal_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setattr(manager["b"], "list_prompts", mistaken)
             with pytest.raises(LookupError, match="mistake"):
                 await manager.list_prompts()
+
+    run(main())
+
+
+def test_a_timeout_names_the_request_that_was_made() -> None:
+    """F-MANY-10, F-SHOW-15: not the call of a tool."""
+
+    async def main() -> None:
+        slow = Member("y", seconds=1_000_000.0)
+        async with connect_all({"slow": slow}, wait=1, timeout=3, connect_timeout=100) as manager:
+            with pytest.raises(CallTimeout) as reading:
+                await manager.read_resource("mem://1", server="slow")
+            with pytest.raises(CallTimeout) as prompted:
+                await manager.get_prompt("slow:review")
+            assert reading.value.method == "resources/read"
+            assert prompted.value.method == "prompts/get"
+            assert "resources/read of slow: no answer within" in str(reading.value)
 
     run(main())
 

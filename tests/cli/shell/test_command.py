@@ -86,3 +86,17 @@ def test_an_interpreters_server_is_named_after_its_script(run: Run) -> None:
     code, out, _ = run("servers", "--", sys.executable, "-E", *DEMO[1:])
     assert (code, "* demo_server" in out) == (0, True)
     assert "no-such-program-here" in run("", "--", "no-such-program-here")[2]
+
+
+def test_each_server_is_named_before_its_stderr(run: Run, nothing_configured: Path) -> None:
+    """F-SHOW-15: lines of several servers stand among each other."""
+    code = (
+        "import sys, runpy; print('hello', file=sys.stderr); "
+        f"runpy.run_path({DEMO[1]!r}, {{}}, '__main__')"
+    )
+    entry = {"command": sys.executable, "args": ["-c", code]}
+    file = nothing_configured / "servers.json"
+    file.write_text(json.dumps({"mcpServers": {"one": entry, "two": entry}}))
+    _, _, errors = run("servers\n", "--config", str(file))
+    assert {"one: hello", "two: hello"} <= set(errors.splitlines())
+    assert "hello" not in run("servers\n", "--quiet", "--config", str(file))[2]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcpclient.config.shapes.applications import find_servers, kind_of, project_of
+from mcpclient.gate.load import load_config
 
 KINDS = {
     "/p/.mcp.json": ("claude-code", "mcpServers"),
@@ -97,3 +99,42 @@ def test_the_project_of_a_file() -> None:
         "/.hidden/p/.mcp.json": "/.hidden/p",
     }.items():
         assert project_of(path, kind_of(path)) == os.path.abspath(project)
+
+
+SHAPES = {
+    "Trae, whose folder is around its file": (
+        ".trae/mcp.json",
+        '{"mcpServers": {"a": {"command": "x", "args": ["${workspaceFolder}/d"]}}}',
+    ),
+    "Amp, whose key has a dot": (
+        ".amp/settings.json",
+        '{"amp.url": "u", "amp.mcpServers": {"a": {"command": "x", "includeTools": ["n_*"]}}}',
+    ),
+    "Augment's own file": (
+        ".augment/settings.json",
+        '{"mcpServers": {"a": {"command": "x", "type": "stdio", "useShellInterpolation": true}}}',
+    ),
+    "Augment in an editor, as a list": (
+        "settings.json",
+        '{"augment.advanced": {"mcpServers": [{"name": "a", "command": "x"}]}, "editor": 1}',
+    ),
+    "Goose, which writes null for what is not used": (
+        "goose/config.yaml",
+        "extensions:\n  a:\n    cmd: x\n    args: null\n    envs: ~\n    env_keys: null\n"
+        "    socket: null\n    bundled: Null\n    available_tools:\n    timeout: null\n"
+        "    headers: null\n    uri: null\n    type: stdio\n    enabled: true\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_shape_of_an_application(name: str, tmp_path: Path) -> None:
+    """F-MANY-8: read without a warning."""
+    ending, content = SHAPES[name]
+    path = tmp_path / ending
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, encoding="utf-8")
+    config = load_config(path, env={})
+    assert config.problems == []
+    command = ["x", f"{tmp_path.resolve()}/d"] if "trae" in ending else ["x"]
+    assert config.servers["a"].target == command

@@ -1,0 +1,405 @@
+"""Mistakes people make, in Python and in a shell: each is named, and the hint is the next step.
+
+One table for both: an error's first line says what happened, and its hint what to do, with keyword
+arguments in Python and with options on the command line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.server
+import json
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import mcpclient
+from mcpclient import McpError
+from mcpclient.cli.main import main
+from mcpclient.errors import (
+    CallTimeout,
+    ConnectFailed,
+    ConnectKind,
+    PeerError,
+    ProcessExited,
+    SessionExpired,
+)
+from mcpclient.hints import SHELL, hint_for
+from tests.support.subprocesses import TOP
+
+pytestmark = pytest.mark.usefixtures("nothing_configured", "own_credentials")
+Capture = pytest.CaptureFixture[str]
+DEMO = str(TOP / "conformance" / "servers" / "demo_server.py")
+NOWHERE = "http://127.0.0.1:9/mcp"
+
+# Words of one language that the hints of the other must not have.
+PYTHON_ONLY = re.compile(r"\b[a-z_]+=(?=[\s,.:;)]|$)|\bclient\.|mcpclient\.\w+\(|\bconnect\(")
+SHELL_ONLY = re.compile(r"(?<!\w)--[a-z]|mcpclient (?:auth|tools|info|resources)\b")
+
+
+def test_the_languages_are_told_apart() -> None:
+    assert PYTHON_ONLY.search("give ca_file= or") and not PYTHON_ONLY.search("--ca-file")
+    assert SHELL_ONLY.search("give --ca-file") and not SHELL_ONLY.search("give ca_file=")
+
+
+# The command line
+
+
+class Typed(NamedTuple):
+    """What is typed, the exit code, and parts of the first line and of the hint."""
+
+    words: list[str]
+    code: int
+    said: str
+    hint: str
+
+
+def ending(text: str, code: int = 1) -> list[str]:
+    program = f"import sys; sys.stderr.write({text!r}); sys.exit({code})"
+    return ["tools", "--quiet", "--", sys.executable, "-c", program]
+
+
+def printing(text: str) -> list[str]:
+    """A server that prints this and stays until its stdin ends."""
+    data = text.encode() if isinstance(text, str) else text
+    program = f"import sys; sys.stdout.buffer.write({data!r}); sys.stdout.flush(); sys.stdin.read()"
+    return ["tools", "--timeout", "1.5", "--", sys.executable, "-c", program]
+
+
+TYPED = {
+    "list": Typed(["list"], 2, "no command 'list'", "servers, or tools SERVER"),
+    "ls": Typed(["ls"], 2, "no command 'ls'", "servers, or tools SERVER"),
+    "run": Typed(["run", "x"], 2, "no command 'run'", "call"),
+    "login": Typed(["login"], 2, "no command 'login'", "auth"),
+    "a misspelled command": Typed(["toolz"], 2, "no command 'toolz'", "'tools'?"),
+    "a server's options without --": Typed(
+        ["tools", "npx", "-y", "x"], 2, "unrecognized arguments", "mcpclient tools -- npx -y x"
+    ),
+    "a call without --": Typed(
+        ["call", "uvx", "--from", "x", "y"], 2, "unrecognized", "mcpclient call -- uvx --from x y"
+    ),
+    "a program without --": Typed(["tools", "npx", "x"], 2, "no server 'npx'", "-- npx …"),
+    "no server": Typed(["tools"], 2, "which server?", "after --"),
+    "a name nobody has": Typed(["tools", "nobody"], 2, "'nobody'", "after --"),
+    "another scheme": Typed(["tools", "ftp://h/x"], 2, "'ftp://h/x'", "begins with http://"),
+    "an empty token": Typed(["tools", NOWHERE, "--bearer", ""], 2, "empty token", "variable"),
+    "blanks for a token": Typed(["tools", NOWHERE, "--bearer", " "], 2, "empty token", "variable"),
+    "a token with its scheme": Typed(
+        ["tools", NOWHERE, "--bearer", "Bearer x"], 2, "begins with Bearer", "--bearer goes without"
+    ),
+    "a header with the scheme twice": Typed(
+        ["tools", NOWHERE, "--header", "Authorization: Bearer Bearer x"], 2, "twice", "once"
+    ),
+    "a header without a token": Typed(
+        ["tools", NOWHERE, "--header", "Authorization: Bearer "], 2, "no token", "Set the variable"
+    ),
+    "a header for a process": Typed(
+        ["tools", "--header", "A: b", DEMO], 2, "--header needs", "Leave out --header"
+    ),
+    "a variable for a URL": Typed(
+        ["tools", "--env", "A=b", NOWHERE], 2, "--env needs", "Leave out --env"
+    ),
+    "a URL as a command": Typed(
+        ["tools", "--", "https://h/mcp"], 3, "cannot start", "without -- before it: https://h/mcp"
+    ),
+    "nobody listens": Typed(["tools", NOWHERE], 3, "nothing listens", "Start the server"),
+    "no such host": Typed(
+        ["tools", "http://nobody.invalid/"], 3, "cannot be resolved", "name of the host"
+    ),
+    "no such command": Typed(["tools", "--", "no-such"], 3, "no such command", "Install it"),
+    "one word for all": Typed(["tools", "--", "npx -y x"], 3, "cannot start", "Write the words"),
+    "a shell's command": Typed(["tools", "--", "cd", "x"], 3, "'cd'", "as --cwd"),
+    "a folder that is not there": Typed(
+        ["tools", "--cwd", "/no", "--", sys.executable], 2, "does not exist", "as --cwd"
+    ),
+    "no such script": Typed(["tools", "gone.py"], 3, "no such file", "path of the script"),
+    "no such tool": Typed(["call", DEMO, "nope"], 2, "no tool 'nope'", "mcpclient tools"),
+    "no such resource": Typed(
+        ["read", DEMO, "no://x"], 5, "answered resources/read 'no://x' with error", "as the server"
+    ),
+    "a wrong argument": Typed(["call", DEMO, "echo", "mesage=1"], 2, "mesage", "--unchecked"),
+    "docker's kill": Typed(ending("", 137), 3, "137 (killed by signal 9)", "by force"),
+    "an npx that asks": Typed(
+        ending("Need to install the following packages:\nx"), 3, "code 1", "npx -y"
+    ),
+    "a first line of Windows": Typed(
+        ending("env: ‘node\\r’: No such file or directory", 127), 3, "code 127", "LF line ends"
+    ),
+    "a first line of Windows on a Mac": Typed(
+        ending("env: python3\\r: No such file or directory", 127), 3, "code 127", "LF line ends"
+    ),
+    "a missing variable": Typed(ending("API_KEY is not set"), 3, "code 1", "--env with API_KEY"),
+    "UTF-16": Typed(printing('{\0"\0a\0"\0:\0001\0}\0\n\0'), 3, "not connected", "UTF-8"),
+    "printed over several lines": Typed(
+        printing('{\n  "jsonrpc": "2.0"\n}\n'), 3, "not connected", "on one line"
+    ),
+    "the headers of a language server": Typed(
+        printing("Content-Length: 2\r\n\r\n{}"), 3, "not connected", "Content-Length headers"
+    ),
+    "a banner": Typed(printing("listening\n"), 3, "not connected", "log to stderr"),
+}
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_what_is_typed(name: str, capsys: Capture) -> None:
+    """F-SHOW-15: named in the first line, and the next step is in the shell's words."""
+    words, code, said, hint = TYPED[name]
+    assert main(words) == code
+    errors = capsys.readouterr().err
+    (told,) = [line for line in errors.splitlines() if line.startswith("error: ")]
+    assert said in told
+    assert hint in errors
+    assert not PYTHON_ONLY.search(errors.splitlines()[-1])
+
+
+# Python
+
+
+class Written(NamedTuple):
+    """What is connected to, with which options; parts of the first line and of the hint."""
+
+    target: Any
+    options: dict[str, Any]
+    said: str
+    hint: str
+
+
+WRITTEN = {
+    "an empty token": Written(NOWHERE, {"auth": ""}, "empty token", "leave out auth="),
+    "a token with its scheme": Written(
+        NOWHERE, {"auth": "Bearer x"}, "begins with Bearer", "as auth= goes without it"
+    ),
+    "a header with the scheme twice": Written(
+        NOWHERE, {"headers": {"authorization": "bearer Bearer x"}}, "twice", "auth="
+    ),
+    "a header without a token": Written(
+        NOWHERE, {"headers": {"Authorization": "Bearer "}}, "no token", "variable"
+    ),
+    "a URL in a list": Written(["https://h/mcp"], {}, "cannot start", "as a string"),
+    "a mapping's command": Written(
+        {"command": "npx -y x"}, {}, "cannot start", "a list with one item"
+    ),
+    "nobody listens": Written(NOWHERE, {}, "nothing listens", "Start the server"),
+    "no such command": Written(["no-such"], {}, "no such command", "Install it"),
+    "a package": Written("@scope/server", {}, "cannot start", "npx -y @scope/server"),
+    "a shell's command": Written(["cd", "x"], {}, "'cd'", "as cwd="),
+    "a folder that is not there": Written(["x"], {"cwd": "/no"}, "does not exist", "as cwd="),
+    "a silent server": Written(
+        [sys.executable, "-c", "import sys; sys.stdin.read()"],
+        {"connect_timeout": 0.5},
+        "not connected within",
+        "raise connect_timeout=",
+    ),
+    "a missing variable": Written(
+        [sys.executable, "-c", "import os; os.environ['API_KEY']"], {}, "code 1", "env= with API_K"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_is_written(name: str) -> None:
+    """F-SHOW-15: named in the first line, and the next step is in Python's words."""
+    target, options, said, hint = WRITTEN[name]
+
+    async def connected() -> None:
+        await mcpclient.connect(target, stderr="discard", **options)
+
+    with pytest.raises(McpError) as caught:
+        asyncio.run(connected())
+    error = caught.value
+    assert said in str(error).splitlines()[0]
+    assert hint in error.hint
+    assert not SHELL_ONLY.search(error.hint)
+    assert error.cure == error.hint
+    if sys.version_info >= (3, 11):
+        assert error.__notes__ == [f"Hint: {error.hint}"]
+        error.add_note("mine")
+        assert error.__notes__[1:] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("error", "python", "shell"),
+    [
+        (ProcessExited(["docker", "run", "--rm", "x"], 0, ""), "Add -i", "Add -i"),
+        (ProcessExited(["docker", "run", "-it", "x"], 0, ""), "in a terminal", "in a terminal"),
+        (
+            ConnectFailed("h", "407", kind=ConnectKind.PROXY_NEGOTIATE),
+            "Negotiate or NTLM, which this client does not speak",
+            "as --proxy",
+        ),
+        (ConnectFailed("h", "x", kind=ConnectKind.SELF_SIGNED), "as ca_file=", "as --ca-file"),
+        (ConnectFailed("h", "x", kind=ConnectKind.EXPIRED), "verify=False", "--insecure"),
+        (PeerError(-32601, "x"), "client.list_tools()", "mcpclient info"),
+        (CallTimeout("tools/call", 3, "total"), "Raise max_timeout=", "Raise --max-timeout"),
+        (mcpclient.MessageTooLarge(9), "max_message_size=", "Ask for less"),
+        (mcpclient.NotOffered("x"), "sampling=", "--elicit"),
+        (mcpclient.ClientClosed(), "async with", "again"),
+        (mcpclient.AuthorizationRequired("https://h/"), "finish_auth()", "mcpclient auth login"),
+        (mcpclient.ServerUnavailable("x", "needs_approval", "y"), "approvals=", "--config FILE"),
+    ],
+)
+def test_one_error_in_both_languages(error: McpError, python: str, shell: str) -> None:
+    """F-SHOW-15: the same hint, worded for who reads it."""
+    assert python in error.hint
+    told = hint_for(error, SHELL)
+    assert shell in told
+    assert not PYTHON_ONLY.search(told)
+    assert not SHELL_ONLY.search(error.hint)
+
+
+# Remote servers, in both languages
+
+
+Handler = Callable[[http.server.BaseHTTPRequestHandler, bytes], None]
+
+
+@contextmanager
+def served(handle: Handler) -> Iterator[str]:
+    class Endpoint(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            handle(self, self.rfile.read(int(self.headers.get("Content-Length") or 0)))
+
+        do_GET = do_DELETE = do_CONNECT = do_POST
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def answering(status: int, headers: Mapping[str, str] | None = None, body: str = "") -> Handler:
+    def handle(request: http.server.BaseHTTPRequestHandler, _: bytes) -> None:
+        request.send_response(status)
+        for name, value in (headers or {}).items():
+            request.send_header(name, value)
+        request.send_header("Content-Length", str(len(body)))
+        request.end_headers()
+        request.wfile.write(body.encode())
+
+    return handle
+
+
+def forgetting(request: http.server.BaseHTTPRequestHandler, body: bytes) -> None:
+    """A server of which several stand behind one address, and none knows the others' sessions."""
+    message = json.loads(body or b"{}")
+    result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
+    result["serverInfo"] = {"name": "x", "version": "1"}
+    answer = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "result": result})
+    kind = {"Content-Type": "application/json", "Mcp-Session-Id": str(id(message))}
+    if message.get("method") == "initialize":
+        answering(200, kind, answer)(request, body)
+    elif message.get("method") == "server/discover":
+        error = {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": ""}}
+        answering(400, {"Content-Type": "application/json"}, json.dumps(error))(request, body)
+    elif message.get("method") == "notifications/initialized":
+        answering(202)(request, body)
+    else:
+        answering(404, {}, "Session not found")(request, body)
+
+
+HTML = {"Content-Type": "text/html"}
+NEGOTIATE = {"WWW-Authenticate": "Negotiate", "Proxy-Authenticate": "NTLM"}
+REMOTE: dict[str, tuple[Handler, int, str, str]] = {
+    "a page of a login": (answering(200, HTML, "<html>Sign in"), 3, "text/html", "A page for brow"),
+    "a page without a name": (answering(200, HTML, "<!doctype x>"), 3, "text/html", "A page for"),
+    "a redirect to a login": (
+        answering(302, {"Location": "https://idp.corp/adfs/ls?x"}),
+        3,
+        "HTTP 302",
+        "a login at https://idp.corp/adfs/ls",
+    ),
+    "a gateway's page": (answering(403, HTML, "<html>Access"), 4, "HTTP 403", "A gateway in front"),
+    "only Negotiate": (answering(401, NEGOTIATE), 4, "HTTP 401", "accepts only Negotiate"),
+    "a session that is forgotten": (forgetting, 5, "HTTP 404", "by Mcp-Session-Id"),
+    "no such path": (answering(404), 3, "not an MCP endpoint", "/mcp or /sse"),
+}
+
+
+@pytest.mark.parametrize("name", REMOTE)
+def test_a_remote_server(name: str, capsys: Capture) -> None:
+    """F-SHOW-15: both languages name what happened, and what to do."""
+    handle, code, said, hint = REMOTE[name]
+    with served(handle) as place:
+        assert main(["tools", f"http://{place}/mcp"]) == code
+        errors = capsys.readouterr().err
+        (told,) = [line for line in errors.splitlines() if line.startswith("error: ")]
+        assert said in told and hint in errors.splitlines()[-1]
+        assert not PYTHON_ONLY.search(errors.splitlines()[-1])
+
+        async def listed() -> None:
+            async with mcpclient.connect(f"http://{place}/mcp") as client:
+                await client.list_tools()
+
+        with pytest.raises(McpError) as caught:
+            asyncio.run(listed())
+        assert said in str(caught.value) and hint in caught.value.hint
+        assert not SHELL_ONLY.search(caught.value.hint)
+        assert isinstance(caught.value, SessionExpired) == (name == "a session that is forgotten")
+
+
+@pytest.mark.parametrize("url", ["http://h.invalid/mcp", "https://h.invalid/mcp"])
+def test_a_proxy_that_offers_only_ntlm(url: str, capsys: Capture) -> None:
+    """F-SHOW-15: forwarded or tunnelled."""
+    with served(answering(407, NEGOTIATE)) as place:
+        assert main(["tools", url, "--proxy", f"http://{place}"]) == 3
+    assert "which this client does not speak" in capsys.readouterr().err
+
+
+# A configuration
+
+
+def written(folder: Path, entry: Mapping[str, Any], name: str = "a") -> str:
+    file = folder / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": {name: entry}}))
+    return str(file)
+
+
+def test_a_variable_that_has_no_value_is_named_by_a_401(tmp_path: Path, capsys: Capture) -> None:
+    """F-SHOW-15: nobody is asked to log in, and a manager says it as well."""
+    with served(answering(401, {"WWW-Authenticate": "Bearer"})) as place:
+        headers = {"Authorization": "Bearer ${NO_SUCH_TOKEN}"}
+        file = written(tmp_path, {"url": f"http://{place}/mcp", "headers": headers})
+        assert main(["tools", "a", "--config", file]) == 4
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert last.startswith("Set ${NO_SUCH_TOKEN}")
+
+        async def managed() -> McpError:
+            async with mcpclient.connect_all(file) as manager:
+                error = manager.servers["a"].error
+                assert isinstance(error, McpError)
+                return error
+
+        assert asyncio.run(managed()).hint == last
+
+
+def test_a_url_as_the_command_of_an_entry(tmp_path: Path, capsys: Capture) -> None:
+    """F-SHOW-15"""
+    file = written(tmp_path, {"command": "https://h.example/mcp"})
+    assert main(["tools", "a", "--config", file]) == 2
+    assert 'its command is a URL (write it as "url")' in capsys.readouterr().err
+
+
+@pytest.mark.needs_posix
+def test_a_script_with_the_line_ends_of_windows(tmp_path: Path, capsys: Capture) -> None:
+    """F-SHOW-15: the kernel only says that there is no such file."""
+    script = tmp_path / "server"
+    script.write_bytes(b"#!/bin/sh\r\nexit 0\r\n")
+    script.chmod(0o755)
+    assert main(["tools", "--", str(script)]) == 3
+    errors = capsys.readouterr().err
+    assert "its first line ends in CRLF" in errors and "LF line ends" in errors
