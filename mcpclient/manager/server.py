@@ -220,9 +220,9 @@ class Server:
         """
         if self.status is Status.CONNECTED:
             return self.client
-        return await self._shared.home.run(self._wait_for_connection, seconds)
+        return await self._shared.home.run(self._wait_for_connection, seconds, request)
 
-    async def _wait_for_connection(self, seconds: Seconds) -> ManagedClient:
+    async def _wait_for_connection(self, seconds: Seconds, request: str) -> ManagedClient:
         if self.status is Status.NEEDS_AUTH:
             if seconds_since_epoch() - self.since >= NEEDS_AUTH_SECONDS:
                 self._feed(Event.CONNECT)
