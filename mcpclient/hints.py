@@ -408,7 +408,7 @@ def _unavailable(error: Any) -> str:
 _BY_STATE = {
     "needs_approval": "{agree}",
     "needs_auth": "{log_in}",
-    "denied": "Ask whoever wrote the policy that denies it, or use another server.",
+    "denied": "Change the rule that denies it, or ask whoever wrote it.",
     "disabled": "Enable the server in its file, or with manager.enable(NAME).",
     "closed": "Connect the server again, or open the manager again.",
 }
