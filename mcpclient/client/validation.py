@@ -25,6 +25,11 @@ MODES = ("warn", "strict", "off")
 # How many violations of a schema a warning names.
 _NAMED = 3
 
+# Seconds that schemas may cost in vain, each up to its own limit, while nothing else happens. From
+# then on each has only a fraction, which is enough for any that is not made to cost time.
+_MAX_WASTED = 0.5
+_HURRY = 0.01
+
 
 class OutputSchemas(Observer):
     """The output schemas of the tools that the caller has listed.
@@ -43,6 +48,7 @@ class OutputSchemas(Observer):
         self._schemas: dict[str, object] = {}
         self._wrapping: set[str] = set()
         self._compiled: dict[str, Schema | str] = {}
+        self._wasted = 0.0
 
     def learn(self, tools: Iterable[Tool]) -> None:
         """Take note of a complete list of tools. Schemas that have not changed stay compiled."""
@@ -98,9 +104,13 @@ class OutputSchemas(Observer):
         if isinstance(schema, str):
             result.warnings.append(schema)
             return
+        began = steady_seconds()
         try:
             problem = _problem(schema, result)
         except McpError as error:
+            self._waste(began)
+            if self._wasted > _MAX_WASTED:
+                self._compiled.pop(tool, None)  # to be compiled with less time
             _warn(result, f"the result of tool {tool!r} was {error}")
             return
         if problem is None:
@@ -118,15 +128,21 @@ class OutputSchemas(Observer):
         """Return the compiled schema, or text that says why it cannot be used."""
         compiled = self._compiled.get(tool)
         if compiled is None:
+            began = steady_seconds()
+            hurry = _HURRY if self._wasted > _MAX_WASTED else None
             try:
                 compiled = compile_schema(
-                    self._schemas[tool], clock=steady_seconds, limits=self._limits
+                    self._schemas[tool], clock=steady_seconds, limits=self._limits, hurry=hurry
                 )
             except McpError as error:
+                self._waste(began)
                 compiled = f"the output schema of tool {tool!r} was not checked: {error}"
                 _logger.debug("%s", compiled)
             self._compiled[tool] = compiled
         return compiled
+
+    def _waste(self, began: float) -> None:
+        self._wasted += steady_seconds() - began
 
 
 def _wraps(schema: object) -> bool:

@@ -23,12 +23,19 @@ def compile_schema(
     clock: Callable[[], float],
     limits: SchemaLimits | None = None,
     assert_formats: bool = False,
+    hurry: float | None = None,
 ) -> Schema:
-    """Compile a JSON Schema; see `protocol.schema.compile_schema`. ``clock`` limits the time."""
+    """Compile a JSON Schema; see `protocol.schema.compile_schema`. ``clock`` limits the time.
+
+    ``hurry``: the most seconds that this and each validation may take, whatever ``limits`` says.
+    """
     package: Any = import_part(".schema", __package__)
+    limits = limits or package.SchemaLimits()
+    if hurry is not None:
+        limits = package.SchemaLimits(**{**vars(limits), "seconds": min(limits.seconds, hurry)})
     compiled: Schema = package.compile_schema(
         schema,
-        limits=limits or package.SchemaLimits(),
+        limits=limits,
         assert_formats=assert_formats,
         clock=clock,
     )

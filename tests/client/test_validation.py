@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mcpclient.client import validation
 from mcpclient.client.validation import MODES, OutputSchemas
 from mcpclient.errors import ProtocolViolation, ToolError, UsageError
 from mcpclient.protocol.schema import SchemaLimits
@@ -82,6 +83,42 @@ def test_a_schema_that_takes_too_long_is_not_used(mode: str) -> None:
     made.learn([tool(outputSchema={"enum": list(range(1_000))})])
     (warning,) = checked(made, structuredContent=1)
     assert "was not checked: " in warning and "too many steps" in warning
+
+
+def test_many_schemas_made_to_cost_time_share_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-17: the event loop stands still for all of them together, not for each."""
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 0.001  # for each look at it
+        return now[0]
+
+    monkeypatch.setattr(validation, "steady_seconds", clock)
+    hostile = {"properties": {f"a{n}": {"pattern": f"{n}(a|b)*"} for n in range(2_000)}}
+    tools = [tool(f"t{n}", outputSchema={**hostile, "title": str(n)}) for n in range(100)]
+    made = OutputSchemas("warn", SchemaLimits(seconds=0.05))
+    made.learn([*tools, tool("good", outputSchema=SCHEMA)])
+    for each in tools:
+        result = CallToolResult({"structuredContent": {"a1": "x"}})
+        made.check(each.name, result)
+        assert "not checked" in result.warnings[0]
+    assert now[0] < 0.5 + 0.05 + 100 * 0.015
+    result = CallToolResult({"structuredContent": {"n": "x"}})
+    made.check("good", result)
+    assert "broke its output schema" in result.warnings[0]
+
+
+def test_a_schema_whose_validation_costs_time_gets_less_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-API-17"""
+    monkeypatch.setattr(validation, "_MAX_WASTED", 0.0)
+    made = OutputSchemas("warn", SchemaLimits(validation_steps=100))
+    made.learn([tool(outputSchema={"items": {"type": "integer"}})])
+    for _ in range(2):
+        assert "not checked" in checked(made, structuredContent=[1] * 1_000)[0]
+        assert not made._compiled
+    assert checked(made, structuredContent=[1]) == []
 
 
 def test_the_limits_are_an_option_of_the_client() -> None:
