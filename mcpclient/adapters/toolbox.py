@@ -38,6 +38,8 @@ _logger = logger_for("mcpclient.adapters")
 _CALL_OPTIONS = sorted({*(Tools.call_tool.__kwdefaults__ or {})} - {"returns"})
 # So many tools are converted before other tasks have their turn.
 _SLICE = 50
+# After so many names, those of tools that are gone have no place any more.
+_MOST_REMEMBERED = 20_000
 
 Approve = Callable[[ToolCall, Tool], Union[bool, str, Awaitable[Union[bool, str]]]]
 """Takes a call and its tool; True allows it, False or a reason as text refuses it."""
@@ -246,6 +248,8 @@ class Toolbox:
                 self._exclude,
             )
         refused = offered.keys() - {tool.name for tool in admitted}
+        if len(self._places) > _MOST_REMEMBERED:
+            self._forget_all_but({tool.name for tool in admitted} | self._local.keys())
         for tool in admitted:
             self._places.setdefault(tool.name, len(self._places))
             server = getattr(tool, "server", None)
@@ -270,6 +274,14 @@ class Toolbox:
         self._known.bindings = {
             name: binding for name, binding in known.items() if binding.tool.name not in refused
         }
+
+    def _forget_all_but(self, kept: set[str]) -> None:
+        """Forget tools that are gone: a server may make up new names without end."""
+        staying = [name for name in self._places if name in kept]
+        self._places = {name: place for place, name in enumerate(staying)}
+        names = self._memory.names
+        self._memory.names = {name: names[name] for name in staying if name in names}
+        self._known.bindings = {}
 
     def _offered(self, local: LocalTool) -> Tool:
         """Offer a tool of this side under a name that it keeps, and that no server's tool has."""

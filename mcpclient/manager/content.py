@@ -8,10 +8,11 @@ from typing import Any, Callable, TypeVar
 
 from ..client.client import Client
 from ..client.events.around import Around
-from ..errors import McpError
+from ..errors import McpError, PeerError
 from ..framing.logs import logger_for
+from ..jsonrpc.messages import ErrorCode
 from ..net.futures import side_by_side
-from ..protocol.types import GetPromptResult, ReadResourceResult
+from ..protocol.types import GetPromptResult, ReadResourceResult, ResourceTemplate
 from .resources import (
     ManagedPrompt,
     ManagedResource,
@@ -53,7 +54,7 @@ class Content(abc.ABC):
 
     async def list_resource_templates(self) -> list[ManagedResourceTemplate]:
         """Return the resource templates of all connected servers; see `list_resources`."""
-        found = await self._of_all("resources", lambda client: client.list_resource_templates())
+        found = await self._of_all("resources", _templates_of)
         return [
             ManagedResourceTemplate(each.raw, server)
             for server, listed in found.items()
@@ -125,6 +126,15 @@ class Content(abc.ABC):
             else:
                 answers[server.name] = outcome
         return answers
+
+
+async def _templates_of(client: Client) -> list[ResourceTemplate]:
+    try:
+        return await client.list_resource_templates()
+    except PeerError as error:
+        if error.code == ErrorCode.METHOD_NOT_FOUND:  # a server need not have this method
+            return []
+        raise
 
 
 def _may_have_resources(server: Server) -> bool:

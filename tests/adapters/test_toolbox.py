@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient.adapters import definitions
+from mcpclient.adapters import definitions, toolbox
 from mcpclient.adapters.limits import Limits
 from mcpclient.adapters.schemas.normal import normal_schema
 from mcpclient.adapters.tool_calls import ToolCall
@@ -626,6 +626,20 @@ def test_tools_never_change_places() -> None:
     assert names(box.tools) == ["b", "list_resources", "read_resource", "c"]
     source.change("a.x", "c", "b")
     assert names(box.tools) == ["b", "a_x", "list_resources", "read_resource", "c"]
+
+
+def test_names_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-TOOL-9: a server that makes up new ones does not fill the memory; what stays, stays."""
+    monkeypatch.setattr(toolbox, "_MOST_REMEMBERED", 20)
+    source = Live("stays.b", "stays.a")
+    box = Toolbox(source, "openai_responses", resources=True)
+    shown = names(box.tools)
+    for turn in range(30):
+        source.change(*(f"t{turn}_{number}" for number in range(4)), "stays.a", "stays.b")
+        assert names(box.tools)[:4] == shown
+        assert len(box.tools) == 8
+    assert len(box._places) < 30
+    assert len(box._known.bindings) < 30
 
 
 def test_only_what_changed_is_converted(monkeypatch: pytest.MonkeyPatch) -> None:

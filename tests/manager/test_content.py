@@ -107,6 +107,25 @@ def test_of_all_servers(caplog: pytest.LogCaptureFixture) -> None:
         run(main())
 
 
+def test_a_server_without_templates_is_no_news(caplog: pytest.LogCaptureFixture) -> None:
+    """F-TOOL-9: it need not have the method; another error is told."""
+
+    def refuse(code: int) -> Any:
+        def answer(params: object) -> Any:
+            raise PeerError(code, "no")
+
+        return member(**{"resources/templates/list": answer})
+
+    async def main() -> None:
+        async with Manager({"old": refuse(-32601), "odd": refuse(-32603)}) as manager:
+            assert await manager.list_resource_templates() == []
+
+    with caplog.at_level(logging.WARNING):
+        run(main())
+    assert "old: " not in caplog.text
+    assert "odd: " in caplog.text
+
+
 def test_a_slow_owner_keeps_its_resource() -> None:
     """F-SAFE-4: also while it is being connected anew, and another server lists the same URI."""
 
