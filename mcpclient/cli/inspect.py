@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -15,6 +17,7 @@ from ..inspector.inspector import ALLOWED, Inspector, inspect
 from ..inspector.questions import Questions
 from ..inspector.sources import ClientSource, ManagerSource
 from ..manager.manager import Manager
+from ..net.folders import state_folder
 from ..net.login.browser import open_browser
 from ..transports.replaying import Recording
 from .command import Answer, LocalCommand, LocalWork
@@ -105,10 +108,15 @@ async def _run(
             screen.show_json({"url": inspector.url})
         else:
             screen.show(inspector.url)
-        if not options.no_browser:
-            await open_browser(inspector.url)
         screen.say("Open this address in a browser of this machine. Ctrl-C ends it.")
-        await asyncio.get_running_loop().create_future()
+        page = state_folder(os.environ) / "inspectors" / f"{os.urandom(8).hex()}.html"
+        try:
+            if not options.no_browser:
+                await open_browser(inspector.url, through=page)
+            await asyncio.get_running_loop().create_future()
+        finally:
+            with suppress(OSError):
+                page.unlink()
     raise AssertionError("it ends by being cancelled")
 
 

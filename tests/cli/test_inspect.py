@@ -20,6 +20,7 @@ from mcpclient.cli.main import main
 from mcpclient.cli.parsing import understand
 from mcpclient.cli.screen import Screen
 from mcpclient.inspector.inspector import Inspector, inspect
+from mcpclient.net.login import browser
 
 TOP = Path(__file__).parents[2]
 SERVER = ["--", sys.executable, str(TOP / "conformance" / "servers" / "demo_server.py")]
@@ -147,11 +148,15 @@ def test_a_server_that_is_added_has_a_login_of_its_own(ways: list[Any]) -> None:
     serve(["--no-browser", "--allow", "add", "http://127.0.0.1:1/mcp"], are_shown)
 
 
-def test_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recordings(nothing_configured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
 
-    async def show(url: str) -> bool:
+    pages: list[Path] = []
+
+    async def show(url: str, *, through: Path) -> bool:
         shown.append(url)
+        pages.append(through)
+        browser._write_redirect(through, url)
         return True
 
     allowed: list[str] = []
@@ -165,6 +170,7 @@ def test_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "inspect", noting)
     printed = serve(["--replay", RECORDING, "--replay", RECORDING], lambda _: bool(shown))
     assert shown == [printed.strip()]
+    assert not pages[0].exists()
     assert allowed == ["look"]
 
 

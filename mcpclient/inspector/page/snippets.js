@@ -17,7 +17,12 @@ function copiedOf(state) {
 }
 
 function variableFor(name) {
-  return name.replace(/[^A-Za-z0-9]+/g, "_").toUpperCase();
+  return name.replace(/[^A-Za-z0-9]+/g, "_").toUpperCase().replace(/^(?=[0-9]|$)/, "VALUE_");
+}
+
+/** Return the variable that holds the value of another: the same, unless no shell takes its name. */
+function sameVariable(name) {
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? name : variableFor(name);
 }
 
 /** Return the headers that requests are to carry, their values as variables, as `[name, variable]`. */
@@ -65,7 +70,7 @@ function pythonOptions(state) {
   const environ = (name) => `os.environ[${pythonOf(name)}]`;
   const mapping = (pairs) => `{${pairs.map(([name, variable]) => `${pythonOf(name)}: ${environ(variable)}`).join(", ")}}`;
   if (cwd) options.push(`cwd=${pythonOf(cwd)}`);
-  if (state.env?.length) options.push(`env=${mapping(state.env.map((name) => [name, name]))}`);
+  if (state.env?.length) options.push(`env=${mapping(state.env.map((name) => [name, sameVariable(name)]))}`);
   if (state.headers?.length) options.push(`headers=${mapping(state.headers.map((name) => [name, variableFor(name)]))}`);
   if (oauth) options.push(`auth=mcpclient.OAuth(${Object.entries(oauth).map(([name, value]) => `${name}=${pythonOf(value)}`).join(", ")})`);
   else if (state.auth) options.push(`auth=${environ("TOKEN")}`);
@@ -95,8 +100,15 @@ function pythonOf(value) {
 
 // Shell
 
+// What a terminal acts upon while it is pasted, before any shell sees a quote; and what hides.
+const UNPASTABLE = new RegExp(`[\\t\\n]|${UNSAFE.source}`, "u");
+
 function quoted(text) {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  if (/^[\w@%+:,./-][\w@%+=:,./-]*$/.test(text)) return text;
+  if (!UNPASTABLE.test(text)) return `'${text.replaceAll("'", `'\\''`)}'`;
+  const bytes = [...new TextEncoder().encode(text)];
+  const written = (byte) => (byte < 0x20 || byte > 0x7e || byte === 0x27 || byte === 0x5c ? `\\${byte.toString(8).padStart(3, "0")}` : String.fromCharCode(byte));
+  return `$'${bytes.map(written).join("")}'`;
 }
 
 function shellWord(word) {
@@ -116,11 +128,14 @@ const COMMANDS = {
 function asCommandLine(state, method, params) {
   if (!(method in COMMANDS)) return `# there is no command for ${plain(method).replaceAll("\n", " ")}; copy it as Python\n`;
   const { url, command, cwd } = copiedOf(state);
-  const [name, ...others] = COMMANDS[method](params).map((word) => quoted(String(word)));
+  const words = COMMANDS[method](params).map(String);
+  // Such a name would be an option of the command, and no shell can say it is none.
+  if (words.some((word) => word.startsWith("-") || word.includes("\0"))) return "# no command line can say this name; copy it as Python\n";
+  const [name, ...others] = words.map(quoted);
   const options = [];
-  for (const header of state.headers ?? []) options.push("--header", shellWord([`${header}: `, { variable: variableFor(header) }]));
-  for (const variable of state.env ?? []) options.push("--env", shellWord([`${variable}=`, { variable }]));
-  if (cwd) options.push("--cwd", quoted(cwd));
+  for (const header of state.headers ?? []) options.push(`--header=${shellWord([`${header}: `, { variable: variableFor(header) }])}`);
+  for (const variable of state.env ?? []) options.push(`--env=${shellWord([`${variable}=`, { variable: sameVariable(variable) }])}`);
+  if (cwd) options.push(`--cwd=${quoted(cwd)}`);
   if (state.auth && !copiedOf(state).oauth) options.push("--bearer", '"$TOKEN"');
   const target = url ? [] : ["--", ...(command ?? ["COMMAND"]).map(shellWord)];
   const program = IS_INSTALLED ? "mcpclient" : `python3 -m ${PACKAGE_NAME}`;
@@ -160,7 +175,7 @@ function asCurl(state, method, params) {
   for (const [name, variable] of secretHeaders(state)) {
     common.push(`-H ${shellWord([`${name}: ${name === "Authorization" ? "Bearer " : ""}`, { variable }])}`);
   }
-  const post = (message, ...more) => [`curl -sS ${shellWord(copiedOf(state).url)}`, ...common, ...more, `--data ${quoted(asciiJson({ jsonrpc: "2.0", ...message }))}`].join(" \\\n  ");
+  const post = (message, ...more) => [`curl -gsS ${shellWord(copiedOf(state).url)}`, ...common, ...more, `--data ${quoted(asciiJson({ jsonrpc: "2.0", ...message }))}`].join(" \\\n  ");
   if (state.era === "stateless") {
     const meta = { "io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientInfo": { name: "curl", version: "0" }, "io.modelcontextprotocol/clientCapabilities": {} };
     const subjectName = params.name ?? params.uri;

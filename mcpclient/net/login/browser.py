@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import os
 import sys
 import threading
 import webbrowser
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
+
+from ..private_files import make_private, make_private_folder
 
 __all__ = ["has_browser", "open_browser"]
 
@@ -29,14 +33,22 @@ def has_browser(environ: Mapping[str, str], platform: str = sys.platform) -> boo
     return bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
 
 
-async def open_browser(url: str) -> bool:
+async def open_browser(url: str, *, through: Path | None = None) -> bool:
     """Show ``url`` in the user's browser. False: there is none, or it could not be started.
 
     Only http and https URLs are opened: anything else could start another program. Waits at most
-    five seconds; safe to cancel.
+    five seconds; safe to cancel. ``through``: where the URL holds a secret, a file to make, for the
+    user alone, that leads there; the caller removes it. Every user of a machine sees the arguments
+    of its programs, and the browser is one of them.
     """
     if not url.startswith(("http://", "https://")) or not has_browser(os.environ):
         return False
+    if through is not None:
+        try:
+            _write_redirect(through, url)
+        except OSError:
+            return False
+        url = through.as_uri()
     loop = asyncio.get_running_loop()
     opened: asyncio.Future[bool] = loop.create_future()
 
@@ -56,3 +68,15 @@ async def open_browser(url: str) -> bool:
     threading.Thread(target=work, name="mcpclient-browser", daemon=True).start()
     await asyncio.wait({opened}, timeout=_MAX_START)
     return not opened.done() or opened.result()
+
+
+def _write_redirect(path: Path, url: str) -> None:
+    """Make a page that leads to a URL at once. Raises `OSError`, also for a file that exists."""
+    make_private_folder(path.parent)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        make_private(path)
+        there = html.escape(url)
+        file.write(
+            f'<!doctype html><meta charset="utf-8"><title>mcpclient</title>'
+            f'<meta http-equiv="refresh" content="0;url={there}"><a href="{there}">Open</a>'
+        )

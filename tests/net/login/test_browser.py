@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import stat
+import sys
 import threading
 import webbrowser
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +52,24 @@ def test_the_page_is_opened(monkeypatch: pytest.MonkeyPatch, works: bool) -> Non
     monkeypatch.setattr(webbrowser, "open", opening)
     assert asyncio.run(open_browser(URL)) is works
     assert opened == [URL]
+
+
+def test_a_secret_address_is_in_a_file_and_in_no_argument(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """F-SAFE-6, F-SHOW-10: arguments of programs are seen by every user of the machine."""
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) or True)
+    page, url = tmp_path / "a folder" / "x.html", "http://127.0.0.1:1/#t=SECRET&b"
+    assert asyncio.run(open_browser(url, through=page))
+    assert opened == [page.as_uri()]
+    assert "0;url=http://127.0.0.1:1/#t=SECRET&amp;b" in page.read_text()
+    if sys.platform != "win32":
+        assert stat.S_IMODE(page.stat().st_mode) == 0o600
+        assert stat.S_IMODE(page.parent.stat().st_mode) == 0o700
+    # What exists, or leads elsewhere, is not written into.
+    assert not asyncio.run(open_browser(url, through=page))
+    assert len(opened) == 1
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "javascript:alert(1)", "-remote", ""])
