@@ -19,7 +19,8 @@ from typing import Any
 
 from ..errors import UsageError
 from ..net.regular_files import open_regular
-from .signature import kinds_of, resolved, type_of
+from ..recording.secret_arguments import resolved
+from .signature import kinds_of, type_of
 
 __all__ = ["Typed", "parse_arguments", "parse_text_arguments", "typed_value"]
 

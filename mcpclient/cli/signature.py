@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..protocol.types import Tool
+from ..recording.secret_arguments import resolved
 from .render import one_line
 
-__all__ = ["kinds_of", "properties_of", "required_of", "resolved", "signature", "type_of"]
+__all__ = ["kinds_of", "properties_of", "required_of", "signature", "type_of"]
 
 _MAX_CHAIN = 16
 _MAX_VALUES = 6
@@ -28,25 +29,6 @@ def required_of(schema: Any) -> list[str]:
     required = schema.get("required") if isinstance(schema, Mapping) else None
     names = required if isinstance(required, list) else []
     return [name for name in names if isinstance(name, str)]
-
-
-def resolved(schema: Any, root: Any) -> Mapping[str, Any]:
-    """Return the schema that a reference within ``root`` means; {} where it means none."""
-    for _ in range(_MAX_CHAIN):
-        if not isinstance(schema, Mapping):
-            return {}
-        reference = schema.get("$ref")
-        if not isinstance(reference, str) or not reference.startswith("#/"):
-            return schema
-        schema = _at(root, reference[2:])
-    return {}
-
-
-def _at(root: Any, pointer: str) -> Any:
-    for part in pointer.split("/"):
-        name = part.replace("~1", "/").replace("~0", "~")
-        root = root.get(name) if isinstance(root, Mapping) else None
-    return root
 
 
 def kinds_of(schema: Any, root: Any) -> frozenset[str]:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..on_demand import OnDemand
 from ..protocol.tasks import task_support_of
 from ..protocol.types import Tool
 from .events.observer import Observer
+
+if TYPE_CHECKING:
+    from ..recording import secret_arguments
+else:
+    secret_arguments = OnDemand("..recording.secret_arguments", __name__)
 
 __all__ = ["ListedTools"]
 
@@ -17,11 +23,13 @@ class ListedTools(Observer):
 
     ``are_stale``: whether there has been no list since. ``only_tasks``: the names of those that can
     be called as a task only, which is believed until the next list: no other call can succeed.
+    ``secret_schemas``: the input schemas of those with arguments that they mark as secret.
     """
 
     def __init__(self) -> None:
         self._definitions: dict[str, Tool] = {}
         self.only_tasks: frozenset[str] = frozenset()
+        self.secret_schemas: dict[str, Any] = {}
         self.are_stale: bool = True
 
     def learn(self, tools: Collection[Tool]) -> None:
@@ -30,6 +38,7 @@ class ListedTools(Observer):
         self.only_tasks = frozenset(
             tool.name for tool in tools if task_support_of(tool.raw) == "required"
         )
+        self.secret_schemas = secret_arguments.schemas_with_secrets(tool.raw for tool in tools)
         self.are_stale = False
 
     def find(self, name: str) -> Tool | None:

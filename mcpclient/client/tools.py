@@ -17,10 +17,12 @@ from .tasks import Tasks
 
 if TYPE_CHECKING:
     from ..new_typing import Unpack
+    from ..recording import secret_arguments
     from . import typed_results
     from .events.around import Around, Call
     from .link.client_options import CallOptions
 else:
+    secret_arguments = OnDemand("..recording.secret_arguments", __name__)
     typed_results = OnDemand(".typed_results", __name__)
 
 __all__ = ["ToolOutcome", "Tools"]
@@ -68,6 +70,9 @@ class Tools(Tasks):
         counting = list({tool.name: tool for tool in listed[::-1]}.values())
         self._outputs.learn(counting)
         self._listed.learn(counting)
+        recorder = self._connection.options.network.recorder
+        if recorder is not None and self._listed.secret_schemas:
+            recorder.learn_schemas(self._listed.secret_schemas)
         return listed
 
     @overload
@@ -120,6 +125,10 @@ class Tools(Tasks):
         and data that does not fit `ResultMismatch`, which names the field.
         """
         arguments = checked_arguments(arguments)
+        if name in self._listed.secret_schemas:
+            arguments = secret_arguments.SecretArguments(
+                arguments, self._listed.secret_schemas[name]
+            )
         if around or self._around:
 
             async def make(call: Call) -> CallToolResult:
@@ -158,6 +167,17 @@ class Tools(Tasks):
         that is called as a task, each has a task of its own.
         """
         asked = [(name, checked_arguments(arguments)) for name, arguments in calls]
+        schemas = self._listed.secret_schemas
+        if schemas:
+            asked = [
+                (
+                    name,
+                    secret_arguments.SecretArguments(each, schemas[name])
+                    if name in schemas
+                    else each,
+                )
+                for name, each in asked
+            ]
         if not self._can_share(asked, options):
             return await side_by_side(
                 self.call_tool(name, arguments, **options) for name, arguments in asked

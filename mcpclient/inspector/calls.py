@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..client.client import Client
+from ..client.link.requests import connection_of
 from ..client.link.timeouts import DEFAULT, Seconds
 from ..errors import UsageError
 from ..protocol.types import Progress
@@ -97,7 +98,9 @@ class Calls:
             "subject": wanted.subject,
         }
         # Apart, since they may be large, and progress is shown often.
-        self._board.put("asked", name, {"params": dict(wanted.params)})
+        recorder = connection_of(client).options.network.recorder
+        assert recorder is not None, "every client has one"
+        self._board.put("asked", name, {"params": recorder.masked(wanted.params)})
 
         def show(state: str, **more: Any) -> None:
             milliseconds = round((clock() - began) * 1000, 3)

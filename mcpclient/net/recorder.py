@@ -45,6 +45,7 @@ class Recorder:
         self._targets: list[Callable[[str], Any]] = []
         self._writer_at_work: TranscriptWriter | None = None
         self._variables: dict[str, str] = {}
+        self._schemas: dict[str, Any] = {}
         self._connection: tuple[str, str, str] | None = None
         self._began = time.monotonic()
         self._channels = 0
@@ -115,6 +116,16 @@ class Recorder:
         if self._writer_at_work is not None:
             self._writer_at_work.learn(variables)
 
+    def learn_schemas(self, schemas: Mapping[str, Any]) -> None:
+        """Take note of input schemas of tools, by name, which mark arguments as secret."""
+        self._schemas.update(schemas)
+        if self._writer_at_work is not None:
+            self._writer_at_work.learn_schemas(schemas)
+
+    def masked(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters of a call without the arguments that are known to be secret."""
+        return self._writer.masked(params)
+
     @property
     def _writer(self) -> TranscriptWriter:
         writer = self._writer_at_work
@@ -122,6 +133,7 @@ class Recorder:
             writing: Any = import_part("..recording.writing", __package__)
             writer = self._writer_at_work = writing.TranscriptWriter()
             writer.learn(self._variables)
+            writer.learn_schemas(self._schemas)
         return writer
 
     def http_channel(self) -> HttpChannel:

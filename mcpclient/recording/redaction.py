@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote_plus, unquote, unquote_plus
 
 from .known_secrets import KnownSecrets
+from .secret_arguments import masked, schemas_with_secrets
 from .secret_names import TOKEN, is_count_name, is_secret_name
 from .walking import Place, walk
 
@@ -103,10 +104,13 @@ class Redactor:
     So what is written shows where a token came from and where it went, and can be replayed. One
     redactor serves one transcript; it holds the secrets it has seen. A string is a secret when its
     name looks like one, wherever that stands: in JSON, also within texts, in headers, queries and
-    forms; and when it was a secret before.
+    forms; and when it was a secret before. So is an argument that the schema of its tool marks.
+
+    ``schemas``: the input schemas of tools, by name, that mark some.
     """
 
     def __init__(self) -> None:
+        self.schemas: dict[str, Any] = {}
         self._names: dict[str, str] = {}
         self._known = KnownSecrets()
         self._is_received = False  # the record at hand
@@ -149,7 +153,7 @@ class Redactor:
         self._is_received = record.get("direction") == "received"
         for name in ("message", "event"):
             if name in record:
-                redacted[name] = self.message(record[name])
+                redacted[name] = self.message(self.unmarked(record[name]))
         if "http" in record:  # after the message, whose arguments a header may repeat
             redacted["http"] = self._head(record["http"])
         if "text" in record:
@@ -162,6 +166,35 @@ class Redactor:
                 redacted[name] = self.text(record[name])
         self._is_received = False
         return redacted
+
+    def masked(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters of a call; each argument that a schema marks has its name."""
+        name = params.get("name")
+        schema = self.schemas.get(name) if isinstance(name, str) else None
+        if schema is None:
+            return dict(params)
+        arguments = masked(params.get("arguments"), schema, schema, self._whole)
+        return {**params, "arguments": arguments}
+
+    def _whole(self, value: Any) -> Any:
+        """Return what stands for a secret that may have members."""
+        if isinstance(value, (dict, list)):
+            return walk(value, lambda leaf, place: self._whole(leaf))
+        return value if isinstance(value, bool) or value is None else self.name_of(str(value))
+
+    def unmarked(self, message: Any) -> Any:
+        """Return a message without arguments that a schema marks; learn the schemas it lists."""
+        if isinstance(message, list):
+            return [self.unmarked(each) for each in message]
+        if not isinstance(message, Mapping):
+            return message
+        result, params = message.get("result"), message.get("params")
+        if isinstance(result, Mapping) and isinstance(result.get("tools"), list):
+            listed = [tool for tool in result["tools"] if isinstance(tool, Mapping)]
+            self.schemas.update(schemas_with_secrets(listed))
+        if message.get("method") == "tools/call" and isinstance(params, Mapping):
+            return {**message, "params": self.masked(params)}
+        return message
 
     def _base64(self, encoded: str) -> str:
         text = base64.b64decode(encoded).decode("latin-1")  # which has a character for each byte

@@ -55,6 +55,7 @@ class Script:
         self._found: dict[tuple[str, str], int] = {}
         redactor = Redactor()
         for call in calls:
+            self._redactor.unmarked(call.answer)  # which arguments the tools mark as secret
             params = _without_meta(redactor.message(call.request.get("params")))
             key = self._key_of(call.request["method"], params)
             self._calls.setdefault(key, []).append(call)
@@ -90,6 +91,8 @@ class Script:
 
     def _find(self, method: str, params: Any) -> Call | None:
         """Return the recorded call; None for a ``server/discover`` that has to be refused."""
+        if isinstance(params, Mapping):
+            params = self._redactor.masked(params)
         params = _without_meta(self._redactor.message(params))
         key = self._key_of(method, params)
         calls = self._calls.get(key)

@@ -25,6 +25,14 @@ class TranscriptWriter:
         texts = [pair for pair in variables.items() if all(isinstance(one, str) for one in pair)]
         self._redactor.learn(dict(texts))
 
+    def learn_schemas(self, schemas: Mapping[str, Any]) -> None:
+        """Take note of input schemas of tools, by name, which mark arguments as secret."""
+        self._redactor.schemas.update(schemas)
+
+    def masked(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters of a call without the arguments that are known to be secret."""
+        return self._redactor.masked(params)
+
     def header(self, transport: str, target: str, recorded: str) -> dict[str, Any]:
         """Return the header of a connection. ``recorded``: when it began (RFC 3339)."""
         return {

@@ -560,7 +560,9 @@ def test_a_call_is_copied_in_other_words(chromium: Chromium, message: str) -> No
         calls = [node for node in ast.walk(python) if isinstance(node, ast.Call)]
         (tool,) = [node for node in calls if ast.unparse(node.func) == "client.call_tool"]
         assert [ast.literal_eval(part) for part in tool.args] == ["echo", {"message": message}]
-        words = shlex.split(await copied("command line"))
+        text = await copied("command line")
+        pasted = ["bash", "-c", f"printf '%s\\0' {text}"]  # which knows $'…', as shlex does not
+        words = (await printed(pasted)).split("\0")[:-1]
         tool_at = words.index("call") + 1  # after what the program is called here
         assert words[tool_at] == "echo"
         assert words[-2:] == ["--", "COMMAND"]

@@ -111,6 +111,8 @@ def test_progress_and_cancelling() -> None:
 class Stub:
     """A client that tells of its progress too late, and takes any request."""
 
+    _connection = Client("x")._connection
+
     def __init__(self) -> None:
         self.fresh: object = None
         self.late: Any = None

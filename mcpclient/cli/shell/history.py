@@ -11,27 +11,21 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from typing import Any, Callable
 
 from ...framing.logs import logger_for
 from ...net.files import change_file, read_file
 from ...recording.redaction import Redactor
-from ...recording.secret_names import is_secret_name
-from ..signature import resolved
+from ...recording.secret_arguments import is_secret, masked, parameter_of
 from .words import Word, split_words
 
-__all__ = ["History", "is_secret", "without_secrets"]
+__all__ = ["History", "without_secrets"]
 
 _logger = logger_for("mcpclient.shell")
 
 _MAX_LINES = 1000
 _MAX_BYTES = 4 * 1024 * 1024
-
-# How many branches of a schema are looked at, and how deep: each may refer to the whole again.
-_MAX_BRANCHES = 500
-_MAX_BRANCH_DEPTH = 6
 
 SchemaOf = Callable[[Sequence[Word]], Any]
 """Returns the input schema of the tool that the words of a line call, None when there is none."""
@@ -116,46 +110,12 @@ def _without_secret(word: Word, schema: Any) -> str | None:
     name = name.rstrip(":")
     if not separator:
         return None
-    parameter = _parameter(schema, name, schema)
+    parameter = parameter_of(schema, name, schema)
     if is_secret(name, parameter, schema):
         is_file = value.startswith("@")
         return word.typed if is_file else word.text[: len(word.text) - len(value)]
     emptied = _emptied_json(value, parameter, schema)
     return None if emptied is None else f"{word.text[: -len(value)]}{emptied}"
-
-
-def is_secret(name: str, schema: Any, root: Any) -> bool:
-    """Whether what a parameter of this name and schema is given must not be kept.
-
-    ``root``: the whole schema, for references.
-    """
-    return is_secret_name(name) or any(
-        each.get("format") == "password" or each.get("writeOnly") is True
-        for each in _readings(schema, root)
-    )
-
-
-def _readings(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
-    """Return a schema and its branches, references followed."""
-    return islice(_branches(schema, root, 0), _MAX_BRANCHES)
-
-
-def _branches(schema: Any, root: Any, depth: int) -> Iterator[Mapping[str, Any]]:
-    if isinstance(schema, Mapping):
-        yield schema  # which may say something beside a reference
-    schema = resolved(schema, root)
-    yield schema
-    if depth < _MAX_BRANCH_DEPTH:
-        for keyword in ("allOf", "anyOf", "oneOf"):
-            branches = schema.get(keyword)
-            for branch in branches if isinstance(branches, list) else ():
-                yield from _branches(branch, root, depth + 1)
-
-
-def _parameter(schema: Any, name: str, root: Any) -> Any:
-    """Return the schema of a member: what any branch says of it."""
-    listed = (each.get("properties") for each in _readings(schema, root))
-    return {"anyOf": [each[name] for each in listed if isinstance(each, Mapping) and name in each]}
 
 
 def _emptied_json(text: str, schema: Any, root: Any) -> str | None:
@@ -164,20 +124,7 @@ def _emptied_json(text: str, schema: Any, root: Any) -> str | None:
         return None
     try:
         value = json.loads(text)
-        emptied = _emptied(value, schema, root)
+        emptied = masked(value, schema, root, lambda secret: "")
         return None if emptied == value else json.dumps(emptied, ensure_ascii=False)
     except (ValueError, RecursionError):
         return None
-
-
-def _emptied(value: Any, schema: Any, root: Any) -> Any:
-    if isinstance(value, dict):
-        members = ((name, item, _parameter(schema, name, root)) for name, item in value.items())
-        return {
-            name: "" if is_secret(name, parameter, root) else _emptied(item, parameter, root)
-            for name, item, parameter in members
-        }
-    if isinstance(value, list):
-        items = {"anyOf": [each["items"] for each in _readings(schema, root) if "items" in each]}
-        return [_emptied(item, items, root) for item in value]
-    return value

@@ -59,7 +59,12 @@ def test_a_secret_address_is_in_a_file_and_in_no_argument(
 ) -> None:
     """F-SAFE-6, F-SHOW-10: arguments of programs are seen by every user of the machine."""
     opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) or True)
+
+    def opening(url: str) -> bool:
+        opened.append(url)
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", opening)
     page, url = tmp_path / "a folder" / "x.html", "http://127.0.0.1:1/#t=SECRET&b"
     assert asyncio.run(open_browser(url, through=page))
     assert opened == [page.as_uri()]

@@ -1,0 +1,132 @@
+"""Which arguments of a tool are secret, as its schema says.
+
+By their names, as `secret_names` knows them, or because the schema marks them: ``format:
+password``, ``writeOnly``, also where references lead, and in its branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Callable
+
+from ..on_demand import OnDemand
+
+if TYPE_CHECKING:
+    from . import secret_names
+else:
+    secret_names = OnDemand(".secret_names", __name__)
+
+__all__ = [
+    "SecretArguments",
+    "is_secret",
+    "masked",
+    "parameter_of",
+    "resolved",
+    "schemas_with_secrets",
+]
+
+_MAX_CHAIN = 16
+# How many branches of a schema are looked at, and how deep: each may refer to the whole again.
+_MAX_BRANCHES = 500
+_MAX_BRANCH_DEPTH = 6
+
+
+class SecretArguments(dict[str, Any]):
+    """The arguments of a call, whose repr leaves out those that are secret."""
+
+    __slots__ = ("_schema",)
+
+    def __init__(self, arguments: Mapping[str, Any], schema: Any) -> None:
+        super().__init__(arguments)
+        self._schema = schema
+
+    def __repr__(self) -> str:
+        return repr(masked(dict(self), self._schema, self._schema, lambda secret: "…"))
+
+
+def schemas_with_secrets(tools: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the input schemas, by the names of the tools, that may mark a secret."""
+    schemas = {tool.get("name"): tool.get("inputSchema") for tool in tools}
+    return {
+        name: schema
+        for name, schema in schemas.items()
+        if isinstance(name, str) and isinstance(schema, Mapping) and _may_mark(schema)
+    }
+
+
+def _may_mark(schema: Mapping[str, Any]) -> bool:
+    text = repr(schema)  # one that is only mentioned costs a look at each call, and no more
+    return "'password'" in text or "'writeOnly'" in text
+
+
+def is_secret(name: str, schema: Any, root: Any) -> bool:
+    """Whether what a parameter of this name and schema is given must not be kept.
+
+    ``root``: the whole schema, for references.
+    """
+    return secret_names.is_secret_name(name) or any(
+        each.get("format") == "password" or each.get("writeOnly") is True
+        for each in _readings(schema, root)
+    )
+
+
+def _readings(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
+    """Return a schema and its branches, references followed."""
+    return islice(_branches(schema, root, 0), _MAX_BRANCHES)
+
+
+def _branches(schema: Any, root: Any, depth: int) -> Iterator[Mapping[str, Any]]:
+    if isinstance(schema, Mapping):
+        yield schema  # which may say something beside a reference
+    schema = resolved(schema, root)
+    yield schema
+    if depth < _MAX_BRANCH_DEPTH:
+        for keyword in ("allOf", "anyOf", "oneOf"):
+            branches = schema.get(keyword)
+            for branch in branches if isinstance(branches, list) else ():
+                yield from _branches(branch, root, depth + 1)
+
+
+def parameter_of(schema: Any, name: str, root: Any) -> Any:
+    """Return the schema of a member: what any branch says of it."""
+    listed = (each.get("properties") for each in _readings(schema, root))
+    return {"anyOf": [each[name] for each in listed if isinstance(each, Mapping) and name in each]}
+
+
+def masked(value: Any, schema: Any, root: Any, replace: Callable[[Any], Any]) -> Any:
+    """Return a copy of arguments in which ``replace`` says what stands for each secret one.
+
+    ``root``: the whole schema, for references.
+    """
+    if isinstance(value, dict):
+        members = ((name, item, parameter_of(schema, name, root)) for name, item in value.items())
+        return {
+            name: replace(item)
+            if is_secret(name, parameter, root)
+            else masked(item, parameter, root, replace)
+            for name, item, parameter in members
+        }
+    if isinstance(value, list):
+        items = {"anyOf": [each["items"] for each in _readings(schema, root) if "items" in each]}
+        return [masked(item, items, root, replace) for item in value]
+    return value
+
+
+def resolved(schema: Any, root: Any) -> Mapping[str, Any]:
+    """Return the schema that a reference within ``root`` means; {} where it means none."""
+    for _ in range(_MAX_CHAIN):
+        if not isinstance(schema, Mapping):
+            return {}
+        reference = schema.get("$ref")
+        if not isinstance(reference, str) or not reference.startswith("#/"):
+            return schema
+        schema = _at(root, reference[2:])
+    return {}
+
+
+def _at(root: Any, pointer: str) -> Any:
+    for part in pointer.split("/"):
+        name = part.replace("~1", "/").replace("~0", "~")
+        root = root.get(name) if isinstance(root, Mapping) else None
+    return root

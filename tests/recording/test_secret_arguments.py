@@ -1,0 +1,149 @@
+"""Arguments that the schema of a tool marks as secret."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mcpclient
+from mcpclient.recording.redaction import Redactor
+from mcpclient.recording.secret_arguments import (
+    SecretArguments,
+    is_secret,
+    masked,
+    schemas_with_secrets,
+)
+from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "word": {"type": "string", "format": "password"},
+        "number": {"type": "integer", "writeOnly": True},
+        "several": {"type": "array", "items": {"$ref": "#/$defs/Hidden"}},
+        "nested": {"properties": {"inner": {"anyOf": [{"$ref": "#/$defs/Hidden"}]}}},
+        "whole": {"type": "object", "writeOnly": True},
+        "plain": {"type": "string"},
+    },
+    "$defs": {"Hidden": {"allOf": [{"format": "password"}]}},
+}
+ARGUMENTS = {
+    "word": "SECRETONE",
+    "number": 777123,
+    "several": [{"a": 1}, "x"],
+    "nested": {"inner": "SECRETTWO", "plain": "kept"},
+    "whole": {"a": ["SECRETTHREE", 1], "b": True},
+    "plain": "kept",
+}
+TOOL = {"name": "log_on", "inputSchema": SCHEMA}
+
+
+def test_what_a_schema_marks() -> None:
+    """F-SAFE-6: by ``format``, by ``writeOnly``, behind references, in branches and in lists."""
+    shown = masked(ARGUMENTS, SCHEMA, SCHEMA, lambda value: "…")
+    assert shown["nested"] == {"inner": "…", "plain": "kept"}
+    assert (shown["word"], shown["number"], shown["whole"], shown["plain"]) == (
+        *("…", "…", "…"),
+        "kept",
+    )
+    assert is_secret("word", SCHEMA["properties"]["word"], SCHEMA)
+    assert set(schemas_with_secrets([TOOL, {"name": "x", "inputSchema": {}}, {}])) == {"log_on"}
+
+
+def test_the_repr_of_arguments_leaves_out_what_is_secret() -> None:
+    arguments = SecretArguments(ARGUMENTS, SCHEMA)
+    assert arguments == ARGUMENTS
+    assert json.loads(json.dumps(arguments)) == ARGUMENTS
+    for shown in (repr(arguments), f"{ {'arguments': arguments} }"):
+        assert "SECRET" not in shown
+        assert "777123" not in shown
+        assert "kept" in shown
+
+
+def test_a_redactor_learns_from_a_list_of_tools() -> None:
+    """F-SAFE-6, F-SHOW-6"""
+    redactor = Redactor()
+    call = {"method": "tools/call", "params": {"name": "log_on", "arguments": ARGUMENTS}}
+    redactor.record({"direction": "received", "message": {"result": {"tools": [TOOL, 3]}}})
+    for message in (call, [call]):
+        text = json.dumps(redactor.record({"direction": "sent", "message": message}))
+        assert "SECRET" not in text
+        assert "777123" not in text
+        assert "kept" in text
+        assert '"b": true' in text
+    echo = redactor.record({"direction": "received", "message": {"result": "hi SECRETTWO"}})
+    assert "SECRET" not in json.dumps(echo)
+    odd = {"method": "tools/call", "params": {"name": ["log_on"], "arguments": 3}}
+    assert redactor.record({"message": odd})["message"] == odd
+
+
+async def serve(end: ServerEnd) -> None:
+    """Offer the tool, and fail each call, repeating what it was given."""
+    async for message in end:
+        if message.get("method") == "initialize":
+            result: dict[str, Any] = {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "x", "version": "1"},
+            }
+        elif message.get("method") == "tools/list":
+            result = {"tools": [TOOL]}
+        elif message.get("method") == "tools/call":
+            result = {"isError": True, "content": [{"type": "text", "text": "no"}]}
+        else:
+            continue
+        end.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+
+@pytest.mark.parametrize("way", ["call_tool", "call_tools", "a late trace", "a cassette"])
+def test_secret_arguments_are_nowhere(way: str, tmp_path: Path) -> None:
+    """F-SAFE-6: not in a trace, in a recording, in a cassette, or in the locals of a frame."""
+    path = tmp_path / "trace.jsonl"
+    arguments = {"word": "SECRET" + "ONE", "number": 777_000 + 123}
+    frames: list[str] = []
+
+    async def call(client: mcpclient.Client) -> None:
+        try:
+            await client.call_tool("log_on", arguments, raise_on_error=True)
+        except mcpclient.ToolError as error:
+            shown = traceback.StackSummary.extract(
+                traceback.walk_tb(error.__traceback__), capture_locals=True
+            )
+            frames.extend(str(frame.locals) for frame in shown if "/mcpclient/" in frame.filename)
+
+    async def main() -> None:
+        transport = InProcessTransport(serve)
+        trace = None if way == "a late trace" else path
+        client = mcpclient.Client(transport, protocol_version="2025-11-25", trace=trace)
+        async with client:
+            await client.list_tools()
+            end = client._connection.trace_to(path) if way == "a late trace" else None
+            if way == "call_tools":
+                await client.call_tools([("log_on", arguments)])
+            else:
+                await call(client)
+            if end is not None:
+                end()
+
+    asyncio.run(main())
+    written = path.read_text()
+    assert "tools/call" in written
+    for text in (written, *frames):
+        assert "SECRETONE" not in text
+        assert "777123" not in text
+    assert frames or way == "call_tools"
+    if way == "a cassette":
+        replayed: list[bool] = []
+
+        async def replay() -> None:
+            async with mcpclient.Client(mcpclient.Recording(path)) as client:
+                await client.list_tools()
+                replayed.append((await client.call_tool("log_on", arguments)).is_error)
+
+        asyncio.run(replay())
+        assert replayed == [True]
