@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
 from typing import Any, Callable, Protocol, TypedDict, Union
 
-from ..client.events.around import Around, Call, Proceed, not_called, surrounded
+from ..client.events.around import Around, Call, Proceed, answer_in_turn, not_called, surrounded
 from ..client.link.options import check_names
 from ..client.tools import Tools
 from ..errors import CallTimeout, McpError, UsageError
@@ -385,9 +384,7 @@ class Toolbox:
         if self._approve is None:
             return True
         try:
-            async with self._turns.lock("question"):  # a user answers one at a time
-                answer = self._approve(asked, tool)
-                return await answer if inspect.isawaitable(answer) else answer
+            return await answer_in_turn(self._turns, self._approve, asked, tool)
         except Exception as error:
             _logger.exception("asking for the approval of %s failed", asked.name)
             return f"asking for approval failed ({type(error).__name__})"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Callable, Protocol
 
@@ -20,6 +21,7 @@ __all__ = [
     "Around",
     "Call",
     "Proceed",
+    "answer_in_turn",
     "ask_unless_read_only",
     "not_called",
     "refusal",
@@ -118,6 +120,31 @@ def not_called(name: str, answer: object) -> CallToolResult:
     return refusal(f"{name} was not called: {reason}")
 
 
+# The turns of the questions that this task, or this worker, is about to answer.
+_answering: ContextVar[tuple[TaskLocks, ...]] = ContextVar("answering", default=())
+
+
+async def answer_in_turn(
+    turns: TaskLocks, ask: Callable[..., object], *arguments: object
+) -> object:
+    """Return the answer of a function, plain or async, which is asked one question at a time.
+
+    A call that it makes itself before it answers does not wait for that answer.
+    """
+    under_way = _answering.get()
+    lock = turns.lock("question")
+    if turns not in under_way:
+        await lock.acquire()
+    token = _answering.set((*under_way, turns))
+    try:
+        answer = ask(*arguments)
+        return await answer if inspect.isawaitable(answer) else answer
+    finally:
+        _answering.reset(token)
+        if turns not in under_way:
+            lock.release()
+
+
 def surrounded(hooks: Sequence[Around], make: Proceed) -> Proceed:
     """Return ``make`` with ``hooks`` around it, the first of them outermost."""
     proceed = make
@@ -154,10 +181,7 @@ def ask_unless_read_only(ask: Callable[[Call], bool | str | Awaitable[bool | str
     async def approval(call: Call, proceed: Proceed) -> CallToolResult:
         if call.read_only:
             return await proceed(call)
-        async with turns.lock("question"):
-            answer = ask(call)
-            if inspect.isawaitable(answer):
-                answer = await answer
+        answer = await answer_in_turn(turns, ask, call)
         return await proceed(call) if answer is True else not_called(call.full_name, answer)
 
     return approval

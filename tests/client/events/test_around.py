@@ -78,6 +78,21 @@ def test_questions_are_asked_one_at_a_time() -> None:
     assert most == [1, 1, 1]
 
 
+def test_a_question_may_lead_to_another_before_it_is_answered() -> None:
+    """F-SAFE-5: whoever asks may use a tool for it, which it is asked about as well."""
+
+    async def main() -> None:
+        async def ask(call: Call) -> bool:
+            return call.name == "show" or not (await client.call_tool("show")).is_error
+
+        hook = ask_unless_read_only(ask)
+        async with ScriptedServer({"tools/call": echo}).client(around=[hook]) as client:
+            outcomes = await client.call_tools([("a", None), ("b", None)])
+        assert not any(getattr(each, "is_error", True) for each in outcomes)
+
+    run(main())
+
+
 def test_reading_changes_nothing_where_the_server_is_believed() -> None:
     """F-SAFE-5: of any other server, a question is asked: a URI carries what a model puts in it."""
     read = replace(CALL, method="resources/read", name="mem://1")
