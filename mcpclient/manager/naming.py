@@ -82,6 +82,7 @@ class ToolNames:
         self._pending: list[str] = []  # servers that have no label yet
         self._labels: dict[str, str] = {}
         self._prefixes: dict[str, str] = {}
+        self._claims: dict[str, str] = {}  # whose names begin so, in any style
         self._longer: dict[str, tuple[str, ...]] = {}
         self._recalled: dict[str, Mapping[str, Any]] = {}
         self._unusual: dict[str, dict[str, str]] = {}
@@ -144,6 +145,11 @@ class ToolNames:
             if not self._is_taken(server, prefix):
                 break
         self._labels[server], self._prefixes[server] = label, prefix
+        # In another style than its own, a name would be read as this server's all the same.
+        for claim in (f"{label}__", f"mcp__{label}__"):
+            self._claims.setdefault(claim, server)
+        if prefix:
+            self._claims[prefix] = server
         self._longer.clear()
 
     def _prefix(self, server: str, label: str) -> str:
@@ -220,11 +226,12 @@ class ToolNames:
             mine = ""  # it was cut
         if mine not in self._longer:
             self._longer[mine] = tuple(
-                each
-                for each in self._prefixes.values()
-                if len(each) > len(mine) and each.startswith(mine)
+                each for each in self._claims if len(each) > len(mine) and each.startswith(mine)
             )
-        return name.startswith(self._longer[mine])
+        if not name.startswith(self._longer[mine]):
+            return False
+        longest = max((each for each in self._longer[mine] if name.startswith(each)), key=len)
+        return self._claims[longest] != server
 
     def assign(self, server: str, tools: Iterable[str]) -> set[str]:
         """Give names to the tools of a server; those that have one keep it.

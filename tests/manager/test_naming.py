@@ -220,6 +220,19 @@ def test_a_server_whose_tools_have_no_beginning_takes_no_other_beginning() -> No
     assert names.claimed_by(names.names_of("evil")["github__create_issue"]) is None
 
 
+@pytest.mark.parametrize("naming", ["tool", "server__tool", "server_tool"])
+def test_no_name_reads_as_that_of_another_server_in_another_style(naming: Any) -> None:
+    """F-SAFE-4: ``mcp__github`` in a rule of permission means github, however tools are named."""
+    names = ToolNames(naming, 64, ["mcp", "github"])
+    names.assign("mcp", ["github__x", "mcp__github__x", "_github__x", "x"])
+    for name in names.names_of("mcp").values():
+        parsed = parse_tool_name(name)
+        assert parsed is None or parsed.server != "github", name
+    names.assign("github", ["github__x", "mcp__github__y"])
+    own = names.names_of("github")
+    assert naming != "tool" or own == {name: name for name in own}
+
+
 def test_a_newcomer_takes_no_beginning_that_is_in_use() -> None:
     """F-SAFE-4: a server that is added later is the one that gets another label."""
     names = ToolNames("server__tool", 64, ["a"])
