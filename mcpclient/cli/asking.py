@@ -12,7 +12,7 @@ from contextlib import suppress
 from textwrap import wrap
 from typing import Any
 
-from ..client.answers.elicitation import accept_defaults
+from ..client.answers.elicitation import accept_defaults, form_problem
 from ..errors import UsageError
 from ..framing.escaping import escape, escape_line
 from ..net.login.browser import open_browser
@@ -94,8 +94,13 @@ class Asking:
         """Ask for the fields of a form: the content, False (declined) or None (cancelled)."""
         self._quote(request.server, "asks:", request.message)
         if self._choice == "accept":
+            defaults = accept_defaults(request)
+            problem = form_problem(request, defaults)
+            if problem is not None:
+                self._screen.say(f"declined: its defaults do not do (--elicit accept): {problem}")
+                return False
             self._screen.say("accepted with its defaults (--elicit accept)")
-            return accept_defaults(request)
+            return defaults
         if not self._may_ask():
             return False
         async with self.turn:
@@ -221,10 +226,14 @@ class Asking:
             if not fields:
                 return await self._agreed()
             self._screen.say(_HOW)
-            content = {field.name: await self._value(field) for field in fields}
+            while True:
+                content = {field.name: await self._value(field) for field in fields}
+                problem = form_problem(request, content)
+                if problem is None:
+                    return content
+                self._screen.say(f"That does not fit together: {problem}. Once more:")
         except _Left as left:
             return left.answer
-        return content
 
     async def _agreed(self) -> bool | None:
         line = await self._line("Agree? [y/N/cancel]")

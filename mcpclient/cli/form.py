@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import McpError
+from ..net.clocks import steady_seconds
+from ..protocol.schema_on_demand import compile_schema
 from .render import one_line
 
 __all__ = ["Choice", "Field", "fields_of"]
@@ -66,15 +69,29 @@ class Field:
         Raises `ValueError`, with what is wrong in words.
         """
         text = text.strip()
+        value: Any
         if not text:
-            if "default" in self.schema:
-                return self.schema["default"]
-            if self.required:
-                raise ValueError("it is needed")
-            return None
-        if self.schema.get("type") == "array":
-            return [self._one(part.strip()) for part in text.split(",") if part.strip()]
-        return self._one(text)
+            if "default" not in self.schema:
+                if self.required:
+                    raise ValueError("it is needed")
+                return None
+            value = self.schema["default"]
+        elif self.schema.get("type") == "array":
+            value = [self._one(part.strip()) for part in text.split(",") if part.strip()]
+        else:
+            value = self._one(text)
+        self._check(value)
+        return value
+
+    def _check(self, value: Any) -> None:
+        """Raise `ValueError` for a value that breaks a rule of the schema, such as its format."""
+        try:
+            schema = compile_schema(self.schema, clock=steady_seconds, assert_formats=True)
+            violations = schema.validate(value)
+        except McpError:  # it is too costly, or no schema: the answer as a whole is checked later
+            return
+        if violations:
+            raise ValueError(one_line(violations[0].message))
 
     def _one(self, text: str) -> Any:
         choices = self.choices

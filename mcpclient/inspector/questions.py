@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
+from typing import Any, Callable
 
 from ..auth.url_guard import host_of
-from ..client.answers.elicitation import Elicitation
+from ..client.answers.elicitation import Elicitation, form_problem
 from ..client.answers.sampling import Sampling
 from ..errors import UsageError
 from ..protocol.elicitation import ElicitationRequest
@@ -27,6 +28,7 @@ class Questions:
     def __init__(self, board: Board) -> None:
         self.board = board
         self._waiting: dict[str, asyncio.Future[Any]] = {}
+        self._problems: dict[str, Callable[[Any], str | None]] = {}
         self._count = 0
         self._logins: dict[str, asyncio.Task[Any]] = {}
 
@@ -40,29 +42,44 @@ class Questions:
         """The option ``sampling`` of a client."""
         return Sampling(self._ask_model, tools=True)
 
-    async def ask(self, kind: str, server: str, facts: Mapping[str, Any]) -> Any:
-        """Show a question and return the answer to it, whatever that is."""
+    async def ask(
+        self,
+        kind: str,
+        server: str,
+        facts: Mapping[str, Any],
+        problem_with: Callable[[Any], str | None] | None = None,
+    ) -> Any:
+        """Show a question and return the answer to it, whatever that is.
+
+        An answer that has a problem, by ``problem_with``, is refused, and the question stays.
+        """
         self._count += 1
         name = str(self._count)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[name] = answer
+        if problem_with is not None:
+            self._problems[name] = problem_with
         self.board.put("question", name, {"kind": kind, "server": server, **facts})
         try:
             return await answer
         finally:
             del self._waiting[name]
+            self._problems.pop(name, None)
             self.board.put("question", name, None)
 
     def answer(self, name: str, answer: Any) -> None:
-        """Answer a question. Raises `UsageError` when nobody waits for that."""
+        """Answer a question. Raises `UsageError` when nobody waits for that, or it does not fit."""
         waiting = self._waiting.get(name)
         if waiting is None or waiting.done():
             raise UsageError("this question has been answered, or nobody asks it any more")
+        problem = self._problems[name](answer) if name in self._problems else None
+        if problem is not None:
+            raise UsageError(f"the answer does not fit the form: {problem}")
         waiting.set_result(answer)
 
     async def _ask_form(self, request: ElicitationRequest) -> Any:
         facts = {"message": request.message, "schema": request.schema}
-        return await self.ask("form", request.server, facts)
+        return await self.ask("form", request.server, facts, partial(form_problem, request))
 
     async def _ask_visit(self, request: ElicitationRequest) -> Any:
         facts = {

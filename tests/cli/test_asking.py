@@ -21,6 +21,7 @@ import pytest
 from mcpclient.cli.asking import Asking
 from mcpclient.cli.main import main
 from mcpclient.cli.screen import Screen
+from mcpclient.net.login import terminal as terminals
 from mcpclient.protocol.elicitation import ElicitationRequest
 from mcpclient.protocol.sampling import SamplingRequest
 from tests.support.subprocesses import TOP
@@ -234,11 +235,49 @@ def test_without_a_terminal_it_is_declined(
 
 
 def test_defaults_are_accepted_where_they_are_enough(capsys: Capture) -> None:
-    """F-SHOW-9: not here, as two fields have none, so the server gets an error."""
+    """F-SHOW-9: not here, as two fields have none; the server is told no, and the call goes on."""
     assert main(["call", "--elicit", "accept", SERVER, "form"]) == 0
     out, errors = capsys.readouterr()
-    assert "accepted with its defaults" in errors
-    assert "does not fit the form" in out
+    assert "declined: its defaults do not do (--elicit accept): not filled in: name" in errors
+    assert '"action": "decline"' in out
+
+
+class TypingTerminal(terminals.Terminal):
+    """A terminal at which these lines are typed."""
+
+    is_interactive = True
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__()
+        self.left = list(lines)
+
+    async def read_line(self) -> str:
+        return self.left.pop(0)
+
+
+def test_an_answer_that_does_not_fit_is_asked_for_again() -> None:
+    """F-SHOW-9, F-API-10: at its field, or with the whole form, and it never costs the call."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "mail": {"type": "string", "format": "email"},
+            "code": {"type": "string", "pattern": "^[A-Z]+$", "minLength": 2, "maxLength": 3},
+        },
+        "dependentRequired": {"mail": ["code"]},
+    }
+    lines = ["ada", "ada@example.com", "", "ada@example.com", "A", "ab", "ABCD", "ABC"]
+    typing = TypingTerminal(*lines)
+    errors = io.StringIO()
+    asking = Asking(Screen(io.StringIO(), errors, {"NO_COLOR": "1"}), "ask", typing)
+    request = ElicitationRequest({"message": "Who?", "requestedSchema": schema}, "server")
+    answer = asyncio.run(asking.form(request))
+    assert answer == {"mail": "ada@example.com", "code": "ABC"} and not typing.left
+    said = errors.getvalue()
+    assert "'ada' does not have the format email" in said
+    assert "That does not fit together: the form (dependentRequired). Once more:" in said
+    assert "1 characters are less than 2" in said
+    assert "'ab' does not match the pattern" in said
+    assert "4 characters are more than 3" in said
 
 
 @pytest.mark.parametrize(("typed", "code"), [("y", 0), ("n", 2)])

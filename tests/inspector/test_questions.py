@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable
 from typing import Any, Callable
 
@@ -40,6 +41,29 @@ def test_a_form() -> None:
     shown, given = answered(lambda each: each.elicitation.form(request), {"action": "decline"})  # type: ignore[misc]
     assert shown == {"kind": "form", "server": "s", "message": "m", "schema": {"type": "object"}}
     assert given == {"action": "decline"}
+
+
+def test_an_answer_that_does_not_fit_its_form_leaves_the_question_open() -> None:
+    """F-SHOW-10, F-API-10: the page says which field, and it is answered again."""
+    properties = {"mail": {"type": "string", "format": "email"}}
+    schema = {"type": "object", "properties": properties, "required": ["mail"]}
+    request = ElicitationRequest({"message": "m", "requestedSchema": schema}, "s")
+
+    async def main() -> Any:
+        questions = Questions(Board())
+        asking = asyncio.ensure_future(questions.elicitation.form(request))  # type: ignore[misc]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        (item,) = questions.board.since(0)
+        for content, reason in ({"mail": "x"}, "/mail (format)"), ({}, "not filled in: mail"):
+            with pytest.raises(UsageError, match=re.escape(reason)):
+                questions.answer(item.name, {"action": "accept", "content": content})
+        with pytest.raises(UsageError, match="an action there is not"):
+            questions.answer(item.name, {"action": "perhaps"})
+        questions.answer(item.name, {"action": "accept", "content": {"mail": "a@b.example"}})
+        return await asking
+
+    assert run(main())["content"] == {"mail": "a@b.example"}
 
 
 def test_a_visit_shows_host_and_warnings() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Callable, Union
+from typing import TYPE_CHECKING, Any, Callable, Union
 
 from ...errors import HandlerFailed, McpError, ProtocolViolation, UsageError
 from ...net.background_tasks import BackgroundTasks
@@ -21,7 +21,16 @@ from ..events.callbacks import OrderedCallback
 from ..events.observer import Observer
 from .asking import ask
 
-__all__ = ["Elicitation", "ElicitationAnswerer", "ElicitationOption", "accept_defaults"]
+if TYPE_CHECKING:
+    from ...protocol.schema import Schema
+
+__all__ = [
+    "Elicitation",
+    "ElicitationAnswerer",
+    "ElicitationOption",
+    "accept_defaults",
+    "form_problem",
+]
 
 # How many visits a user is asked for before one call; with more, the call fails.
 _MAX_VISITS = 20
@@ -67,6 +76,18 @@ def accept_defaults(request: ElicitationRequest) -> dict[str, Any]:
     return {}
 
 
+def form_problem(request: ElicitationRequest, answer: object) -> str | None:
+    """Say why an answer, as a handler returns it, does not fit its form; None: it fits.
+
+    For whoever asks a human, who is then asked again. It names fields and rules, never values.
+    """
+    try:
+        action, content = _understood(request, answer)
+        return _filled_in(request, content, _compiled(request))[1] if action == "accept" else None
+    except McpError as error:
+        return str(error)
+
+
 class ElicitationAnswerer(Observer):
     """Answers ``elicitation/create``, and hears when a visit to a URL is over."""
 
@@ -104,15 +125,12 @@ class ElicitationAnswerer(Observer):
                 self._remember(request.elicitation_id)
             return {"action": action}
         # Compiled before anyone is asked to fill it in: nothing can fit an invalid form.
-        form = compile_schema(request.schema, clock=steady_seconds, assert_formats=True)
+        form = _compiled(request)
         action, content = _understood(request, await ask(self.method, handler, request))
         if action != "accept":
             return {"action": action}
-        given = {name: value for name, value in content.items() if value is not None}
-        filled_in = with_defaults(request, given)
-        problem = content_problem(filled_in)
         try:
-            problem = problem or _misfit(request, form.validate(filled_in), filled_in)
+            filled_in, problem = _filled_in(request, content, form)
         except McpError as error:
             raise HandlerFailed(self.method, f"the answer was {error}") from None
         if problem:
@@ -175,6 +193,20 @@ def _understood(request: ElicitationRequest, answer: object) -> tuple[str, Mappi
     if content is not None and not isinstance(content, Mapping):
         raise _useless("returned content that is not a mapping")
     return action, content or {}
+
+
+def _compiled(request: ElicitationRequest) -> Schema:
+    return compile_schema(request.schema, clock=steady_seconds, assert_formats=True)
+
+
+def _filled_in(
+    request: ElicitationRequest, content: Mapping[str, Any], form: Schema
+) -> tuple[dict[str, Any], str | None]:
+    """Return the content with the form's defaults, and what of it does not fit."""
+    given = {name: value for name, value in content.items() if value is not None}
+    filled_in = with_defaults(request, given)
+    problem = content_problem(filled_in)
+    return filled_in, problem or _misfit(request, form.validate(filled_in), filled_in)
 
 
 def _useless(what: str) -> HandlerFailed:

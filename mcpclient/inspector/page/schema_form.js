@@ -153,7 +153,10 @@ function stringField(schema, about) {
     ? el("textarea", { rows: 1, class: "growing", ...attributesOf(about) })
     : el("input", { type: kinds[schema.format] ?? "text", ...attributesOf(about) });
   let isSet = false;
-  element.addEventListener("input", () => (isSet = element.value !== ""));
+  element.addEventListener("input", () => {
+    isSet = element.value !== "";
+    element.setCustomValidity(lengthProblem(schema, element.value));
+  });
   return {
     element,
     isControl: true,
@@ -163,6 +166,13 @@ function stringField(schema, about) {
       isSet = true;
     },
   };
+}
+
+/** Say at the field, as soon as it is typed, that a text is too short or too long. */
+function lengthProblem(schema, text) {
+  const length = [...text].length; // characters, as JSON Schema counts them
+  if (text && length < schema.minLength) return `It needs at least ${schema.minLength} characters.`;
+  return length > schema.maxLength ? `It takes at most ${schema.maxLength} characters.` : "";
 }
 
 function numberField(schema, about) {
