@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import re
+from collections.abc import Mapping
 
 import pytest
 
@@ -21,12 +22,13 @@ from mcpclient.errors import (
     PeerError,
     ProcessExited,
     ProtocolViolation,
+    ServerUnavailable,
     TokenRequestFailed,
     UsageError,
     ViolationKind,
 )
 from mcpclient.framing.headers import Headers
-from mcpclient.hints import HINTS, PYTHON, SHELL, hint_for
+from mcpclient.hints import HINTS, PYTHON, SHELL, hint_for, noise_hint
 
 
 def test_every_kind_of_error_has_a_hint_and_no_other() -> None:
@@ -59,8 +61,8 @@ def test_both_languages_have_the_same_words() -> None:
     )
 
 
-def http(status: int, body: bytes = b"") -> HttpError:
-    return HttpError(status, Headers(), body, "https://h/")
+def http(status: int, body: bytes = b"", headers: Mapping[str, str] | None = None) -> HttpError:
+    return HttpError(status, Headers(list((headers or {}).items())), body, "https://h/")
 
 
 @pytest.mark.parametrize(
@@ -99,6 +101,39 @@ def http(status: int, body: bytes = b"") -> HttpError:
         ),
         (ProtocolViolation("odd"), "author of the server"),
         (http(401), "Give auth="),
+        (
+            http(401, headers={"WWW-Authenticate": 'Bearer error="invalid_token"'}),
+            "token was refused",
+        ),
+        (http(401, headers={"WWW-Authenticate": "NTLM"}), "The server accepts only NTLM"),
+        (
+            http(407, headers={"Proxy-Authenticate": "Negotiate"}),
+            "The proxy accepts only Negotiate",
+        ),
+        (http(403, headers={"Content-Type": "text/html"}), "A gateway in front"),
+        (
+            http(429, headers={"Retry-After": "7"}),
+            "call again, or let retry_busy=True",
+        ),
+        (http(302, headers={"Location": "https://h/saml?x"}), "a login at https://h/saml."),
+        (
+            http(308, headers={"Location": "https://h/new"}),
+            "Use the address that it names: https://h/new",
+        ),
+        (http(308), "/mcp or /sse"),
+        (ConnectFailed("h", "x", (http(404),), ConnectKind.NOT_AN_ENDPOINT), "/mcp or /sse"),
+        (ConnectFailed("h", "x", kind=ConnectKind.PROXY_NEGOTIATE), "Negotiate or NTLM"),
+        (CommandNotFound(["x"], "no", "", ConnectKind.CRLF_INTERPRETER), "first line of x ends"),
+        (CommandNotFound(["npx"], "no", ""), "nodejs.org"),
+        (CommandNotFound(['"x"'], "no", ""), "Leave out the quotes"),
+        (CommandNotFound(["https://h/x"], "no", ""), "as a string, not as a command: https://h/x"),
+        (ConnectionLost("x"), "may or may not have run"),
+        (ConnectionLost("x", LossKind.CLIENT_CERTIFICATE), "as client_cert="),
+        (ProcessExited(["docker", "run", "x"], 1, ""), "Add -i behind docker run"),
+        (ProcessExited(["x"], 1, "No module named 'y'"), "has the module y"),
+        (PeerError(-32022, "x", {"supported": ["2031-01-01"]}), "speaks only 2031-01-01"),
+        (ProtocolViolation("x", ViolationKind.PAGE), "A page for browsers came"),
+        (ServerUnavailable("x", "denied", "y"), "Change the rule"),
         (http(404), "MCP endpoint"),
         (http(418), "MCP endpoint"),
         (http(500), "look at its log"),
@@ -138,3 +173,28 @@ def test_an_error_of_the_callers_own_kind_and_any_other() -> None:
 
     assert Mine("x").hint == UsageError("x").hint
     assert hint_for(ValueError("x")) == ""
+
+
+def test_a_timeout_tells_what_the_server_did_instead() -> None:
+    """F-SHOW-15"""
+    error = CallTimeout("initialize", 3, "connect")
+    error.lacks_stdin = True
+    assert error.hint.startswith("Add -i")
+    error.lacks_stdin, error.output = False, "{\n"
+    assert (
+        error.hint
+        == noise_hint("{")
+        == "Have the server send each message on one line: " + ("it spreads JSON over several.")
+    )
+    error.stray_ids = (9,)
+    assert error.hint.startswith("Report it")
+    assert noise_hint("a banner").startswith("Servers must log to stderr")
+
+
+def test_params_of_another_request_are_no_arguments_of_a_tool() -> None:
+    """F-SHOW-15"""
+    error = PeerError(-32602, "x")
+    assert "input_schema" in error.hint
+    error.method, error.subject, error.target = "resources/read", "a://b", "files"
+    assert error.hint == "Correct the params of resources/read as the server says."
+    assert str(error) == "files answered resources/read 'a://b' with error -32602: x"

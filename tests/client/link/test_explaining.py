@@ -10,7 +10,21 @@ from typing import Any
 import pytest
 
 from mcpclient import CallTimeout, Client, ClientClosed, McpError, UsageError, connect
-from mcpclient.errors import CommandNotFound, ConnectionLost, ProcessExited, ProtocolViolation
+from mcpclient.client.link.explaining import explain
+from mcpclient.client.link.options import IncompleteHeaders
+from mcpclient.client.link.requests import connection_of
+from mcpclient.client.link.route import Route
+from mcpclient.errors import (
+    CommandNotFound,
+    ConnectionLost,
+    HttpError,
+    PeerError,
+    ProcessExited,
+    ProtocolViolation,
+)
+from mcpclient.framing.headers import Headers
+from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports.base import Receiver, Transport
 from tests.support.virtual_time import run
 
 
@@ -131,3 +145,32 @@ def test_with_for_async_with() -> None:
     """F-API-1"""
     with pytest.raises(UsageError, match="write async with"), Client(["server"]):
         pass
+
+
+def explained(error: McpError, **options: Any) -> McpError:
+    """Return an error of connecting to a URL, with what is known added to it."""
+    made = connection_of(Client("https://h/mcp", **options)).options
+    route = Route("u", None, lambda: Silent())
+    explain(error, "the name", Silent(), (), made, route)
+    return error
+
+
+class Silent(Transport):
+    """A transport over which nothing comes."""
+
+    async def open(self, receiver: Receiver) -> None: ...
+
+    def send(self, outgoing: Outgoing) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+def test_what_a_configuration_left_out_and_what_was_not_tried() -> None:
+    """F-SHOW-15: the variable, the server, and the one transport."""
+    headers = IncompleteHeaders({"A": "b"}, ["${TOKEN}"])
+    refused = explained(HttpError(401, Headers(), b""), headers=headers)
+    assert refused.hint == "Set ${TOKEN}: a header was left out, since it has no value."
+    assert "auth=" in explained(HttpError(401, Headers(), b""), headers={"A": "b"}).hint
+    fixed = explained(HttpError(404, Headers(), b""), transport="http")
+    assert "only 'http' was tried" in fixed.hint
+    assert str(explained(PeerError(1, "x"))).startswith("the name answered with error 1")
