@@ -55,7 +55,7 @@ class Offer:
         self.mismatches: tuple[Mismatch, ...] = ()
         self._home = home
         self._shared = shared
-        self._tools: list[Tool] = []
+        self._tools: Sequence[Mapping[str, Any]] = ()
         self._refused: dict[str, str] = {}
         self._withholds = False
         self._follower: asyncio.Task[None] | None = None
@@ -79,12 +79,15 @@ class Offer:
                 task.cancel()
         self._follower = self._refreshing = None
 
-    async def list(self) -> list[Mapping[str, Any]]:
+    async def list(self) -> Sequence[Mapping[str, Any]]:
         """Return the tools; a server that declares them has to be able to list them."""
         client = self._home.client
         if "tools" not in client.capabilities:
             return []
-        return [tool.raw for tool in await client.list_tools(fresh=True)]
+        listed = await client.list_tools(fresh=True)
+        tools: Sequence[Mapping[str, Any]] = [tool.raw for tool in listed]
+        await self._shared.catalog.prepare(self._home, self._offered(tools))
+        return tools
 
     def adopt(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """Take the tools of the present connection."""
@@ -98,20 +101,25 @@ class Offer:
 
     def show(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """Offer those of ``tools`` that the filters let through, and compare them with the pins."""
-        include, exclude = self._home.config.include, self._home.config.exclude
-        offered = [
-            tool for tool in tools if is_offered(safe_str(tool.get("name", "")), include, exclude)
-        ]
-        self._tools = [Tool(raw) for raw in offered]
-        self._shared.catalog.update(self._home, offered)
+        self._tools = self._offered(tools)
+        self._shared.catalog.update(self._home, self._tools)
         if self._shared.pins is not None:
             self._compare(self._shared.pins)
         else:
             self.mismatches = repeated_tools(self._tools)
 
+    def _offered(self, tools: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        include, exclude = self._home.config.include, self._home.config.exclude
+        if not include and not exclude:
+            return tools
+        return [
+            tool for tool in tools if is_offered(safe_str(tool.get("name", "")), include, exclude)
+        ]
+
     def to_pin(self) -> ServerOffer:
         """Return what a lock file holds of the server, tools that are listed twice included."""
-        return ServerOffer(self._home.config.fingerprint(), self._tools, self.said)
+        tools = [Tool(raw) for raw in self._tools]
+        return ServerOffer(self._home.config.fingerprint(), tools, self.said)
 
     def _compare(self, pins: Pins) -> None:
         mismatches = pins.compare(self._home.name, *self.to_pin())

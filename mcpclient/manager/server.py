@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import random
 from typing import Any, Callable, cast
 
@@ -446,7 +446,7 @@ class Server:
         elif await awaiting_login({url: auth}):
             raise AuthorizationRequired(url)
 
-    async def _connect(self) -> list[Mapping[str, Any]]:
+    async def _connect(self) -> Sequence[Mapping[str, Any]]:
         client = self.client
         await client.open()
         tools = await self._offer.list()

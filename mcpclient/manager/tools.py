@@ -57,6 +57,11 @@ class ManagedTool(Tool):
         self._full_name = full_name
         self._home = home
 
+    def is_as(self, raw: Mapping[str, Any], full_name: str, home: Home) -> bool:
+        """Return whether a tool made of these would be no other."""
+        is_same = self.raw is raw or self.raw == raw
+        return is_same and self._full_name == full_name and self._home is home
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ManagedTool):
             return NotImplemented
@@ -135,10 +140,15 @@ class Difference(NamedTuple):
 
 def difference(before: Iterable[ManagedTool], after: Iterable[ManagedTool]) -> Difference:
     """Return what distinguishes two lists, by full name."""
-    old = {tool.name: tool.raw for tool in before}
-    new = {tool.name: tool.raw for tool in after}
+    old = {tool.name: tool for tool in before}
+    new = {tool.name: tool for tool in after}
     return Difference(
         tuple(name for name in new if name not in old),
         tuple(name for name in old if name not in new),
-        tuple(name for name, raw in new.items() if name in old and old[name] != raw),
+        # What has not changed is mostly the same object, which is seen at once.
+        tuple(
+            name
+            for name, tool in new.items()
+            if name in old and old[name] is not tool and old[name].raw != tool.raw
+        ),
     )

@@ -60,6 +60,36 @@ def test_tools_that_change_while_they_are_listed_are_listed_once_more() -> None:
     run(main())
 
 
+def test_changes_that_are_announced_after_each_list_are_gathered() -> None:
+    """F-MANY-22: 17,112 lists in 3 seconds; and one announced alone is listed soon, later too."""
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        at: list[float] = []
+
+        def list_tools(params: object) -> Any:
+            at.append(loop.time())
+            loop.call_soon(member.script.notify, "notifications/tools/list_changed")
+            return {"tools": [tool(f"x{len(at)}")]}
+
+        member = Member("x", capabilities={"tools": {"listChanged": True}})
+        async with Manager({"a": member}) as manager:
+            began = loop.time()
+            member.script.answers["tools/list"] = list_tools
+            member.script.notify("notifications/tools/list_changed")
+            await asyncio.sleep(100)
+            assert [round(each - began, 1) for each in at[:5]] == [0.3, 0.9, 2.1, 4.5, 9.3]
+            assert len(at) <= 10
+            member.script.answers["tools/list"] = {"tools": [tool("y")]}
+            await asyncio.sleep(200)
+            member.script.answers["tools/list"] = {"tools": [tool("z")]}
+            member.script.notify("notifications/tools/list_changed")
+            await asyncio.sleep(0.4)
+            assert [each.name for each in manager.tools] == ["a__z"]
+
+    run(main())
+
+
 def test_changes_are_heard_after_the_servers_own_channel_was_lost() -> None:
     """F-MANY-12, F-HTTP-4: they may still come with the answers to calls, or in another session."""
 
