@@ -126,6 +126,22 @@ def test_a_toolbox() -> None:
     assert call <= TOOLBOX[1]
 
 
+@pytest.mark.parametrize(("options", "most"), [({}, 81), ({"exclude": ("none",)}, 85)])
+def test_a_server_of_a_manager(options: dict[str, Any], most: int) -> None:
+    """A call by its full name; also where a filter looks at it."""
+
+    async def main() -> int:
+        server = mcpclient.ServerConfig("a", target=DEMO, **options)
+        async with mcpclient.connect_all({"a": server}) as manager:
+            for _ in range(3):
+                await manager.call_tool("a__echo", {"text": "x"})
+            with counted() as call:
+                await manager.call_tool("a__echo", {"text": "x"})
+        return call.count
+
+    assert asyncio.run(main()) <= most
+
+
 def test_a_layer_more_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows above could fail: one function more is one too many."""
     send = Session.begin

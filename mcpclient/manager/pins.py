@@ -235,9 +235,9 @@ def _written(servers: Mapping[str, PinnedServer]) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def repeated_tools(tools: Iterable[Tool]) -> tuple[Mismatch, ...]:
+def repeated_tools(tools: Iterable[Mapping[str, Any]]) -> tuple[Mismatch, ...]:
     """Return the tools that a server lists more than once, which is a finding without a lock."""
-    counts = Counter(str(tool.raw.get("name", "")) for tool in tools)
+    counts = Counter(str(tool.get("name", "")) for tool in tools)
     return tuple(Mismatch(name, "duplicate") for name in sorted(counts) if counts[name] > 1)
 
 
