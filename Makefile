@@ -39,8 +39,8 @@ test-all: ## run the tests on every supported Python of this machine
 dist: ## wheel, source archive, single-file mcpclient.pyz, digests and parts list, in dist/
 	$(PYTHON) -m tests.tooling.distribution
 
-vendored: $(stamp) ## run the tests on a copy of the package under another name (PATHS="tests/net")
-	$(python) -m tests.tooling.vendored $(PATHS)
+vendored: $(stamp) ## run the tests on a copy under another name (PATHS="tests/net" PARTS="stdio,http")
+	$(python) -m tests.tooling.vendored $(if $(PARTS),--parts $(PARTS)) $(PATHS)
 
 windows: $(stamp) ## run demo, replay, servers and tests by Windows Pythons (needs wine; PATHS="tests/net")
 	$(python) -m tests.tooling.windows $(PATHS)

@@ -9,7 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from mcpclient.sandbox.confine import shortcoming
+try:
+    from mcpclient.sandbox.confine import shortcoming
+except ImportError:  # a copy without sandboxes
+
+    def shortcoming(system: str) -> str:
+        return "no sandbox"
+
 
 __all__ = ["NEEDS", "Need", "chromium"]
 
