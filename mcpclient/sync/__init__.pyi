@@ -31,8 +31,10 @@ from ..config.config import Config
 from ..config.policy.policy import Policy
 from ..config.problem import Problem
 from ..config.server import ServerConfig
+from ..config.variables import InputsOption
 from ..errors import McpError
 from ..formats.uri_template import TemplateValue
+from ..gate.approvals import Approvals
 from ..manager.backoff import Reconnect
 from ..manager.changes import Changes
 from ..manager.events import ManagerEvent
@@ -391,6 +393,8 @@ class Manager:
         memory: str | os.PathLike[str] | None = None,
         pins: Pins | None = None,
         policy: Policy | None = None,
+        approvals: Approvals | None = None,
+        inputs: InputsOption = None,
         reconnect: Reconnect | None = ...,
         auto_refresh: bool = True,
         on_event: Callable[[ManagerEvent], Any] | None = None,
@@ -538,6 +542,8 @@ def connect_all(
     memory: str | os.PathLike[str] | None = None,
     pins: Pins | None = None,
     policy: Policy | None = None,
+    approvals: Approvals | None = None,
+    inputs: InputsOption = None,
     reconnect: Reconnect | None = ...,
     auto_refresh: bool = True,
     on_event: Callable[[ManagerEvent], Any] | None = None,
