@@ -474,7 +474,36 @@ OTHERS = [
         'if ".." in unquote(parts.path)',
         'if ".." in parts.path',
     ),
-    Fault("manager.naming", "names in use change hands", "name not in self._settled and", ""),
+    Fault(
+        "manager.naming",
+        "names in use change hands",
+        "if self._is_settled or name in self._settled:",
+        "if False:",
+    ),
+    Fault(
+        "manager.naming",
+        "a tool is named as another server's",
+        "return self._claims[longest] != server",
+        "return False",
+    ),
+    Fault(
+        "client.link.requests",
+        "raw requests go past the hooks",
+        "if (around or self._around) and method in hooks.SUBJECTS:",
+        "if around and method in hooks.SUBJECTS:",
+    ),
+    Fault(
+        "client.link.call_recovery",
+        "filters and pins are not asked",
+        "if refused is not None:",
+        "if False:",
+    ),
+    Fault(
+        "auth.grants",
+        "a login is used for other scopes",
+        "if {*asked, OFFLINE_ACCESS} != {*scopes, OFFLINE_ACCESS}:",
+        "if False:",
+    ),
     Fault(
         "errors.auth",
         "a captive portal costs the login",
