@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 
 import pytest
 
-from mcpclient import UsageError
-from mcpclient.net.process.one_program import run_program
+from mcpclient import ConnectFailed, UsageError
+from mcpclient.net.process.one_program import output_of, run_program
 
 PYTHON = [sys.executable, "-S", "-E", "-c"]
 
@@ -53,3 +54,34 @@ def test_cancelling_kills_it() -> None:
             await running
 
     asyncio.run(main())
+
+
+def read(source: str, *, limit: int = 100, seconds: float = 60) -> tuple[int, bytes]:
+    reading = output_of([*PYTHON, source], {**os.environ}, None, limit=limit, seconds=seconds)
+    return asyncio.run(reading)
+
+
+def test_what_a_program_writes_that_is_given_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """F-SAFE-1: its stdin is empty, and its stderr is dropped however much it is."""
+    source = (
+        "import sys; sys.stderr.write('x' * 300000); print(sys.stdin.read() + 'out'); sys.exit(3)"
+    )
+    code, written = read(source)
+    assert (code, written.strip()) == (3, b"out")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_one_that_writes_too_much_or_takes_too_long() -> None:
+    """F-SAFE-1: it is ended with all that it started."""
+    endless = "import sys\nwhile True: sys.stdout.write('x' * 100)"
+    _, written = read(endless)
+    assert written == b"x" * 101
+    child = f"import subprocess; subprocess.run({[*PYTHON, 'input()']!r}, stdin=subprocess.PIPE)"
+    with pytest.raises((asyncio.TimeoutError, TimeoutError)):
+        read("import time; time.sleep(1000)" if os.name == "nt" else child, seconds=0.05)
+
+
+def test_a_folder_that_is_not_there() -> None:
+    """F-SAFE-1"""
+    with pytest.raises(ConnectFailed, match="does not exist"):
+        asyncio.run(output_of(PYTHON, {}, "no-such-folder", limit=1, seconds=1))
