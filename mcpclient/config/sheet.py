@@ -69,7 +69,10 @@ class NamedFiles:
         return content
 
     def digest(self, path: str) -> str:
-        """Return the digest of a file's content, "" for a file that cannot be read."""
+        """Return the digest of a file's content, "" where there is none.
+
+        A file that is too large, or may not be read, is known by its size and time.
+        """
         try:
             return hashlib.sha256(self.read(path)).hexdigest()
         except OSError:
