@@ -10,7 +10,7 @@ from .render import Style, one_line
 
 __all__ = ["compact_line"]
 
-_MESSAGE_LINK = re.compile(r"https://[a-z0-9.-]+\.slack\.com/archives/([A-Z0-9]+)/p[0-9]+\S*")
+_MESSAGE_LINK = re.compile(r"https://[a-z0-9.-]+\.slack\.com/archives/([A-Z0-9]+)/p[0-9]+[!-~]*")
 
 
 def compact_line(value: Mapping[str, Any], style: Style) -> str | None:

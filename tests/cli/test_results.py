@@ -83,6 +83,14 @@ def test_a_link_where_the_terminal_has_links() -> None:
     assert text == f"Sent a message to \x1b]8;;{SLACK}\x1b\\#C0123456789\x1b]8;;\x1b\\"
 
 
+@pytest.mark.parametrize("end", ["\x1b]0;evil\x07", "\x1b\\evil", "\u202e", "é", "\x9c"])
+def test_a_link_that_a_terminal_would_act_upon_is_none(end: str) -> None:
+    """F-SAFE-6: the address of a hyperlink is printable ASCII."""
+    text = result_text(of({"message_link": f"{SLACK}{end}"}), Style(colour=True, columns=80))
+    assert "\x1b]" not in text
+    assert end not in text or end == "é"
+
+
 def test_media_are_saved(tmp_path: Path) -> None:
     """F-SHOW-2: the first as named, others numbered."""
     data = base64.b64encode(b"\x89PNG").decode()

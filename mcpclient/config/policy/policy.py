@@ -20,9 +20,8 @@ from .urls import CanonicalUrl, canonical_url
 
 __all__ = ["Policy", "Verdict"]
 
-# Redirects of a login come back to this machine, and are not connected to.
-_COMES_BACK = re.compile(r"http://(?:localhost|127\.0\.0\.1|\[::1\])[:/]")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>`]+")
+# Wherever it stands in an argument, as in git+https://… and --url=https://…
+_URL = re.compile(r"(?:https?|wss?)://[^\s\"'<>`]+", re.IGNORECASE)
 
 # What can be judged of a target: a command, a URL, or neither (a transport made in code).
 _Judged = Union[tuple[str, ...], CanonicalUrl, None]
@@ -209,12 +208,8 @@ def _urls_of(server: ServerConfig) -> Iterator[CanonicalUrl]:
 def _urls_in(value: object) -> Iterator[CanonicalUrl]:
     if isinstance(value, str):
         for found in _URL.findall(value):
-            # Arguments such as git+https://… name the same place.
-            text = found if _COMES_BACK.match(found) is None else ""
             with suppress(UsageError):
-                yield canonical_url(
-                    text.rpartition("+")[2] if "+" in text.partition(":")[0] else text
-                )
+                yield canonical_url(found)
     elif isinstance(value, Mapping):
         for item in value.values():
             yield from _urls_in(item)
@@ -222,7 +217,10 @@ def _urls_in(value: object) -> Iterator[CanonicalUrl]:
         for item in value:
             yield from _urls_in(item)
     elif isinstance(value, (ServerTrust, Endpoints)):
-        yield from _urls_in(vars(value))
+        # A redirect by http comes back to this machine, as `OAuth` sees to.
+        redirect = getattr(value, "redirect_uri", None) or ""
+        named = {**vars(value), "redirect_uri": "" if redirect.startswith("http:") else redirect}
+        yield from _urls_in(named)
 
 
 def _entry_of(server: ServerConfig) -> Mapping[str, Any]:
