@@ -224,6 +224,8 @@ def system_files() -> Iterator[str]:
 
 def _interpreter_of(program: str, env: Mapping[str, str]) -> str | None:
     try:
+        if not os.path.isfile(program):  # a pipe would be waited for
+            return None
         with open(program, "rb") as file:
             first = file.readline(256)
     except OSError:
@@ -254,8 +256,11 @@ def _prefix_files(program: str, home: str) -> list[str]:
         return _folder_of(program, home)
     prefix = os.path.dirname(folder)
     found = [os.path.join(prefix, part) for part in _PREFIX_PARTS]
+    settings = os.path.join(prefix, "pyvenv.cfg")
     try:
-        with open(os.path.join(prefix, "pyvenv.cfg"), encoding="utf-8") as file:
+        if not os.path.isfile(settings):
+            return found
+        with open(settings, encoding="utf-8", errors="replace") as file:
             base = re.search(r"(?m)^home *= *(.+)$", file.read(4096))
     except OSError:
         return found

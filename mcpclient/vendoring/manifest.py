@@ -56,6 +56,8 @@ def verify(folder: Path = _FOLDER) -> Verification:
 def read_manifest(folder: Path) -> dict[str, str]:
     """Return the digest of each file by its path. Raises `UsageError`."""
     try:
+        if (folder / MANIFEST).exists() and not (folder / MANIFEST).is_file():
+            raise ValueError("it is not a regular file")
         with open(folder / MANIFEST, encoding="utf-8") as file:
             lines = file.read(_MAX_SIZE).splitlines()
     except FileNotFoundError:
@@ -74,7 +76,9 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _digest(path: Path) -> str:
     # A link is not what was copied, whatever it leads to.
-    return "" if path.is_symlink() else hashlib.sha256(path.read_bytes()).hexdigest()
+    # Nor is a pipe, which would be waited for.
+    is_copy = path.is_file() and not path.is_symlink()
+    return "" if not is_copy else hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def main() -> int:

@@ -28,7 +28,9 @@ from mcpclient.net.recorder import Recorder
 from mcpclient.net.recordings import read_recording
 from mcpclient.net.regular_files import open_regular, write_file
 from mcpclient.net.tls import TlsContexts
+from mcpclient.sandbox import rights
 from mcpclient.testing import cassette, check_tools
+from mcpclient.vendoring import manifest
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs the files of POSIX")
 
@@ -189,3 +191,16 @@ def test_a_path_that_changes_while_it_is_opened(
 
     monkeypatch.setattr(os, "open", swap)
     assert "not a regular file" in reason_of(path)
+
+
+@posix
+def test_a_pipe_in_the_place_of_a_program_or_of_a_copied_file(tmp_path: Path) -> None:
+    """F-SAFE-8: what a sandbox and a vendored copy look into is not waited for either."""
+    for name in ("program", "pyvenv.cfg", manifest.MANIFEST):
+        os.mkfifo(tmp_path / name)
+    (tmp_path / "bin").mkdir()
+    assert rights._interpreter_of(str(tmp_path / "program"), {}) is None
+    assert rights._prefix_files(str(tmp_path / "bin" / "python"), "/nowhere")
+    assert manifest._digest(tmp_path / "program") == ""
+    with pytest.raises(UsageError, match="not a regular file"):
+        manifest.read_manifest(tmp_path)
