@@ -210,7 +210,9 @@ class Toolbox:
             check_names(call_options, _CALL_OPTIONS)
         if self._version is None:
             await self.refresh()
-        self.tools  # noqa: B018  # takes over those of a manager
+        live = self._live()
+        if live is not None:
+            self._take_live(live)
         calls = self._provider.calls(response, self._known)
         outcomes = await asyncio.gather(
             *(self._outcome(call, call_options) for call in calls),
