@@ -32,6 +32,8 @@ _MAX_WAITING_BYTES = 64 * 1024 * 1024
 # How many lines that are no messages are kept for the text of an error.
 _MAX_SKIPPED = 5
 _SHOWN = 200
+# Of how many of them there is a warning each.
+_NAMED = 3
 
 # How long a line without an end may get: so many times the limit, or, when it is known which call
 # it answers, and that has failed, so many bytes. Then nothing but a flood is to be expected.
@@ -44,8 +46,9 @@ _JSON_STARTS = (b"{", b"[", b"\xef\xbb\xbf")
 class LineReader:
     """Cuts incoming bytes into lines and delivers the messages they hold.
 
-    A line that is not a message, such as a banner printed to stdout, costs one warning. ``peer`` is
-    the name of the server in warnings; there is none of ``known_lines``. ``flooded`` is called when
+    Of lines that are not messages, such as a banner printed to stdout, the first three cost a
+    warning each, then their number does. ``peer`` is the name of the server in warnings; there is
+    none of ``known_lines``. ``flooded`` is called when
     a line over the limit goes on and on: to end the connection, since no answer can come any more.
     """
 
@@ -62,6 +65,7 @@ class LineReader:
         self._peer = peer
         self._known_lines = known_lines
         self._flooded = flooded
+        self._noise, self._next_count = 0, 10
         self._framer = LineFramer(max_message_size)
         self._is_overlong = False  # the line that has no end yet
         self._blamed: RequestId | None = None  # the call that it answers, which has failed
@@ -112,7 +116,17 @@ class LineReader:
             shown = _shown(line)
             self.skipped.append(shown)
             if shown not in self._known_lines:
-                _logger.warning("%s: skipped a line that is no message: %r", self._peer, shown)
+                self._warn(shown)
+
+    def _warn(self, shown: str) -> None:
+        """Warn of the first lines of noise, and then of their number whenever that is tenfold."""
+        self._noise += 1
+        if self._noise <= _NAMED:
+            _logger.warning("%s: skipped a line that is no message: %r", self._peer, shown)
+        elif self._noise == self._next_count:
+            self._next_count *= 10
+            text = "%s: skipped %d lines that are no messages; the latest: %r"
+            _logger.warning(text, self._peer, self._noise, shown)
 
 
 def _shown(line: bytes) -> str:

@@ -38,7 +38,8 @@ class StdioTransport(ConnectedTransport):
 
     ``env``, ``inherit_env``, ``cwd``, ``stderr``, ``ladder`` and ``sandbox`` are those of
     `net.process.server_process.spawn`. ``known_lines``: those on stdout that are no messages, and
-    of which there has been a warning.
+    of which there has been a warning. ``peer``: what warnings call the server; by default the
+    command.
     """
 
     name = "stdio"
@@ -55,6 +56,7 @@ class StdioTransport(ConnectedTransport):
         sandbox: Sandbox | None = None,
         max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE,
         known_lines: Sequence[str] = (),
+        peer: str = "",
     ) -> None:
         super().__init__()
         self.command: list[str] = list(command)
@@ -67,6 +69,7 @@ class StdioTransport(ConnectedTransport):
         self._sandbox = sandbox
         self._max_message_size = max_message_size
         self._known_lines = known_lines
+        self._peer = peer or self._description
         self._process: ServerProcess | None = None
         self._reader: LineReader | None = None
 
@@ -94,7 +97,7 @@ class StdioTransport(ConnectedTransport):
         self._reader = LineReader(
             self.receiver,
             self._max_message_size,
-            self.description,
+            self._peer,
             self._known_lines,
             self._flooded,
         )

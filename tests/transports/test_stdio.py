@@ -173,6 +173,25 @@ def test_each_banner_line_is_one_warning(caplog: pytest.LogCaptureFixture) -> No
     assert len(warnings) == 2
 
 
+def test_much_noise_is_counted_under_the_configured_name(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """F-WIRE-3: the first three lines, then how many there are."""
+
+    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+        await post(transport, call(1, "echo", text="x"))
+        assert await inbox.text_of(1) == "x"
+
+    noise = b"".join(b"line %d\n" % number for number in range(250))
+    run_with(work, "--hello", hexed(noise), peer="weather")
+    said = [record.getMessage() for record in caplog.records]
+    assert said == [
+        *(f"weather: skipped a line that is no message: 'line {n}'" for n in range(3)),
+        "weather: skipped 10 lines that are no messages; the latest: 'line 9'",
+        "weather: skipped 100 lines that are no messages; the latest: 'line 99'",
+    ]
+
+
 def test_lines_may_end_in_crlf() -> None:
     """F-WIRE-3"""
 

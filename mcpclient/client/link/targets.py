@@ -187,6 +187,8 @@ class _Launches:
         """Return one that starts it because it has ended at the first start."""
         assert self._first is not None, "there was no first start"
         stderr, transport = self._first
+        if self._complaint is not None:
+            self._complaint.restarted()
         return self._transport(SecondStart(stderr), transport.skipped)
 
     def opened(self, version: str | None) -> None:
@@ -212,6 +214,7 @@ class _Launches:
             sandbox=options.sandbox,
             max_message_size=options.max_message_size,
             known_lines=known,
+            peer=options.name or "",
         )
 
 

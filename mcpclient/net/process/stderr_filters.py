@@ -19,9 +19,10 @@ _KEPT = 64 * 1024
 _NUMBER = re.compile(rb"[0-9a-fA-F]*[0-9][0-9a-fA-F]*")
 
 # A server writes what it thinks of a request just before it refuses it, in one piece, which may
-# name the request only in its third line.
-_REFUSED_WITHIN = 0.5
+# name the request only in its third line. One that says nothing to the client is waited for.
+_DECIDED_WITHIN = 10.0
 _LINES_BEFORE = 2
+_TRACEBACK = b"Traceback (most recent call last)"
 
 
 class FirstStart:
@@ -81,31 +82,47 @@ def _is_alike(line: bytes, known: bytes | None) -> bool:
 class WithheldComplaint:
     """A target that holds back what names a method, until it is clear whether the server knows it.
 
-    That is the rest of a piece of output, from two lines before the name on; all else is passed on
-    to ``target`` at once, and what is held after half a second, since a user may have to read it.
-    Servers on version 1 of the Python SDK write a hundred lines about a method that is not theirs.
+    That is the rest of a piece of output, from two lines before the name on, and a traceback; all
+    else is passed on to ``target`` at once, and what is held after ten seconds, since a user may
+    have to read it. Servers on version 1 of the Python SDK write a hundred lines about a method
+    that is not theirs, and some end over it.
     """
 
     def __init__(self, target: StderrTarget, method: str) -> None:
         self._pass_on = sink(target)
         self._method = method.encode()
         self._held = b""
+        self._has_restarted = False
         self._is_decided = False
 
     def write(self, data: bytes) -> None:
         """Take a chunk; text is refused, which tells `StderrTee` to give bytes."""
         if isinstance(data, str):
             raise TypeError("bytes are needed")
-        if self._is_decided or self._method not in data:
+        start = None if self._is_decided or self._has_restarted else self._start_in(data)
+        if start is None:
             self._pass_on(data)
             return
         lines = data.splitlines(keepends=True)
-        named = next(index for index, line in enumerate(lines) if self._method in line)
-        start = max(named - _LINES_BEFORE, 0)
         if start:
             self._pass_on(b"".join(lines[:start]))
         self._held += b"".join(lines[start:])
-        asyncio.get_running_loop().call_later(_REFUSED_WITHIN, self._show)
+        asyncio.get_running_loop().call_later(_DECIDED_WITHIN, self._show)
+
+    def _start_in(self, data: bytes) -> int | None:
+        """Return the line with which a complaint begins; a traceback may come in many chunks."""
+        if data and _TRACEBACK in self._held:
+            return 0
+        for index, line in enumerate(data.splitlines()):
+            if self._method in line:
+                return max(index - _LINES_BEFORE, 0)
+            if _TRACEBACK in line:
+                return index
+        return None
+
+    def restarted(self) -> None:
+        """Note that the server has ended, and runs again without having seen the method."""
+        self._has_restarted = True
 
     def decide(self, *, is_unknown: bool) -> None:
         """Drop what is held back where the method is unknown to the server; else pass it on.
@@ -113,7 +130,7 @@ class WithheldComplaint:
         From now on everything is passed on. Further calls change nothing.
         """
         self._is_decided = True
-        if is_unknown:
+        if is_unknown and (self._has_restarted or self._method in self._held):
             self._held = b""
         self._show()
 

@@ -101,10 +101,36 @@ def test_what_is_not_decided_soon_is_shown() -> None:
     async def main() -> None:
         tee = StderrTee(WithheldComplaint(lines.append, "server/discover"))
         tee.write(b"log in for server/discover: https://a.example")
-        await asyncio.sleep(0.4)
+        await asyncio.sleep(9.9)
         assert lines == []
         await asyncio.sleep(0.2)
         tee.finish()
         assert lines == ["log in for server/discover: https://a.example"]
 
     virtual_time.run(main())
+
+
+@pytest.mark.parametrize("restarted", [True, False])
+def test_a_traceback_of_a_server_that_ends_over_the_method_is_not_shown(restarted: bool) -> None:
+    """F-STD-4: it comes in pieces, of which few name the method; without an end, it is shown."""
+    lines: list[str] = []
+    pieces = [b"  + Exception Group Traceback (most recent call last):\n", b"  | a line\n", b"\n"]
+
+    async def main() -> None:
+        withheld = WithheldComplaint(lines.append, "server/discover")
+        tee = StderrTee(withheld)
+        tee.write(b"ready\n")
+        for piece in pieces:
+            tee.write(piece)
+        assert lines == ["ready"]
+        if restarted:
+            withheld.restarted()
+            tee.write(b"ready again\n")
+        withheld.decide(is_unknown=True)
+        tee.finish()
+
+    virtual_time.run(main())
+    if restarted:
+        assert lines == ["ready", "ready again"]
+    else:
+        assert lines == ["ready", *b"".join(pieces).decode().splitlines()]
