@@ -73,6 +73,26 @@ def test_a_call_is_a_client_span(spans: Spans) -> None:
     assert span.status.is_unset
 
 
+def test_prompts_and_resources_are_client_spans_too(spans: Spans) -> None:
+    """F-SAFE-5: the URI is an attribute, since there are too many of them for names of spans."""
+    answers: dict[str, Any] = {
+        "resources/read": {"contents": []},
+        "prompts/get": {"messages": []},
+    }
+
+    async def main() -> None:
+        around = [telemetry.opentelemetry(spans.provider)]
+        async with ScriptedServer(answers).client(around=around, name="demo") as client:
+            await client.read_resource("mem://1")
+            await client.get_prompt("review")
+
+    run(main())
+    read, got = spans.recorded
+    assert (read.name, got.name) == ("resources/read", "prompts/get review")
+    assert dict(read.attributes or {})["mcp.resource.uri"] == "mem://1"
+    assert dict(got.attributes or {})["gen_ai.prompt.name"] == "review"
+
+
 def test_the_server_can_go_on_with_the_trace(spans: Spans) -> None:
     """F-API-23: ``traceparent`` names the span, beside the metadata that the caller gave."""
     with spans.provider.get_tracer("agent").start_as_current_span("agent") as agent:

@@ -110,3 +110,17 @@ def test_the_tools_are_counted_for_who_wants_to_know(version: str, broken: bool)
     assert "tools/list" not in server.received_methods()
     run(session(Hooks(on_connect=lambda tool_count, **facts: counts.append(tool_count))))
     assert counts == [None if broken else 3]
+
+
+def test_only_tool_calls_are_told() -> None:
+    """F-SHOW-7, F-SAFE-5: the hook is for tools, and a resource is none."""
+    told: list[dict[str, Any]] = []
+
+    async def session() -> None:
+        server = ScriptedServer({"resources/read": {"contents": []}}, version=HANDSHAKE)
+        hooks = Hooks(on_tool_call=lambda **facts: told.append(facts))
+        async with server.client(hooks=hooks) as client:
+            await client.read_resource("mem://1")
+
+    run(session())
+    assert told == []
