@@ -157,7 +157,10 @@ def reconnection_delay() -> float:
 def manager_delay() -> float:
     async def main() -> float:
         server = SimpleNamespace(
-            _shared=SimpleNamespace(reconnect=Reconnect()), _attempts=0, _feed_retry=int
+            _shared=SimpleNamespace(reconnect=Reconnect()),
+            _attempts=0,
+            _opened_at=0.0,
+            _feed_retry=int,
         )
         Server._pause(cast(Server, server))
         server._timer.cancel()

@@ -40,7 +40,7 @@ class Action(enum.Enum):
     DROP_TOOLS = "offer its tools no more"
     OPEN = "begin an attempt"
     PAUSE = "wait before another attempt, longer each time"
-    REST = "count the attempts from one again"
+    REST = "forget the failures, and count the attempts from one again if the connection lasts"
 
 
 _A, _S = Action, Status

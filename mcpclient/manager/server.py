@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping, Sequence
 from random import random
 from typing import Any, Callable, cast
@@ -42,6 +43,10 @@ from .tools import ToolList
 __all__ = ["Server"]
 
 _logger = logger_for("mcpclient.manager")
+
+# A connection that has lasted for so many seconds worked: its loss is a new failure. One that a
+# server ends as soon as it is open would otherwise be made anew twice a second, for ever.
+_STEADY = 60.0
 
 _UNDER_WAY = (Status.CONNECTING, Status.RECONNECTING)
 _NOT_ALLOWED = {
@@ -87,6 +92,7 @@ class Server:
         limit = shared.reconnect.terminal_errors if shared.reconnect is not None else 0
         self._failures = FailureCount(limit)
         self._attempts = 0
+        self._opened_at = math.inf
         self._attempt: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         # Attempts that were cancelled, and clients that are being closed: a connection of theirs
@@ -289,7 +295,7 @@ class Server:
 
     def call_answered(self) -> None:
         """Begin anew with counting failures."""
-        self._failures.count = 0
+        self._failures.count = self._attempts = 0
 
     def call_failed(self, client: ManagedClient, error: McpError) -> None:
         """Take note of a failed call: too many in a row, and the connection is made anew."""
@@ -351,10 +357,13 @@ class Server:
 
     def _pause(self) -> None:
         assert self._shared.reconnect is not None
+        loop = asyncio.get_running_loop()
+        if loop.time() - self._opened_at >= _STEADY:
+            self._attempts = 0
+        self._opened_at = math.inf
         delay = self._shared.reconnect.delay(self._attempts, random())
         self._attempts += 1
         self.next_try = seconds_since_epoch() + delay
-        loop = asyncio.get_running_loop()
         self._timer = loop.call_later(delay, self._feed_retry)
 
     def _feed_retry(self) -> None:
@@ -401,7 +410,8 @@ class Server:
         self._offer.withdraw()
 
     def _rest(self) -> None:
-        self._attempts = self._failures.count = 0
+        self._failures.count = 0
+        self._opened_at = asyncio.get_running_loop().time()
 
     # An attempt
 

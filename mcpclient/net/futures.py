@@ -20,8 +20,9 @@ class NextChange:
 
     async def wait(self, seconds: float | None = None) -> None:
         """Wait for the next `notify`, for ``seconds`` at most (None: no limit)."""
-        if self._future is None:
-            self._future = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        if self._future is None or self._future.get_loop() is not loop:  # of a loop that has ended
+            self._future = loop.create_future()
         await asyncio.wait({self._future}, timeout=seconds)
 
     def notify(self) -> None:

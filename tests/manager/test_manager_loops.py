@@ -342,3 +342,33 @@ def test_a_stream_of_a_closed_manager_has_ended() -> None:
         assert [each async for each in manager.events()] == []
 
     run(main())
+
+
+def test_a_stream_that_was_read_in_a_loop_that_has_ended_goes_on() -> None:
+    """F-MANY-21: with the manager, when that is opened again."""
+    manager = Manager({"a": Member("x")})
+    streams: list[Any] = []
+
+    async def begin() -> None:
+        await manager.open()
+        streams.append(manager.events())
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(streams[0].__anext__(), 0.01)
+
+    asyncio.run(begin())
+
+    async def main() -> None:
+        async with manager:
+            seen: list[str] = []
+            reading = asyncio.ensure_future(_read(streams[0], seen))
+            await manager.disconnect("a")
+        await asyncio.wait_for(reading, SECONDS)
+        assert "closed" in seen
+
+    asyncio.run(main())
+
+
+async def _read(stream: Any, seen: list[str]) -> None:
+    async for event in stream:
+        if isinstance(event, mcpclient.StatusChanged):
+            seen.append(event.new.value)

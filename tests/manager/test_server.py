@@ -734,3 +734,27 @@ def test_a_server_that_is_closed_while_its_configuration_changes_leaves_no_conne
             assert [each.raw_name for each in manager.tools] == ["y"]
 
     run(main())
+
+
+def test_a_server_that_ends_as_soon_as_it_is_connected_is_not_started_for_ever() -> None:
+    """F-MANY-5: twice a second; a call that is answered, or a minute, counts from the start."""
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        member = Member("x")
+        async with Manager({"a": member}) as manager:
+            server = manager.servers["a"]
+
+            async def pause() -> float:
+                began = loop.time()
+                await lose(member)
+                await server.ready()
+                return loop.time() - began
+
+            assert [await pause() for _ in range(5)] == [0.5, 1, 2, 4, 8]
+            await manager.call_tool("a__x")
+            assert [await pause() for _ in range(2)] == [0.5, 1]
+            await asyncio.sleep(60)
+            assert await pause() == 0.5
+
+    run(main())

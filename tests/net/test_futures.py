@@ -8,7 +8,7 @@ import gc
 import pytest
 
 from mcpclient.errors import ConnectionLost
-from mcpclient.net.futures import cancel, cancel_all, disregard, side_by_side
+from mcpclient.net.futures import NextChange, cancel, cancel_all, disregard, side_by_side
 from tests.support.virtual_time import run
 
 
@@ -101,3 +101,31 @@ def test_a_task_is_cancelled_unless_its_loop_is_gone() -> None:
     cancel(late)
     assert not late.done()
     late._log_destroy_pending = False  # type: ignore[attr-defined]
+
+
+def test_a_change_wakes_everyone_who_waits() -> None:
+    """F-MANY-21: one that comes later waits for the next; and a limit is a limit."""
+
+    async def main() -> None:
+        loop, change = asyncio.get_running_loop(), NextChange()
+        change.notify()  # nobody waits
+        waiting = [asyncio.ensure_future(change.wait()) for _ in range(3)]
+        await asyncio.sleep(1)
+        change.notify()
+        await asyncio.gather(*waiting)
+        await change.wait(5)
+        assert loop.time() == 6
+
+    run(main())
+
+
+def test_a_change_is_awaited_in_another_loop_after_the_first_has_ended() -> None:
+    """F-MANY-21"""
+    change = NextChange()
+
+    async def main() -> None:
+        await change.wait(0.01)
+
+    asyncio.run(main())
+    change.notify()
+    asyncio.run(main())
