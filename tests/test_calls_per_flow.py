@@ -101,7 +101,7 @@ def test_a_server_over_http(era: str) -> None:
 
 
 # A turn of one call, and a call of an agent tool.
-TOOLBOX = (117, 100)
+TOOLBOX = (117, 101)
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="threads do a part of it elsewhere")
