@@ -60,6 +60,9 @@ class ResponseHead(NamedTuple):
     http_version: str
     request: bytes = b""
 
+    def __repr__(self) -> str:
+        return f"ResponseHead({self.status}, {self.reason!r}, {self.headers!r})"
+
 
 class BodyChunk(NamedTuple):
     """Some bytes of the body, never empty, without their framing."""
