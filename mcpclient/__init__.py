@@ -81,14 +81,14 @@ if TYPE_CHECKING:
     from .client.client import call as call
     from .client.client import connect as connect
     from .client.client import list_tools as list_tools
+    from .client.connection.applications import AsgiApp as AsgiApp
+    from .client.connection.client_options import CallOptions as CallOptions
+    from .client.connection.client_options import ClientOptions as ClientOptions
     from .client.events.around import Around as Around
     from .client.events.around import Call as Call
     from .client.events.around import ask_unless_read_only as ask_unless_read_only
     from .client.events.around import refusal as refusal
     from .client.events.hooks import Hooks as Hooks
-    from .client.link.applications import AsgiApp as AsgiApp
-    from .client.link.client_options import CallOptions as CallOptions
-    from .client.link.client_options import ClientOptions as ClientOptions
     from .client.listen import Subscription as Subscription
     from .config.config import Config as Config
     from .config.config import Source as Source
@@ -170,7 +170,7 @@ if TYPE_CHECKING:
     from .net.login.logins import TwoStepLogin as TwoStepLogin
     from .net.login.storage import FileStore as FileStore
     from .net.login.storage import MemoryStore as MemoryStore
-    from .net.process.server_process import StopLadder as StopLadder
+    from .net.process.ladder import StopLadder as StopLadder
     from .protocol.elicitation import ElicitationRequest as ElicitationRequest
     from .protocol.listen import EventsMissed as EventsMissed
     from .protocol.listen import ListenEvent as ListenEvent
@@ -231,7 +231,7 @@ _EXPORTS = {
     "ApiKey": ".client.authentication",
     "Approvals": ".gate.approvals",
     "Around": ".client.events.around",
-    "AsgiApp": ".client.link.applications",
+    "AsgiApp": ".client.connection.applications",
     "AudioContent": ".protocol.types",
     "AuthError": ".errors",
     "AuthProvider": ".auth.provider",
@@ -241,7 +241,7 @@ _EXPORTS = {
     "BearerToken": ".client.authentication",
     "BrowserLogin": ".net.login.logins",
     "Call": ".client.events.around",
-    "CallOptions": ".client.link.client_options",
+    "CallOptions": ".client.connection.client_options",
     "CallRefused": ".errors",
     "CallTimeout": ".errors",
     "CallToolResult": ".protocol.types",
@@ -250,7 +250,7 @@ _EXPORTS = {
     "Client": ".client.client",
     "ClientClosed": ".errors",
     "ClientCredentials": ".client.authentication",
-    "ClientOptions": ".client.link.client_options",
+    "ClientOptions": ".client.connection.client_options",
     "CommandNotFound": ".errors",
     "CommandRule": ".config.policy.rules",
     "Completion": ".protocol.types",
@@ -353,7 +353,7 @@ _EXPORTS = {
     "StatusChanged": ".manager.events",
     "StdioTransport": ".transports.stdio",
     "Sandbox": ".sandbox.rights",
-    "StopLadder": ".net.process.server_process",
+    "StopLadder": ".net.process.ladder",
     "StreamableHttpTransport": ".transports.streamable_http",
     "Subscription": ".client.listen",
     "Task": ".protocol.tasks",

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-__all__ = ["main"]
-
 _PACKAGE = __spec__.parent if __spec__ is not None else "mcpclient"
 
 

@@ -12,8 +12,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, Callable, Union
 
-__all__ = ["HINTS", "PYTHON", "SHELL", "hint_for", "noise_hint", "worded"]
-
 Speech = Mapping[str, str]
 """How options and calls are spelled, by the names that stand for them in a hint."""
 

@@ -17,8 +17,6 @@ TYPE_CHECKING = False  # typing takes 8 ms
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["OnDemand", "import_part"]
-
 
 class OnDemand:
     """Stands for the module ``name``, which its first use imports.

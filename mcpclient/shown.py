@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["HIDDEN", "shown_command", "shown_path", "shown_url", "shown_words"]
-
 HIDDEN = "…"
 """Stands for what is not shown."""
 

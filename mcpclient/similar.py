@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["did_you_mean", "there_are", "there_is_no"]
-
 # Comparing takes quadratic time, and names come from servers, models and files.
 _MAX_CHARACTERS = 80
 _MAX_NAMES = 20

@@ -15,8 +15,6 @@ from .errors import CallTimeout, HttpError, PeerError
 from .framing.logs import logger_for
 from .protocol.types import CallToolResult
 
-__all__ = ["opentelemetry"]
-
 _logger = logger_for("mcpclient.client")
 
 # What the conventions call the transports; an in-memory one has no name there.

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient.client.link.session import Session
+from mcpclient.client.connection.session import Session
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer

@@ -58,7 +58,7 @@ FLOORS = {
 ROOMS = {
     "client.events": 0,  # who is told
     "client.answers": 1,  # what the server asks
-    "client.link": 2,  # one connection
+    "client.connection": 2,  # one connection
     "client.login": 2,  # the runner of auth's flows, which knows of no connection
     "client": 3,  # what a caller calls
     "net": 0,  # connections, files and clocks
@@ -390,7 +390,7 @@ SCENE = {
     "client.client": "",
     "client.answers.roots": "",
     "client.events.hooks": "",
-    "client.link.session": "",
+    "client.connection.session": "",
 }
 
 FAULTY = {
@@ -471,8 +471,8 @@ FAULTY = {
     ),
     "a higher room": (
         "client.answers.roots",
-        "from ..link.session import Session",
-        "room client.link is not below room client.answers",
+        "from ..connection.session import Session",
+        "room client.connection is not below room client.answers",
     ),
     "a room under its floor": (
         "client.events.hooks",
@@ -515,7 +515,7 @@ SOUND = {
     "a newer typing": ("new_typing", "if TYPE_CHECKING:\n    from typing_extensions import Unpack"),
     "types only": ("client.client", "if typing.TYPE_CHECKING:\n    import ssl"),
     "sockets in net": ("net", "import socket, ssl, subprocess"),
-    "a lower room": ("client.client", "from .link.session import Session"),
+    "a lower room": ("client.client", "from .connection.session import Session"),
     "the clock in net": ("net", "import time"),
     "a method's name in a text": ("net", "REASON = 'tools/call was refused'"),
     "randomness": ("framing.sse", "from os import urandom"),

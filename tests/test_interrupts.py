@@ -21,7 +21,7 @@ import pytest
 import mcpclient
 from mcpclient import Client, McpError, ProcessExited, StopLadder
 from mcpclient.cli.main import main
-from mcpclient.client.link.client_options import TransportName
+from mcpclient.client.connection.client_options import TransportName
 from mcpclient.net.process.server_process import spawn
 from tests.soak.lanes import SERVER, free_port
 from tests.support.leaks import Resources, left_behind

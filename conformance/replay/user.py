@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, Callable, Protocol
 
 import mcpclient
-from mcpclient.client.link.client_options import TransportName
+from mcpclient.client.connection.client_options import TransportName
 
 from .visits import authentication
 

@@ -17,8 +17,6 @@ from .media import MediaRules
 from .parts import ERROR_PREFIX, Outcome, Part, prepared
 from .tool_calls import RawCall, ToolCall, read_calls
 
-__all__ = ["AgentOutcome", "AgentTool", "definition_of"]
-
 
 class _AnyMedia(MediaRules):
     def takes(self, media_type: str) -> bool:

@@ -26,8 +26,6 @@ from .schemas.strict import CLAUDE
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
 from .turns import Item, MadeCall, MadeResult, Turn, made_results, names_of, turns_of, without_calls
 
-__all__ = ["answer", "calls", "messages", "request", "results", "tools"]
-
 _RULES = DefinitionRules(
     names=NameRule("a-zA-Z0-9_-", 128),
     properties=NameRule("a-zA-Z0-9_.-", 64),

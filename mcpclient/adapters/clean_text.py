@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["LONE_SURROGATES", "without_surrogates"]
-
 LONE_SURROGATES = "\ud800-\udfff"
 """As the inside of a class in a regular expression."""
 

@@ -21,19 +21,6 @@ from .schemas.pointers import with_root_kept_apart
 from .schemas.strict import Strict, StrictRules, has_null, strict_schema, without_nulls
 from .schemas.widening import JsonSchema, Rewritten, rewritten
 
-__all__ = [
-    "NOT_FOR_MODELS",
-    "Binding",
-    "Definition",
-    "DefinitionRules",
-    "Definitions",
-    "KnownTools",
-    "ToolDefinitions",
-    "ToolProblem",
-    "define",
-    "is_for_models",
-]
-
 
 @dataclass(frozen=True)
 class ToolProblem:

@@ -20,8 +20,6 @@ from ..similar import there_is_no
 from .local_tools import LocalTool, text_result
 from .schemas.widening import JsonSchema
 
-__all__ = ["function_tool"]
-
 _SCALARS: Mapping[object, str] = {
     str: "string",
     bool: "boolean",

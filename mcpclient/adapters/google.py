@@ -25,8 +25,6 @@ from .schemas.google_subset import google_subset
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
 from .turns import Item, MadeCall, MadeResult, Turn, made_results, names_of, turns_of
 
-__all__ = ["answer", "calls", "messages", "request", "results", "tools"]
-
 _API = "Google's Gemini API"
 # Where a sampling answer keeps what the API signs its calls with.
 _SIGNATURE = "mcpclient/thoughtSignature"

@@ -9,8 +9,6 @@ from ..errors import UsageError
 from ..framing.logs import logger_for
 from ..net.text_files import save_text
 
-__all__ = ["Limits", "estimated_tokens", "limited", "token_warning"]
-
 _logger = logger_for("mcpclient.adapters")
 
 # From here on a result takes a good part of what a model reads at all.

@@ -13,15 +13,6 @@ from ..protocol.tool_search import search_tools
 from ..protocol.types import CallToolResult, ReadResourceResult, Resource, ResourceTemplate, Tool
 from .definitions import Definition
 
-__all__ = [
-    "LocalTool",
-    "ResourceSource",
-    "call_tool",
-    "resource_tools",
-    "search_tool",
-    "text_result",
-]
-
 # How many resources one answer lists, and how many tools one search finds.
 _LISTED = 200
 _FOUND = 5

@@ -6,8 +6,6 @@ import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Media", "MediaRules", "media_type_of"]
-
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),

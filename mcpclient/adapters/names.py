@@ -12,8 +12,6 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
-__all__ = ["NameRule", "fit_names"]
-
 _DIGEST = 8
 
 

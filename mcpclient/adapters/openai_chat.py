@@ -27,8 +27,6 @@ from .schemas.strict import OPENAI
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
 from .turns import MadeResult, Turn, made_results, names_of, turns_of
 
-__all__ = ["RULES", "answer", "calls", "messages", "request", "results", "tools"]
-
 _API = "OpenAI's Chat Completions API"
 
 RULES = DefinitionRules(

@@ -24,8 +24,6 @@ from .parts import Outcome, Part
 from .tool_calls import RawCall, ToolCall, first_present, plain, read_calls, unreadable
 from .turns import MadeResult, Turn, made_results, names_of, turns_of
 
-__all__ = ["answer", "calls", "messages", "request", "results", "tools"]
-
 _RULES = replace(_CHAT_RULES, defers=True)
 _MEDIA = MediaRules(
     dict.fromkeys(("image/jpeg", "image/png", "image/gif", "image/webp"), "input_image")

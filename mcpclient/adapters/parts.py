@@ -23,8 +23,6 @@ from .clean_text import without_surrogates
 from .limits import Limits, limited, token_warning
 from .media import Media, MediaRules, media_type_of
 
-__all__ = ["ERROR_PREFIX", "Outcome", "Part", "Prepared", "parts_of", "prepared", "text_of"]
-
 Part = Union[str, Media]
 Outcome = Union[CallToolResult, BaseException, None]
 """What came of a call: its result, or why there is none; None for a call that was not made."""

@@ -15,8 +15,6 @@ from .limits import Limits
 from .parts import Outcome
 from .tool_calls import ToolCall
 
-__all__ = ["PROVIDERS", "Provider", "provider_of"]
-
 
 class Provider(Protocol):
     """What there is for every model API; the module `anthropic` is one."""

@@ -10,8 +10,6 @@ from ..errors import HandlerFailed, UsageError
 from ..protocol.sampling import SamplingRequest
 from .providers import Provider, provider_of
 
-__all__ = ["sampling_model"]
-
 
 def sampling_model(
     provider: str | Provider, model: str, create: Callable[..., Any], *, tools: bool = True

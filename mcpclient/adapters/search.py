@@ -7,8 +7,6 @@ import re
 from ..errors import UsageError
 from .definitions import ToolDefinitions
 
-__all__ = ["SearchRule"]
-
 _SHARE = re.compile(r"(\d+(?:\.\d+)?) ?%")
 
 

@@ -16,8 +16,6 @@ from ..protocol.types import Tool
 from ..similar import there_is_no
 from .definitions import Binding, ToolDefinitions
 
-__all__ = ["RawCall", "ToolCall", "first_present", "plain", "read_calls", "unreadable"]
-
 
 @dataclass(frozen=True)
 class ToolCall:

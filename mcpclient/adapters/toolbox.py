@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
 from typing import Any, Callable, Protocol, TypedDict, Union
 
+from ..client.connection.options import check_names
 from ..client.events.around import Around, Call, Proceed, answer_in_turn, not_called, surrounded
-from ..client.link.options import check_names
 from ..client.tools import Tools
 from ..errors import CallTimeout, McpError, UsageError
 from ..framing.logs import logger_for
@@ -29,8 +29,6 @@ from .parts import Outcome
 from .providers import Provider, provider_of
 from .search import SearchRule
 from .tool_calls import RawCall, ToolCall, read_calls
-
-__all__ = ["Approve", "Toolbox", "ToolboxOptions"]
 
 _logger = logger_for("mcpclient.adapters")
 

@@ -27,17 +27,6 @@ from .names import NameRule, fit_names
 from .parts import Outcome, Part, Prepared, parts_of, prepared
 from .tool_calls import ToolCall
 
-__all__ = [
-    "Item",
-    "MadeCall",
-    "MadeResult",
-    "Turn",
-    "made_results",
-    "names_of",
-    "turns_of",
-    "without_calls",
-]
-
 
 @dataclass(frozen=True)
 class MadeCall:

@@ -37,17 +37,6 @@ from .signing import base64url
 from .tokens import safe_text
 from .url_guard import UrlPolicy, without_query
 
-__all__ = [
-    "Pending",
-    "code_challenge",
-    "finish",
-    "forget_pending",
-    "obtain",
-    "parse_callback",
-    "same_state",
-    "take_pending",
-]
-
 # How many unfinished authorizations of one server are remembered, and for how many seconds.
 _MAX_PENDING = 4
 _PENDING_LIFETIME = 3600

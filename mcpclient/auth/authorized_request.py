@@ -13,8 +13,6 @@ from .effects import Flow, Response
 from .grants import Grant
 from .url_guard import UrlPolicy, origin_of
 
-__all__ = ["AuthorizedRequest", "GrantKeeper", "Replacement"]
-
 # How often one request may be sent again; each reason has a bound of its own below this one.
 _MAX_RECOVERIES = 5
 _MAX_NONCES = 2

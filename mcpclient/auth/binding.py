@@ -13,8 +13,6 @@ from ..errors import RegistrationRequired
 from .effects import Flow, StoredItem, exclusive, load, save
 from .options import OAuthOptions
 
-__all__ = ["bind", "bound", "check_binding", "unbind"]
-
 T = TypeVar("T")
 
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 
 from .scopes import parse_scope
 
-__all__ = ["AuthorizationChallenge", "Challenge", "parse_challenges", "read_challenge"]
-
 # Longer header fields are not read to the end; no server has that much to say.
 _MAX_FIELD_LENGTH = 16_384
 

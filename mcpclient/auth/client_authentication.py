@@ -13,16 +13,6 @@ from .metadata import AuthorizationServer
 from .options import ClientCredentials, EnterpriseManaged, OAuth
 from .signing import Signer, base64url, sign_jwt
 
-__all__ = [
-    "NONE",
-    "SECRET_BASIC",
-    "SECRET_POST",
-    "RegisteredClient",
-    "authenticate",
-    "choose_method",
-    "configured_client",
-]
-
 NONE = "none"
 SECRET_BASIC = "client_secret_basic"
 SECRET_POST = "client_secret_post"

@@ -7,8 +7,6 @@ from .effects import Flow
 from .grants import Grant, GrantRequest
 from .options import ClientCredentials
 
-__all__ = ["obtain"]
-
 
 def obtain(request: GrantRequest, options: ClientCredentials) -> Flow[Grant]:
     """The grant a program gets for its own secret or key. Raises TokenRequestFailed."""

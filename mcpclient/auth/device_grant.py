@@ -16,8 +16,6 @@ from .registration import DEVICE_GRANT, identify_client
 from .tokens import raise_for_error
 from .url_guard import assert_safe_url
 
-__all__ = ["obtain"]
-
 _DEFAULT_INTERVAL = 5.0
 _SLOW_DOWN = 5.0
 _MIN_INTERVAL, _MAX_INTERVAL = 1.0, 60.0

@@ -18,15 +18,6 @@ from .metadata import AuthorizationServer, ProtectedResource, parse_object
 from .options import Endpoints, ServerTrust
 from .url_guard import UrlPolicy, assert_safe_url, origin_of, resolve, without_query
 
-__all__ = [
-    "Discovery",
-    "authorization_server_urls",
-    "discover",
-    "protected_resource_urls",
-    "resource_covers",
-    "speaks_for",
-]
-
 
 @dataclass(frozen=True)
 class Discovery:

@@ -9,8 +9,6 @@ from .effects import Flow, Response, now, random_bytes
 from .signing import Es256Key, base64url, sign_jwt
 from .url_guard import origin_of
 
-__all__ = ["DpopProver", "access_token_hash", "wants_nonce"]
-
 # RFC 9449 section 8.1 sets no limit; a server has no need of more.
 _MAX_NONCE_LENGTH = 1024
 

@@ -17,38 +17,6 @@ from ..errors import AuthError
 from ..shown import shown_url
 from .url_guard import UrlPolicy
 
-__all__ = [
-    "Ask",
-    "Authorize",
-    "Callback",
-    "Effect",
-    "Exclusive",
-    "Fetch",
-    "Flow",
-    "Load",
-    "Now",
-    "OpenRedirect",
-    "RandomBytes",
-    "Response",
-    "Save",
-    "ShowDeviceCode",
-    "StoredItem",
-    "Unbroken",
-    "Wait",
-    "ask",
-    "authorize",
-    "exclusive",
-    "fetch",
-    "load",
-    "now",
-    "open_redirect",
-    "random_bytes",
-    "save",
-    "show_device_code",
-    "unbroken",
-    "wait",
-]
-
 T = TypeVar("T")
 
 # What a store keeps: an object that JSON can carry.

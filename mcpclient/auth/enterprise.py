@@ -13,8 +13,6 @@ from .grants import Grant, GrantRequest, TokenEndpoint, request_token
 from .options import EnterpriseManaged
 from .workload_identity import JWT_BEARER, token_from
 
-__all__ = ["obtain"]
-
 _TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 

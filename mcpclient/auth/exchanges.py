@@ -10,8 +10,6 @@ from ..shown import shown_url
 from .effects import Fetch, Flow, Response, fetch
 from .url_guard import UrlPolicy, assert_safe_url, resolve
 
-__all__ = ["get_document", "post"]
-
 # Metadata of real servers has a few kilobytes.
 MAX_BODY = 256 * 1024
 

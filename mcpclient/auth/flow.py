@@ -35,8 +35,6 @@ from .scopes import union
 from .signing import Es256Key
 from .url_guard import UrlPolicy, without_query
 
-__all__ = ["Authorization", "grant_key"]
-
 _KINDS = ("OAuth", "ClientCredentials", "EnterpriseManaged", "WorkloadIdentity")
 
 

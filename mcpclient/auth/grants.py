@@ -19,21 +19,6 @@ from .signing import Es256Key, Signer
 from .tokens import TokenSet, parse_token_response, raise_for_error, token_set
 from .url_guard import UrlPolicy, without_query
 
-__all__ = [
-    "Grant",
-    "GrantRequest",
-    "TokenEndpoint",
-    "account_url",
-    "keep_nowhere",
-    "part_of",
-    "prover_from",
-    "refresh",
-    "request_token",
-    "revoke",
-    "store_name",
-    "text_of",
-]
-
 # Fields of a token request that no error may show.
 _SECRET_FIELDS = frozenset(
     {

@@ -8,8 +8,6 @@ import re
 from ..errors import UsageError
 from .p256 import ORDER, generator_multiple
 
-__all__ = ["read_private_pem"]
-
 _SEQUENCE, _INTEGER, _OCTETS, _OBJECT_ID = 0x30, 0x02, 0x04, 0x06
 _BITS, _PARAMETERS, _PUBLIC_KEY = 0x03, 0xA0, 0xA1
 

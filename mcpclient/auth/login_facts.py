@@ -6,8 +6,6 @@ from typing import Any
 
 from .grants import Grant
 
-__all__ = ["login_facts"]
-
 
 def login_facts(grant: Grant, now: float) -> dict[str, Any]:
     """Return what may be told of the login that gave ``grant``, as JSON can carry it.

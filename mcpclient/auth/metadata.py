@@ -10,8 +10,6 @@ from typing import cast
 from ..errors import AuthError
 from .effects import StoredItem
 
-__all__ = ["AuthorizationServer", "ProtectedResource", "parse_object"]
-
 
 def parse_object(body: bytes) -> Mapping[str, object] | None:
     """The JSON object in ``body``, or None when it is anything else."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 
 from .effects import StoredItem
 
-__all__ = ["NEEDS_AUTH_SECONDS", "NeedsAuthCache"]
-
 NEEDS_AUTH_SECONDS = 15 * 60
 
 

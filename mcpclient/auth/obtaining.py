@@ -12,14 +12,6 @@ from .grants import Grant, GrantRequest
 from .options import ClientCredentials, EnterpriseManaged, OAuth, OAuthOptions, WorkloadIdentity
 from .scopes import select_scopes
 
-__all__ = [
-    "canonical",
-    "needs_dpop",
-    "obtain",
-    "resource_for",
-    "scopes_for",
-]
-
 
 def obtain(request: GrantRequest, options: OAuthOptions) -> Flow[Grant]:
     """The grant that ``options`` lead to. Raises what its grant type raises."""

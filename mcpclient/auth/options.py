@@ -15,20 +15,6 @@ from .url_guard import UrlPolicy, host_of, origin_of
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-__all__ = [
-    "ApiKey",
-    "BearerToken",
-    "ClientCredentials",
-    "Endpoints",
-    "EnterpriseManaged",
-    "IdentityProvider",
-    "OAuth",
-    "OAuthOptions",
-    "ServerTrust",
-    "TokenSource",
-    "WorkloadIdentity",
-]
-
 # A token, or a function without arguments that returns one or an awaitable of one, called each time
 # one is needed.
 TokenSource = Union[str, Callable[[], object]]

@@ -17,8 +17,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Optional
 
-__all__ = ["ORDER", "generator_multiple", "sign_digest"]
-
 # Domain parameters (SEC 2, secp256r1) of y^2 = x^3 - 3x + b; multiplying needs no b.
 _P = 0xFFFFFFFF00000001000000000000000000000000FFFFFFFFFFFFFFFFFFFFFFFF
 _GX = 0x6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296

@@ -7,8 +7,6 @@ from typing import Protocol
 
 from .effects import Authorize, Callback, ShowDeviceCode, StoredItem
 
-__all__ = ["AuthProvider", "CredentialStore"]
-
 
 class CredentialStore(Protocol):
     """Keeps credentials: records that JSON can carry, under keys that contain no secret.

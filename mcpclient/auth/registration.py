@@ -27,8 +27,6 @@ from .options import OAuth
 from .tokens import raise_for_error
 from .url_guard import UrlPolicy, host_of, without_query
 
-__all__ = ["DEVICE_GRANT", "forget_registration", "identify_client", "registered_redirects"]
-
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 
 _NO_REGISTRATION = "it does not register clients by itself"

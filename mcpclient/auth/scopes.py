@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["OFFLINE_ACCESS", "parse_scope", "select_scopes", "union"]
-
 OFFLINE_ACCESS = "offline_access"
 
 # Bounds what a server can make a client carry around; no known server comes near.

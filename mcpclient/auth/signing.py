@@ -16,8 +16,6 @@ from ..errors import UsageError
 from .key_files import read_private_pem
 from .p256 import ORDER, generator_multiple, sign_digest
 
-__all__ = ["Es256Key", "Signer", "base64url", "sign_jwt"]
-
 
 class Signer(Protocol):
     """A private key as the flows see it: in memory, in hardware, or behind a library.

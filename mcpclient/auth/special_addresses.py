@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
-__all__ = ["forbidden_reason", "is_meant_as_ipv4", "parse_canonical_ipv4"]
-
 _IPV4_RANGES = [
     (IPv4Network(network), reason)
     for network, reason in (

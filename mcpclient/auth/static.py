@@ -10,8 +10,6 @@ from .options import ApiKey, BearerToken
 from .url_guard import origin_of
 from .workload_identity import token_from
 
-__all__ = ["StaticAuthorization", "StaticRequest"]
-
 _VALUE = re.compile(r"[!-~](?:[ -~]*[!-~])?", re.ASCII)
 
 

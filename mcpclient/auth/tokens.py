@@ -14,8 +14,6 @@ from .effects import Response, StoredItem
 from .metadata import parse_object
 from .scopes import parse_scope
 
-__all__ = ["TokenSet", "parse_token_response", "raise_for_error", "safe_text", "token_set"]
-
 # A token is renewed this many seconds before it expires; a short-lived one after half its life.
 EARLY_EXPIRY = 60
 

@@ -15,16 +15,6 @@ from ..errors import SsrfError
 from ..framing.uri import DEFAULT_PORTS
 from .special_addresses import forbidden_reason, is_meant_as_ipv4, parse_canonical_ipv4
 
-__all__ = [
-    "UrlPolicy",
-    "assert_safe_url",
-    "check_address",
-    "host_of",
-    "origin_of",
-    "resolve",
-    "without_query",
-]
-
 # Names that resolve to the machine itself or only inside its network (RFC 6761, 6762, 8375, 9476).
 _LOCAL_NAMES = {"localhost", "localdomain", "local", "internal", "intranet", "home.arpa", "lan"}
 

@@ -8,8 +8,6 @@ from .effects import Flow, ask
 from .grants import Grant, GrantRequest
 from .options import TokenSource, WorkloadIdentity
 
-__all__ = ["JWT_BEARER", "obtain", "token_from"]
-
 JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 

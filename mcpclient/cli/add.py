@@ -15,8 +15,6 @@ from .render import one_line
 from .screen import Screen
 from .target import URL_SCHEMES, add_env_option, add_header_option
 
-__all__ = ["COMMAND"]
-
 
 def _prepare(options: argparse.Namespace) -> LocalWork:
     words: Sequence[str] = options.words

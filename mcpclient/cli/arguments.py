@@ -22,8 +22,6 @@ from ..net.regular_files import open_regular
 from ..recording.secret_arguments import resolved
 from .signature import kinds_of, type_of
 
-__all__ = ["Typed", "parse_arguments", "parse_text_arguments", "typed_value"]
-
 # The largest file whose content is an argument, in bytes.
 _MAX_FILE_SIZE = 64 * 1024 * 1024
 

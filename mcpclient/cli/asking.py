@@ -27,8 +27,6 @@ from .server import Server
 from .short_name import short_name
 from .terminal import ScreenTerminal
 
-__all__ = ["Asking", "model_words"]
-
 _HOW = "Enter takes the [default]; /decline says no, /cancel says nothing."
 # The fewest columns that are left for what a server says beside its name.
 _MIN_QUOTED = 20

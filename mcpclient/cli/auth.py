@@ -28,8 +28,6 @@ from .screen import Screen
 from .target import add_trace_option
 from .terminal import ScreenTerminal
 
-__all__ = ["COMMAND"]
-
 _PASTE_SECONDS = 300.0
 _KEY = grant_key("OAuth", "")
 _USAGE = "login URL | finish URL ADDRESS | logout URL | status [URL]"

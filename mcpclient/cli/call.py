@@ -17,8 +17,6 @@ from .command import Answer, Command, Work
 from .results import result_text, save_media
 from .screen import Screen
 
-__all__ = ["COMMAND"]
-
 
 def _prepare(words: Sequence[str], options: argparse.Namespace) -> Work:
     name, typed = words[0], arguments.parse_arguments(words[1:])

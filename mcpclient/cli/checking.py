@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 else:
     similar = OnDemand("..similar", __name__)
 
-__all__ = ["checked_arguments", "tool_named", "unchecked_arguments"]
-
 _NAMED = 3
 
 

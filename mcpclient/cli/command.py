@@ -11,18 +11,6 @@ from ..errors import UsageError
 from .screen import Screen
 from .server import Server
 
-__all__ = [
-    "Answer",
-    "AnyCommand",
-    "Command",
-    "LocalCommand",
-    "LocalRequest",
-    "LocalWork",
-    "OuterCommand",
-    "Request",
-    "Work",
-]
-
 
 class Answer(NamedTuple):
     """What a command found out.

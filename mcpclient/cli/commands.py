@@ -8,8 +8,6 @@ TYPE_CHECKING = False  # see mcpclient/__init__.py
 if TYPE_CHECKING:
     from .command import AnyCommand
 
-__all__ = ["COMMANDS", "command_named"]
-
 COMMANDS = {
     "info": "who the server is, and what it can do",
     "tools": "list the tools, or describe one",

@@ -8,8 +8,6 @@ from typing import Any
 
 from .render import Style, one_line
 
-__all__ = ["compact_line"]
-
 _MESSAGE_LINK = re.compile(r"https://[a-z0-9.-]+\.slack\.com/archives/([A-Z0-9]+)/p[0-9]+[!-~]*")
 
 

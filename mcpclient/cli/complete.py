@@ -11,8 +11,6 @@ from .command import Answer, Command, Work
 from .render import one_line
 from .screen import Screen
 
-__all__ = ["COMMAND"]
-
 
 def _prepare(words: Sequence[str], options: argparse.Namespace) -> Work:
     name, argument, value = words[:3]

@@ -10,8 +10,6 @@ from .commands import COMMANDS, command_named
 from .parsing import options_of
 from .screen import Screen
 
-__all__ = ["COMMAND", "script_for"]
-
 _NAMES = "mcpclient servers --names 2>/dev/null"
 
 # The names come from files of the folder one stands in: no shell may expand them. So bash compares

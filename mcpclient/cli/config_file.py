@@ -8,8 +8,6 @@ import os
 from ..net.folders import config_folder
 from ..net.paths import absolute_path
 
-__all__ = ["add_file_options", "file_named"]
-
 
 def add_file_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say which file is meant."""

@@ -19,8 +19,6 @@ from .inputs import asking_for_inputs
 from .server import Server
 from .target import is_program
 
-__all__ = ["configured", "is_configured", "load", "none_configured", "server_of", "shown_target"]
-
 _CORRECT = "Correct the file; mcpclient servers --no-connect says all that is wrong in it."
 
 

@@ -20,21 +20,10 @@ from .streams import is_terminal
 from .target import URL_SCHEMES
 
 if TYPE_CHECKING:
-    from ..client.link.client_options import Authentication
+    from ..client.connection.client_options import Authentication
     from ..config.server import ServerConfig
     from ..protocol.elicitation import ElicitationRequest
     from ..protocol.sampling import SamplingRequest
-
-__all__ = [
-    "Asked",
-    "answers_of",
-    "asking_for",
-    "check_trace",
-    "client_for",
-    "client_options",
-    "pairs_in",
-    "with_options",
-]
 
 _WITH_HEADERS = ("http://", "https://", "ws://", "wss://")
 

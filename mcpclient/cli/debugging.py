@@ -13,8 +13,6 @@ from ..net.clocks import seconds_since_epoch
 from .screen import Screen
 from .server import Server
 
-__all__ = ["DebugLines", "connect_loudly", "name_for"]
-
 _ROOT = "mcpclient."
 
 

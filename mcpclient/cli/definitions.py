@@ -7,8 +7,6 @@ from textwrap import wrap
 
 from .render import Style, table, width_of
 
-__all__ = ["definitions"]
-
 _MAX_NAME_WIDTH = 30
 
 

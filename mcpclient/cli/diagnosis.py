@@ -26,8 +26,6 @@ from ..errors import (
 )
 from ..framing.uri import Url
 
-__all__ = ["CHECKS", "Check", "Status", "check_of", "checks_for", "raw_report", "report_of"]
-
 Status = Literal["ok", "warning", "failed", "skipped"]
 
 CHECKS = (

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import hints
 from ..client.client import Client
-from ..client.link.requests import connection_of
-from ..client.link.targets import Target
+from ..client.connection.requests import connection_of
+from ..client.connection.targets import Target
 from ..errors import McpError, ProtocolViolation, UsageError, safe_str
 from ..framing.escaping import escape, escape_line
 from ..framing.uri import parse_url
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from . import configured
 else:
     configured = OnDemand(".configured", __name__)
-
-__all__ = ["COMMAND"]
 
 _NAMED = 3
 _CORRECT = "Correct the file, or set what it needs."

@@ -2,16 +2,6 @@
 
 # Nothing is imported here: ``--version`` needs it, too.
 
-__all__ = [
-    "CANCELLED",
-    "FAILED",
-    "NEEDS_AUTH",
-    "NO_CONNECTION",
-    "PROTOCOL_ERROR",
-    "TIMEOUT",
-    "USAGE",
-]
-
 FAILED = 1
 """The tool reported that it failed, or what was compared or expected is otherwise."""
 

@@ -27,13 +27,6 @@ if TYPE_CHECKING:
 else:
     hints = OnDemand("..hints", __name__)
 
-__all__ = [
-    "error_as_json",
-    "error_text",
-    "exit_code",
-    "text_and_hint",
-]
-
 
 def exit_code(error: McpError, *, connecting: bool = False) -> int:
     """Return the exit code that tells this kind of error.

@@ -12,8 +12,6 @@ from ..net.clocks import steady_seconds
 from ..protocol.schema_on_demand import compile_schema
 from .render import one_line
 
-__all__ = ["Choice", "Field", "fields_of"]
-
 _YES = ("y", "yes", "true", "1", "on")
 _NO = ("n", "no", "false", "0", "off")
 

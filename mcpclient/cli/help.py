@@ -16,8 +16,6 @@ from .guide.layout import laid_out
 from .parsing import parser_of
 from .screen import Screen
 
-__all__ = ["COMMAND"]
-
 
 def _prepare(options: argparse.Namespace) -> LocalWork:
     text = _text_for(options.words)

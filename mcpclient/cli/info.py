@@ -13,8 +13,6 @@ from .definitions import definitions
 from .render import one_line
 from .screen import Screen
 
-__all__ = ["COMMAND"]
-
 
 def _prepare(words: Sequence[str], options: argparse.Namespace) -> Work:
     return _run

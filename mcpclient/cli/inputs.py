@@ -11,8 +11,6 @@ from ..config.variables import InputSpec
 from ..framing.escaping import escape_line
 from ..net.login.terminal import Terminal
 
-__all__ = ["asking_for_inputs"]
-
 _HIDDEN = "(what you type is not shown) "
 
 

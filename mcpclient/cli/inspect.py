@@ -27,8 +27,6 @@ from .screen import Screen
 from .server import Server
 from .target import only_server
 
-__all__ = ["COMMAND"]
-
 _NONE = (
     "no server is configured: name one, as in: mcpclient inspect URL, or inspect -- COMMAND, "
     "or --replay FILE"

@@ -18,8 +18,6 @@ from .connecting import client_for
 from .screen import Screen
 from .target import find_server
 
-__all__ = ["COMMAND", "line_of"]
-
 
 def line_of(method: str, params: Mapping[str, Any]) -> str:
     """Return a notification on one line, escaped."""

@@ -19,8 +19,6 @@ from .exit_codes import FAILED
 from .render import one_line
 from .screen import Screen
 
-__all__ = ["COMMAND"]
-
 _FILE = "mcp.lock"
 _SKIPPED = ("disabled", "denied")
 _AGAIN = "look at it, and if it is meant: mcpclient lock"

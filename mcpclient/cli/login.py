@@ -13,8 +13,6 @@ from ..transports.authorized import http_url
 from .screen import Screen
 from .terminal import ScreenTerminal
 
-__all__ = ["login_for", "oauth_with"]
-
 
 def login_for(
     url: str,

@@ -17,8 +17,6 @@ TYPE_CHECKING = False  # see mcpclient/__init__.py
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["main"]
-
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code.

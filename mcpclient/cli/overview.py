@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from .commands import COMMANDS
 
-__all__ = ["overview"]
-
 _COLUMNS = 80
 _INDENT = 14
 

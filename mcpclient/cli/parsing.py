@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 else:
     similar = OnDemand("..similar", __name__)
 
-__all__ = ["options_of", "own_words", "parser_of", "understand"]
-
 _COLUMNS = 78
 
 # Words that other command lines have for a command of this one.

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 
 from ..protocol.types import ImageContent
 
-__all__ = ["picture", "pictures_of"]
-
 _WITH_KITTYS_PROTOCOL = ("xterm-kitty", "xterm-ghostty")
 _CHUNK = 4096
 _MAX_SIZE = 8 * 1024 * 1024

@@ -10,8 +10,6 @@ from ..client.client import Client
 from .command import Answer, Command, Work
 from .screen import Screen
 
-__all__ = ["COMMAND"]
-
 
 def _prepare(words: Sequence[str], options: argparse.Namespace) -> Work:
     return _run

@@ -12,8 +12,6 @@ from ..protocol.types import Progress
 from .render import one_line, shorten, width_of
 from .streams import write_to
 
-__all__ = ["StatusLine"]
-
 # Seconds before the line appears, so that quick calls do not make it flash, and between redraws.
 _SHOWN_AFTER = 0.5
 _INTERVAL = 0.1

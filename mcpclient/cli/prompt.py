@@ -11,8 +11,6 @@ from .command import Answer, Command, Work
 from .render import contents, one_line
 from .screen import Screen
 
-__all__ = ["COMMAND"]
-
 
 def _prepare(words: Sequence[str], options: argparse.Namespace) -> Work:
     name, values = words[0], parse_text_arguments(words[1:])

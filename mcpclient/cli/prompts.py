@@ -11,8 +11,6 @@ from .command import Answer, Command, Work
 from .render import one_line, table
 from .screen import Screen
 
-__all__ = ["COMMAND"]
-
 
 def _prepare(words: Sequence[str], options: argparse.Namespace) -> Work:
     return _run

@@ -10,8 +10,6 @@ from .command import Answer, Command, Work
 from .render import contents
 from .screen import Screen
 
-__all__ = ["COMMAND"]
-
 
 def _prepare(words: Sequence[str], options: argparse.Namespace) -> Work:
     (uri,) = words

@@ -9,8 +9,6 @@ from ..errors import UsageError
 from ..net.regular_files import open_regular
 from .command import LocalRequest, OuterCommand, Request
 
-__all__ = ["COMMAND"]
-
 
 def _prepare(options: argparse.Namespace, inner: Request | None) -> Request | LocalRequest:
     if inner is None:

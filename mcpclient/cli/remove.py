@@ -11,8 +11,6 @@ from .config_file import add_file_options, file_named
 from .render import one_line
 from .screen import Screen
 
-__all__ = ["COMMAND"]
-
 
 def _prepare(options: argparse.Namespace) -> LocalWork:
     if len(options.words) != 1:

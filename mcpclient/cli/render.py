@@ -23,16 +23,6 @@ from ..protocol.types import (
 )
 from .pictures import picture
 
-__all__ = [
-    "Style",
-    "contents",
-    "one_line",
-    "pretty_json",
-    "shorten",
-    "table",
-    "width_of",
-]
-
 # On a terminal a column between the first and the last is at most this wide; the last shrinks to
 # what is left, but not further than that. The first is whole: names and URIs are to be copied.
 _MAX_WIDTH_BETWEEN = 40

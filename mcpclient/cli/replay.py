@@ -14,8 +14,6 @@ from .render import one_line, table
 from .screen import Screen
 from .server import Server
 
-__all__ = ["COMMAND"]
-
 
 def _prepare(options: argparse.Namespace, inner: Request | None) -> Request | LocalRequest:
     recording = Recording(options.file)

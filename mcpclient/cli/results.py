@@ -27,8 +27,6 @@ from ..protocol.types import (
 from .compact import compact_line
 from .render import Style, contents, one_line, pretty_json, shorten, width_of
 
-__all__ = ["media_in", "object_text", "result_text", "save_media"]
-
 _MAX_PAIRS = 12
 _DOMINANT = 0.8
 _MAX_LINES = 200

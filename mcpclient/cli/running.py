@@ -23,8 +23,6 @@ from .failures import error_as_json, error_text, exit_code
 from .parsing import own_words, understand
 from .screen import LogLines, Screen
 
-__all__ = ["run"]
-
 
 def run(words: list[str]) -> int:
     """Run one command and return its exit code. ``--help`` raises SystemExit."""

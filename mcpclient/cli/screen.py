@@ -15,8 +15,6 @@ from .progress import StatusLine
 from .render import Style, pretty_json
 from .streams import columns_of, is_terminal, write_bytes_to, write_to
 
-__all__ = ["LogLines", "Screen", "TypedLine"]
-
 
 class TypedLine(Protocol):
     """A line that somebody is typing."""

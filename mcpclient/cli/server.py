@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
-from ..client.link.targets import Target
+from ..client.connection.targets import Target
 
 if TYPE_CHECKING:
     from ..config.server import ServerConfig
-
-__all__ = ["Server"]
-
 
 _NOTHING: Mapping[str, Any] = {}
 

@@ -19,8 +19,6 @@ from .failures import text_and_hint
 from .render import Style, one_line, table
 from .screen import Screen
 
-__all__ = ["COMMAND"]
-
 _CONNECT_SECONDS = 30.0
 
 

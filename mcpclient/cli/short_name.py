@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-from ..client.link.targets import Target
+from ..client.connection.targets import Target
 from ..manager.derived_names import derive_name
-
-__all__ = ["short_name"]
 
 _INTERPRETERS = re.compile(r"(?:python[\d.]*|py|node|npx|uvx|bun|bunx|deno)(?:\.exe|\.cmd)?")
 

@@ -10,8 +10,6 @@ from ..protocol.types import Tool
 from ..recording.secret_arguments import resolved
 from .render import one_line
 
-__all__ = ["kinds_of", "properties_of", "required_of", "signature", "type_of"]
-
 _MAX_CHAIN = 16
 _MAX_VALUES = 6
 

@@ -10,8 +10,6 @@ TYPE_CHECKING = False  # see mcpclient/__init__.py
 if TYPE_CHECKING:
     from typing import TextIO
 
-__all__ = ["columns_of", "is_terminal", "write_bytes_to", "write_to"]
-
 _COLUMNS = 80
 
 

@@ -8,22 +8,9 @@ import shutil
 from collections.abc import Sequence
 from importlib import import_module
 
-from ..client.link.targets import SCRIPT_ENDINGS, TRANSPORTS
+from ..client.connection.targets import SCRIPT_ENDINGS, TRANSPORTS
 from ..errors import UsageError
 from .server import Server
-
-__all__ = [
-    "URL_SCHEMES",
-    "add_env_option",
-    "add_header_option",
-    "add_options",
-    "add_trace_option",
-    "find_server",
-    "is_program",
-    "only_server",
-    "split_after_file",
-    "split_at_command",
-]
 
 URL_SCHEMES = ("http://", "https://", "ws://", "wss://", "tcp://", "unix://")
 _STARTERS = {"npx", "uvx", "uv", "node", "bunx", "deno", "python", "python3", "docker", "podman"}

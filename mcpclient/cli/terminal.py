@@ -5,8 +5,6 @@ from __future__ import annotations
 from ..net.login.terminal import Terminal
 from .screen import Screen
 
-__all__ = ["ScreenTerminal"]
-
 
 class ScreenTerminal(Terminal):
     """The terminal, without disturbing what else is shown there."""

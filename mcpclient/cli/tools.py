@@ -18,8 +18,6 @@ from .render import Style, one_line, table
 from .screen import Screen
 from .signature import properties_of, required_of, signature, type_of
 
-__all__ = ["COMMAND", "described"]
-
 _PATTERN = ("*", "?", "[")
 
 

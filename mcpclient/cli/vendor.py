@@ -10,8 +10,6 @@ from ..vendoring.parts import PARTS
 from .command import Answer, LocalCommand, LocalWork
 from .screen import Screen
 
-__all__ = ["COMMAND"]
-
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--with", dest="wanted", metavar="PART,…", help="only these parts")

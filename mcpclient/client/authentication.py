@@ -32,21 +32,6 @@ from .login.forgetting import forget_variables
 from .login.needs_auth import NeedsAuthMemory, memory_of
 from .login.runner import OAuthAuthorizer, StaticAuthorizer, result_at_once
 
-__all__ = [
-    "ApiKey",
-    "BearerToken",
-    "ClientCredentials",
-    "EnterpriseManaged",
-    "OAuth",
-    "WorkloadIdentity",
-    "awaiting_login",
-    "default_store",
-    "expect_login",
-    "finish_auth",
-    "log_in",
-    "log_out",
-]
-
 # Any request will do: what matters is how a server refuses it. A ping is harmless if it does not.
 _PROBE = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
 

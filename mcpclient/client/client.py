@@ -13,13 +13,13 @@ from ..errors import ConnectionLost, UsageError
 from ..framing.escaping import escape_line
 from ..protocol.extensions import extensions_of
 from ..protocol.types import CallToolResult, Implementation, Tool
-from .link.call_recovery import CallRecovery
-from .link.connection import Connection
-from .link.era_memory import EraMemory
-from .link.options import Options
-from .link.response_cache import ClientCache
-from .link.targets import Target, route_to
-from .link.timeouts import DEFAULT, Seconds
+from .connection.call_recovery import CallRecovery
+from .connection.connection import Connection
+from .connection.era_memory import EraMemory
+from .connection.options import Options
+from .connection.response_cache import ClientCache
+from .connection.targets import Target, route_to
+from .connection.timeouts import DEFAULT, Seconds
 from .listed_tools import ListedTools
 from .listen import Listening, Subscription
 from .prompts import Prompts
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from ..net.recorder import TraceTarget
     from ..new_typing import Unpack
     from .answers.roots import RootsOption
-    from .link.client_options import ClientOptions
-
-__all__ = ["Client", "call", "connect", "list_tools"]
+    from .connection.client_options import ClientOptions
 
 
 class Client(Tools, Resources, Prompts, Skills, Listening, Toolboxes):

@@ -11,13 +11,11 @@ from ..errors import ClientClosed, McpError, PeerError
 from ..framing.logs import logger_for
 from ..net.futures import cancel
 from ..protocol.listen import Backlog, EventsMissed, ListenEvent, ListenFilter
+from .connection.call_recovery import CallRecovery
+from .connection.connection import Connection
+from .connection.retries import Retries
 from .events.observer import Observer
 from .feed_sources import FeedSource, source_for
-from .link.call_recovery import CallRecovery
-from .link.connection import Connection
-from .link.retries import Retries
-
-__all__ = ["Feed"]
 
 _logger = logger_for("mcpclient.client")
 

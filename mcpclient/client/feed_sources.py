@@ -11,12 +11,10 @@ from typing import Any, Protocol
 from ..errors import ConnectionLost, McpError, PeerError
 from ..framing.logs import logger_for
 from ..protocol.listen import ListenEvent, ListenFilter, Stream, event_of
-from .link.call_recovery import CallRecovery
-from .link.connection import Connection
-from .link.session import RequestOptions
-from .link.timeouts import DEFAULT
-
-__all__ = ["FeedSource", "ListenRequest", "Listener", "SessionNews", "source_for"]
+from .connection.call_recovery import CallRecovery
+from .connection.connection import Connection
+from .connection.session import RequestOptions
+from .connection.timeouts import DEFAULT
 
 _logger = logger_for("mcpclient.client")
 

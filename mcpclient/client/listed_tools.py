@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 else:
     secret_arguments = OnDemand("..recording.secret_arguments", __name__)
 
-__all__ = ["ListedTools"]
-
 
 class ListedTools(Observer):
     """The definitions of the tools that the caller has listed, until the server says they changed.

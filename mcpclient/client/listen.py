@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from ..on_demand import OnDemand
-from .link.requests import Requests
+from .connection.requests import Requests
 
 if TYPE_CHECKING:
     from ..protocol import listen as listening
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 else:
     listening = OnDemand("..protocol.listen", __name__)
     feeds = OnDemand(".feed", __name__)
-
-__all__ = ["Listening", "Subscription"]
 
 
 class Subscription:

@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 from ..protocol.types import Completion, GetPromptResult, Prompt, ResourceTemplate
-from .link.requests import Requests, checked_arguments
-from .link.timeouts import DEFAULT, Seconds
+from .connection.requests import Requests, checked_arguments
+from .connection.timeouts import DEFAULT, Seconds
 
 if TYPE_CHECKING:
     from .events.around import Around
-
-__all__ = ["Prompts", "Reference"]
 
 Reference = Union[Prompt, ResourceTemplate, Mapping[str, Any]]
 """What has the argument to complete: a prompt, a resource template, or a wire reference."""

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..protocol.types import ReadResourceResult, Resource, ResourceTemplate
-from .link.requests import Requests, checked_arguments
-from .link.timeouts import DEFAULT, Seconds
+from .connection.requests import Requests, checked_arguments
+from .connection.timeouts import DEFAULT, Seconds
 
 if TYPE_CHECKING:
     from ..formats.uri_template import TemplateValue
     from .events.around import Around
-
-__all__ = ["Resources"]
 
 
 class Resources(Requests):

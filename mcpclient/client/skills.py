@@ -9,15 +9,13 @@ from ..errors import ProtocolViolation, SkillVerificationError, UsageError
 from ..on_demand import OnDemand
 from ..protocol.extensions import SKILLS, extensions_of
 from ..protocol.types import ReadResourceResult, Resource
-from .link.requests import Requests
-from .link.timeouts import DEFAULT, Seconds
+from .connection.requests import Requests
+from .connection.timeouts import DEFAULT, Seconds
 
 if TYPE_CHECKING:
     from ..protocol import skills
 else:
     skills = OnDemand("..protocol.skills", __name__)
-
-__all__ = ["Skills"]
 
 
 class Skills(Requests):

@@ -9,10 +9,8 @@ from typing import Any
 from ..errors import UsageError
 from ..protocol.tasks import Task, declares
 from ..protocol.types import Tool
-from .link.connection import Connection
+from .connection.connection import Connection
 from .task_wait import TaskWait
-
-__all__ = ["TaskDesign"]
 
 
 class TaskDesign(ABC):

@@ -28,14 +28,11 @@ from ..protocol.tasks import (
     described_task,
     polling_seconds,
 )
+from .connection.call_recovery import CallRecovery
+from .connection.connection import Connection
+from .connection.retries import Retries
+from .connection.session import RequestOptions
 from .events.callbacks import OrderedCallback
-from .link.call_recovery import CallRecovery
-from .link.connection import Connection
-from .link.retries import Retries
-from .link.session import RequestOptions
-
-__all__ = ["TaskInputs", "TaskWait"]
-
 
 # Seconds a request may take when the time for the whole wait is as good as over.
 _LAST_LOOK = 0.1

@@ -17,13 +17,13 @@ from ..net.futures import disregard
 from ..on_demand import OnDemand
 from ..protocol.tasks import Task, answered_task, described_task
 from ..protocol.types import CallToolResult, Progress, Tool
+from .connection.call_time import CallTime
+from .connection.connection import Connection
+from .connection.requests import ProgressHandler, Requests, checked_arguments, with_meta
+from .connection.session import RequestOptions
+from .connection.timeouts import DEFAULT, Default, Seconds
 from .events.callbacks import OrderedCallback
 from .events.observer import Observer
-from .link.call_time import CallTime
-from .link.connection import Connection
-from .link.requests import ProgressHandler, Requests, checked_arguments, with_meta
-from .link.session import RequestOptions
-from .link.timeouts import DEFAULT, Default, Seconds
 from .listed_tools import ListedTools
 from .validation import OutputSchemas
 
@@ -35,8 +35,6 @@ else:
     task_wait = OnDemand(".task_wait", __name__)
     tasks_core = OnDemand(".tasks_core", __name__)
     tasks_extension = OnDemand(".tasks_extension", __name__)
-
-__all__ = ["TaskNews", "Tasks"]
 
 # How many tasks are remembered here, for what the server does not keep about them.
 _REMEMBERED = 1000

@@ -9,11 +9,9 @@ from typing import Any
 from ..errors import UsageError
 from ..protocol.tasks import Task, created_task, task_support_of
 from ..protocol.types import Tool
-from .link.session import RequestOptions
+from .connection.session import RequestOptions
 from .task_design import TaskDesign
 from .task_wait import TaskWait
-
-__all__ = ["CoreTaskWait", "CoreTasks"]
 
 _MAKING = ("tasks", "requests", "tools", "call")
 

@@ -13,8 +13,6 @@ from ..protocol.types import Tool
 from .task_design import TaskDesign
 from .task_wait import TaskWait
 
-__all__ = ["ExtensionTaskWait", "ExtensionTasks"]
-
 
 class ExtensionTaskWait(TaskWait):
     """Answers the requests for input in a task's state with ``tasks/update``."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 else:
     toolboxes = OnDemand("..adapters.toolbox", __name__)
 
-__all__ = ["Toolboxes"]
-
 
 class Toolboxes:
     """What has tools that a model can be given."""

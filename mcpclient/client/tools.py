@@ -11,21 +11,19 @@ from ..net.futures import side_by_side
 from ..on_demand import OnDemand
 from ..protocol.header_parameters import HeaderParameters
 from ..protocol.types import CallToolResult, Tool
-from .link.requests import ProgressHandler, checked_arguments, with_meta
-from .link.timeouts import DEFAULT, Seconds
+from .connection.requests import ProgressHandler, checked_arguments, with_meta
+from .connection.timeouts import DEFAULT, Seconds
 from .tasks import Tasks
 
 if TYPE_CHECKING:
     from ..new_typing import Unpack
     from ..recording import secret_arguments
     from . import typed_results
+    from .connection.client_options import CallOptions
     from .events.around import Around, Call
-    from .link.client_options import CallOptions
 else:
     secret_arguments = OnDemand("..recording.secret_arguments", __name__)
     typed_results = OnDemand(".typed_results", __name__)
-
-__all__ = ["ToolOutcome", "Tools"]
 
 _logger = logger_for("mcpclient.client")
 

@@ -20,16 +20,6 @@ from typing import Any, Callable, TypeVar
 from ..errors import ResultMismatch, ToolError, UsageError
 from ..protocol.types import CallToolResult
 
-__all__ = [
-    "LISTS",
-    "QUALIFIERS",
-    "UNIONS",
-    "fill",
-    "is_typed_dict",
-    "required_keys",
-    "typed_result",
-]
-
 T = TypeVar("T")
 
 UNIONS: tuple[object, ...] = (typing.Union, getattr(types, "UnionType", typing.Union))

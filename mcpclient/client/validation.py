@@ -16,8 +16,6 @@ from .events.observer import Observer
 if TYPE_CHECKING:
     from ..protocol.schema import Schema, SchemaLimits
 
-__all__ = ["MODES", "OutputSchemas"]
-
 _logger = logger_for("mcpclient.client")
 
 MODES = ("warn", "strict", "off")

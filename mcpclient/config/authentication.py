@@ -10,8 +10,6 @@ from ..client.authentication import BearerToken, EnterpriseManaged, OAuth
 from ..errors import AuthError, UsageError
 from .shapes.values import EntryError, kind_of_value
 
-__all__ = ["authentication_of"]
-
 # What applications call the options of `OAuth`.
 _TEXTS = {
     "client_id": ("clientId", "client_id", "CLIENT_ID"),

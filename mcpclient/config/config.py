@@ -11,8 +11,6 @@ from ..similar import there_is_no
 from .problem import Problem
 from .server import ServerConfig
 
-__all__ = ["Config", "Source"]
-
 
 @dataclass(frozen=True)
 class Source:

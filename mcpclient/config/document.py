@@ -6,16 +6,15 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Union
 
-from ..formats.front_matter import FrontMatterError, parse_front_matter
+from ..formats.front_matter import parse_front_matter
 from ..formats.jsonc import MAX_DEPTH, JsoncArray, JsoncError, JsoncObject, Lines, parse_jsonc
+from ..formats.yaml_flow import FrontMatterError
 from ..jsonrpc.weight import is_deep
 
 try:
     import tomllib  # type: ignore[import-not-found]
 except ImportError:  # Python 3.10 and older
     tomllib = None
-
-__all__ = ["MAX_FILE_SIZE", "Document", "DocumentError", "Path", "read_document"]
 
 MAX_FILE_SIZE = 32 * 1024 * 1024
 """How many bytes of a configuration file are read, and changed."""

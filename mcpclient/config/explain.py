@@ -9,8 +9,6 @@ from .reading import WrittenServer
 from .server import ServerConfig
 from .shapes.entry import Entry
 
-__all__ = ["explanation"]
-
 
 def explanation(
     written: Sequence[WrittenServer],

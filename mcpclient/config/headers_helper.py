@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from ..errors import ConnectFailed, McpError
 from ..net.process.one_program import output_of
 
-__all__ = ["HeadersHelper"]
-
 _SECONDS = 10.0
 # How long printed headers hold: the tokens in them usually live for ten minutes or an hour.
 _VALID_SECONDS = 300.0

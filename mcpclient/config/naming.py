@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Callable, Literal, Union
 
-__all__ = ["NAMING_STYLES", "Naming", "NamingStyle"]
-
 NamingStyle = Literal["server__tool", "mcp__server__tool", "server_tool", "tool"]
 
 NAMING_STYLES: tuple[NamingStyle, ...] = (

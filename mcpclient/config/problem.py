@@ -7,8 +7,6 @@ from typing import Literal
 
 from ..framing.escaping import escape_line
 
-__all__ = ["Problem", "Severity"]
-
 Severity = Literal["error", "warning"]
 
 

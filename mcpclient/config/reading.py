@@ -13,8 +13,6 @@ from .problem import Problem, Severity
 from .scopes import Place
 from .shapes.applications import APPLICATIONS, Application, FileKind, Found, find_servers, kind_of
 
-__all__ = ["ConfigFile", "ConfigReader", "WrittenServer"]
-
 _NO_SERVERS = "it configures no servers"
 # Types of what an application has inside: no server that anyone else could reach.
 _INSIDE = ("builtin", "platform", "frontend", "inline_python", "inMemory")

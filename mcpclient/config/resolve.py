@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..auth.options import IdentityProvider
-from ..client.link.options import IncompleteHeaders
-from ..client.link.targets import SCRIPT_ENDINGS
+from ..client.connection.options import IncompleteHeaders
+from ..client.connection.targets import SCRIPT_ENDINGS
 from ..errors import UsageError
 from .authentication import authentication_of
 from .dotenv import parse_dotenv
@@ -24,8 +24,6 @@ from .policy.urls import canonical_url
 from .shapes.entry import Entry
 from .shapes.values import EntryError, Report
 from .variables import Expanded, Variables
-
-__all__ = ["Resolved", "resolve", "written_target"]
 
 Resolved = tuple["str | list[str]", "dict[str, Any]"]
 """A target and the options to connect with."""

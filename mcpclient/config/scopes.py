@@ -13,18 +13,6 @@ from ..errors import UsageError
 from ..net.folders import config_folder, home_folder
 from ..similar import there_are, there_is_no
 
-__all__ = [
-    "SCOPES",
-    "FoundConfig",
-    "Place",
-    "Scope",
-    "application_places",
-    "check_scopes",
-    "discover_configs",
-    "enterprise_place",
-    "places_of",
-]
-
 Scope = Literal["plugin", "user", "project", "local"]
 
 SCOPES: tuple[Scope, ...] = ("plugin", "user", "project", "local")

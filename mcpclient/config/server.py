@@ -8,11 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Callable, Literal
 
-from ..client.link.targets import Target
+from ..client.connection.targets import Target
 from .naming import Naming
 from .sheet import Sheet
-
-__all__ = ["ServerConfig", "State"]
 
 State = Literal["ready", "disabled", "needs_approval", "denied"]
 """Whether a server may be connected, and if not, why not."""

@@ -24,8 +24,6 @@ from ..shown import HIDDEN
 from .shapes.entry import Entry
 from .variables import InputSpec, Variables, has_references, references
 
-__all__ = ["NamedFile", "NamedFiles", "Sheet", "Shown", "named_files", "sheet_of"]
-
 # Larger files are known by their size and time: reading them would hold up every start.
 _MAX_READ_SIZE = 64 * 1024 * 1024
 _MAX_FILES = 1000

@@ -18,17 +18,6 @@ from typing import Any, Union
 
 from ..errors import UsageError, safe_str
 
-__all__ = [
-    "Expanded",
-    "InputSpec",
-    "Inputs",
-    "InputsOption",
-    "Variables",
-    "has_references",
-    "references",
-    "strings_in",
-]
-
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
 _BRACED = (
     rf"\$\{{(?:env:(?P<env>{_NAME})|input:(?P<input>[^{{}}]+)|file:(?P<file>[^{{}}]+)"

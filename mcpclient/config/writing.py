@@ -20,8 +20,6 @@ from .shapes.entry import read_entry
 from .shapes.values import EntryError
 from .shapes.writing import in_shape_of
 
-__all__ = ["add_server", "add_server_to", "remove_server", "remove_server_from"]
-
 
 def add_server(
     path: str | os.PathLike[str], name: str, entry: Mapping[str, Any], *, replace: bool = False

@@ -7,16 +7,6 @@ from collections.abc import Sequence
 from ..shown import shown_url
 from .root import McpError
 
-__all__ = [
-    "AuthError",
-    "AuthorizationDenied",
-    "AuthorizationRequired",
-    "InsufficientScope",
-    "RegistrationRequired",
-    "SsrfError",
-    "TokenRequestFailed",
-]
-
 
 class AuthError(McpError):
     """Authorization did not succeed."""

@@ -10,20 +10,6 @@ from typing import Any
 from ..shown import shown_command, shown_words
 from .root import McpError, safe_repr
 
-__all__ = [
-    "CallTimeout",
-    "CommandNotFound",
-    "ConnectFailed",
-    "ConnectKind",
-    "ConnectionLost",
-    "LossKind",
-    "NetworkError",
-    "ProcessExited",
-    "ServersFailed",
-    "lacks_stdin",
-    "text_without_output",
-]
-
 
 class NetworkError(McpError):
     """No answer came: the network failed, the operating system refused, or time ran out."""

@@ -15,8 +15,6 @@ else:
     escaping = OnDemand("..framing.escaping", __name__)
     hints = OnDemand("..hints", __name__)
 
-__all__ = ["SHOWN_BODY", "McpError", "NotChecked", "safe_repr", "safe_str"]
-
 AnyMcpError = TypeVar("AnyMcpError", bound="McpError")
 
 # How much of an answer's body an exception's text shows; the field holds all that was kept.

@@ -9,25 +9,6 @@ from typing import Any
 
 from .root import SHOWN_BODY, McpError
 
-__all__ = [
-    "HttpError",
-    "MessageTooLarge",
-    "NotOffered",
-    "PeerError",
-    "ProtocolViolation",
-    "ResultMismatch",
-    "SchemaError",
-    "ServerError",
-    "SessionExpired",
-    "SkillVerificationError",
-    "TaskFailed",
-    "TemplateError",
-    "ToolError",
-    "UrlElicitationRequired",
-    "ViolationKind",
-    "negotiated_scheme",
-]
-
 
 class ServerError(McpError):
     """The server answered, and the answer is not a result."""

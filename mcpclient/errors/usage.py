@@ -8,16 +8,6 @@ from typing import Any
 
 from .root import SHOWN_BODY, McpError, safe_repr
 
-__all__ = [
-    "CallRefused",
-    "ClientClosed",
-    "HandlerFailed",
-    "NotRecorded",
-    "SandboxUnavailable",
-    "ServerUnavailable",
-    "UsageError",
-]
-
 # How many recorded requests the text of `NotRecorded` shows.
 _SHOWN_PARAMS = 3
 

@@ -13,8 +13,6 @@ from typing import Any
 
 from .yaml_flow import FlowReader, FrontMatterError, folded, not_read, read_quoted, scalar
 
-__all__ = ["FrontMatterError", "parse_front_matter", "same_content", "split_front_matter"]
-
 # How long front matter may be, in characters, and how deep its blocks may nest.
 _MAX_LENGTH = 64 * 1024
 _MAX_DEPTH = 32

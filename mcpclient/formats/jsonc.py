@@ -13,8 +13,6 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["MAX_DEPTH", "JsoncArray", "JsoncError", "JsoncObject", "Lines", "Member", "parse_jsonc"]
-
 MAX_DEPTH = 100
 """How deep a value may be nested."""
 _MAX_NUMBER_LENGTH = 300

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 from .jsonc import JsoncError, JsoncObject, Member, parse_jsonc
 
-__all__ = ["remove_member", "set_member"]
-
 _INDENTED = re.compile(r"(?m)^([ \t]+)\S")
 _BEFORE_KEY = re.compile(r"[ \t]*\Z")
 _AFTER_MEMBER = re.compile(r"[ \t]*(?://[^\r\n]*)?(?:\r?\n|(?=\}))")

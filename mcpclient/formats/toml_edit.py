@@ -6,8 +6,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["add_table", "remove_table"]
-
 # Strings of all four kinds, comments and brackets: an end of line counts only outside of these.
 _TOKEN = re.compile(
     r'''"""(?:[^"\\]|\\.|"(?!""))*"{3,5}|"(?:[^"\\\n]|\\.)*"'''

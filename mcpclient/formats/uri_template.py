@@ -17,8 +17,6 @@ from urllib.parse import quote
 
 from ..errors import TemplateError, UsageError
 
-__all__ = ["TemplateValue", "expand", "variable_names"]
-
 _Scalar = Union[str, int, float]
 # None, and a sequence or mapping without members, mean that the variable is undefined.
 TemplateValue = Union[_Scalar, Sequence[_Scalar], Mapping[str, _Scalar], None]

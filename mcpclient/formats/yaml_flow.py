@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["FlowReader", "FrontMatterError", "folded", "not_read", "read_quoted", "scalar"]
-
 # How deep brackets may nest, and how long a number may be.
 _MAX_DEPTH = 32
 _MAX_NUMBER_LENGTH = 300

@@ -16,8 +16,6 @@ import unicodedata
 from ipaddress import IPv4Address, IPv6Address
 from urllib.parse import unquote_to_bytes
 
-__all__ = ["browser_host", "is_read_alike"]
-
 _C0_AND_SPACE = "".join(map(chr, range(0x21)))
 _REMOVED = re.compile(r"[\t\n\r]")
 _SPECIAL = re.compile(r"(?i)https?:[/\\]*([^/\\?#]*)")

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from ..errors import MessageTooLarge, ProtocolViolation
 
-__all__ = ["ACCEPT_ENCODING", "MAX_CODINGS", "MAX_PIECE", "ContentDecoder"]
-
 ACCEPT_ENCODING = "gzip, deflate"
 """The value for ``Accept-Encoding``: what `ContentDecoder` can undo, and nothing else."""
 

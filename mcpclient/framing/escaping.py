@@ -11,8 +11,6 @@ import re
 import unicodedata
 from functools import lru_cache
 
-__all__ = ["escape", "escape_line"]
-
 # Control, format, surrogate and private characters; separators of lines and of paragraphs.
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 

@@ -9,8 +9,6 @@ from typing import ClassVar, TypeVar, overload
 from ..errors import ProtocolViolation, UsageError
 from ..shown import HIDDEN
 
-__all__ = ["MAX_FIELDS", "TOKEN", "Headers", "encode_header", "merged", "parse_fields"]
-
 MAX_FIELDS = 256
 """How many field lines one head or one trailer section may have."""
 

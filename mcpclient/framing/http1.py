@@ -9,19 +9,6 @@ from typing import NamedTuple, Union
 from ..errors import ConnectionLost, LossKind, ProtocolViolation, UsageError, ViolationKind
 from .headers import TOKEN, Headers, encode_header, parse_fields
 
-__all__ = [
-    "MAX_CHUNK_LINE",
-    "MAX_HEAD",
-    "BodyChunk",
-    "Event",
-    "Fault",
-    "InformationalHead",
-    "ResponseEnd",
-    "ResponseHead",
-    "ResponseParser",
-    "encode_request",
-]
-
 MAX_HEAD = 65_536
 """Bytes a status line and its fields, or a trailer section, may have."""
 

@@ -14,8 +14,6 @@ from typing import NamedTuple
 from ..errors import ProtocolViolation
 from .headers import Headers, encode_header, parse_fields
 
-__all__ = ["RequestHead", "encode_response_head", "parse_request_head"]
-
 _REQUEST_LINE = re.compile(r"([A-Z]{1,20}) (/[!-~]*) HTTP/1\.[01]\r?\n")
 _LENGTH = re.compile(r"[0-9]{1,15}")
 

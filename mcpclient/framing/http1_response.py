@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from .http1 import BodyChunk, ResponseEnd, ResponseHead, ResponseParser
 
-__all__ = ["GatheredResponse"]
-
 
 class GatheredResponse:
     """What has arrived of a response. Start its ``parser`` before the request is written.

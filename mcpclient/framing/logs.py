@@ -7,8 +7,6 @@ from typing import Any
 
 from .escaping import escape_line
 
-__all__ = ["logger_for"]
-
 
 def logger_for(name: str) -> logging.Logger:
     """Return the logger of this name; texts and exceptions in its records are escaped.

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple, Union
 
-__all__ = ["DEFAULT_MAX_MESSAGE_SIZE", "Line", "LineFramer", "OversizedLine"]
-
 DEFAULT_MAX_MESSAGE_SIZE = 64 * 1024 * 1024
 """How many bytes one message may have unless the caller says otherwise, however it is framed."""
 

@@ -11,14 +11,6 @@ from typing import NamedTuple, Union
 
 from .ndjson import DEFAULT_MAX_MESSAGE_SIZE
 
-__all__ = [
-    "MAX_RETRY",
-    "Event",
-    "EventDecoder",
-    "OversizedEvent",
-    "ServerSentEvent",
-]
-
 MAX_RETRY = 86_400_000
 """The longest reconnection time in milliseconds that is believed: one day."""
 

@@ -13,8 +13,6 @@ from urllib.parse import quote, unquote, unquote_to_bytes, urljoin, urlsplit
 from ..errors import UsageError
 from ..shown import shown_path
 
-__all__ = ["DEFAULT_PORTS", "LOOPBACK_HOSTS", "Url", "parse_url", "resolve_url"]
-
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 """The port that a URL means which names none, by scheme."""
 

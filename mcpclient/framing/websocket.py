@@ -34,18 +34,6 @@ from .websocket_frames import (
 )
 from .websocket_message import MessageAssembly, decode_text
 
-__all__ = [
-    "BinaryMessage",
-    "Closed",
-    "Event",
-    "Fault",
-    "Ping",
-    "Pong",
-    "TextMessage",
-    "WebSocketProtocol",
-    "Write",
-]
-
 _MAX_CLOSE_REASON = MAX_CONTROL_PAYLOAD - 2
 
 

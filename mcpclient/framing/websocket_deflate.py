@@ -6,14 +6,6 @@ import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = [
-    "OFFER",
-    "DeflateParameters",
-    "MessageDeflater",
-    "MessageInflater",
-    "parse_extension_answer",
-]
-
 OFFER = "permessage-deflate; client_max_window_bits"
 """What a client offers: the server may choose every parameter."""
 

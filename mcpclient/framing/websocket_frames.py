@@ -8,25 +8,6 @@ from __future__ import annotations
 
 import io
 
-__all__ = [
-    "BINARY",
-    "CLOSE",
-    "CLOSE_CODES",
-    "CONTINUATION",
-    "FINAL",
-    "MAX_CONTROL_PAYLOAD",
-    "PING",
-    "PONG",
-    "RESERVED_1",
-    "TEXT",
-    "FrameViolation",
-    "encode_close",
-    "encode_frame",
-    "is_wire_close_code",
-    "parse_close",
-    "read_head",
-]
-
 # Opcodes, RFC 6455 section 5.2. From CLOSE on they are control frames.
 CONTINUATION = 0x0
 TEXT = 0x1

@@ -14,8 +14,6 @@ from typing import NamedTuple
 
 from .websocket_deflate import OFFER, DeflateParameters, parse_extension_answer
 
-__all__ = ["Accepted", "Rejected", "WebSocketHandshake"]
-
 # Section 1.3: it makes the accept key one that no other kind of server would send.
 _ACCEPT_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _SUBPROTOCOL = "mcp"

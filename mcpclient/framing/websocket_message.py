@@ -14,8 +14,6 @@ from typing import Union
 from .websocket_deflate import MessageInflater
 from .websocket_frames import FrameViolation
 
-__all__ = ["MessageAssembly", "decode_text"]
-
 
 class MessageAssembly:
     """Collects a text or binary message of at most ``limit`` bytes, on the wire and inflated.

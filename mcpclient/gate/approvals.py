@@ -18,8 +18,6 @@ from ..errors import UsageError
 from ..net.files import change_file, read_file
 from ..net.folders import state_folder
 
-__all__ = ["Approvals"]
-
 _MAX_STORE_SIZE = 4 * 1024 * 1024
 _VERSION = 1
 

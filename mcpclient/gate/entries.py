@@ -27,8 +27,6 @@ from ..net.files import read_file
 from ..net.folders import home_folder
 from .gate import Gate
 
-__all__ = ["Entries", "JudgedEntry"]
-
 # What an entry may read values from: an .env file, or one with a token.
 _MAX_VALUE_FILE_SIZE = 1024 * 1024
 # Names of tools that begin with their server's, and so cannot be another server's.

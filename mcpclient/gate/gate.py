@@ -7,7 +7,7 @@ from dataclasses import replace
 from os.path import realpath
 from typing import NamedTuple
 
-from ..client.link.targets import entry_of
+from ..client.connection.targets import entry_of
 from ..config.headers_helper import HeadersHelper
 from ..config.policy.policy import Policy
 from ..config.problem import Problem
@@ -17,8 +17,6 @@ from ..config.server import ServerConfig, State
 from ..config.shapes.fields import restrictions_in
 from ..errors import UsageError
 from .approvals import Approvals
-
-__all__ = ["CARRIED_OUT", "Gate", "Judgement"]
 
 _SETTINGS_FILE = "managed-settings.json"
 

@@ -22,8 +22,6 @@ from .approvals import Approvals
 from .entries import Entries, JudgedEntry
 from .gate import Gate
 
-__all__ = ["load_config"]
-
 
 def load_config(
     path: str | os.PathLike[str] | None = None,

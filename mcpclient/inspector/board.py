@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from .depth import without_depths
 
-__all__ = ["Board", "Item"]
-
 _MAX_ITEMS = 1_000
 
 

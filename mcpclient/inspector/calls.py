@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..client.client import Client
-from ..client.link.requests import connection_of
-from ..client.link.timeouts import DEFAULT, Seconds
+from ..client.connection.requests import connection_of
+from ..client.connection.timeouts import DEFAULT, Seconds
 from ..errors import UsageError
 from ..protocol.types import Progress
 from .board import Board
 from .described import described_error
-
-__all__ = ["Calls", "Wanted"]
 
 _MAX_RESULTS = 200
 

@@ -10,8 +10,6 @@ from typing import Any
 from ..errors import safe_str
 from ..recording.conversation import Call, Failed, Refused
 
-__all__ = ["compared_calls", "compared_tools", "differences"]
-
 _MAX_DIFFERENCES = 200
 
 # Aligning costs the product of both lengths in the worst case.

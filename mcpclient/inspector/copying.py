@@ -13,11 +13,9 @@ from collections.abc import Sequence
 from typing import Any, Union
 
 from ..auth.options import OAuth
-from ..client.link.options import Options
+from ..client.connection.options import Options
 from ..recording.secret_names import is_secret_name
 from ..shown import shown_path, shown_url, shown_words
-
-__all__ = ["Word", "copied_command", "copied_target", "copied_url"]
 
 Word = list[Union[str, dict[str, str]]]
 """Texts, and ``{"variable": NAME}`` where the value of a variable belongs."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["without_depths"]
-
 _MAX_LEVELS = 200
 _TOO_DEEP = "… nested too deeply to be shown"
 

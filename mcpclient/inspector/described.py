@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..client.client import Client
-from ..client.link.requests import connection_of
+from ..client.connection.requests import connection_of
 from ..errors import McpError
 from ..protocol.versions import era_of
 from ..recording.conversation import Conversation
@@ -14,8 +14,6 @@ from ..recording.recorded_errors import error_facts
 from ..recording.redaction import Redactor
 from .copying import copied_target
 from .login import has_login
-
-__all__ = ["described_client", "described_error", "described_recording"]
 
 _OPENING = ("initialize", "server/discover")
 

@@ -20,8 +20,6 @@ from .sources import ClientSource, ManagerSource, RecordingSource, Source
 if TYPE_CHECKING:
     from ..manager.manager import Manager
 
-__all__ = ["ALLOWED", "Inspectable", "Inspector", "inspect"]
-
 Inspectable = Union[Client, Recording, Sequence[Recording], "Manager"]
 """What can be inspected: a client, a manager, one recording or several."""
 

@@ -9,8 +9,6 @@ from collections.abc import Collection, Iterator
 from ..recording.transcript import Record, Transcript, read_transcripts, write_line
 from .rows import Row, RowMaker
 
-__all__ = ["Journal"]
-
 _MAX_RECORDS = 200_000
 _MAX_CHARACTERS = 64 * 1024 * 1024
 _MAX_RECORD_LENGTH = 8 * 1024 * 1024

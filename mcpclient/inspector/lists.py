@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..client.client import Client
-from ..client.link.paging import all_pages
+from ..client.connection.paging import all_pages
 from ..errors import McpError, ProtocolViolation
 from ..recording.conversation import Conversation
 from .described import described_error
 from .oddities import odd_entries
-
-__all__ = ["Lists", "fetch_lists", "known_lists", "recorded_lists"]
 
 Lists = dict[str, Any]
 """``tools``, ``resources``, ``templates``, ``prompts``: each a list, entries as they came.

@@ -9,13 +9,11 @@ from ..auth.authorization_code import parse_callback
 from ..auth.login_facts import login_facts
 from ..auth.url_guard import host_of
 from ..client.client import Client
-from ..client.link.requests import connection_of
+from ..client.connection.requests import connection_of
 from ..client.login.forgetting import forget_variables
 from ..client.login.runner import OAuthAuthorizer
 from ..errors import AuthorizationRequired, UsageError
 from ..net.clocks import seconds_since_epoch
-
-__all__ = ["described_login", "expect_login", "finish_login", "has_login", "log_out"]
 
 
 def has_login(client: Client) -> bool:

@@ -10,8 +10,6 @@ from ..errors import McpError
 from ..net.clocks import steady_seconds
 from ..protocol.schema_on_demand import compile_schema
 
-__all__ = ["Oddity", "odd_entries", "odd_schemas"]
-
 # What each list's entries are told apart by, and have to have.
 _REQUIRED = {
     "tools": ("name", "inputSchema"),

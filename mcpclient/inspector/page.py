@@ -12,8 +12,6 @@ from __future__ import annotations
 from functools import lru_cache
 from pkgutil import get_data
 
-__all__ = ["SCRIPTS", "page", "policy"]
-
 SCRIPTS = (
     "text",
     "server",

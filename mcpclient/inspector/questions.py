@@ -15,8 +15,6 @@ from ..protocol.elicitation import ElicitationRequest
 from ..protocol.sampling import SamplingRequest
 from .board import Board
 
-__all__ = ["Questions"]
-
 
 class Questions:
     """Puts questions on the board and waits for the page to answer them.

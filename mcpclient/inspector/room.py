@@ -14,8 +14,6 @@ from .questions import Questions
 from .sources import Source
 from .watch import Watch
 
-__all__ = ["Room"]
-
 # Seconds after the last page has gone until nothing is written down any more: a reload is no end.
 _STOP_AFTER = 30.0
 

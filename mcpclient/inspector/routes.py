@@ -21,8 +21,6 @@ from .oddities import odd_schemas
 from .page import page, policy
 from .room import Room
 
-__all__ = ["Routes"]
-
 # Seconds between two looks at what is new. People see no difference, and a server that sends a
 # thousand messages in this time costs the page one redraw.
 _INTERVAL = 0.1

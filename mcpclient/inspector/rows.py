@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from ..recording.transcript import Record
 
-__all__ = ["Row", "RowMaker"]
-
 _MAX_LABEL_LENGTH = 120
 _MAX_DETAIL_LENGTH = 200
 _MAX_PENDING = 10_000

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..manager.manager import Manager
     from ..manager.server import Server
 
-__all__ = ["ClientSource", "ManagerSource", "RecordingSource", "ServerState", "Source"]
-
 
 @dataclass(frozen=True)
 class ServerState:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ..client.client import Client
-from ..client.link.requests import connection_of
+from ..client.connection.requests import connection_of
 from ..errors import UsageError
 from ..recording.conversation import Call, read_calls
 from ..recording.transcript import write_line
@@ -14,8 +14,6 @@ from .journal import Journal
 from .lists import Lists, fetch_lists, known_lists, recorded_lists
 from .login import described_login
 from .sources import ServerState
-
-__all__ = ["Watch"]
 
 
 class Watch:

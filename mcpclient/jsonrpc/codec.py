@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 else:
     response_id = OnDemand(".response_id", __name__)
 
-__all__ = ["MalformedMessage", "decode", "encode"]
-
 _scan: Callable[[str, int], tuple[Any, int]] = vars(json.JSONDecoder())["scan_once"]
 _WHITE_SPACE = " \t\r\n"
 

@@ -14,8 +14,6 @@ from typing import Any, Protocol
 from ..errors import CallTimeout, McpError
 from .messages import Message, plain_id
 
-__all__ = ["Correlator", "Pending", "ProgressCallback", "Waiter"]
-
 _NEVER = math.inf
 
 # How many ids of answers to nothing are kept for the text of an error.

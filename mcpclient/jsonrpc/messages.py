@@ -11,18 +11,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, Union
 
-__all__ = [
-    "ErrorCode",
-    "Message",
-    "RequestId",
-    "error_response",
-    "is_answer",
-    "notification",
-    "plain_id",
-    "request",
-    "response",
-]
-
 Message = dict[str, Any]
 """One JSON-RPC message as decoded: a dict with string keys and JSON values."""
 

@@ -6,8 +6,6 @@ import re
 
 from .messages import RequestId
 
-__all__ = ["find_response_id"]
-
 # One step of a scan over JSON text: a whole string, one that the end cuts off (which no token may
 # follow, and no other way of matching is tried), a bracket, or a comma or colon.
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[{}\[\],:]', re.DOTALL)

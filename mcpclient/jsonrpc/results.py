@@ -14,8 +14,6 @@ from ..errors import (
 )
 from .messages import ErrorCode, Message
 
-__all__ = ["peer_error", "result_of"]
-
 
 def result_of(message: Message) -> dict[str, Any]:
     """Return the result in an answer, or raise the error.

@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["MAX_MEMORY", "is_deep", "takes_too_much", "weight_of"]
-
 MAX_MEMORY = 512 * 1024 * 1024
 """Bytes one message may take once it is decoded, unless its text is in proportion."""
 

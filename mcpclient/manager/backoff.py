@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from ..errors import UsageError
 
-__all__ = ["Reconnect"]
-
 _CEILING = 30.0
 _SPREAD = 0.25
 

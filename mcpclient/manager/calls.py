@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from ..client.link.timeouts import DEFAULT, Seconds
+from ..client.connection.timeouts import DEFAULT, Seconds
 from ..errors import UsageError
 from ..net.futures import side_by_side
 from ..protocol.types import CallToolResult
@@ -15,11 +15,9 @@ from .naming import ToolNames
 from .server import Server
 
 if TYPE_CHECKING:
-    from ..client.link.client_options import CallOptions
+    from ..client.connection.client_options import CallOptions
     from ..client.tools import ToolOutcome
     from ..new_typing import Unpack
-
-__all__ = ["Calls"]
 
 T = TypeVar("T")
 

@@ -13,8 +13,6 @@ from .events import ToolsUpdated
 from .naming import ToolNames
 from .tools import Home, ManagedTool, ToolList, difference
 
-__all__ = ["Catalog"]
-
 T = TypeVar("T")
 
 # How many tools are named or wrapped before the event loop gets its turn, within a millisecond.

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from ..config.server import ServerConfig
 
-__all__ = ["Changes", "compare_servers", "same_server"]
-
 
 @dataclass(frozen=True)
 class Changes:

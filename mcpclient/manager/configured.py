@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..client.link.targets import entry_of
+from ..client.connection.targets import entry_of
 from ..config.config import Config
 from ..config.server import ServerConfig
 from ..config.shapes.applications import APPLICATIONS
@@ -17,8 +17,6 @@ from ..errors import UsageError
 from ..gate.gate import Gate
 from ..transports.base import Transport
 from .derived_names import name_targets
-
-__all__ = ["configured_servers"]
 
 _PLAIN = APPLICATIONS["mcpclient"]
 # What a client does not know of an entry, and a manager has to.

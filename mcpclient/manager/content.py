@@ -23,8 +23,6 @@ from .resources import (
 from .server import Server
 from .status import Status
 
-__all__ = ["Content"]
-
 T = TypeVar("T")
 
 _logger = logger_for("mcpclient.manager")

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..client.link.targets import Target, words_of
+from ..client.connection.targets import Target, words_of
 from ..errors import UsageError
-
-__all__ = ["derive_name", "name_targets"]
 
 
 def derive_name(target: Target) -> str:

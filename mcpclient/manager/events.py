@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Callable, Union
 from weakref import WeakSet
 
+from ..client.connection.loops import LoopBound
 from ..client.events.callbacks import OrderedCallback
-from ..client.link.loops import LoopBound
 from ..errors import McpError
 from ..net.background_tasks import BackgroundTasks
 from ..net.futures import NextChange
 from .pins import Mismatch
 from .status import Status
-
-__all__ = ["EventStream", "Events", "ManagerEvent", "PinMismatch", "StatusChanged", "ToolsUpdated"]
 
 # How many events wait for a consumer that does not take them; then the oldest are dropped.
 _MAX_WAITING = 10_000

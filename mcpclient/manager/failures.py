@@ -18,8 +18,6 @@ from ..errors import (
 )
 from .machine import Event
 
-__all__ = ["FailureCount", "after_attempt", "did_not_run", "lacks_login"]
-
 _UNAUTHORIZED = 401
 
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from fnmatch import translate
 from functools import lru_cache
 
-__all__ = ["any_pattern", "fits_pair", "is_offered"]
-
 
 def is_offered(tool: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
     """Whether a tool is offered, by its own name.

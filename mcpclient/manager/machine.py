@@ -11,8 +11,6 @@ from collections.abc import Mapping
 
 from .status import Status
 
-__all__ = ["TABLE", "Action", "Event", "step"]
-
 
 class Event(enum.Enum):
     """What happens to a server."""

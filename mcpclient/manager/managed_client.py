@@ -8,21 +8,19 @@ from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Callable, Protocol, TypeVar
 
 from ..client.client import Client
+from ..client.connection.call_time import CallTime
+from ..client.connection.era_memory import EraMemory
+from ..client.connection.loops import LoopBound
+from ..client.connection.requests import ProgressHandler
+from ..client.connection.session import RequestOptions
+from ..client.connection.targets import Target
+from ..client.connection.timeouts import Seconds
 from ..client.events.observer import Observer
-from ..client.link.call_time import CallTime
-from ..client.link.era_memory import EraMemory
-from ..client.link.loops import LoopBound
-from ..client.link.requests import ProgressHandler
-from ..client.link.session import RequestOptions
-from ..client.link.targets import Target
-from ..client.link.timeouts import Seconds
 from ..errors import ClientClosed, ConnectionLost, McpError, SessionExpired
 from .failures import did_not_run
 
 if TYPE_CHECKING:
-    from ..client.link.client_options import ClientOptions
-
-__all__ = ["Keeper", "ManagedClient"]
+    from ..client.connection.client_options import ClientOptions
 
 T = TypeVar("T")
 

@@ -10,11 +10,12 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, Union
 
 from ..client.client import Client
-from ..client.link.loops import LoopBound, claiming
-from ..client.link.options import OPTION_NAMES, check_names
-from ..client.link.targets import Target
+from ..client.connection.loops import LoopBound, claiming
+from ..client.connection.options import OPTION_NAMES, check_names
+from ..client.connection.targets import Target
 from ..client.toolboxes import Toolboxes
 from ..config.config import Config
+from ..config.naming import Naming
 from ..config.policy.policy import Policy
 from ..config.problem import Problem
 from ..config.server import ServerConfig
@@ -40,7 +41,7 @@ from .configured import configured_servers
 from .content import Content
 from .events import Events, EventStream, ManagerEvent
 from .memory import Memory, memory_key
-from .naming import Naming, ToolNames
+from .naming import ToolNames
 from .pins import Pins
 from .server import Server
 from .shared import Shared
@@ -49,10 +50,8 @@ from .status import Status
 from .tools import ManagedTool, ToolList
 
 if TYPE_CHECKING:
-    from ..client.link.client_options import ClientOptions
+    from ..client.connection.client_options import ClientOptions
     from ..new_typing import Unpack
-
-__all__ = ["Manager", "Servers", "connect_all"]
 
 _logger = logger_for("mcpclient.manager")
 

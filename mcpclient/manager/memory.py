@@ -19,8 +19,6 @@ from ..framing.logs import logger_for
 from ..net.files import change_file, read_file
 from ..net.folders import state_folder
 
-__all__ = ["Memory", "Remembered", "memory_key"]
-
 _logger = logger_for("mcpclient.manager")
 
 _MAX_FILE_SIZE = 64 * 1024 * 1024

@@ -17,8 +17,6 @@ from typing import Any, Callable, NamedTuple
 from ..config.naming import Naming
 from ..errors import UsageError
 
-__all__ = ["Naming", "ParsedName", "ToolNames", "parse_tool_name"]
-
 _STYLES: dict[str, Callable[[str, str], str]] = {
     "server__tool": "{}__{}".format,
     "mcp__server__tool": "mcp__{}__{}".format,

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
+from ..client.connection.retries import Retries
 from ..client.events.around import SUBJECTS, not_called
-from ..client.link.retries import Retries
 from ..client.listen import Subscription
 from ..config.server import ServerConfig
 from ..errors import CallRefused, McpError, safe_str
@@ -21,8 +21,6 @@ from .memory import Remembered, memory_key
 from .pins import Mismatch, Pins, ServerOffer, repeated_tools
 from .shared import Shared
 from .tools import Home
-
-__all__ = ["Offer"]
 
 _logger = logger_for("mcpclient.manager")
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from ..client.connection.targets import Target
 from ..client.events.hooks import Hooks
-from ..client.link.targets import Target
 from ..config.server import ServerConfig
 from ..transports.base import Transport
 
 if TYPE_CHECKING:
-    from ..client.link.client_options import ClientOptions
-
-__all__ = ["options_for", "runs_here"]
+    from ..client.connection.client_options import ClientOptions
 
 # Options for all servers that mean nothing for some of them are left out there.
 _FOR_URLS = ("auth", "headers")

@@ -19,16 +19,6 @@ from ..errors import UsageError, safe_str
 from ..net.files import change_file, read_file
 from ..protocol.types import Tool
 
-__all__ = [
-    "Mismatch",
-    "PinnedServer",
-    "Pins",
-    "ServerOffer",
-    "definition_of",
-    "digest_of",
-    "repeated_tools",
-]
-
 _MAX_FILE_SIZE = 64 * 1024 * 1024
 _VERSION = 1
 _PINNED = (

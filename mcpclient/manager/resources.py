@@ -11,14 +11,6 @@ from ..framing.escaping import escape_line
 from ..protocol.types import Prompt, Resource, ResourceTemplate
 from ..similar import there_is_no
 
-__all__ = [
-    "ManagedPrompt",
-    "ManagedResource",
-    "ManagedResourceTemplate",
-    "find_resource_server",
-    "split_prompt_name",
-]
-
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 

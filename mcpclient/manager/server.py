@@ -10,9 +10,9 @@ from typing import Any, Callable, cast
 
 from ..auth.needs_auth import NEEDS_AUTH_SECONDS
 from ..client.authentication import OAuth, awaiting_login, expect_login
+from ..client.connection.requests import connection_of
+from ..client.connection.timeouts import DEFAULT, Default, Seconds
 from ..client.events.hooks import Hooks
-from ..client.link.requests import connection_of
-from ..client.link.timeouts import DEFAULT, Default, Seconds
 from ..config.server import ServerConfig
 from ..errors import (
     AuthorizationRequired,
@@ -39,8 +39,6 @@ from .pins import Mismatch, ServerOffer
 from .shared import Shared
 from .status import Status
 from .tools import ToolList
-
-__all__ = ["Server"]
 
 _logger = logger_for("mcpclient.manager")
 

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
-from ..client.link.era_memory import EraMemory
-from ..client.link.loops import LoopBound
+from ..client.connection.era_memory import EraMemory
+from ..client.connection.loops import LoopBound
 from ..config.server import ServerConfig
 from .backoff import Reconnect
 from .catalog import Catalog
@@ -15,8 +15,6 @@ from .events import Events
 from .memory import Memory
 from .pins import Pins
 from .slots import Slots
-
-__all__ = ["Shared"]
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,6 @@ from typing import Callable, TypeVar
 
 from ..errors import UsageError
 
-__all__ = ["Slots"]
-
 T = TypeVar("T")
 
 # A slot is held for so many seconds at most. A process needs the processor while it starts; then it

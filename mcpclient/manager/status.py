@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import enum
 
-__all__ = ["Status"]
-
 
 class Status(str, enum.Enum):
     """The state of one server; its ``value`` is the text to show or compare with."""

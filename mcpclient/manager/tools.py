@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 else:
     _Tools = list
 
-__all__ = ["Difference", "Home", "ManagedTool", "ToolList", "difference"]
-
 
 class Home(Protocol):
     """What a tool asks of its server."""

@@ -19,8 +19,6 @@ from .dialing import Dialer
 from .futures import cancel
 from .network_options import NetworkOptions
 
-__all__ = ["Application", "AsgiDialer", "Lifespan"]
-
 _logger = logger_for("mcpclient.transport")
 
 _Event = MutableMapping[str, Any]

@@ -9,8 +9,6 @@ from typing import Any, Callable
 from ..framing.logs import logger_for
 from .futures import cancel
 
-__all__ = ["BackgroundTasks"]
-
 _logger = logger_for("mcpclient.client")
 
 

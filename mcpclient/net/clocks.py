@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import Callable
 
-__all__ = ["seconds_since_epoch", "steady_seconds", "timestamp"]
-
 seconds_since_epoch: Callable[[], float] = time.time
 """Return the seconds since 1970 began, for what people read and what outlives this process."""
 

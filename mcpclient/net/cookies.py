@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 else:
     dates = OnDemand(".dates", __name__)
 
-__all__ = ["CookieJar"]
-
 _MAX_ORIGINS = 20
 _MAX_COOKIES = 50  # of one origin; RFC 6265, section 6.1 asks for no less
 _MAX_SIZE = 4096  # of name and value together, likewise

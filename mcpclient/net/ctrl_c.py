@@ -7,8 +7,6 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-__all__ = ["cancel_on_ctrl_c", "ctrl_c_calls"]
-
 
 def cancel_on_ctrl_c() -> None:
     """Let Ctrl-C cancel the running task; pressed again, it cancels its cleaning up.

@@ -7,8 +7,6 @@ import re
 import time
 from collections.abc import Iterable
 
-__all__ = ["cookie_date", "retry_after_seconds"]
-
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _HTTP_DATE = re.compile(r"\w{3}, (\d\d) ([A-Z][a-z]{2}) ([1-9]\d{3}) (\d\d):(\d\d):(\d\d) GMT")
 _COOKIE_DATE = re.compile(

@@ -17,8 +17,6 @@ from .recorder import Recorder
 from .tls import TlsContexts, explain_tls_error
 from .tunnel import Tunnel, proxy_headers
 
-__all__ = ["Dialer", "explain_failure", "explain_loss"]
-
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 
 

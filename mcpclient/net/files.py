@@ -22,8 +22,6 @@ from .locks import HELD_BY_ANOTHER, lock_descriptor, unlock_descriptor
 from .private_files import make_private, make_private_folder
 from .regular_files import open_regular
 
-__all__ = ["change_file", "read_file", "replace_content", "replace_file"]
-
 # How long a change waits for another process, in seconds, and between two looks.
 _LOCK_LIMIT = 10.0
 _LOCK_DELAY = 0.01

@@ -6,8 +6,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["config_folder", "home_folder", "state_folder"]
-
 
 def home_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
     """Return the user's own folder, as the environment names it."""

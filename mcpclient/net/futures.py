@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 from ..errors import McpError
 
-__all__ = ["NextChange", "cancel", "cancel_all", "disregard", "side_by_side"]
-
 T = TypeVar("T")
 
 

@@ -31,8 +31,6 @@ from .happy_eyeballs import addresses_of
 from .network_options import NetworkOptions
 from .tls import TlsContexts
 
-__all__ = ["FETCH_TIMEOUT", "GuardedFetcher"]
-
 FETCH_TIMEOUT = 30.0
 """Seconds that one request may take in all."""
 

@@ -12,8 +12,6 @@ from collections import deque
 from contextlib import suppress
 from typing import NamedTuple
 
-__all__ = ["Address", "addresses_of", "connect_socket"]
-
 # How long the first address of a host is tried before the next is tried beside it (RFC 8305).
 _NEXT_ADDRESS_AFTER = 0.25
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 else:
     redaction = OnDemand("..recording.redaction", __name__)
 
-__all__ = ["Exchange", "HttpClient", "HttpRequest", "ResponseSink", "http_error"]
-
 _MAX_REDIRECTS = 5
 # Idle connections kept for one origin: as many as a burst of calls leaves behind, within reason.
 _MAX_IDLE = 100

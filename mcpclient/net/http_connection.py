@@ -18,8 +18,6 @@ from ..framing.uri import Url
 from .dialing import explain_loss
 from .stream import abort_transport, read_buffer
 
-__all__ = ["Exchanging", "HttpConnection", "Pool"]
-
 # So many pieces of a coded body, of 64 KiB at most, are decoded in one turn of the loop. A single
 # read can expand to 64 MiB, which would hold up everything else for seconds.
 _PIECES_PER_TURN = 4

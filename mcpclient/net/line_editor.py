@@ -23,8 +23,6 @@ except ImportError:  # Windows, and Pythons that were built without
 else:
     readline, termios = _readline, _termios
 
-__all__ = ["Completer", "LineEditor", "can_edit_lines"]
-
 Completer = Callable[[str, int], Sequence[str]]
 """Takes the line and where the cursor is; returns what may replace the word at hand, and that word
 begins where `readline` thinks: behind the last space."""

@@ -22,13 +22,6 @@ from ..framing.http1_requests import encode_response_head, parse_request_head
 from ..framing.logs import logger_for
 from ..framing.uri import LOOPBACK_HOSTS
 
-__all__ = [
-    "LocalHttpServer",
-    "LocalRequest",
-    "LocalResponse",
-    "send_at_once",
-]
-
 _logger = logger_for("mcpclient.inspector")
 
 # A browser opens six connections to one origin; the rest is for more pages of it.

@@ -32,15 +32,6 @@ else:
 from .private_files import make_private_folder
 from .regular_files import open_regular
 
-__all__ = [
-    "HELD_BY_ANOTHER",
-    "FileLock",
-    "LockFolder",
-    "TaskLocks",
-    "lock_descriptor",
-    "unlock_descriptor",
-]
-
 # How long to wait between two looks at a lock that another process holds: soon at first, since most
 # are held for milliseconds, and seldom later, since the others wait for a human.
 _FIRST_DELAY = 0.005

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 else:
     proxying = OnDemand(".proxies", __name__)
 
-__all__ = ["ClientCertificate", "NetworkOptions"]
-
 Path = Union[str, "os.PathLike[str]"]
 
 ClientCertificate = Union[Path, "tuple[Path, Path]", "tuple[Path, Path, str]"]

@@ -6,8 +6,6 @@ import os
 
 from ..errors import UsageError
 
-__all__ = ["absolute_path"]
-
 
 def absolute_path(path: str | os.PathLike[str] = ".") -> str:
     """Return a path from the root.

@@ -9,8 +9,6 @@ from pathlib import Path
 if sys.platform == "win32":
     from .windows_rights import take_from_others, windows_security
 
-__all__ = ["make_private", "make_private_folder"]
-
 
 def make_private(path: str | os.PathLike[str]) -> None:
     """Take a file from everybody but its owner: mode 0600. Raises `OSError` if it is another's.

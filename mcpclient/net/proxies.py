@@ -14,8 +14,6 @@ from typing import NamedTuple, Union
 from ..errors import UsageError
 from ..framing.uri import Url, parse_url
 
-__all__ = ["ProxyChoice", "ProxyRules"]
-
 ProxyChoice = Union[str, bool, None]
 """A proxy's URL for everything, None for the environment's rules, False for no proxy."""
 

@@ -14,8 +14,6 @@ from .recorder import Recorder
 if TYPE_CHECKING:
     from ..recording.http_channel import HttpChannel
 
-__all__ = ["RecordedHttpClient", "http_client"]
-
 
 def http_client(dialer: Dialer) -> HttpClient:
     """Return an HTTP client, one that records when its dialer has a recorder."""

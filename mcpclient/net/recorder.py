@@ -25,8 +25,6 @@ else:
     private_files = OnDemand(".private_files", __name__)
     regular_files = OnDemand(".regular_files", __name__)
 
-__all__ = ["Recorder", "TraceTarget", "open_trace"]
-
 _logger = logger_for("mcpclient.trace")
 
 TraceTarget = Union[str, "os.PathLike[str]", Callable[[str], Any]]

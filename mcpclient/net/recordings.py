@@ -8,8 +8,6 @@ from ..errors import UsageError
 from ..recording.transcript import Transcript, read_transcripts
 from .regular_files import open_regular
 
-__all__ = ["MAX_RECORDING_SIZE", "read_recording"]
-
 MAX_RECORDING_SIZE = 512 * 1024 * 1024
 """How many bytes of a recording are read; in memory it is several times as large."""
 

@@ -11,8 +11,6 @@ import os
 import stat
 from contextlib import suppress
 
-__all__ = ["open_regular", "write_file"]
-
 # Without waiting for the other end of a pipe, without becoming the owner of a terminal.
 _FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 

@@ -7,8 +7,6 @@ import threading
 from contextlib import suppress
 from typing import Protocol
 
-__all__ = ["Stream", "StreamReceiver", "abort_transport", "read_buffer"]
-
 # Bytes read at a time. asyncio's own buffer for reads is larger, made anew for each, and so costs
 # more than a short answer itself.
 _READ_SIZE = 64 * 1024

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 
-__all__ = ["save_text"]
-
 
 def save_text(text: str) -> str:
     """Write ``text`` in UTF-8 to a new temporary file of mode 0600 and return its path.

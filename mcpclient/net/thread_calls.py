@@ -9,8 +9,6 @@ import threading
 from contextlib import suppress
 from typing import Callable, TypeVar
 
-__all__ = ["call_in_thread"]
-
 T = TypeVar("T")
 
 

@@ -11,8 +11,6 @@ from ..errors import ConnectKind, UsageError
 from .network_options import ClientCertificate, NetworkOptions
 from .regular_files import open_regular
 
-__all__ = ["TlsContexts", "explain_tls_error"]
-
 
 class TlsContexts:
     """The contexts of one client, each made when it is first needed, which takes milliseconds."""

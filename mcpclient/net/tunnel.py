@@ -12,8 +12,6 @@ from ..framing.http1 import ResponseHead, encode_request
 from ..framing.http1_response import GatheredResponse
 from ..framing.uri import Url
 
-__all__ = ["Tunnel", "proxy_headers"]
-
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 
 

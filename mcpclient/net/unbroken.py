@@ -14,8 +14,6 @@ from collections.abc import Awaitable, Coroutine
 from contextlib import suppress
 from typing import Any, Callable, Generic, TypeVar, cast
 
-__all__ = ["GRACE", "await_at_home", "run_unbroken"]
-
 T = TypeVar("T")
 
 GRACE = 5.0

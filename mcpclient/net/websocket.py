@@ -22,8 +22,6 @@ from ..framing.websocket import (
 from .dialing import explain_loss
 from .stream import Stream
 
-__all__ = ["WebSocketConnection", "WebSocketReceiver", "WebSocketSettings"]
-
 # How long the server may take to close the TCP connection once both have sent a close frame, which
 # is its part (RFC 6455, section 7.1.1), and how long its close frame may take.
 _SERVER_CLOSES_WITHIN = 1.0

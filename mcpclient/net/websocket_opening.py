@@ -29,8 +29,6 @@ from .http import http_error
 from .stream import Stream
 from .websocket import WebSocketConnection, WebSocketReceiver, WebSocketSettings
 
-__all__ = ["open_websocket"]
-
 _BODY_LIMIT = 64 * 1024
 # How long the rest of a refusal is waited for, in seconds.
 _BODY_WAIT = 1.0

@@ -12,8 +12,6 @@ from __future__ import annotations
 import ctypes
 from typing import Any, NamedTuple
 
-__all__ = ["WindowsSecurity", "take_from_others", "windows_security"]
-
 # What is set of a file's security: its list of rights, to which its folder adds none.
 _RIGHTS, _OWN_ONLY = 0x00000004, 0x80000000
 _REVISION = 1  # of the language that rights are written in

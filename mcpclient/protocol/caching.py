@@ -13,8 +13,6 @@ from typing import Any, Callable, NamedTuple
 from ..errors import PeerError
 from ..jsonrpc.messages import ErrorCode
 
-__all__ = ["CACHEABLE", "MAX_LIFETIME", "Key", "ResponseCache", "key_of", "lifetime_of"]
-
 CACHEABLE = frozenset(
     {
         "server/discover",

@@ -20,14 +20,6 @@ else:
     browser_url = OnDemand("..framing.browser_url", __name__)
     uri = OnDemand("..framing.uri", __name__)
 
-__all__ = [
-    "ACTIONS",
-    "ElicitationRequest",
-    "check_request",
-    "content_problem",
-    "with_defaults",
-]
-
 ACTIONS = ("accept", "decline", "cancel")
 
 

@@ -9,8 +9,6 @@ from ..jsonrpc.messages import Message, RequestId
 from .header_parameters import HeaderParameters
 from .outgoing import Outgoing
 
-__all__ = ["REPEATABLE", "ClientIdentity", "EraRules", "Params"]
-
 Params = Mapping[str, Any]
 
 REPEATABLE = frozenset(

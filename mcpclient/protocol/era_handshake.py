@@ -11,8 +11,6 @@ from .era import REPEATABLE, ClientIdentity, Params
 from .header_parameters import HeaderParameters
 from .outgoing import Cancel, Outgoing
 
-__all__ = ["HandshakeEra"]
-
 
 class HandshakeEra:
     """How a call is worded after, and during, the handshake.

@@ -16,8 +16,6 @@ from .header_parameters import HeaderParameters, encode_header_value
 from .mrtr import input_requests_of
 from .outgoing import Cancel, Outgoing
 
-__all__ = ["StatelessEra"]
-
 _PREFIX = "io.modelcontextprotocol/"
 
 # Which param a request's Mcp-Name header repeats.

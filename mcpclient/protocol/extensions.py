@@ -12,8 +12,6 @@ from typing import Any
 
 from ..errors import UsageError
 
-__all__ = ["SKILLS", "checked_extensions", "extensions_of"]
-
 SKILLS = "io.modelcontextprotocol/skills"
 """Skills over MCP (SEP-2640)."""
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 else:
     headers = OnDemand("..framing.headers", __name__)
 
-__all__ = ["HeaderParameter", "HeaderParameters", "encode_header_value", "header_parameters_of"]
-
 _ANNOTATION = "x-mcp-header"
 _MIRRORED_TYPES = ("string", "integer", "boolean")
 _MAX_INTEGER = 2**53 - 1

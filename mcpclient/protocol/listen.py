@@ -17,22 +17,6 @@ from ..jsonrpc.weight import weight_of
 from .tasks import Task
 from .wire_object import strings_in
 
-__all__ = [
-    "SUBSCRIPTION_ID",
-    "Backlog",
-    "ChangePace",
-    "EventsMissed",
-    "ListenEvent",
-    "ListenFilter",
-    "PromptsChanged",
-    "ResourceUpdated",
-    "ResourcesChanged",
-    "Stream",
-    "TaskChanged",
-    "ToolsChanged",
-    "event_of",
-]
-
 SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 """The member of ``_meta`` in which news name the request that asked for them."""
 

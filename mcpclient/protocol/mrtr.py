@@ -10,14 +10,6 @@ from typing import Any
 
 from ..errors import ProtocolViolation, safe_repr
 
-__all__ = [
-    "INPUT_METHODS",
-    "MAX_ROUNDS",
-    "input_requests_of",
-    "pause_before_retry",
-    "retry_params",
-]
-
 MAX_ROUNDS = 10
 """How often one call may be answered with a request for input."""
 

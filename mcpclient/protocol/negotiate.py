@@ -55,8 +55,6 @@ from .versions import (
     is_past_handshakes,
 )
 
-__all__ = ["negotiate"]
-
 # How many seconds a server may leave the probe unanswered until `initialize` is sent as well. One
 # that merely starts slowly then has two openers to choose from, see `_confirm`.
 PROBE_TIMEOUT = 1.0

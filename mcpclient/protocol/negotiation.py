@@ -9,21 +9,6 @@ from ..errors import McpError
 from .era import ClientIdentity, EraRules, Params
 from .versions import Era
 
-__all__ = [
-    "PROBE",
-    "Agreement",
-    "Ask",
-    "Effect",
-    "KeepWaiting",
-    "LateAnswer",
-    "OpenServerChannel",
-    "Plan",
-    "Restart",
-    "SwitchToLegacySse",
-    "Tell",
-]
-
-
 PROBE = "server/discover"
 """The request that a server of the handshake era does not know."""
 

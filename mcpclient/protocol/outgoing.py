@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from ..jsonrpc.codec import encode
 from ..jsonrpc.messages import Message, RequestId
 
-__all__ = ["Cancel", "Outgoing"]
-
 _NO_HEADERS: Mapping[str, str] = {}
 
 

@@ -15,14 +15,6 @@ from ..errors import ProtocolViolation
 from .types import Content, TextContent, Tool, ToolResultContent, ToolUseContent, content_block
 from .wire_object import Field, WireObject, WireObjectList, strings_in
 
-__all__ = [
-    "UNKNOWN_MODEL",
-    "SamplingMessage",
-    "SamplingRequest",
-    "check_request",
-    "result_of",
-]
-
 UNKNOWN_MODEL = "unknown"
 """What the server, which has to be told a model, is told when the handler names none."""
 

@@ -14,8 +14,6 @@ from ..on_demand import import_part
 if TYPE_CHECKING:
     from .schema import Schema, SchemaLimits
 
-__all__ = ["compile_schema"]
-
 
 def compile_schema(
     schema: object,

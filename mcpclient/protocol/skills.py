@@ -14,23 +14,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from ..errors import SkillVerificationError
-from ..formats.front_matter import (
-    FrontMatterError,
-    parse_front_matter,
-    same_content,
-    split_front_matter,
-)
+from ..formats.front_matter import parse_front_matter, same_content, split_front_matter
+from ..formats.yaml_flow import FrontMatterError
 from .wire_object import Field, WireObject
-
-__all__ = [
-    "LoadedSkill",
-    "Skill",
-    "SkillFile",
-    "check_listed",
-    "listed_file",
-    "load_skill",
-    "verify_file",
-]
 
 _MAIN_FILE = "/SKILL.md"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")

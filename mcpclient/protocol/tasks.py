@@ -15,24 +15,6 @@ from typing import Any
 from ..errors import ProtocolViolation
 from .wire_object import Field, WireObject
 
-__all__ = [
-    "AUGMENTABLE",
-    "EXTENSION",
-    "MAX_INPUTS",
-    "RELATED_TASK",
-    "Polling",
-    "Task",
-    "answered_task",
-    "created_task",
-    "declares",
-    "described_task",
-    "polling_seconds",
-    "receiver_capability",
-    "related_task_of",
-    "task_support_of",
-    "with_related_task",
-]
-
 EXTENSION = "io.modelcontextprotocol/tasks"
 MAX_INPUTS = 100
 """How much input one task may ask for, in all the time it runs."""

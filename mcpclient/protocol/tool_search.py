@@ -15,8 +15,6 @@ from typing import TypeVar
 from ..errors import safe_str
 from .types import Tool
 
-__all__ = ["search_tools"]
-
 AnyTool = TypeVar("AnyTool", bound=Tool)
 
 # How much a word counts, by where it stands.

@@ -19,32 +19,6 @@ if TYPE_CHECKING:
 else:
     uri_templates = OnDemand("..formats.uri_template", __name__)
 
-__all__ = [
-    "AudioContent",
-    "CallToolResult",
-    "Completion",
-    "Content",
-    "EmbeddedResource",
-    "GetPromptResult",
-    "ImageContent",
-    "Implementation",
-    "LogMessage",
-    "Progress",
-    "Prompt",
-    "PromptArgument",
-    "PromptMessage",
-    "ReadResourceResult",
-    "Resource",
-    "ResourceContents",
-    "ResourceLink",
-    "ResourceTemplate",
-    "TextContent",
-    "Tool",
-    "ToolResultContent",
-    "ToolUseContent",
-    "content_block",
-]
-
 _STRING = (str,)
 _OBJECT = (dict,)
 _NUMBER = (int, float)

@@ -6,18 +6,6 @@ import enum
 import re
 from collections.abc import Iterable
 
-__all__ = [
-    "HANDSHAKE_VERSIONS",
-    "LATEST_HANDSHAKE",
-    "LATEST_STATELESS",
-    "STATELESS_VERSIONS",
-    "Era",
-    "best_common",
-    "era_of",
-    "is_outdated",
-    "is_past_handshakes",
-]
-
 
 class Era(enum.Enum):
     """How a revision opens a connection: with a handshake, or with metadata on every request."""

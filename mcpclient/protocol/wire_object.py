@@ -12,8 +12,6 @@ from typing import Any, Callable, ClassVar, Generic, TypeVar, cast, overload
 
 from ..errors import safe_repr
 
-__all__ = ["Field", "WireObject", "WireObjectList", "strings_in"]
-
 T = TypeVar("T")
 R = TypeVar("R", bound="WireObject")
 

@@ -18,17 +18,6 @@ from ..jsonrpc.messages import Message, RequestId, plain_id
 from ..protocol.listen import SUBSCRIPTION_ID
 from .transcript import Record, Transcript, bytes_of_event, bytes_of_payload
 
-__all__ = [
-    "Call",
-    "Conversation",
-    "Failed",
-    "Heard",
-    "Refused",
-    "Rejected",
-    "Step",
-    "read_calls",
-]
-
 _NO_ANSWER = {"type": "ConnectionLost", "text": "the server ended without an answer"}
 
 

@@ -8,8 +8,6 @@ from typing import Any, Protocol
 from ..framing.http1 import ResponseHead
 from .transcript import event_blocks, event_facts, payload_facts
 
-__all__ = ["HttpChannel", "Records"]
-
 
 class Records(Protocol):
     """What takes records: a `net.recorder.Recorder`."""

@@ -10,8 +10,6 @@ import json
 import re
 from urllib.parse import quote, quote_plus
 
-__all__ = ["KnownSecrets"]
-
 # A shorter secret is looked for as a word of its own: within words it may be there by chance.
 _LONG = 8
 # A still shorter one is as good as any word, and replaced only where it is named.

@@ -21,8 +21,6 @@ from ..errors import (
 from ..framing.headers import Headers
 from .redaction import Redactor
 
-__all__ = ["error_facts", "error_of"]
-
 Facts = Mapping[str, Any]
 
 _OTHER = "other"

@@ -15,8 +15,6 @@ from .secret_arguments import masked, schemas_with_secrets
 from .secret_names import TOKEN, is_count_name, is_secret_name
 from .walking import Place, walk
 
-__all__ = ["REDACTED_NAME", "Redactor", "without_values"]
-
 _SECRET_HEADERS = frozenset({"dpop", "mcp-session-id"})
 _KEY_HEADER = re.compile(r"(?i)(?:^|[-_])key$")
 # What a client sends under another name may be a key, whatever the name is.

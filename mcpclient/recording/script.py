@@ -14,8 +14,6 @@ from ..jsonrpc.messages import ErrorCode, Message, RequestId
 from .conversation import Call, Heard, Step
 from .redaction import REDACTED_NAME, Redactor
 
-__all__ = ["Reply", "Script", "client_is_ready"]
-
 # These open a connection, and say who asks; whoever asks may have changed since the recording.
 _OPENING = frozenset({"initialize", "server/discover"})
 

@@ -17,15 +17,6 @@ if TYPE_CHECKING:
 else:
     secret_names = OnDemand(".secret_names", __name__)
 
-__all__ = [
-    "SecretArguments",
-    "is_secret",
-    "masked",
-    "parameter_of",
-    "resolved",
-    "schemas_with_secrets",
-]
-
 _MAX_CHAIN = 16
 # How many branches of a schema are looked at, and how deep: each may refer to the whole again.
 _MAX_BRANCHES = 500

@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["TOKEN", "is_count_name", "is_secret_name"]
-
 # Anything else is a text that stands where a name does.
 _NAME = re.compile(r"[\w .@:$\[\]-]{1,100}")
 # Names are compared by words: `apiKey`, `API_KEY`, `api-key` and `ApiKey` are one.

@@ -59,20 +59,6 @@ from typing import Any
 from ..errors import UsageError, safe_str
 from ..jsonrpc.weight import is_deep
 
-__all__ = [
-    "TRANSCRIPT_VERSION",
-    "Record",
-    "Transcript",
-    "bytes_of_event",
-    "bytes_of_payload",
-    "event_blocks",
-    "event_facts",
-    "line_facts",
-    "payload_facts",
-    "read_transcripts",
-    "write_line",
-]
-
 TRANSCRIPT_VERSION = 1
 
 Record = dict[str, Any]

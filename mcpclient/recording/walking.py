@@ -8,8 +8,6 @@ from typing import Any, Callable, NamedTuple
 
 from .secret_names import is_secret_name
 
-__all__ = ["Place", "walk"]
-
 # More levels than `json` reads: what is nested deeper contains itself.
 _MAX_DEPTH = 100_000
 

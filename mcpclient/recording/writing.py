@@ -11,8 +11,6 @@ from .recorded_errors import error_facts
 from .redaction import Redactor
 from .transcript import TRANSCRIPT_VERSION, write_line
 
-__all__ = ["TranscriptWriter"]
-
 
 class TranscriptWriter:
     """Words the lines of a transcript; the secrets it has seen stay known in all that follows."""

@@ -26,8 +26,6 @@ try:
 except ImportError:  # a Python built without it
     ctypes = None  # type: ignore[assignment]
 
-__all__ = ["Launch", "confined", "mac_profile", "shortcoming"]
-
 _logger = logger_for("mcpclient.sandbox")
 
 # Landlock's ABI 6 (Linux 6.12) is the first that confines signals and abstract sockets.

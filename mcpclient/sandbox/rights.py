@@ -11,8 +11,6 @@ from typing import Any
 
 from ..errors import UsageError
 
-__all__ = ["DEVICES", "NAMED_SANDBOXES", "Sandbox", "program_files", "system_files"]
-
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE = re.compile(r"([0-9]+) ?([KMG]?)(?:i?B)?")
 

@@ -14,8 +14,6 @@ import errno
 import struct
 from collections.abc import Iterator, Sequence
 
-__all__ = ["BROKERED", "MACHINES", "syscall_filter"]
-
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """The machines that have a filter, and the architecture that the kernel reports for each."""
 

@@ -18,16 +18,17 @@ from ..client.answers.roots import RootsOption
 from ..client.answers.sampling import SamplingOption
 from ..client.authentication import ClientCredentials, EnterpriseManaged, OAuth, WorkloadIdentity
 from ..client.client import Client as AsyncClient
+from ..client.connection.client_options import Authentication, TransportName
+from ..client.connection.requests import ProgressHandler
+from ..client.connection.targets import Target
+from ..client.connection.timeouts import Seconds
 from ..client.events import around as hooks
 from ..client.events.around import Around, Call
 from ..client.events.hooks import Hooks
-from ..client.link.client_options import Authentication, TransportName
-from ..client.link.requests import ProgressHandler
-from ..client.link.targets import Target
-from ..client.link.timeouts import Seconds
 from ..client.prompts import Reference
 from ..client.tools import ToolOutcome
 from ..config.config import Config
+from ..config.naming import Naming
 from ..config.policy.policy import Policy
 from ..config.problem import Problem
 from ..config.server import ServerConfig
@@ -40,7 +41,6 @@ from ..manager.changes import Changes
 from ..manager.events import ManagerEvent
 from ..manager.manager import Manager as AsyncManager
 from ..manager.manager import Servers
-from ..manager.naming import Naming
 from ..manager.pins import Mismatch, Pins
 from ..manager.resources import ManagedPrompt, ManagedResource, ManagedResourceTemplate
 from ..manager.status import Status

@@ -20,8 +20,6 @@ from ..errors import UsageError
 from .handlers import HANDLERS, with_workers
 from .loop_thread import loop_thread
 
-__all__ = ["Blocking", "Owned", "blocking_function", "has_twin", "twin_of"]
-
 _SPECIAL = {
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",

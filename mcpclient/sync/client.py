@@ -12,11 +12,9 @@ from .blocking import Blocking, Owned, blocking_function
 if TYPE_CHECKING:
     from ..adapters.providers import Provider
     from ..adapters.toolbox import ToolboxOptions
-    from ..client.link.targets import Target
+    from ..client.connection.targets import Target
     from ..new_typing import Unpack
     from .toolbox import Toolbox
-
-__all__ = ["Client", "Subscription", "call", "connect", "list_tools"]
 
 
 class Client(Owned, of=AsyncClient):

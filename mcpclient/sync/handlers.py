@@ -20,8 +20,6 @@ from ..net.background_tasks import BackgroundTasks
 from ..protocol.types import CallToolResult
 from .loop_thread import running_loop_thread
 
-__all__ = ["HANDLERS", "BlockingAround", "ask_unless_read_only", "in_worker", "with_workers"]
-
 
 def in_worker(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return an async function that runs ``function`` in a worker thread; one already async as is.

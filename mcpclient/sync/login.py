@@ -7,8 +7,6 @@ from typing import Any, Callable
 from ..client import authentication
 from .blocking import blocking_function
 
-__all__ = ["finish_auth", "log_in", "log_out"]
-
 finish_auth: Callable[..., Any] = blocking_function(authentication.finish_auth)
 log_in: Callable[..., Any] = blocking_function(authentication.log_in)
 log_out: Callable[..., Any] = blocking_function(authentication.log_out)

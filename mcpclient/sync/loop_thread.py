@@ -19,15 +19,6 @@ from weakref import WeakSet
 from ..errors import ClientClosed, UsageError
 from .workers import Workers
 
-__all__ = [
-    "Closable",
-    "LoopThread",
-    "close_soon",
-    "end_loop_thread",
-    "loop_thread",
-    "running_loop_thread",
-]
-
 T = TypeVar("T")
 
 # Seconds at the end of the program: for clients to close, then for what is left to be cancelled.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..new_typing import Unpack
     from .toolbox import Toolbox
 
-__all__ = ["EventStream", "Manager", "Server", "connect_all"]
-
 has_twin(managed_client.ManagedClient, Client)
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ..new_typing import Unpack
     from ..protocol.types import Tool
 
-__all__ = ["AgentTool", "Toolbox"]
-
 
 class AgentTool(Blocking, of=agent_tools.AgentTool):
     """A tool that describes itself and can be executed. See `mcpclient.AgentTool`."""

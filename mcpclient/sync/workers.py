@@ -11,8 +11,6 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, Callable, Optional
 
-__all__ = ["Workers"]
-
 _Job = Callable[[], Callable[[], None]]
 
 

@@ -19,11 +19,9 @@ from ..transports.replaying import Recording
 from .completing import Completing
 
 if TYPE_CHECKING:
-    from ..client.link.client_options import ClientOptions
-    from ..client.link.targets import Target
+    from ..client.connection.client_options import ClientOptions
+    from ..client.connection.targets import Target
     from ..new_typing import Unpack
-
-__all__ = ["Cassette", "Mode", "cassette"]
 
 Mode = Literal["once", "none", "all", "new"]
 """``"once"``: record where there is no file yet, otherwise replay. ``"none"``: never record, as in

@@ -14,8 +14,6 @@ from ..protocol.types import Progress
 from ..transports.base import Abandoned, Receiver, Transport
 from ..transports.replaying import Recording
 
-__all__ = ["Completing"]
-
 # What each client puts into ``_meta`` by itself.
 _OF_THE_CLIENT = ("progressToken", "io.modelcontextprotocol/")
 

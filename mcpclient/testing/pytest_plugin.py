@@ -21,8 +21,6 @@ from ..protocol.types import Tool
 from .cassettes import Cassette, Mode
 from .snapshots import check_tools
 
-__all__ = ["mcp_cassette", "mcp_check_tools", "pytest_addoption"]
-
 _failed = pytest.StashKey[bool]()
 
 

@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from ..net.regular_files import open_regular, write_file
 from ..protocol.types import Tool
 
-__all__ = ["check_tools", "tools_text"]
-
 _MAX_SIZE = 64 * 1024 * 1024
 
 

@@ -10,8 +10,6 @@ from ..net.network_options import NetworkOptions
 from .base import Receiver
 from .streamable_http import StreamableHttpTransport
 
-__all__ = ["AsgiTransport"]
-
 
 class AsgiTransport(StreamableHttpTransport):
     """Talks to one endpoint of ``application``, which starts and ends with the connection."""

@@ -18,18 +18,6 @@ from ..framing.uri import Url
 from ..net.http import Exchange, HttpClient, HttpRequest, ResponseSink, http_error
 from .http_messages import ERROR_BODY_LIMIT
 
-__all__ = [
-    "AuthorizedExchange",
-    "Authorizer",
-    "Credentials",
-    "PausableClocks",
-    "RequestAuthorization",
-    "Sending",
-    "authorizer_in",
-    "http_url",
-    "start_request",
-]
-
 T = TypeVar("T")
 
 

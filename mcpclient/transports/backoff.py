@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 
-__all__ = ["MAX_TRIES", "delays"]
-
 MAX_TRIES = 5
 """Tries in a row, without progress, before giving up."""
 

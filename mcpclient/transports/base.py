@@ -17,9 +17,6 @@ from ..jsonrpc.messages import Message, RequestId
 from ..jsonrpc.results import peer_error
 from ..protocol.outgoing import Outgoing
 
-__all__ = ["Abandoned", "Receiver", "Transport", "deliver_text"]
-
-
 # How many messages may come as one array. Within the limit of size there could be twenty million,
 # and while they are delivered nothing else happens.
 _MAX_BATCH = 10_000

@@ -11,8 +11,6 @@ from ..protocol.outgoing import Outgoing
 from .base import Abandoned, Receiver, Transport
 from .line_messages import LineWriter, Output
 
-__all__ = ["ConnectedTransport", "Connection"]
-
 
 class Connection(Output, Protocol):
     """What such a transport needs of its connection."""

@@ -10,8 +10,6 @@ import asyncio
 import math
 from typing import Protocol
 
-__all__ = ["Drained", "Draining"]
-
 
 class Drained(Protocol):
     """A response that is nearly over."""

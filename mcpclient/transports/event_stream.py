@@ -18,8 +18,6 @@ from ..jsonrpc.messages import Message, RequestId, is_answer
 from .backoff import delays
 from .base import Receiver, deliver_text
 
-__all__ = ["EventStream", "is_event_stream"]
-
 # Event ids remembered to recognise what a server sends again after a resumption.
 _REMEMBERED = 256
 

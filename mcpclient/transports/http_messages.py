@@ -19,15 +19,6 @@ from ..net.futures import cancel_all
 from ..net.http import http_error
 from ..protocol.outgoing import Outgoing
 
-__all__ = [
-    "ERROR_BODY_LIMIT",
-    "CallerHeaders",
-    "HeaderSource",
-    "answer_error",
-    "refusal_of",
-    "speaks_of_the_session",
-]
-
 HeaderSource = Union[
     Mapping[str, str], Callable[[], Union[Mapping[str, str], Awaitable[Mapping[str, str]]]]
 ]

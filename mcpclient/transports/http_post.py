@@ -29,8 +29,6 @@ from .http_messages import ERROR_BODY_LIMIT, answer_error
 from .posted_message import PostedMessage, PostingTransport
 from .server_stream import ServerStream
 
-__all__ = ["Post", "PostOwner"]
-
 
 class PostOwner(PostingTransport, Protocol):
     """What a post asks of the transport it belongs to."""

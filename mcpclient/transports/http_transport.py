@@ -13,8 +13,6 @@ from .authorized import Credentials, authorizer_in
 from .base import Receiver, Transport
 from .http_messages import CallerHeaders, HeaderSource
 
-__all__ = ["HttpTransport"]
-
 # How many answers to requests of the server's are on their way at the same time. Each takes a
 # connection, and the server decides how many there are to be, and how soon it takes one.
 _MAX_ANSWERS = 50

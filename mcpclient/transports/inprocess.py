@@ -19,8 +19,6 @@ from ..net.futures import cancel
 from ..protocol.outgoing import Outgoing
 from .base import Receiver, Transport
 
-__all__ = ["InProcessTransport", "Serve", "ServerEnd", "serve_function"]
-
 # How many seconds a server may take to return after its messages have ended, and again when
 # cancelled.
 _RETURN_TIMEOUT = 1.0

@@ -35,8 +35,6 @@ from .http_messages import ERROR_BODY_LIMIT, HeaderSource, answer_error
 from .http_transport import HttpTransport
 from .posted_message import PostedMessage
 
-__all__ = ["LegacySseTransport"]
-
 # How many responses to messages may stay open that are mere receipts.
 _MAX_RECEIPTS = 64
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 else:
     response_id = OnDemand("..jsonrpc.response_id", __name__)
 
-__all__ = ["LineReader", "LineWriter", "Output"]
-
 _logger = logger_for("mcpclient.transport")
 
 # How many messages may wait for a server that does not read; then only requests are still taken.

@@ -12,8 +12,6 @@ from ..net.stream import Stream
 from .connected import ConnectedTransport
 from .line_messages import LineReader
 
-__all__ = ["LineSocketTransport"]
-
 # How long, in seconds, closing may take to write what the server has not read yet.
 _CLOSES_WITHIN = 2.0
 

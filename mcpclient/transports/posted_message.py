@@ -13,8 +13,6 @@ from .authorized import Sending
 from .base import Receiver
 from .draining import Draining
 
-__all__ = ["PostedMessage", "PostingTransport"]
-
 # A message that is not a request has no caller whose timeout would end it.
 _NOTIFICATION_TIMEOUT = 30.0
 

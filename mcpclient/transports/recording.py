@@ -10,8 +10,6 @@ from ..net.recorder import Recorder
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned, Receiver, Transport
 
-__all__ = ["MessageLog", "RecordingTransport", "recorded"]
-
 # Where the channel is not called what the transport is called.
 _CHANNELS = {"ws": "websocket"}
 

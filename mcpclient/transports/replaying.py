@@ -33,8 +33,6 @@ from ..recording.transcript import Transcript
 from .base import Abandoned, Receiver, Transport
 from .http_messages import answer_error
 
-__all__ = ["Recording"]
-
 
 class Recording(Transport):
     """The server's part of a session, from the transcript in the file ``path``.

@@ -17,8 +17,6 @@ from typing import Any
 from ..jsonrpc.codec import encode
 from .inprocess import Serve, ServerEnd
 
-__all__ = ["is_server_object", "serve_object"]
-
 # Where the high-level servers keep the low-level one: SDK 1.x and fastmcp, then SDK 2.x.
 _LOW_LEVEL = ("_mcp_server", "_lowlevel_server")
 

@@ -19,8 +19,6 @@ from .authorized import Sending
 from .event_stream import EventStream, is_event_stream
 from .http_messages import ERROR_BODY_LIMIT, answer_error
 
-__all__ = ["OpenStream", "ServerStream"]
-
 # A caller who waits for an answer is to know within a second when the server is gone: so soon, in
 # seconds, the stream is asked for when it has broken and again when nobody has answered that, and
 # so many GETs in a row are proof.

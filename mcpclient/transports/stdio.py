@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING
 
 from ..errors import MessageTooLarge, ProcessExited
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
-from ..net.process.server_process import (
-    ServerProcess,
-    StderrTarget,
-    StopLadder,
-    spawn,
-)
+from ..net.process.ladder import StopLadder
+from ..net.process.server_process import ServerProcess, spawn
+from ..net.process.stderr import StderrTarget
 from ..on_demand import OnDemand
 from ..shown import shown_words
 from .connected import ConnectedTransport
@@ -29,8 +26,6 @@ if TYPE_CHECKING:
     from ..sandbox.rights import Sandbox
 else:
     redaction = OnDemand("..recording.redaction", __name__)
-
-__all__ = ["StdioTransport"]
 
 
 class StdioTransport(ConnectedTransport):

@@ -31,8 +31,6 @@ from .http_post import Post
 from .http_transport import HttpTransport
 from .server_stream import ServerStream
 
-__all__ = ["StreamableHttpTransport"]
-
 _POST_HEADERS = [
     ("Accept", "application/json, text/event-stream"),
     ("Accept-Encoding", ACCEPT_ENCODING),

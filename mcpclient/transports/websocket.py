@@ -18,8 +18,6 @@ from .base import deliver_text
 from .connected import ConnectedTransport
 from .http_messages import CallerHeaders, HeaderSource
 
-__all__ = ["WebSocketTransport"]
-
 
 class WebSocketTransport(ConnectedTransport):
     """Talks to one WebSocket endpoint.

@@ -18,8 +18,6 @@ from ..similar import there_is_no
 from .manifest import MANIFEST, PARTS_LIST, read_manifest, verify
 from .parts import PARTS, TOGETHER, parts_of
 
-__all__ = ["Copied", "changes_since", "chosen_parts", "copy_package", "part_sizes", "parts_of_copy"]
-
 _OWN = __name__.rpartition(".vendoring.")[0]
 _LICENCE = "LICENSE"
 

@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 from ..errors import UsageError
 
-__all__ = ["MANIFEST", "PARTS_LIST", "Verification", "main", "read_manifest", "verify"]
-
 MANIFEST = "MANIFEST.sha256"
 PARTS_LIST = "parts.cdx.json"
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import NamedTuple
 
-__all__ = ["PARTS", "TOGETHER", "Part", "missing_part", "parts_of"]
-
 
 class Part(NamedTuple):
     """One part: what it is for, and the modules, or folders of them (``auth.``), it begins at."""
@@ -31,7 +29,7 @@ PARTS: dict[str, Part] = {
     "http": Part(
         "servers at http and https URLs, proxies, tcp:// and unix:// sockets",
         (
-            *("client.link.url_routes", "transports.legacy_sse", "transports.line_socket"),
+            *("client.connection.url_routes", "transports.legacy_sse", "transports.line_socket"),
             *("net.proxies", "framing.headers"),
         ),
     ),
@@ -48,7 +46,7 @@ PARTS: dict[str, Part] = {
     "types": Part(
         "returns= of call_tool, templates, annotations for type checkers",
         (
-            *("client.typed_results", "formats.uri_template", "client.link.client_options"),
+            *("client.typed_results", "formats.uri_template", "client.connection.client_options"),
             "new_typing",
         ),
     ),
@@ -60,7 +58,7 @@ PARTS: dict[str, Part] = {
     "skills": Part("skills of servers", ("protocol.skills",)),
     "applications": Part(
         "servers in this program: ASGI, SDK objects, functions",
-        ("client.link.application_routes", "transports.inprocess"),
+        ("client.connection.application_routes", "transports.inprocess"),
     ),
     "sandbox": Part("server processes with few rights", ("sandbox.",)),
     "sync": Part("the blocking twin", ("sync", "sync.client", "sync.handlers", "sync.workers")),

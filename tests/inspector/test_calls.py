@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Client, UsageError
-from mcpclient.client.link.timeouts import DEFAULT
+from mcpclient.client.connection.timeouts import DEFAULT
 from mcpclient.inspector import calls as module
 from mcpclient.inspector.board import Board
 from mcpclient.inspector.calls import Calls, Wanted

@@ -8,7 +8,7 @@ import weakref
 from typing import Any
 
 from mcpclient import Manager, Status, StatusChanged, ToolsUpdated
-from mcpclient.client.link.loops import LoopBound
+from mcpclient.client.connection.loops import LoopBound
 from mcpclient.manager.events import Events
 from tests.manager.fleet import Member
 from tests.support.virtual_time import run

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from mcpclient.client.client import Client
+from mcpclient.client.connection.era_memory import EraMemory
+from mcpclient.client.connection.loops import LoopBound
 from mcpclient.client.events.around import Call, Proceed
-from mcpclient.client.link.era_memory import EraMemory
-from mcpclient.client.link.loops import LoopBound
 from mcpclient.errors import ClientClosed, ConnectFailed, ConnectionLost, McpError, PeerError
 from mcpclient.manager.managed_client import ManagedClient
 from mcpclient.manager.manager import Manager

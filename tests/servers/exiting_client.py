@@ -34,7 +34,7 @@ def linger() -> None:
 atexit.register(linger)  # what is registered first is called last
 
 from mcpclient import Client, Subscription  # noqa: E402
-from mcpclient.client.link.client_options import TransportName  # noqa: E402
+from mcpclient.client.connection.client_options import TransportName  # noqa: E402
 
 FILE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "soak", "server.py"))
 PATHS: tuple[tuple[str, str, TransportName | None], ...] = (

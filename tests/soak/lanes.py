@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from mcpclient import CallToolResult, Client, Hooks, McpError, StopLadder
-from mcpclient.client.link.session import Session
+from mcpclient.client.connection.session import Session
 from mcpclient.errors import CallTimeout
 from mcpclient.transports.stdio import StdioTransport
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from mcpclient import Hooks, Manager, Reconnect, Subscription
-from mcpclient.client.link.session import Session
+from mcpclient.client.connection.session import Session
 
 from .lanes import KINDS, LADDER, SERVER, Lane
 

@@ -32,8 +32,8 @@ APART = {
     "tests/framing/test_framing_properties.py:Server": "writes the bytes of frames",
     "tests/transports/test_line_messages.py:Peer": "takes lines, as long as it is willing",
     "tests/transports/test_server_stream.py:Server": "gives one event stream after another",
-    "tests/client/link/test_paging.py:Server": "gives one page after another, and opens nothing",
-    "tests/client/link/test_application_routes.py:Server": "looks like one of the Python SDK",
+    "tests/client/connection/test_paging.py:Server": "gives one page after another",
+    "tests/client/connection/test_application_routes.py:Server": "looks like one of the Python SDK",
     "tests/auth/world.py:AuthorizationServerFake": "OAuth, as pure functions of requests",
     "tests/auth/world.py:ResourceServerFake": "OAuth, as pure functions of requests",
     # What plays, records, measures or manages servers

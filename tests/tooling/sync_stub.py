@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any, Union
 
 from mcpclient import sync
-from mcpclient.client.link import client_options
+from mcpclient.client.connection import client_options
 from mcpclient.sync import handlers
 from mcpclient.sync.blocking import Blocking, Owned
 

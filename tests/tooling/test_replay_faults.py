@@ -13,7 +13,7 @@ import pytest
 from conformance import replay
 from conformance.replay.chunkings import CHUNKINGS
 from mcpclient.auth import authorization_code
-from mcpclient.client.link.session import Session
+from mcpclient.client.connection.session import Session
 from mcpclient.framing import websocket as websocket_framing
 from mcpclient.jsonrpc.correlator import Correlator
 from mcpclient.protocol.outgoing import Outgoing

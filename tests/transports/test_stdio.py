@@ -16,7 +16,7 @@ from typing import Any, Callable
 import pytest
 
 from mcpclient.errors import CommandNotFound, ConnectionLost, MessageTooLarge, ProcessExited
-from mcpclient.net.process.server_process import StopLadder
+from mcpclient.net.process.ladder import StopLadder
 from mcpclient.shown import shown_words
 from mcpclient.transports.base import Abandoned
 from mcpclient.transports.stdio import StdioTransport

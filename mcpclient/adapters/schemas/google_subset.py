@@ -16,8 +16,6 @@ from ...protocol.schema.dialects import DRAFT_2020_12, subschemas
 from ...protocol.schema.uris import join_pointer
 from .widening import JsonSchema, Rewritten, widened
 
-__all__ = ["google_subset"]
-
 _TAKEN = frozenset(
     {"$defs", "definitions", "$ref", "type", "format", "title", "description", "enum", "items"}
     | {"prefixItems", "minItems", "maxItems", "minimum", "maximum", "anyOf", "oneOf"}

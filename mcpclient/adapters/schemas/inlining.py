@@ -13,8 +13,6 @@ from ...protocol.schema.uris import join_pointer
 from .pointers import target_of, tokens_of
 from .widening import DEFINITIONS, Child, JsonSchema, Rewritten, assembled
 
-__all__ = ["inlined"]
-
 # A schema of a few definitions can describe more places than fit into memory.
 _MAX_SUBSCHEMAS = 5_000
 # These change nothing about which values are valid.

@@ -11,8 +11,6 @@ from ...protocol.schema.dialects import DRAFT_2020_12, LIST, MAP, ONE
 from ...protocol.schema.uris import join_pointer
 from .widening import JsonSchema
 
-__all__ = ["modern_schema"]
-
 # Dialects in which a reference hides what stands beside it.
 _HIDING = ("draft-03", "draft-04", "draft-06", "draft-07")
 _BESIDE_REFERENCE = frozenset({"$ref", "title", "description", "default", "examples", "deprecated"})

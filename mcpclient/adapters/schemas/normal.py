@@ -21,8 +21,6 @@ from .modern import modern_schema
 from .pointers import reference_to, with_root_kept_apart, without_unused
 from .widening import JsonSchema, Rewritten, put, widened
 
-__all__ = ["normal_schema"]
-
 # How many parts that cannot be used are taken out, before the schema as a whole is.
 _MAX_REPAIRS = 20
 # No tool that is meant well comes near.

@@ -14,8 +14,6 @@ from typing import Any
 from .pointers import target_of, with_root_kept_apart
 from .widening import JsonSchema
 
-__all__ = ["PlainRoot", "plain_root"]
-
 _COMBINING = ("$ref", "allOf", "anyOf", "oneOf")
 # What a property that other branches leave open may be: anything.
 _ANYTHING: JsonSchema = {}

@@ -10,8 +10,6 @@ from ...protocol.schema.dialects import DRAFT_2020_12, subschemas
 from ...protocol.schema.uris import join_pointer, pointer_tokens
 from .widening import DEFINITIONS, JsonSchema, Rewritten, rewritten
 
-__all__ = ["reference_to", "target_of", "tokens_of", "with_root_kept_apart", "without_unused"]
-
 # What may stand in a fragment as it is. Source: RFC 3986, section 3.5.
 _UNQUOTED = "/~!$&'()*+,;=:@-._?"
 

@@ -22,16 +22,6 @@ from ...protocol.schema.uris import join_pointer
 from .pointers import target_of
 from .widening import JsonSchema
 
-__all__ = [
-    "CLAUDE",
-    "OPENAI",
-    "Strict",
-    "StrictRules",
-    "has_null",
-    "strict_schema",
-    "without_nulls",
-]
-
 _TAKEN = frozenset(
     {"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf"}
     | {"$ref", "$defs", "definitions", "title", "description", "pattern", "format", "multipleOf"}

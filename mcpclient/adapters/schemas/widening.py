@@ -12,17 +12,6 @@ from typing import Any, Callable, NamedTuple
 
 from ...protocol.schema.dialects import DRAFT_2020_12, subschemas
 
-__all__ = [
-    "DEFINITIONS",
-    "Child",
-    "JsonSchema",
-    "Rewritten",
-    "assembled",
-    "put",
-    "rewritten",
-    "widened",
-]
-
 JsonSchema = dict[str, Any]
 
 # Keywords that look at what the ones applied to the same value have looked at.

@@ -9,8 +9,6 @@ from textwrap import wrap
 
 from ..definitions import definitions
 
-__all__ = ["laid_out"]
-
 _MAX_WIDTH = 96
 _ITEM = re.compile(r"(?:- |\d+\. )")
 _CELL = re.compile(r"(?<!\\)\|")

@@ -11,8 +11,6 @@ from .outcome import Finding
 from .session import Session
 from .words import Word
 
-__all__ = ["Builtin"]
-
 
 @dataclass(frozen=True)
 class Builtin:

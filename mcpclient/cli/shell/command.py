@@ -19,8 +19,6 @@ from ..target import only_server
 from .outcome import Outcome
 from .shell import DEFAULT, Shell
 
-__all__ = ["COMMAND"]
-
 _NONE = "no server is configured: name one, as in: mcpclient shell URL, or shell -- COMMAND"
 
 

@@ -13,8 +13,6 @@ from .outcome import Finding
 from .session import Session
 from .words import Word
 
-__all__ = ["COMMANDS", "SUMMARIES"]
-
 _NOTES = """\
 TOOL key=value ...       call a tool: its name is a command
 SERVER.TOOL ...          call a tool of another server

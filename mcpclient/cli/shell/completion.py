@@ -17,8 +17,6 @@ from ..signature import properties_of, required_of
 from .paths import follow_path, names_in, parse_path
 from .words import Word, quoted, split_words
 
-__all__ = ["Candidate", "Known", "Typing", "candidates", "typing_at"]
-
 _MAX_FILES = 200
 
 

@@ -21,8 +21,6 @@ from ...protocol.wire_object import WireObject
 from .paths import follow_path, is_path, parse_path
 from .words import Word
 
-__all__ = ["OPERATORS", "Expectation", "parse_expectation", "plain"]
-
 _MAX_SHOWN_LENGTH = 200
 
 

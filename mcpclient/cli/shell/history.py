@@ -20,8 +20,6 @@ from ...recording.redaction import Redactor
 from ...recording.secret_arguments import is_secret, masked, parameter_of
 from .words import Word, split_words
 
-__all__ = ["History", "without_secrets"]
-
 _logger = logger_for("mcpclient.shell")
 
 _MAX_LINES = 1000

@@ -10,8 +10,6 @@ from typing import Any, Callable, Generic, TypeVar
 from ...errors import UsageError
 from ...similar import there_are
 
-__all__ = ["Job", "Jobs", "in_words"]
-
 T = TypeVar("T")
 
 # How many that have ended are still known.

@@ -12,8 +12,6 @@ from ...net.thread_calls import call_in_thread
 from ..screen import Screen
 from .history import History
 
-__all__ = ["EditedLines", "Lines", "PlainLines", "ScriptLines", "open_lines"]
-
 
 class Lines(Protocol):
     """Reads lines. ``is_interactive``: somebody types them, and sees a prompt."""

@@ -14,8 +14,6 @@ from ..render import pretty_json
 from ..results import media_in
 from .expectations import plain
 
-__all__ = ["Finding", "Outcome", "found_by", "found_part"]
-
 
 @dataclass(frozen=True)
 class Outcome:

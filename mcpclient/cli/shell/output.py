@@ -12,8 +12,6 @@ from ..screen import Screen
 from .outcome import Finding
 from .words import Line
 
-__all__ = ["send_on"]
-
 
 async def send_on(finding: Finding, line: Line, screen: Screen) -> Finding:
     """Send what was found where the line says; return what is left to show.

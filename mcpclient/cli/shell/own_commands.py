@@ -15,8 +15,6 @@ from .outcome import Finding
 from .session import Session
 from .words import Word
 
-__all__ = ["COMMANDS"]
-
 
 async def _servers(session: Session, words: Sequence[Word]) -> Finding:
     rows = []

@@ -14,8 +14,6 @@ from ...errors import UsageError
 from ...protocol.wire_object import WireObject
 from ...similar import did_you_mean
 
-__all__ = ["Key", "follow_path", "is_path", "names_in", "parse_path"]
-
 Key = Union[str, int]
 """A name, or a place in a list."""
 

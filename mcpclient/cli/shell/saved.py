@@ -12,8 +12,6 @@ from ...net.files import change_file, read_file
 from ...similar import did_you_mean, there_are
 from .words import Word, split_words
 
-__all__ = ["SavedLines"]
-
 _logger = logger_for("mcpclient.shell")
 
 _MAX_BYTES = 1024 * 1024

@@ -19,8 +19,6 @@ from .outcome import Finding, found_by
 from .session import Session
 from .words import Word
 
-__all__ = ["COMMANDS", "call_tool"]
-
 _STDIN_IS_TAKEN = "the lines of a shell come from stdin; write the arguments, or @FILE"
 
 

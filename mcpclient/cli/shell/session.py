@@ -17,8 +17,6 @@ from ..screen import Screen
 from .jobs import Jobs
 from .outcome import Finding
 
-__all__ = ["Session"]
-
 
 class Session:
     """The state of a shell, between two lines and during one.

@@ -33,8 +33,6 @@ from .session import Session
 from .watching import end_watching
 from .words import Line, Word, parse_line, split_words
 
-__all__ = ["DEFAULT", "Shell"]
-
 DEFAULT = "default"
 """The history file of this user: ``shell_history`` in the state folder."""
 

@@ -20,8 +20,6 @@ from .outcome import Finding
 from .session import Session
 from .words import Word
 
-__all__ = ["COMMANDS", "end_watching"]
-
 _SERVER_LOG = logger_for("mcpclient.server")
 
 

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 
 from ...errors import UsageError
 
-__all__ = ["Line", "Word", "parse_line", "quoted", "split_words"]
-
 _SPACES = " \t\r\n"
 _PLAIN = re.compile(r"[^\s\"'\\#&|>\[{]+")
 _DECODER = json.JSONDecoder()

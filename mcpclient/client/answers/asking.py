@@ -7,8 +7,6 @@ from typing import Any, Callable
 
 from ...errors import HandlerFailed, PeerError
 
-__all__ = ["ask"]
-
 
 async def ask(method: str, handler: Callable[..., Any], *arguments: Any) -> Any:
     """Return what a handler returns. ``method`` is what the server asked for.

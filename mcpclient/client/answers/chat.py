@@ -23,8 +23,6 @@ from ...protocol.types import (
     ToolUseContent,
 )
 
-__all__ = ["answer_from_chat", "chat_messages", "chat_options"]
-
 
 def chat_messages(request: SamplingRequest) -> list[dict[str, Any]]:
     """Return the conversation as chat messages, the system prompt first."""

@@ -24,14 +24,6 @@ from .asking import ask
 if TYPE_CHECKING:
     from ...protocol.schema import Schema
 
-__all__ = [
-    "Elicitation",
-    "ElicitationAnswerer",
-    "ElicitationOption",
-    "accept_defaults",
-    "form_problem",
-]
-
 # How many visits a user is asked for before one call; with more, the call fails.
 _MAX_VISITS = 20
 

@@ -24,8 +24,6 @@ else:
     rooted = OnDemand(".roots", __name__)
     samplings = OnDemand(".sampling", __name__)
 
-__all__ = ["TAKES_ITS_TIME", "Answerer", "Handlers", "error_answer"]
-
 _logger = logger_for("mcpclient.client")
 
 TAKES_ITS_TIME = frozenset({"elicitation/create", "sampling/createMessage"})

@@ -18,8 +18,6 @@ from .task_receiver import TaskReceiver
 if TYPE_CHECKING:
     from ...transports.authorized import PausableClocks
 
-__all__ = ["InboundRequests"]
-
 # How many requests of the server's the handlers answer at the same time, and how much memory those
 # take in bytes; more are refused.
 _MAX_ANSWERING = 1000

@@ -13,8 +13,6 @@ from ...errors import HandlerFailed, UsageError
 from ...net.paths import absolute_path
 from .asking import ask
 
-__all__ = ["Root", "RootsAnswerer", "RootsOption"]
-
 Root = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 """A path, a ``file://`` URI, or a mapping with ``uri`` and, where wanted, ``name``."""
 

@@ -11,8 +11,6 @@ from ...protocol.sampling import SamplingRequest, check_request, result_of
 from .asking import ask
 from .chat import answer_from_chat, chat_messages, chat_options
 
-__all__ = ["Sampling", "SamplingAnswerer", "SamplingModel", "SamplingOption"]
-
 # What a server is told when the user says no, as the specification has it.
 _REJECTED = -1
 _REJECTION = "User rejected sampling request"

@@ -25,8 +25,6 @@ from .handlers import Handlers, error_answer
 if TYPE_CHECKING:
     from ...transports.authorized import PausableClocks
 
-__all__ = ["TaskReceiver"]
-
 _MAX_TASKS = 100
 _MAX_COUNTED = 1000
 _MAX_TTL = 24 * 3600.0

@@ -16,18 +16,6 @@ from ...errors import UsageError
 from ...net.locks import TaskLocks
 from ...protocol.types import CallToolResult, Tool
 
-__all__ = [
-    "SUBJECTS",
-    "Around",
-    "Call",
-    "Proceed",
-    "answer_in_turn",
-    "ask_unless_read_only",
-    "not_called",
-    "refusal",
-    "surrounded",
-]
-
 SUBJECTS = {
     "tools/call": "name",
     "prompts/get": "name",

@@ -12,8 +12,6 @@ from ...framing.logs import logger_for
 from ...jsonrpc.weight import weight_of
 from ...net.background_tasks import BackgroundTasks
 
-__all__ = ["OrderedCallback"]
-
 _logger = logger_for("mcpclient.client")
 
 # How many calls wait, and how much memory their arguments take together, in bytes.

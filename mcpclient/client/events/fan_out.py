@@ -13,8 +13,6 @@ from ...protocol.types import LogMessage
 from .callbacks import OrderedCallback
 from .observer import Observer
 
-__all__ = ["LOG_LEVELS", "EventCallbacks", "Events"]
-
 _server_logger = logger_for("mcpclient.server")
 
 LOG_LEVELS = {

@@ -13,8 +13,6 @@ from ...protocol.types import CallToolResult
 if TYPE_CHECKING:
     from .around import Call, Proceed
 
-__all__ = ["Hooks"]
-
 _logger = logger_for("mcpclient.client")
 
 

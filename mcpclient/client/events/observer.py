@@ -7,8 +7,6 @@ from typing import Any
 
 from ...errors import McpError
 
-__all__ = ["Observer"]
-
 
 class Observer:
     """Is told of everything when it happens, in order. No method may block or raise."""

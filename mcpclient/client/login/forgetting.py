@@ -9,8 +9,6 @@ from __future__ import annotations
 from contextlib import suppress
 from types import FrameType
 
-__all__ = ["forget_variables"]
-
 _PACKAGE = __name__.rpartition(".client.")[0]
 
 

@@ -11,8 +11,6 @@ from ...auth.provider import CredentialStore
 from ...net.clocks import seconds_since_epoch, steady_seconds
 from ...net.locks import TaskLocks
 
-__all__ = ["NeedsAuthMemory", "memory_of"]
-
 _KEY = "needs-auth"
 
 # For so many seconds, what was read serves every server, also to be written back. Another process

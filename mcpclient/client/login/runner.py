@@ -50,8 +50,6 @@ from ...transports.authorized import PausableClocks
 from .forgetting import forget_variables
 from .needs_auth import NeedsAuthMemory, memory_of
 
-__all__ = ["FlowRunner", "OAuthAuthorizer", "StaticAuthorizer", "result_at_once"]
-
 T = TypeVar("T")
 
 NOTICE_AFTER = 2.0

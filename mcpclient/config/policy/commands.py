@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from .packages import Word, base_name, runners_in
 
-__all__ = ["commands_inside", "is_shell", "spellings"]
-
 _SHELLS = frozenset(
     {
         *("sh", "ash", "bash", "busybox", "csh", "dash", "fish", "ksh", "mksh", "tcsh", "zsh"),

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Optional
 
-__all__ = ["Word", "base_name", "names_package", "package_words", "runners_in"]
-
 Word = Optional[str]
 """One element of a command; None: a shell makes it of something that cannot be known here."""
 

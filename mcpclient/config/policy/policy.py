@@ -10,15 +10,13 @@ from functools import lru_cache
 from typing import Any, Union
 
 from ...auth.options import Endpoints, ServerTrust
-from ...client.link.targets import Target, destination_of, entry_of
+from ...client.connection.targets import Target, destination_of, entry_of
 from ...errors import UsageError
 from ...net.process.programs import links_of
 from ..server import ServerConfig
 from .rules import CommandRule, CwdRule, EnvRule, NameRule, Rule, UrlRule, read_rule
 from .surroundings import folder_of, is_plain_variable
 from .urls import CanonicalUrl, canonical_url
-
-__all__ = ["Policy", "Verdict"]
 
 # Wherever it stands in an argument, as in git+https://… and --url=https://…
 _URL = re.compile(r"(?:https?|wss?)://[^\s\"'<>`]+", re.IGNORECASE)

@@ -30,8 +30,6 @@ from .urls import (
     segments_of,
 )
 
-__all__ = ["CommandRule", "CwdRule", "EnvRule", "NameRule", "Rule", "UrlRule", "read_rule"]
-
 # Flags that change nothing about what is run.
 _CONSENT = {"--yes": "-y", "--quiet": "-q", "--silent": "-q"}
 # Ways out of what a wildcard is to stand for: the folder above, and another package's name.

@@ -14,8 +14,6 @@ from collections.abc import Mapping
 from ..server import ServerConfig
 from ..shapes.applications import kind_of, project_of
 
-__all__ = ["folder_of", "is_plain_variable"]
-
 # Names as patterns, each with the reason for which a file may set it beside an allowed command.
 _VARIABLES = {
     "TZ|LANG|LANGUAGE|LC_[A-Z]+": "how times and texts are written; their values are names",

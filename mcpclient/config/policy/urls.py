@@ -16,16 +16,6 @@ from ...auth.special_addresses import is_meant_as_ipv4, parse_canonical_ipv4
 from ...errors import UsageError
 from ...framing.uri import DEFAULT_PORTS, parse_url
 
-__all__ = [
-    "CanonicalUrl",
-    "ascii_host",
-    "canonical_host",
-    "canonical_url",
-    "is_plain_segment",
-    "readings_of",
-    "segments_of",
-]
-
 _ENCODED_DOT = re.compile("%2e", re.IGNORECASE)
 # What servers read in different ways: separators and signs that are encoded, and parameters.
 _AMBIGUOUS = re.compile("%(?:2f|5c|25|3b|[01][0-9a-f]|7f)|[;\\\\]|%(?![0-9a-f]{2})", re.IGNORECASE)

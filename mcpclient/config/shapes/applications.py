@@ -11,16 +11,6 @@ from collections.abc import Mapping, ValuesView
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = [
-    "APPLICATIONS",
-    "Application",
-    "FileKind",
-    "Found",
-    "find_servers",
-    "kind_of",
-    "project_of",
-]
-
 
 @dataclass(frozen=True)
 class Application:

@@ -8,15 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...client.link.targets import TRANSPORT_NAMES
+from ...client.connection.targets import TRANSPORT_NAMES
 from ...errors import safe_repr
 from ...similar import did_you_mean, there_are
 from ..naming import NAMING_STYLES, NamingStyle
 from .applications import Application
 from .fields import FIELDS, IGNORED, RESTRICTIVE, is_comment, restrictions_in
 from .values import READERS, EntryError, Report, kind_of_value, read_words
-
-__all__ = ["Entry", "read_entry"]
 
 _MAX_TOLD = 20  # unknown fields of one entry
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["FIELDS", "IGNORED", "RESTRICTIVE", "Field", "is_comment", "restrictions_in"]
-
 
 class Field(NamedTuple):
     """What a field means: ``name`` here, ``kind`` of its value, ``side`` it is of use for.

@@ -8,8 +8,6 @@ from typing import Any
 
 from .applications import Application
 
-__all__ = ["READERS", "EntryError", "Report", "kind_of_value", "read_words"]
-
 _CONTROL = re.compile(r"[\x01-\x1f]")
 # In seconds; more is likely a number of milliseconds.
 _MAX_TIME, _MAX_ASSUMED_TIME = 3600.0, 999.0

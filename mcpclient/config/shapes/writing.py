@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["in_shape_of"]
-
 _CODEX = {"headers": "http_headers"}
 _OPENCODE = {"env": "environment"}
 

@@ -14,8 +14,6 @@ from pathlib import Path
 
 from ..private_files import make_private, make_private_folder
 
-__all__ = ["has_browser", "open_browser"]
-
 # Some ways to start a browser return only when it is closed; after this long it counts as open.
 _MAX_START = 5.0
 

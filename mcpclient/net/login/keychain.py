@@ -24,8 +24,6 @@ from ..locks import LockFolder
 from ..thread_calls import call_in_thread
 from .storage import credentials_path
 
-__all__ = ["KeychainStore"]
-
 # Not searched over PATH: another program of that name would be given the secrets.
 _MACOS_TOOL = "/usr/bin/security"
 

@@ -17,8 +17,6 @@ from .loopback import LoopbackListener, is_loopback
 from .storage import FileStore
 from .terminal import Terminal
 
-__all__ = ["BrowserLogin", "TwoStepLogin"]
-
 # Nothing listens there; the address the browser ends at is what the user copies.
 _NOBODY_LISTENS = "http://127.0.0.1/callback"
 

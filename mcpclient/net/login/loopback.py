@@ -16,8 +16,6 @@ from ...auth.url_guard import host_of
 from ...errors import AuthError, UsageError
 from ...framing.uri import LOOPBACK_HOSTS
 
-__all__ = ["LoopbackListener", "is_loopback"]
-
 CALLBACK_PATH = "/callback"
 
 # A request line and its headers; a browser sends the cookies of every local page along.

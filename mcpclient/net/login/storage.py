@@ -26,8 +26,6 @@ from ..folders import config_folder
 from ..locks import LockFolder, TaskLocks
 from ..regular_files import open_regular
 
-__all__ = ["FileStore", "MemoryStore", "credentials_path"]
-
 # More than ten thousand servers' tokens: what is longer was not written by this module.
 _MAX_FILE_SIZE = 64 * 1024 * 1024
 

@@ -8,8 +8,6 @@ import sys
 import threading
 from typing import TextIO
 
-__all__ = ["Terminal"]
-
 _MAX_LINE_LENGTH = 64 * 1024
 # On Windows the one event loop has no readers, and the other takes them and then fails as a whole,
 # because its select() knows sockets only.

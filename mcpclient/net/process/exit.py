@@ -13,8 +13,6 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-__all__ = ["ExitWatch"]
-
 
 class ExitWatch:
     """Calls ``exited`` once, from the loop, with the process's exit code.

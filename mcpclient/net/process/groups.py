@@ -24,16 +24,6 @@ from .plan import CREATE_NO_WINDOW, tree_kill_command
 if sys.platform == "win32":
     from .jobs import contain, windows_calls
 
-__all__ = [
-    "Members",
-    "PosixGroup",
-    "ProcessGroup",
-    "WindowsTree",
-    "close_pipes",
-    "give_up",
-    "process_group",
-]
-
 _TREE_KILL_TIMEOUT = 3.0
 
 _live: set[ProcessGroup] = set()

@@ -15,8 +15,6 @@ import errno
 import sys
 from typing import Any, NamedTuple
 
-__all__ = ["Job", "WindowsCalls", "contain", "windows_calls"]
-
 _KILL_ON_JOB_CLOSE = 0x2000
 _BASIC_ACCOUNTING, _EXTENDED_LIMITS = 1, 9  # which information a job is asked for, or given
 

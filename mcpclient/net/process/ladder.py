@@ -9,8 +9,6 @@ from typing import NamedTuple
 from ...framing.logs import logger_for
 from .groups import ProcessGroup
 
-__all__ = ["StopLadder", "Stopping"]
-
 _logger = logger_for("mcpclient.process")
 
 # Between two looks whether the rest of a group is gone: soon at first, then less eagerly.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 else:
     confine = OnDemand("...sandbox.confine", __name__)
 
-__all__ = ["find_executable", "launch"]
-
 # How many bytes of a program are looked at for the interpreter it asks for (Linux takes 256).
 _LONGEST_FIRST_LINE = 512
 

@@ -14,8 +14,6 @@ from ..thread_calls import call_in_thread
 from .groups import ProcessGroup, close_pipes, process_group
 from .launch import launch
 
-__all__ = ["output_of", "run_program"]
-
 
 async def output_of(
     words: Sequence[str], env: Mapping[str, str], cwd: str | None, *, limit: int, seconds: float

@@ -25,8 +25,6 @@ else:  # Windows has neither
     fcntl = OnDemand("fcntl")
     termios = OnDemand("termios")
 
-__all__ = ["HIGH_WATER", "LOW_WATER", "READ_SIZE", "PipeReader", "PipeWriter", "Reader", "Writer"]
-
 # What a pipe holds on Linux and macOS: more would never come at once.
 READ_SIZE = 64 * 1024
 HIGH_WATER = 64 * 1024

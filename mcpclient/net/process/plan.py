@@ -14,15 +14,6 @@ from typing import NamedTuple
 
 from ...errors import CommandNotFound, ConnectKind, UsageError
 
-__all__ = [
-    "CREATE_NO_WINDOW",
-    "SCRIPT_EXTENSIONS",
-    "LaunchPlan",
-    "child_environment",
-    "tree_kill_command",
-    "windows_launch_plan",
-]
-
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())

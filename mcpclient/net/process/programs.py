@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 
-__all__ = ["links_of"]
-
 _MAX_CHAIN = 40
 
 

@@ -33,8 +33,6 @@ else:
     redaction = OnDemand("...recording.redaction", __name__)
     in_threads = OnDemand(".threads", __name__)
 
-__all__ = ["ProcessReceiver", "ServerProcess", "StderrTarget", "StopLadder", "spawn"]
-
 _DEFAULT_LADDER = StopLadder()
 
 # A server that closed its output is normally about to exit: its exit code is worth this wait.

@@ -13,8 +13,6 @@ from ...errors import UsageError
 from ...framing.escaping import escape_line
 from ...framing.logs import logger_for
 
-__all__ = ["StderrCopy", "StderrTarget", "StderrTee", "WritableStream", "sink"]
-
 _logger = logger_for("mcpclient.process")
 
 _KEPT = 64 * 1024

@@ -10,8 +10,6 @@ from collections.abc import Callable
 
 from .stderr import StderrTarget, sink
 
-__all__ = ["FirstStart", "SecondStart", "WithheldComplaint"]
-
 # How much of what the first start has written is kept to be compared.
 _KEPT = 64 * 1024
 

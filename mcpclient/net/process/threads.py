@@ -17,8 +17,6 @@ from contextlib import suppress
 
 from .pipes import READ_SIZE, Reader, Writer
 
-__all__ = ["ThreadedReader", "ThreadedWriter"]
-
 # Chunks a thread may be ahead of the loop; beyond them the server waits, as with a full pipe.
 _AHEAD = 16
 

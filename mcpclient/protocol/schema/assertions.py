@@ -10,8 +10,6 @@ from .formats import FORMATS
 from .site import ANY, ARRAY, NUMBER, OBJECT, TEXT, Build, Rule, Site
 from .values import describe, division_steps, identity, is_multiple
 
-__all__ = ["ASSERTIONS", "required_with"]
-
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),

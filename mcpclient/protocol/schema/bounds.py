@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Optional
 
-__all__ = ["Budget", "Clock", "SchemaLimits", "Stopped"]
-
 Clock = Optional[Callable[[], float]]
 """Tells the time in seconds, of any clock that never goes backwards."""
 

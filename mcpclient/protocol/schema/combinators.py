@@ -12,8 +12,6 @@ from .evaluation import Check, Evaluated, Failures, Run
 from .site import ANY, OBJECT, Build, Rule, Site
 from .values import describe
 
-__all__ = ["COMBINATORS"]
-
 _SHOWN_ALTERNATIVES = 3
 _SHOWN_REASON = 100
 

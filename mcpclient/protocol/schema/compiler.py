@@ -20,13 +20,12 @@ from .evaluation import (
     TrackingNode,
     rules_by_type,
 )
-from .patterns import Pattern, PatternError, PatternMemory
+from .pattern_syntax import PatternError
+from .patterns import Pattern, PatternMemory
 from .references import Position, Registry, Resource
 from .site import ANY, Build, CompilerServices, Rule, Site
 from .uris import split_fragment
 from .values import describe, text_steps
-
-__all__ = ["Compiler"]
 
 # In the order of evaluation: the last ones ask what all the others have dealt with.
 _KEYWORDS: Mapping[str, Build] = {**ASSERTIONS, **COMBINATORS, **CONTAINERS, **UNEVALUATED}

@@ -11,8 +11,6 @@ from .evaluation import ENTRIES_PER_STEP, Check, Evaluated, Failures, Run, place
 from .patterns import Pattern
 from .site import ARRAY, OBJECT, Build, Rule, Site
 
-__all__ = ["CONTAINERS", "UNEVALUATED"]
-
 _ABSENT = object()
 
 

@@ -10,18 +10,6 @@ from dataclasses import dataclass
 
 from ...errors import safe_str
 
-__all__ = [
-    "DIALECTS",
-    "DRAFT_07",
-    "DRAFT_2020_12",
-    "LIST",
-    "MAP",
-    "ONE",
-    "Dialect",
-    "dialect_of",
-    "subschemas",
-]
-
 # What stands in the place of a keyword.
 ONE = "a schema"
 LIST = "a list of schemas"

@@ -15,19 +15,6 @@ from .bounds import Budget, Clock, SchemaLimits, Stopped
 from .references import Position, Resource
 from .values import JSON_TYPES, json_type
 
-__all__ = [
-    "ENTRIES_PER_STEP",
-    "Check",
-    "Evaluated",
-    "Failure",
-    "Failures",
-    "Node",
-    "Run",
-    "TrackingNode",
-    "place",
-    "rules_by_type",
-]
-
 
 class Failure:
     """A violation on its way outwards; ``path`` leads to the value from the inside out."""

@@ -13,8 +13,6 @@ from ...errors import TemplateError
 from ...formats.uri_template import variable_names
 from .pattern_syntax import PatternError, UncheckablePattern, parse_pattern
 
-__all__ = ["FORMATS"]
-
 Matches = Callable[[str], bool]
 
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["METASCHEMAS"]
-
 _DOCUMENTS: list[dict[str, object]] = [
     {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

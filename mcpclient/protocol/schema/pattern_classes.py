@@ -6,16 +6,6 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 
-__all__ = [
-    "ANY_BUT_LINE_END",
-    "DIGIT",
-    "SPACE",
-    "WORD",
-    "CharacterSet",
-    "is_word_character",
-    "property_test",
-]
-
 Test = Callable[[str], bool]
 
 

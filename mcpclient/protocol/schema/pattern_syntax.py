@@ -12,18 +12,6 @@ from typing import NamedTuple, Union
 
 from .pattern_classes import ANY_BUT_LINE_END, DIGIT, SPACE, WORD, CharacterSet, property_test
 
-__all__ = [
-    "Boundary",
-    "Choice",
-    "Expression",
-    "Look",
-    "PatternError",
-    "Repeat",
-    "Sequence",
-    "UncheckablePattern",
-    "parse_pattern",
-]
-
 _MAX_NESTING = 50
 _MAX_COUNT_DIGITS = 6
 _COUNTS = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}")

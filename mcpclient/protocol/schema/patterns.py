@@ -32,8 +32,6 @@ from .pattern_syntax import (
     parse_pattern,
 )
 
-__all__ = ["Pattern", "PatternError", "PatternMemory", "Spend"]
-
 # Called with a number of steps of work that are about to be taken; raises when there were too many.
 Spend = Callable[[int], None]
 

@@ -16,8 +16,6 @@ from .metaschemas import METASCHEMAS
 from .uris import join_pointer, pointer_tokens, resolve, split_fragment
 from .values import describe, identity
 
-__all__ = ["Position", "Registry", "Resource"]
-
 _ANCHOR = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 # Deeper schemas are over the limits anyway.

@@ -12,8 +12,6 @@ from .evaluation import ENTRIES_PER_STEP, Check, Failure
 from .patterns import Pattern
 from .references import Position
 
-__all__ = ["ANY", "ARRAY", "NUMBER", "OBJECT", "TEXT", "Build", "CompilerServices", "Rule", "Site"]
-
 OBJECT: Sequence[type] = (dict,)
 ARRAY: Sequence[type] = (list,)
 TEXT: Sequence[type] = (str,)

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
-__all__ = ["join_pointer", "pointer_tokens", "resolve", "split_fragment"]
-
 _MAX_NAME_LENGTH = 1000
 
 # RFC 3986, appendix B, without the fragment.

@@ -10,16 +10,6 @@ from collections.abc import Callable, Hashable, Iterable
 
 from ...errors import UsageError
 
-__all__ = [
-    "JSON_TYPES",
-    "describe",
-    "division_steps",
-    "identity",
-    "is_multiple",
-    "json_type",
-    "text_steps",
-]
-
 JSON_TYPES: tuple[type, ...] = (dict, list, str, bool, int, float, type(None))
 
 _SHOWN_TEXT = 80

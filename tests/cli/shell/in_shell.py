@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from mcpclient.cli.screen import Screen
 from mcpclient.cli.shell.shell import Shell
-from mcpclient.client.link.targets import Target
+from mcpclient.client.connection.targets import Target
 from mcpclient.manager.manager import Manager
 from tests.cli.in_process import ServerInProcess
 

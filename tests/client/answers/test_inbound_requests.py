@@ -12,8 +12,8 @@ from mcpclient.client.answers.handlers import Handlers
 from mcpclient.errors import ConnectionLost, McpError, SessionExpired, UsageError
 from mcpclient.jsonrpc.messages import Message
 from mcpclient.protocol.era import EraRules
-from tests.client.link.test_session import HANDSHAKE as ERA
-from tests.client.link.test_session import STATELESS, Bench, now, on_bench, turn
+from tests.client.connection.test_session import HANDSHAKE as ERA
+from tests.client.connection.test_session import STATELESS, Bench, now, on_bench, turn
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer, turns
 from tests.support.virtual_time import run
 

@@ -12,7 +12,7 @@ from mcpclient.client.events.fan_out import EventCallbacks, Events
 from mcpclient.client.events.observer import Observer
 from mcpclient.errors import ConnectionLost, McpError, ProtocolViolation, SessionExpired
 from mcpclient.net.background_tasks import BackgroundTasks
-from tests.client.link.test_connection import client_of
+from tests.client.connection.test_connection import client_of
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
 

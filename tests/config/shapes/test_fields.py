@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.link.targets import TRANSPORT_NAMES
+from mcpclient.client.connection.targets import TRANSPORT_NAMES
 from mcpclient.config.shapes.fields import FIELDS, IGNORED, RESTRICTIVE, is_comment, restrictions_in
 from mcpclient.config.shapes.values import READERS
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from mcpclient.client.answers.handlers import Handlers
+from mcpclient.client.connection.options import Options
+from mcpclient.client.connection.targets import route_to
+from mcpclient.client.connection.timeouts import DEFAULT, Timeouts
 from mcpclient.client.events.fan_out import Events
-from mcpclient.client.link.options import Options
-from mcpclient.client.link.targets import route_to
-from mcpclient.client.link.timeouts import DEFAULT, Timeouts
 from mcpclient.errors import UsageError
 
 from ..inputs import json_lines_of, lines_of

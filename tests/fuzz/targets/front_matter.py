@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from mcpclient.formats.front_matter import (
-    FrontMatterError,
-    parse_front_matter,
-    same_content,
-    split_front_matter,
-)
-from mcpclient.formats.yaml_flow import FlowReader
+from mcpclient.formats.front_matter import parse_front_matter, same_content, split_front_matter
+from mcpclient.formats.yaml_flow import FlowReader, FrontMatterError
 
 from ..inputs import text_of
 

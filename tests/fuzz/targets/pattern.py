@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from mcpclient.protocol.schema.patterns import Pattern, PatternError
+from mcpclient.protocol.schema.pattern_syntax import PatternError
+from mcpclient.protocol.schema.patterns import Pattern
 
 from ..inputs import lines_of
 

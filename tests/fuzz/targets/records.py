@@ -15,7 +15,11 @@ from mcpclient.protocol.wire_object import WireObject
 from ..inputs import json_lines_of
 
 RECORDS: tuple[Callable[[dict[str, Any]], WireObject], ...] = (
-    *(getattr(types, name) for name in types.__all__ if name != "content_block"),
+    *(
+        kind
+        for kind in vars(types).values()
+        if isinstance(kind, type) and issubclass(kind, WireObject) and kind is not WireObject
+    ),
     types.content_block,
     tasks.Task,
     elicitation.ElicitationRequest,

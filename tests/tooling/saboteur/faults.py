@@ -25,7 +25,7 @@ _POST = "transports.streamable_http"
 _STATELESS = "protocol.era_stateless"
 _HANDSHAKE = "protocol.era_handshake"
 _CODE = "auth.authorization_code"
-_SESSION = "client.link.session"
+_SESSION = "client.connection.session"
 
 VISIBLE = [
     Fault(
@@ -183,7 +183,7 @@ VISIBLE = [
     Fault("protocol.mrtr", "the input is not sent", 'retry["inputResponses"] = responses', "pass"),
     Fault("jsonrpc.correlator", "progress postpones nothing", "if pending.idle:", "if False:"),
     Fault(
-        "client.link.paging",
+        "client.connection.paging",
         "every page is the first",
         'params = {"cursor": cursor}',
         "params = {}",
@@ -487,13 +487,13 @@ OTHERS = [
         "return False",
     ),
     Fault(
-        "client.link.requests",
+        "client.connection.requests",
         "raw requests go past the hooks",
         "if (around or self._around) and method in hooks.SUBJECTS:",
         "if around and method in hooks.SUBJECTS:",
     ),
     Fault(
-        "client.link.call_recovery",
+        "client.connection.call_recovery",
         "filters and pins are not asked",
         "if refused is not None:",
         "if False:",
@@ -524,43 +524,43 @@ OTHERS = [
         "connection = self._client.idle_connection(self._request.url)",
     ),
     Fault(
-        "client.link.opening",
+        "client.connection.opening",
         "another session is judged less strictly than the first",
         "version=version, strict=plan.strict",
         "version=version",
     ),
     Fault(
-        "client.link.opening",
+        "client.connection.opening",
         "a slow answer over HTTP is taken for none",
         "answers_all=transport.carries_headers,",
         "answers_all=False,",
     ),
     Fault(
-        "client.link.opening",
+        "client.connection.opening",
         "a server that lives is started again",
         "if self._session.ended is None and not self._switched:",
         "if False:",
     ),
     Fault(
-        "client.link.opening",
+        "client.connection.opening",
         "a server is started for who has closed",
         "if isinstance(self._session.ended, ClientClosed):",
         "if False:",
     ),
     Fault(
-        "client.link.opening",
+        "client.connection.opening",
         "what is half open stays so",
         "            if not task.done():\n                task.cancel()",
         "            if False:\n                task.cancel()",
     ),
     Fault(
-        "client.link.opening",
+        "client.connection.opening",
         "a probe takes all the time there is",
         "seconds = min(step.timeout, (self._deadline - self._clock()) / 2)",
         "seconds = step.timeout",
     ),
     Fault(
-        "client.link.connection",
+        "client.connection.connection",
         "pings of an earlier session go on",
         "    def _schedule_keep_alive(self) -> None:\n        self._cancel_keep_alive()",
         "    def _schedule_keep_alive(self) -> None:",
@@ -657,7 +657,7 @@ OTHERS = [
         "self._around or options",
     ),
     Fault(
-        "client.link.response_cache",
+        "client.connection.response_cache",
         "a private result is kept where the token may change",
         "callable(connection.options.headers) or connection.route.authorizer is not None",
         "callable(connection.options.headers)",

@@ -1,0 +1,393 @@
+"""The connection of one client: made, kept, made again when it is lost, and closed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Callable
+
+from ...errors import (
+    CallTimeout,
+    ClientClosed,
+    ConnectionLost,
+    McpError,
+    SessionExpired,
+)
+from ...framing.logs import logger_for
+from ...jsonrpc.messages import response
+from ...net.recorder import TraceTarget
+from ...protocol.era import EraRules
+from ...protocol.negotiation import Agreement
+from ...protocol.versions import LATEST_HANDSHAKE, Era, era_of
+from ...transports.recording import MessageLog, recorded
+from ..answers.task_receiver import TaskReceiver
+from ..events.callbacks import OrderedCallback
+from ..events.fan_out import EventCallbacks
+from ..events.observer import Observer
+from .explaining import explain
+from .loops import LoopBound, claiming
+from .opening import Opening, plan_for
+from .options import Options
+from .paging import all_pages
+from .route import Route
+from .session import RequestOptions, Session
+
+_logger = logger_for("mcpclient.client")
+
+# The id of an opening that is written down from memory; no request of this client's has it.
+_RECALLED_ID = "opening"
+
+
+class Connection(LoopBound):
+    """One client's connection: the session of the moment, and how to get the next."""
+
+    def __init__(self, route: Route, options: Options) -> None:
+        self.route = route
+        self.options = options
+        self.name: str = options.name or route.shown
+        self.agreement: Agreement | None = None
+        self.generation: int = 0
+        self.receiver: TaskReceiver = TaskReceiver(options.handlers, tasks=options.tasks)
+        self.observers: list[Observer] = [self.receiver]
+        self._session: Session | None = None
+        self._connecting: Session | None = None
+        self._lock: asyncio.Lock | None = None
+        self._closed = False
+        self._is_forgotten = False
+        self._keep_alive_timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether calls can be made now."""
+        session = self._session
+        if session is None or session.ended is not None or self._closed:
+            return False
+        return session.loop is self.loop and not session.loop.is_closed()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is reason to believe that the server would answer a call now.
+
+        There is none where it could not be reached the last time, or has forgotten the session and
+        refused another. A call may be made all the same: it finds out whether that has changed.
+        """
+        session = self._session
+        if session is None or not self.is_open:
+            return False
+        return session.transport.unreachable is None and not self._is_forgotten
+
+    @property
+    def is_to_be_closed(self) -> bool:
+        """Whether there may be something to free: it was opened, and nobody has closed it since.
+
+        In a forked copy of the program that opened it there is not: it is the parent's. Even its
+        sockets are better left alone, since parent and child share what watches them.
+        """
+        return self.loop is not None and not self._closed and not self.is_inherited
+
+    def expect(self, version: str) -> None:
+        """Take it that the server still speaks the era of a revision that it agreed on earlier."""
+        era = era_of(version)
+        if era is not None:
+            self.options.eras.remember(self.route.key, era)
+
+    def claim_loop(self) -> None:
+        """Make the running loop the one to live in, unless there is one that runs.
+
+        A connection stays where it is until it is closed, or its loop has stopped.
+        """
+        with claiming:
+            if self.claim(is_free=self._closed):
+                self._lock = asyncio.Lock()
+            self._closed = False
+
+    @property
+    def era(self) -> EraRules | None:
+        """The rules agreed on; None before connecting."""
+        return self.agreement.era if self.agreement is not None else None
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What the server declared; nothing before connecting."""
+        return self.agreement.capabilities if self.agreement is not None else {}
+
+    @property
+    def session(self) -> Session:
+        """The session. Raises `ClientClosed` when there is none, or why it ended."""
+        if self._session is None and not self._closed:
+            raise ClientClosed("not connected yet: use async with, or await client.connect()")
+        if self._session is None or self._closed:
+            raise ClientClosed()
+        return self._session
+
+    def require_session(self) -> None:
+        """Raise `ClientClosed` when there is no session, as `session` does."""
+        self.session  # noqa: B018 - it raises
+
+    @property
+    def held_seconds(self) -> float:
+        """How long the clocks of calls have stood still so far, in earlier sessions as well."""
+        return self._session.deadlines.held_seconds if self._session is not None else 0.0
+
+    @property
+    def waiting_for(self) -> str | None:
+        """What keeps calls waiting at the moment, where that is not the server; otherwise None."""
+        return self._session.deadlines.waiting_for if self._session is not None else None
+
+    async def open(self) -> None:
+        """Connect, unless connected. Concurrent callers share one attempt.
+
+        To be called where it lives, see `claim_loop`. Raises `ConnectFailed`, `CallTimeout`, or
+        what the server answered. When it fails or is cancelled, nothing is left running.
+        """
+        async with self._opening:
+            if self.is_connected:
+                return
+            earlier = self._session
+            has_one_transport = self.route.key is None  # the caller's own
+            if earlier is not None and (has_one_transport or not self.is_open):
+                await self._leave(earlier)
+                earlier = None  # else it may reach the server yet, and is left only for another
+            if self._closed:  # while this waited, for another attempt or for the earlier session
+                raise ClientClosed()
+            self._connecting = session = self._new_session()
+            eras, key = self.options.eras, self.route.key
+            opening = Opening(self.route, self.options, session, starts_once=eras.starts_once(key))
+            agreed = None
+            try:
+                with self.options.hooks.reporting(self.name, "connect"):
+                    agreement = await opening.run(eras.recall(key))
+                await self._repeat_log_level(session, agreement.era)
+                if session.ended is not None:
+                    raise session.ended.again()
+                agreed = agreement.era.version
+            except BaseException as error:
+                if isinstance(error, ConnectionLost):
+                    eras.failed(key)
+                if isinstance(error, McpError):
+                    transport, stray_ids = session.transport, session.stray_ids
+                    explain(error, self.name, transport, stray_ids, self.options, self.route)
+                await session.close(self.options.timeouts.close)
+                await self._give_up_logins()
+                raise
+            finally:
+                self._connecting = None
+                if self.route.opened is not None:
+                    self.route.opened(agreed)
+            self._agree(session, agreement)
+            if earlier is not None:
+                await self._leave(earlier)
+            if self.options.hooks.on_connect is not None:
+                await self._report(session, agreement)
+
+    async def _leave(self, session: Session) -> None:
+        if session.loop is asyncio.get_running_loop():
+            await session.close(self.options.timeouts.close)
+        else:
+            session.abort()  # the event loop it belongs to has ended
+
+    async def restore(self) -> None:
+        """Connect anew after a loss, or begin another session after an expiry.
+
+        Raises `ClientClosed` when the caller has closed it, and what `open` does.
+        """
+        self.require_session()
+        if not self.is_open:
+            await self.open()
+        elif self.session.expired is not None:
+            await self.renew(self.generation)
+            if self.session.expired is not None:  # another's attempt, which failed
+                raise self.session.expired.again()
+
+    async def reopen_channel(self) -> None:
+        """Ask for the server's own channel once more, where it was given up."""
+        session = self.session
+        headers = session.era.channel_headers if session.era is not None else None
+        if session.channel_error is not None and headers is not None:
+            session.channel_error = None
+            await session.transport.listen(headers)
+
+    @property
+    def _opening(self) -> asyncio.Lock:
+        assert self._lock is not None, "it lives nowhere"
+        return self._lock
+
+    def _new_session(self) -> Session:
+        events, callbacks = self.options.events, EventCallbacks(self.name, self.observers)
+        session = Session(
+            recorded(self.route.open(), self.options.network.recorder),
+            self.receiver,
+            on_notification=callbacks.notification,
+            on_error=callbacks.error,
+            on_lost=callbacks.lost,
+            on_channel_lost=callbacks.channel_lost,
+        )
+        callbacks.wire(session.tasks, events)
+        if self._session is not None:
+            session.log_level = self._session.log_level
+            session.deadlines.go_on_from(self._session.deadlines)
+        self.receiver.clocks = session.deadlines
+        if self.route.authorizer is not None:
+            self.route.authorizer.clocks = session.deadlines
+        return session
+
+    def trace_to(self, target: TraceTarget) -> Callable[[], None]:
+        """Have everything written down from now on; returns a function that ends it.
+
+        Of a session that is open already, the opening is written as it is remembered, so that what
+        is written can be replayed, and the last that the server process wrote to its stderr.
+        """
+        recorder = self.options.network.recorder
+        assert recorder is not None, "every client has one"
+        recorder.learn(self.options.env or {})
+        session, agreement = self._session, self.agreement
+        if not self.is_open or session is None or agreement is None:
+            return recorder.add(target)
+        if session.log is None and not session.transport.records_itself:
+            session.log = MessageLog(session.transport, recorder)
+        request = agreement.era.opening_request(_RECALLED_ID).message
+        recalled = (request, response(_RECALLED_ID, agreement.raw))
+        return recorder.add(target, recalled, session.transport.stderr_tail.splitlines())
+
+    def _agree(self, session: Session, agreement: Agreement) -> None:
+        session.era = agreement.era
+        self._is_forgotten = False
+        self._session = session
+        self.agreement = agreement
+        self.generation += 1
+        if self.options.protocol_version is None:  # a pinned revision proves nothing
+            era = era_of(agreement.era.version) or Era.HANDSHAKE
+            self.options.eras.remember(self.route.key, era, is_certain=agreement.is_certain)
+        self._schedule_keep_alive()
+        for observer in list(self.observers):
+            observer.connected()
+
+    async def _repeat_log_level(self, session: Session, era: EraRules) -> None:
+        """Ask again for the log messages that the caller wants: a new session knows nothing.
+
+        Before anything else is asked, so that it does not overtake a level that is set then.
+        """
+        if session.log_level is None or era.repeats_log_level:
+            return
+        params, limits = {"level": session.log_level}, RequestOptions(self.options.timeouts.connect)
+        try:
+            await session.request("logging/setLevel", params, limits, era)
+        except McpError as error:
+            _logger.warning("%s: the level of log messages was not set again: %s", self.name, error)
+
+    async def _report(self, session: Session, agreement: Agreement) -> None:
+        self.options.hooks.connected(
+            server=self.name,
+            transport=session.transport.name,
+            server_name=agreement.server_info.get("name"),
+            server_version=agreement.server_info.get("version"),
+            tool_count=await self._tool_count(session, agreement),
+        )
+
+    async def _tool_count(self, session: Session, agreement: Agreement) -> int | None:
+        """Return how many tools there are; None when the server does not tell."""
+        if "tools" not in agreement.capabilities:
+            return 0
+        limits = RequestOptions(self.options.timeouts.connect)
+
+        async def fetch(page: Mapping[str, Any]) -> Mapping[str, Any]:
+            return await session.request("tools/list", page, limits)
+
+        try:
+            return len(await all_pages(fetch, "tools"))
+        except McpError as error:
+            _logger.debug("%s: the tools were not counted: %s", self.name, error)
+            return None
+
+    async def _give_up_logins(self) -> None:
+        if self.route.authorizer is not None:
+            await self.route.authorizer.close()
+
+    async def renew(self, generation: int) -> None:
+        """Open a new session on the same transport; the old one, of ``generation``, has expired.
+
+        Callers that notice the same expiry share one renewal, and its failure.
+        """
+        async with self._opening:
+            if self.generation != generation:
+                return
+            session = self.session
+            plan = plan_for(self.route, self.options, session.transport, None)
+            version = session.era.version if session.era is not None else LATEST_HANDSHAKE
+            if era_of(version) is None:  # accepted from the server, but not to be offered to it
+                version = LATEST_HANDSHAKE
+            opening = Opening(self.route, self.options, session)
+            session.begin_anew()
+            try:
+                agreement = await opening.follow(plan, version)
+            except McpError as error:
+                self.generation += 1
+                session.expired = error
+                self._is_forgotten = True
+                for observer in list(self.observers):
+                    observer.lost(error)
+                raise
+            await self._repeat_log_level(session, agreement.era)
+            if session.ended is not None:  # closed, or lost, after the server had answered
+                raise session.ended.again()
+            self._agree(session, agreement)
+
+    async def close(self) -> None:
+        """End the connection, within the close timeout. Idempotent."""
+        self._end()
+        if self._connecting is not None:
+            await self._connecting.close(self.options.timeouts.close)
+        session = self._session
+        if session is not None:
+            was_open = session.ended is None
+            await session.close(self.options.timeouts.close)
+            if was_open and self.options.events.close is not None:
+                OrderedCallback(self.options.events.close, session.tasks)(None)
+                await session.tasks.wait(self.options.timeouts.close)
+        await self._give_up_logins()
+
+    def abort(self) -> None:
+        """Free everything without waiting."""
+        self._end()
+        for session in (self._connecting, self._session):
+            if session is not None:
+                session.abort()
+        if self.route.authorizer is not None:
+            self.route.authorizer.abort()
+
+    def _end(self) -> None:
+        self._closed = True
+        self._cancel_keep_alive()
+        for observer in list(self.observers):
+            observer.closed()
+
+    # LIFE-8
+
+    def _schedule_keep_alive(self) -> None:
+        self._cancel_keep_alive()
+        interval = self.options.keep_alive
+        if not interval or self.agreement is None or self.loop is None:
+            return
+        if self.agreement.era.allows_server_requests:
+            self._keep_alive_timer = self.loop.call_later(interval, self._keep_alive)
+
+    def _cancel_keep_alive(self) -> None:
+        if self._keep_alive_timer is not None:
+            self._keep_alive_timer.cancel()
+            self._keep_alive_timer = None
+
+    def _keep_alive(self) -> None:
+        if self.is_open and self._session is not None:
+            self._session.tasks.start(self._ping(self._session))
+
+    async def _ping(self, session: Session) -> None:
+        try:
+            await session.request("ping", None, RequestOptions(self.options.keep_alive))
+        except CallTimeout as error:
+            session.connection_lost(error)
+        except SessionExpired as error:
+            session.channel_lost(error)
+        except McpError as error:
+            _logger.debug("keep-alive: %s", error)
+        if self.is_open:
+            self._schedule_keep_alive()

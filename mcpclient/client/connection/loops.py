@@ -1,0 +1,101 @@
+"""The event loop that an object lives in, and running something there from another one."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import threading
+from collections.abc import Coroutine
+from typing import Any, Callable, TypeVar
+
+from ...errors import ConnectionLost, UsageError
+from ...net.futures import disregard
+
+T = TypeVar("T")
+
+# How often, in seconds, to look whether the other loop still runs: nothing reports that it stops.
+_LOOK_EVERY = 0.5
+
+claiming = threading.Lock()  # two threads may want to claim a loop for one object at once
+
+
+class LoopBound:
+    """An object that lives in one event loop, of one process: a connection, or a manager.
+
+    ``loop``: that loop, None before the first `claim`. ``kind``: what to call it in errors.
+    """
+
+    kind: str = "client"
+    loop: asyncio.AbstractEventLoop | None = None
+    _process_id = 0
+
+    @property
+    def is_inherited(self) -> bool:
+        """Whether this is a forked copy of the program that claimed a loop."""
+        return self.loop is not None and self._process_id != os.getpid()
+
+    def home(self) -> asyncio.AbstractEventLoop | None:
+        """Return the event loop it lives in, None where it has none.
+
+        Raises `UsageError` in a forked copy of the program that claimed the loop.
+        """
+        if self.loop is not None and self._process_id != os.getpid():
+            raise UsageError(
+                f"this {self.kind} was connected before the program forked; make another"
+            )
+        return self.loop
+
+    def claim(self, *, is_free: bool) -> bool:
+        """Move to the running loop; return whether that is another one than before.
+
+        It stays where it is until it is free, or its loop has stopped. Hold `claiming` meanwhile.
+        """
+        running, home = asyncio.get_running_loop(), self.home()
+        if home is running or (home is not None and not is_free and home.is_running()):
+            return False
+        self.loop, self._process_id = running, os.getpid()
+        return True
+
+    async def run(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
+        """Run ``work`` in its event loop, whichever loop asks; see `run_in`."""
+        home = self.home()
+        if home is None or home is asyncio.get_running_loop():
+            return await work(*arguments)
+        return await run_in(home, work, *arguments)
+
+
+async def run_in(
+    home: asyncio.AbstractEventLoop, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any
+) -> T:
+    """Run ``work`` in the loop ``home``, and return what it returns. Cancelling cancels it there.
+
+    Raises what it raises, and `ConnectionLost` when ``home`` does not run, or stops meanwhile.
+    """
+    if not home.is_running():
+        raise _ended()
+    working = work(*arguments)
+    try:
+        outcome = asyncio.run_coroutine_threadsafe(working, home)
+    except RuntimeError:  # it was closed just now
+        working.close()
+        raise _ended() from None
+    waiting = asyncio.wrap_future(outcome)
+    waiting.add_done_callback(disregard)  # what counts is the outcome at home
+    try:
+        while home.is_running() and not waiting.done():
+            await asyncio.wait({waiting}, timeout=_LOOK_EVERY)
+    except asyncio.CancelledError:
+        if not home.is_closed():
+            waiting.cancel()
+        raise
+    if outcome.done() and not outcome.cancelled():
+        return outcome.result()
+    # Nobody here has cancelled it: the loop did, at its end, or has left it lying.
+    if inspect.getcoroutinestate(working) == inspect.CORO_CREATED:
+        working.close()
+    raise _ended()
+
+
+def _ended() -> ConnectionLost:
+    return ConnectionLost("the event loop this client was connected in has ended")

@@ -1,0 +1,277 @@
+"""Opening a session: `protocol.negotiate` decides what to do, and this does it, in time."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Collection, Mapping
+from typing import Any, NamedTuple, TypeVar, Union
+
+from ...errors import CallTimeout, ClientClosed, ConnectFailed, McpError
+from ...net.futures import disregard
+from ...protocol import tasks
+from ...protocol.era import ClientIdentity
+from ...protocol.negotiate import negotiate
+from ...protocol.negotiation import (
+    Agreement,
+    Ask,
+    Effect,
+    KeepWaiting,
+    LateAnswer,
+    OpenServerChannel,
+    Plan,
+    Restart,
+    SwitchToLegacySse,
+    Tell,
+)
+from ...protocol.versions import LATEST_HANDSHAKE, Era
+from ...transports.base import Transport
+from ...transports.recording import recorded
+from .options import Options
+from .route import Route
+from .session import RequestOptions, Session
+
+T = TypeVar("T")
+
+Result = Mapping[str, Any]
+Outcome = Union[Result, LateAnswer, bool, None]
+
+# Nothing is waited for in shorter steps, in seconds, while the clock stands still.
+_MIN_WAIT = 0.001
+# How often to look whether a server has read a request, and how long it may take for the answer
+# then, before it counts as silent. One that starts slowly reads nothing until it runs.
+_LOOK_EVERY = 0.05
+_ANSWERS_WITHIN = 0.2
+_NO_LIMITS = RequestOptions(None, None)
+
+
+def plan_for(route: Route, options: Options, transport: Transport, remembered: Era | None) -> Plan:
+    """Return what is to be negotiated; ``remembered``: the era that the server had before."""
+    return Plan(
+        _identity(options),
+        route.shown,
+        version=_pinned_version(options),
+        remembered=remembered,
+        strict=options.strict_version,
+        may_switch=route.open_legacy is not None,
+        answers_all=transport.carries_headers,
+    )
+
+
+def _identity(options: Options) -> ClientIdentity:
+    capabilities = options.handlers.capabilities
+    handshake = options.handlers.handshake_capabilities
+    extensions = dict(options.extensions)
+    if options.tasks:
+        extensions.setdefault(tasks.EXTENSION, {})
+        receiver = tasks.receiver_capability(capabilities)
+        if receiver:
+            handshake["tasks"] = receiver
+    if extensions:
+        capabilities["extensions"] = extensions
+    return ClientIdentity(options.client_info, capabilities, handshake)
+
+
+def _pinned_version(options: Options) -> str | None:
+    if options.transport == "sse":  # a transport of the handshake era has nothing to probe
+        return options.protocol_version or LATEST_HANDSHAKE
+    return options.protocol_version
+
+
+class _Request(NamedTuple):
+    method: str
+    answer: asyncio.Task[dict[str, Any]]
+
+
+class Opening:
+    """One attempt to open a session, within the connect timeout.
+
+    The time that a human takes to log in is not the server's, so it counts for no limit.
+    ``starts_once``: a server that ends is not started again, see `EraMemory.starts_once`.
+    """
+
+    def __init__(
+        self, route: Route, options: Options, session: Session, *, starts_once: bool = False
+    ) -> None:
+        self._route = route
+        self._starts_once = starts_once
+        self._session = session
+        self._options = options
+        self._seconds = options.timeouts.connect
+        self._clock = session.deadlines.counted_time
+        self._deadline = self._clock() + self._seconds if self._seconds else math.inf
+        self._switched = False
+        # The request that was not answered in time, and the one that waits for what it leads to.
+        self._unanswered: _Request | None = None
+        self._waiting: _Request | None = None
+        self._requests: list[_Request] = []
+
+    async def run(self, remembered: Era | None) -> Agreement:
+        """Open the transport and negotiate."""
+        transport = self._session.transport
+        await self._within("connect", transport.open(self._session))
+        plan = plan_for(self._route, self._options, transport, remembered)
+        return await self._negotiate(plan)
+
+    async def follow(self, plan: Plan, version: str) -> Agreement:
+        """Negotiate again on an open transport, in the revision agreed on before."""
+        return await self._negotiate(
+            Plan(plan.identity, plan.target, version=version, strict=plan.strict)
+        )
+
+    async def _negotiate(self, plan: Plan) -> Agreement:
+        steps = negotiate(plan)
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    outcome = await self._perform(step)
+                except McpError as error:
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(outcome)
+        except StopIteration as end:
+            agreement: Agreement = end.value
+            return agreement
+        finally:
+            await self._withdraw()
+
+    async def _perform(self, step: Effect) -> Outcome:
+        session = self._session
+        if isinstance(step, Ask):
+            return await self._ask(step)
+        if isinstance(step, KeepWaiting):
+            assert self._waiting is not None, "nothing was asked"
+            return await self._answer_to(self._waiting, self._share(step.timeout))
+        if isinstance(step, Tell):
+            await self._within(step.method, session.notify(step.method, None, step.era))
+        elif isinstance(step, OpenServerChannel):
+            listening = session.transport.listen(step.headers)
+            await self._within("opening the server's channel", listening)
+        elif isinstance(step, Restart):
+            return await self._restart()
+        elif isinstance(step, SwitchToLegacySse):
+            assert self._route.open_legacy is not None
+            self._switched = True
+            await self._replace_transport(self._route.open_legacy())
+        return None
+
+    # Requests
+
+    async def _ask(self, step: Ask) -> Result | LateAnswer:
+        sending = self._session.request(step.method, step.params, _NO_LIMITS, step.era)
+        request = _Request(step.method, asyncio.ensure_future(sending))
+        request.answer.add_done_callback(disregard)
+        self._requests.append(request)
+        return await self._answer_to(request, self._share(step.timeout))
+
+    def _share(self, timeout: float | None) -> float:
+        """Return how long to wait: what comes after an ignored request needs its share as well."""
+        if timeout is None:
+            return math.inf
+        return min(timeout, (self._deadline - self._clock()) / 2)
+
+    async def _answer_to(self, request: _Request, seconds: float) -> Result | LateAnswer:
+        """Wait for the answer to a request, or to the one before it that has none yet."""
+        earlier = self._unanswered
+        answers = {request.answer} if earlier is None else {request.answer, earlier.answer}
+        while not await self._is_answered(answers, seconds):
+            if self._clock() >= self._deadline:
+                raise self._timeout(request.method)
+            if self._session.deadlines.waiting_for is None:
+                self._unanswered = request
+                raise CallTimeout(request.method, seconds)
+            # What has not even been sent says nothing about the server.
+        if earlier is not None and earlier.answer.done():
+            self._unanswered, self._waiting = None, request
+            return _late_answer(earlier.answer)
+        return request.answer.result()
+
+    async def _is_answered(self, answers: Collection[asyncio.Future[Any]], seconds: float) -> bool:
+        """Wait for an answer; False: the server has been silent so long, after it had read."""
+        silent_at, look_at = self._clock() + seconds, self._clock() + _LOOK_EVERY
+        while not await self._first_of(answers, min(look_at, silent_at) - self._clock()):
+            now = self._clock()
+            if self._session.transport.has_unread:
+                silent_at, look_at = max(silent_at, now + _ANSWERS_WITHIN), now + _LOOK_EVERY
+            else:
+                look_at = math.inf
+            if now >= min(silent_at, self._deadline):
+                return False
+        return True
+
+    async def _withdraw(self) -> None:
+        """Give up the requests that nobody waits for any more."""
+        self._unanswered = self._waiting = None
+        answers = [request.answer for request in self._requests if not request.answer.done()]
+        self._requests.clear()
+        for answer in answers:
+            answer.cancel()
+        if answers:
+            await asyncio.gather(*answers, return_exceptions=True)
+
+    # The transport
+
+    async def _restart(self) -> bool:
+        if not self._switched and (self._session.ended is None or self._starts_once):
+            return False
+        self._switched = False
+        await self._replace_transport((self._route.open_again or self._route.open)())
+        return True
+
+    async def _replace_transport(self, transport: Transport) -> None:
+        await self._withdraw()
+        await self._session.transport.close()
+        if isinstance(self._session.ended, ClientClosed):  # by the caller, who wants no other
+            raise self._session.ended.again()
+        transport = recorded(transport, self._options.network.recorder)
+        self._session.revive(transport)
+        await self._within("connect", transport.open(self._session))
+
+    # Time
+
+    async def _within(self, what: str, work: Awaitable[T]) -> T:
+        task = asyncio.ensure_future(work)
+        self._session.opening = task
+        task.add_done_callback(disregard)
+        try:
+            if not await self._first_of({task}, math.inf):
+                raise self._timeout(what)
+            if not task.cancelled():
+                return task.result()
+            if self._session.ended is not None:
+                raise self._session.ended.again()
+            # Not by whoever connects: something that the caller's own function waited for was.
+            raise ConnectFailed(self._route.shown, "what it waited for was cancelled")
+        finally:
+            self._session.opening = None
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    async def _first_of(self, waited_for: Collection[asyncio.Future[Any]], seconds: float) -> bool:
+        """Wait until one of these is done; return False when the time is over before."""
+        now = self._clock()
+        deadline = min(now + seconds, self._deadline)
+        while True:
+            left = deadline - now
+            if left <= 0:
+                return any(each.done() for each in waited_for)
+            timeout = None if left == math.inf else max(left, _MIN_WAIT)
+            done, _ = await asyncio.wait(
+                waited_for, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
+            )
+            if done:
+                return True
+            now = self._clock()
+
+    def _timeout(self, what: str) -> CallTimeout:
+        waiting_for = self._session.deadlines.waiting_for
+        return CallTimeout(what, self._seconds or 0.0, "connect", waiting_for)
+
+
+def _late_answer(answer: asyncio.Future[dict[str, Any]]) -> LateAnswer:
+    try:
+        return LateAnswer(answer.result())
+    except McpError as error:
+        return LateAnswer(None, error)

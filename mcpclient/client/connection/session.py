@@ -1,0 +1,488 @@
+"""One connection at work: calls go out, answers find their callers, the server's requests ours.
+
+A session has no task that reads. Messages are pushed into it by the transport, so it can be used
+and closed from any task, and a call costs one future.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Mapping
+from typing import Any, Callable, NamedTuple
+
+from ...errors import (
+    CallTimeout,
+    ClientClosed,
+    ConnectionLost,
+    McpError,
+    ProtocolViolation,
+    SessionExpired,
+    UsageError,
+)
+from ...framing.logs import logger_for
+from ...jsonrpc.correlator import Correlator, Pending
+from ...jsonrpc.messages import ErrorCode, Message, RequestId
+from ...jsonrpc.results import peer_error, result_of
+from ...net.background_tasks import BackgroundTasks
+from ...net.futures import cancel, disregard
+from ...protocol.era import EraRules
+from ...protocol.outgoing import Cancel, Outgoing
+from ...transports.base import Abandoned, Transport
+from ...transports.recording import MessageLog
+from ..answers.handlers import Handlers
+from ..answers.inbound_requests import InboundRequests
+from ..answers.task_receiver import TaskReceiver
+from ..events.callbacks import OrderedCallback
+from .deadlines import Deadlines
+from .loop_end import LoopEnd
+
+_logger = logger_for("mcpclient.session")
+
+# How long closing waits for a message on its way, such as the cancellation of the last call.
+_DEPARTURE_TIMEOUT = 1.0
+
+# What is cancelled or aborted at the end of a loop is gone after at most so many turns of it.
+_LAST_TURNS = 5
+
+_NO_PARAMS: Mapping[str, Any] = {}
+_NO_HEADERS: Mapping[str, str] = {}
+
+
+class RequestOptions(NamedTuple):
+    """How one call is made.
+
+    ``timeout``: seconds without an answer or progress (None or 0: no limit). ``max_timeout``:
+    seconds in all, progress or not. ``headers``: sent with this call only, where the transport has
+    headers. ``on_progress``: takes the params of each progress notification. ``on_sent``: takes the
+    id of the request before it goes out. ``fresh``: ask the server even where its last answer may
+    be used again.
+    """
+
+    timeout: float | None = 30.0
+    max_timeout: float | None = 600.0
+    headers: Mapping[str, str] = _NO_HEADERS
+    on_progress: Callable[[Mapping[str, Any]], Any] | None = None
+    on_sent: Callable[[RequestId], Any] | None = None
+    fresh: bool = False
+
+
+class Sent(NamedTuple):
+    """A request on its way.
+
+    ``sending``: what takes it to the server, where that takes time. ``relay``: passes progress on.
+    """
+
+    outgoing: Outgoing
+    pending: Pending
+    waiter: asyncio.Future[Message]
+    sending: asyncio.Future[None] | None
+    relay: OrderedCallback | None
+
+
+class Session:
+    """The traffic of one client over one transport.
+
+    ``on_notification`` takes method and params of every notification; ``on_error`` takes failures
+    that belong to no call; ``on_lost`` takes the reason when the connection ends by itself, and
+    ``on_channel_lost`` when only what the server says unasked can come no more.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        handlers: Handlers | TaskReceiver,
+        *,
+        on_notification: Callable[[str, Mapping[str, Any]], None],
+        on_error: Callable[[McpError], None],
+        on_lost: Callable[[McpError], None],
+        on_channel_lost: Callable[[McpError], None],
+    ) -> None:
+        self.transport: Transport = transport
+        self.era: EraRules | None = None
+        self.log_level: str | None = None
+        self.expired: McpError | None = None
+        """Why there has to be a handshake before the server is heard again; None: it is heard."""
+        self.channel_error: McpError | None = None
+        """Why the server's own channel was given up; None: it was not, or there never was one."""
+        self.log: MessageLog | None = None
+        """Where messages are written down, of a transport that was opened without a record."""
+        self.opening: asyncio.Task[Any] | None = None
+        """What opens it and still takes time; it ends with the session."""
+        self.tasks: BackgroundTasks = BackgroundTasks()
+        # What is being sent without anybody waiting; it may still leave while the session closes.
+        self._departures = BackgroundTasks()
+        self._on_notification = on_notification
+        self._on_error = on_error
+        self._on_lost = on_lost
+        self._on_channel_lost = on_channel_lost
+        self._loop = asyncio.get_running_loop()
+        self._loop_end = LoopEnd(self._cut)
+        self._correlator = Correlator()
+        self.deadlines: Deadlines = Deadlines(self._correlator, self._loop)
+        """The clocks of its calls, which stand still while a human is asked."""
+        self._answering = InboundRequests(
+            handlers, self.tasks, self.deadlines, self._send_answer, on_error
+        )
+        self._ended: McpError | None = None
+        self._closing: asyncio.Task[None] | None = None
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop it lives in."""
+        return self._loop
+
+    @property
+    def ended(self) -> McpError | None:
+        """Why the connection is over; None while it works."""
+        return self._ended
+
+    @property
+    def in_flight(self) -> int:
+        """How many calls wait for an answer."""
+        return len(self._correlator)
+
+    # Calls
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        options: RequestOptions,
+        era: EraRules | None = None,
+    ) -> dict[str, Any]:
+        """Send a request and return its result.
+
+        ``era`` words it during negotiation; otherwise the agreed one does. Raises `PeerError`,
+        `CallTimeout`, and what the transport reports. Cancelling tells the server.
+        """
+        return await self.answer_to(self.begin(method, params, options, era))
+
+    def begin(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        options: RequestOptions,
+        era: EraRules | None = None,
+    ) -> Sent:
+        """Send a request, whose result is then awaited by `answer_to`, or given up.
+
+        Raises what says that it cannot be sent.
+        """
+        if self._ended is not None:
+            raise self._ended.again()
+        loop = self._loop
+        waiter: asyncio.Future[Message] = loop.create_future()
+        relay = (
+            OrderedCallback(options.on_progress, self.tasks)
+            if options.on_progress is not None
+            else None
+        )
+        pending = self._correlator.open(
+            method,
+            waiter,
+            loop.time(),
+            idle=options.timeout,
+            total=options.max_timeout,
+            on_progress=relay,
+        )
+        try:
+            if relay is not None:
+                params = _with_progress_token(params, pending.id)
+            rules = era or self.era
+            assert rules is not None, "no era has been agreed on"
+            outgoing = rules.request(pending.id, method, params, self.log_level)
+            outgoing.caller_headers = options.headers
+            if options.on_sent is not None:
+                options.on_sent(pending.id)
+            self.deadlines.watch(pending.deadline)
+            sending = self._send(outgoing)
+        except BaseException:
+            self._correlator.close(pending)
+            raise
+        started = asyncio.ensure_future(sending) if sending is not None else None
+        return Sent(outgoing, pending, waiter, started, relay)
+
+    async def answer_to(self, sent: Sent) -> dict[str, Any]:
+        """Return the result of a request that was sent. Raises what `request` does."""
+        outgoing, pending, waiter, sending, relay = sent
+        try:
+            if sending is not None:
+                await self._finish_sending(sending, waiter)
+            message = await waiter
+        except (CallTimeout, asyncio.CancelledError) as reason:
+            disregard(waiter)
+            self._abandon(outgoing, reason)
+            raise
+        finally:
+            self._correlator.close(pending)
+        if relay is not None:
+            left = pending.total_deadline - self._loop.time()
+            await relay.finish(min(pending.idle or math.inf, max(left, 0.0)))
+        return result_of(message)
+
+    def give_up(self, sent: Sent) -> None:
+        """Stop waiting for a result, which nobody has begun to await."""
+        if sent.sending is not None:
+            sent.sending.cancel()
+            sent.sending.add_done_callback(disregard)
+        disregard(sent.waiter)
+        if not sent.waiter.done():
+            self._abandon(sent.outgoing, asyncio.CancelledError())
+        self._correlator.close(sent.pending)
+
+    def _send(self, outgoing: Outgoing) -> Awaitable[None] | None:
+        if self.log is not None:
+            self.log.sent(outgoing)
+        return self.transport.send(outgoing)
+
+    async def _finish_sending(
+        self, sending: asyncio.Future[None], waiter: asyncio.Future[Message]
+    ) -> None:
+        """Let a send take its time, unless the call is over before."""
+        both: set[asyncio.Future[Any]] = {sending, waiter}
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            if sending.cancelled() and not waiter.done():  # not by the caller, who waits here
+                raise UsageError("the request was not sent: its sending was cancelled")
+        finally:
+            sending.cancel()
+            sending.add_done_callback(disregard)
+        if sending.done() and not sending.cancelled():
+            error = sending.exception()
+            if error is not None and not waiter.done():
+                raise error
+
+    def _abandon(self, outgoing: Outgoing, reason: BaseException) -> None:
+        """Tell the server, as the era wants it, that nobody waits any more."""
+        try:
+            outcome = self.transport.abandon(outgoing)
+            if self.log is not None:
+                self.log.abandoned(outgoing)
+            if outgoing.cancel is Cancel.NOT_ALLOWED or outcome is Abandoned.NEVER_SENT:
+                return
+            if outgoing.cancel is Cancel.CLOSE_STREAM and outcome is Abandoned.STREAM_CLOSED:
+                return
+            request_id = outgoing.request_id
+            if self.era is not None and request_id is not None and self._ended is None:
+                text = "timed out" if isinstance(reason, CallTimeout) else "cancelled"
+                self._post(self.era.cancellation(request_id, text))
+        except McpError as error:
+            _logger.debug("could not cancel %r: %s", outgoing, error)
+
+    async def notify(
+        self, method: str, params: Mapping[str, Any] | None, era: EraRules | None = None
+    ) -> None:
+        """Send a notification."""
+        if self._ended is not None:
+            raise self._ended.again()
+        rules = era or self.era
+        assert rules is not None, "no era has been agreed on"
+        sending = self._send(rules.notification(method, params))
+        if sending is not None:
+            await sending
+
+    def _post(self, outgoing: Outgoing) -> None:
+        """Send without waiting."""
+        sending = self._send(outgoing)
+        if sending is not None:
+            self._departures.start(self._post_later(asyncio.ensure_future(sending)))
+
+    async def _post_later(self, sending: asyncio.Future[None]) -> None:
+        try:
+            await sending
+        except McpError as error:
+            self._on_error(error)
+
+    @property
+    def stray_ids(self) -> tuple[object, ...]:
+        """Ids of the first answers to what was never asked."""
+        return self._correlator.stray_ids
+
+    def lift_limits(self, request_id: RequestId) -> None:
+        """Let a request that has been accepted stay open for as long as the server likes."""
+        self._correlator.lift_limits(request_id)
+
+    # transports.base.Receiver
+
+    def message_received(self, message: Message) -> None:
+        """Take one message from the server."""
+        if self._ended is not None:
+            return
+        if self.log is not None:
+            self.log.received(message)
+        if "method" in message:
+            self._take_call(message)
+        elif not self._correlator.settle(message) and not self._is_anonymous_error(message):
+            _logger.debug("ignored the answer to unknown request %r", message.get("id"))
+
+    def _is_anonymous_error(self, message: Message) -> bool:
+        """Take an error without an id for the answer to the only call there is."""
+        if message.get("id") is not None or "error" not in message or self.in_flight != 1:
+            return False
+        for pending in self._correlator:
+            pending.fail(peer_error(message["error"]))
+        return True
+
+    def _take_call(self, message: Message) -> None:
+        method, params = message["method"], message.get("params")
+        if params is None:  # null is no params to servers that write out every field
+            params = _NO_PARAMS
+        if not isinstance(method, str):
+            self._refuse(message, ErrorCode.INVALID_REQUEST, "its method is not a string")
+        elif not isinstance(params, Mapping):
+            reason = f"the params of {method!r:.100} are not an object"
+            self._refuse(message, ErrorCode.INVALID_PARAMS, reason)
+        elif "id" in message:
+            self._take_request(message["id"], method, params)
+        else:
+            self._take_notification(method, params)
+
+    def _refuse(self, message: Message, code: ErrorCode, reason: str) -> None:
+        """Report what is not a valid message, and answer it where an answer is waited for."""
+        self._reject(f"the server sent an invalid message: {reason}")
+        request_id = message.get("id")
+        if isinstance(request_id, (int, str)) and self._may_be_asked:
+            self._answering.refuse(request_id, code, reason)
+
+    def _take_notification(self, method: str, params: Mapping[str, Any]) -> None:
+        if method == "notifications/progress":
+            if not self._correlator.progress(params, self._loop.time()):
+                _logger.debug("ignored late or unknown progress %r", params.get("progressToken"))
+        elif method == "notifications/cancelled":
+            self._answering.cancel(params.get("requestId"))
+        self._on_notification(method, params)
+
+    def _take_request(self, request_id: Any, method: str, params: Mapping[str, Any]) -> None:
+        if not isinstance(request_id, (int, str)):
+            self._reject("the server sent a request without id")
+        elif not self._may_be_asked:
+            reason = "which this revision does not allow"
+            self._reject(f"the server sent request {method!r:.100}, {reason}")
+        else:
+            obstacle = self._answering.take(request_id, method, params)
+            if obstacle is not None:
+                self._reject(f"the server sent request {method!r:.100} {obstacle}")
+
+    @property
+    def _may_be_asked(self) -> bool:
+        return self.era is None or self.era.allows_server_requests
+
+    async def _send_answer(self, answer: Message) -> None:
+        outgoing = self.era.answer(answer) if self.era is not None else Outgoing(answer)
+        sending = self._send(outgoing)
+        if sending is not None:
+            await sending
+
+    def _reject(self, reason: str) -> None:
+        self.message_rejected(ProtocolViolation(reason), None)
+
+    def message_rejected(self, error: ProtocolViolation, request_id: RequestId | None) -> None:
+        """Take note of bytes that are not a message."""
+        if self.log is not None:
+            self.log.failed(error, request_id)
+        if request_id is None or not self._correlator.fail(request_id, error):
+            self._report(error)
+
+    def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
+        """Take the failure of one outgoing message."""
+        if self.log is not None:
+            self.log.failed(error, request_id)
+        if request_id is None:
+            self._report(error)
+        else:
+            self._correlator.fail(request_id, error)
+
+    def _report(self, error: McpError) -> None:
+        _logger.warning("%s: %s", self.transport.description, error)
+        self._on_error(error)
+
+    def channel_lost(self, error: McpError) -> None:
+        """Take note that what the server says unasked can come no more."""
+        if isinstance(error, SessionExpired):
+            self.expired = error
+            self._answering.withdraw()
+        else:
+            self.channel_error = error
+        self._on_channel_lost(error)
+
+    def begin_anew(self) -> None:
+        """Take note that another handshake begins: nothing of the session before it counts."""
+        self.expired = self.channel_error = None
+        self._answering.withdraw()
+
+    def connection_lost(self, error: McpError) -> None:
+        """Take the end of the connection: every call in flight fails with the reason."""
+        if self._ended is None:
+            if self.log is not None:
+                self.log.lost(error)
+            self._end(error)
+            if self.era is not None:  # before, whoever is connecting learns of it
+                self._on_lost(error)
+
+    # The end
+
+    def revive(self, transport: Transport) -> None:
+        """Go on over another transport, after the first has served to find out what is needed."""
+        self.transport = transport
+        self.log = None
+        self._ended = None
+
+    def _end(self, error: McpError) -> None:
+        self._ended = error
+        self._correlator.fail_all(error.again)
+        self._answering.withdraw()
+        cancel(self.opening)
+        self.tasks.cancel()
+        self.deadlines.stop()
+
+    async def close(self, seconds: float) -> None:
+        """End the connection within ``seconds``; whatever is left then is aborted. Idempotent."""
+        if not isinstance(self._ended, ClientClosed):
+            if self.log is not None:
+                self.log.closed()
+            self._end(ClientClosed())
+        deadline = self._loop.time() + seconds
+        closing = self._closing
+        if closing is None or closing.done():  # else whoever wants the transport anew has to wait
+            closing = self._closing = self._loop.create_task(self._close())
+            closing.add_done_callback(disregard)
+        try:
+            await asyncio.wait({closing}, timeout=seconds)
+        finally:
+            failure = closing.exception() if closing.done() and not closing.cancelled() else None
+            if failure is not None or not closing.done():
+                closing.cancel()
+                self.transport.abort()
+        self._loop_end.forget()
+        if failure is not None:
+            _logger.warning("closing failed", exc_info=failure)
+        # From this task and no other: it may be one of those, closing from within a callback.
+        await self.tasks.wait(min(1.0, max(deadline - self._loop.time(), 0.0)))
+
+    async def _close(self) -> None:
+        await self._departures.wait(_DEPARTURE_TIMEOUT)
+        self._departures.cancel()
+        await self.transport.close()
+
+    async def _cut(self) -> None:
+        """Free everything while the loop still runs, for the last time."""
+        self.abort()
+        self._answering.withdraw()
+        for tasks in (self.tasks, self._departures):
+            tasks.cancel()
+            await tasks.wait(_DEPARTURE_TIMEOUT)
+        for _ in range(_LAST_TURNS):
+            await asyncio.sleep(0)
+
+    def abort(self) -> None:
+        """Free everything without waiting, from a finalizer or when the loop is gone."""
+        self._loop_end.forget()
+        self._ended = self._ended or ConnectionLost("the client was freed without being closed")
+        self.transport.abort()
+
+
+def _with_progress_token(params: Mapping[str, Any] | None, token: int) -> dict[str, Any]:
+    full = dict(params or {})
+    full["_meta"] = {**full.get("_meta", {}), "progressToken": token}
+    return full

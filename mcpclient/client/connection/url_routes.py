@@ -1,0 +1,153 @@
+"""Servers that are named by a URL, and the transports that reach them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ...errors import UsageError
+from ...framing.uri import Url, parse_url
+from ...net.dialing import Dialer
+from ...on_demand import OnDemand
+from ...transports.authorized import Credentials, authorizer_in, http_url
+from ...transports.base import Transport
+from ...transports.streamable_http import StreamableHttpTransport
+from .options import Options
+from .route import Route, refuse
+
+if TYPE_CHECKING:
+    from ...net import websocket as websockets
+    from ...transports import legacy_sse, line_socket
+    from ...transports import websocket as websocket_transport
+else:
+    websockets = OnDemand("...net.websocket", __name__)
+    legacy_sse = OnDemand("...transports.legacy_sse", __name__)
+    line_socket = OnDemand("...transports.line_socket", __name__)
+    websocket_transport = OnDemand("...transports.websocket", __name__)
+
+# What ``transport`` may be pinned to for the schemes of URLs.
+_TRANSPORTS = {
+    "http": ("http", "sse"),
+    "https": ("http", "sse"),
+    "ws": ("ws",),
+    "wss": ("ws",),
+    "tcp": ("socket",),
+    "unix": ("socket",),
+}
+
+
+def route_to_url(text: str, options: Options) -> Route:
+    """Return how to reach the server at a URL. Raises `UsageError`."""
+    url = parse_url(text)
+    refuse(options, ("env", "cwd", "sandbox"), "a URL")
+    if options.transport == "ws" and url.scheme in ("http", "https"):
+        url = url._replace(scheme="ws" + url.scheme[len("http") :])
+    if options.transport not in (None, *_TRANSPORTS[url.scheme]):
+        raise UsageError(f"transport={options.transport!r} does not fit {url.shown}")
+    dialer = Dialer(options.network)
+    if url.scheme in ("tcp", "unix"):
+        refuse(options, ("auth", "headers"), f"a {url.scheme} socket")
+        return _to_socket(url, options, dialer)
+    credentials = credentials_for(url, options)
+    if url.scheme in ("ws", "wss"):
+        return _to_websocket(url, options, dialer, credentials)
+    authorizer, _ = authorizer_in(credentials)
+
+    def open_http() -> Transport:
+        return StreamableHttpTransport(
+            url,
+            headers=options.headers,
+            credentials=credentials,
+            max_message_size=options.max_message_size,
+            listen_wait=options.listen_wait,
+            liveness=options.liveness,
+            dialer=dialer,
+        )
+
+    def open_sse() -> Transport:
+        return legacy_sse.LegacySseTransport(
+            url,
+            headers=options.headers,
+            credentials=credentials,
+            max_message_size=options.max_message_size,
+            dialer=dialer,
+        )
+
+    if options.transport == "sse":
+        return Route(url.shown, f"sse:{url}", open_sse, authorizer=authorizer)
+    legacy = open_sse if options.transport is None else None
+    return Route(url.shown, _key_of(url), open_http, legacy, authorizer)
+
+
+def credentials_for(url: Url, options: Options) -> Credentials | None:
+    """Return what requests to ``url`` are to carry. Raises `UsageError`."""
+    if isinstance(options.headers, Mapping):
+        _check_authorization(options.headers)
+    auth = options.auth
+    if auth is None:
+        return None
+    if isinstance(auth, str):
+        if not auth.strip():
+            error = UsageError("auth is an empty token")
+            raise error.advise("Set the variable that was to hold the token, or leave out {auth}")
+        if _SCHEME.match(auth):
+            raise _said_twice("the token begins with Bearer, which is put before it")
+        return {"Authorization": f"Bearer {auth.strip()}"}
+    if isinstance(auth, type) or not hasattr(auth, "credentials"):
+        # Its text may be a secret, so only its type is named.
+        given = f"the class {auth.__name__}" if isinstance(auth, type) else type(auth).__name__
+        raise UsageError(f"auth is a token as a string, or an object such as OAuth(), not {given}")
+    return auth.credentials(http_url(url), options.network)
+
+
+_SCHEME = re.compile(r"(?i)\s*bearer\s")
+
+
+def _said_twice(reason: str) -> UsageError:
+    return UsageError(reason).advise("Write Bearer once: a token as {auth} goes without it.")
+
+
+def _check_authorization(headers: Mapping[str, str]) -> None:
+    """Refuse an Authorization header that no server takes, as variables make it."""
+    for name, value in headers.items():
+        if not isinstance(value, str) or str(name).lower() != "authorization":
+            continue
+        if re.match(r"(?i)\s*bearer\s+bearer\b", value):
+            raise _said_twice("the Authorization header says Bearer twice")
+        if re.fullmatch(r"(?i)\s*bearer\s*", value):
+            error = UsageError("the Authorization header says Bearer, and no token follows")
+            raise error.advise("Set the variable that was to hold the token.")
+
+
+def _to_websocket(
+    url: Url, options: Options, dialer: Dialer, credentials: Credentials | None
+) -> Route:
+    settings = websockets.WebSocketSettings(
+        options.max_message_size, options.ping_interval, options.ping_timeout
+    )
+
+    def open_websocket() -> Transport:
+        return websocket_transport.WebSocketTransport(
+            url,
+            headers=options.headers,
+            credentials=credentials,
+            settings=settings,
+            dialer=dialer,
+        )
+
+    authorizer, _ = authorizer_in(credentials)
+    return Route(url.shown, f"ws:{url}", open_websocket, authorizer=authorizer)
+
+
+def _to_socket(url: Url, options: Options, dialer: Dialer) -> Route:
+    def open_socket() -> Transport:
+        return line_socket.LineSocketTransport(
+            url, max_message_size=options.max_message_size, dialer=dialer
+        )
+
+    return Route(url.shown, f"socket:{url}", open_socket)
+
+
+def _key_of(url: Url) -> str:
+    return f"http:{url.scheme}://{url.authority}{url.path}"

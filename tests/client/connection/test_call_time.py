@@ -1,0 +1,202 @@
+"""The limit of a whole call, whatever the call is made of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mcpclient.client.client import Client
+from mcpclient.client.connection.call_time import CallTime
+from mcpclient.client.connection.session import RequestOptions
+from mcpclient.errors import CallTimeout
+from mcpclient.protocol.tasks import EXTENSION
+from tests.client.connection.test_call_recovery import mismatch, now, over_http
+from tests.client.scripted_server import ScriptedServer
+from tests.support.http_server import Answer, HttpServer, Request, answer_with
+from tests.support.mcp_http import StreamableEndpoint
+from tests.support.mcp_server import McpServer
+from tests.support.virtual_time import run
+
+FORM = {
+    "method": "elicitation/create",
+    "params": {"message": "m", "requestedSchema": {"type": "object", "properties": {}}},
+}
+
+
+def slow(seconds: float, result: Mapping[str, Any]) -> Any:
+    async def answer(params: Mapping[str, Any]) -> Mapping[str, Any]:
+        await asyncio.sleep(seconds)
+        return result
+
+    return answer
+
+
+def timed_out(server: ScriptedServer, **options: Any) -> float:
+    """Call a tool that takes over two seconds in all; return when that is noticed."""
+
+    async def session() -> float:
+        async with server.client(**options) as client:
+            began = now()
+            with pytest.raises(CallTimeout) as caught:
+                await client.call_tool("t", timeout=30, max_timeout=2)
+            assert (caught.value.seconds, caught.value.limit) == (2, "total")
+            took = now() - began
+            await asyncio.sleep(1)
+            return took
+
+    return run(session())
+
+
+@pytest.mark.parametrize("requests", [{}, {"q": FORM}])
+def test_rounds_of_input_share_the_limit(requests: dict[str, Any]) -> None:
+    """F-API-7, F-API-12: each takes less than the limit, and all of them more."""
+    asking = {"resultType": "input_required", "inputRequests": requests, "requestState": "s"}
+    server = ScriptedServer({"tools/call": slow(0.7, asking)})
+    assert timed_out(server, elicitation=lambda request: True) == pytest.approx(2)
+
+
+def test_the_pause_between_two_rounds_counts() -> None:
+    """F-API-7, F-API-12: a server that always wants only its state is given up in time."""
+    asking = {"resultType": "input_required", "requestState": "s"}
+    assert timed_out(ScriptedServer({"tools/call": asking})) == pytest.approx(2)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_task_the_server_made_of_a_call_shares_its_limit(late: bool) -> None:
+    """F-API-7, F-API-13: the wait for it has what the call has left."""
+    task = {"taskId": "t", "status": "working", "pollIntervalMs": 100}
+    server = ScriptedServer(
+        {
+            "tools/call": slow(1.5, {"resultType": "task", **task}),
+            "tasks/get": slow(5, task) if late else task,
+            "tasks/cancel": {},
+        },
+        capabilities={"extensions": {EXTENSION: {}}},
+    )
+    assert timed_out(server, tasks=True) == pytest.approx(2)
+    assert server.sent("tasks/cancel")[0]["taskId"] == "t"
+
+
+def test_listing_the_tools_anew_counts() -> None:
+    """F-API-7, F-HTTP-9: after a header mismatch, before the call is made once more."""
+
+    async def main() -> None:
+        service = StreamableEndpoint(McpServer("stateless"))
+
+        async def serve(request: Request, answer: Answer) -> None:
+            if request.message["method"] == "tools/call":
+                await mismatch(request, answer)
+            elif request.message["method"] == "tools/list":
+                await asyncio.sleep(20)
+            else:
+                await service.post(request, answer)
+
+        routes = {**service.routes, "POST /mcp": serve}
+        async with HttpServer(routes) as server, Client(str(server.url())) as client:
+            began = now()
+            with pytest.raises(CallTimeout, match=r"tools/call .*: .* 2 s \(max_timeout\)"):
+                await client.call_tool("echo", {"text": "x"}, max_timeout=2)
+            assert now() - began == pytest.approx(2)
+
+    run(main())
+
+
+def test_beginning_another_session_counts() -> None:
+    """F-API-7, F-HTTP-6: `initialize` and the call that is repeated; both were slow."""
+    service = StreamableEndpoint(McpServer(), session="one")
+
+    async def serve(request: Request, answer: Answer) -> None:
+        if service.session == "two":
+            await asyncio.sleep(1.5)
+        await service.post(request, answer)
+
+    async def main() -> None:
+        routes = {**service.routes, "POST /mcp": serve}
+        async with HttpServer(routes) as server:
+            client = Client(str(server.url()), protocol_version="2025-11-25", listen_wait=0)
+            async with client:
+                service.session = "two"
+                began = now()
+                with pytest.raises(CallTimeout) as caught:
+                    await client.call_tool("echo", {"text": "x"}, max_timeout=2)
+                assert (caught.value.method, caught.value.limit) == ("tools/call", "total")
+                assert now() - began == pytest.approx(2)
+
+    run(main())
+
+
+def test_waiting_for_a_busy_server_counts() -> None:
+    """F-API-7, F-HTTP-7: and so does the request it takes at last."""
+
+    async def hang(request: Request, answer: Answer) -> None:
+        await answer.stall()
+
+    busy = answer_with(503, {"Retry-After": "1"})
+
+    async def work(client: Client, server: HttpServer) -> None:
+        began = now()
+        with pytest.raises(CallTimeout) as caught:
+            await client.call_tool("echo", {"text": "x"}, max_timeout=4)
+        assert caught.value.limit == "total"
+        assert now() - began == pytest.approx(4)
+
+    over_http(work, busy, hang, retry_busy=True)
+
+
+# By itself
+
+
+def test_without_a_limit_there_is_always_time() -> None:
+    async def main() -> None:
+        async with ScriptedServer().client() as client:
+            options = RequestOptions(None, None)
+            time = CallTime(client._connection, "m", options)
+            assert await time.limit(asyncio.sleep(10_000, "slept")) == "slept"
+            assert time.rest_of(options) is options
+
+    run(main())
+
+
+def test_a_cancellation_stays_one() -> None:
+    """F-API-8: also where the limit is reached in the same moment, as far as Python can tell."""
+
+    async def main() -> None:
+        async with ScriptedServer().client() as client:
+            time = CallTime(client._connection, "m", RequestOptions(None, 5))
+            task = asyncio.ensure_future(time.limit(asyncio.sleep(10)))
+            await asyncio.sleep(1)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert time.spent == 1
+            with pytest.raises(CallTimeout):
+                await time.limit(asyncio.sleep(10))
+            with pytest.raises(CallTimeout):
+                time.rest_of(RequestOptions(None, 5))
+
+    run(main())
+
+
+def test_the_alarm_waits_while_the_clock_stands_still() -> None:
+    """F-API-7: a login in the middle of it takes as long as it takes."""
+
+    async def main() -> None:
+        async with ScriptedServer().client() as client:
+            deadlines = client._connection.session.deadlines
+
+            async def log_in() -> str:
+                with deadlines.held():
+                    await asyncio.sleep(1000)
+                return "in"
+
+            time = CallTime(client._connection, "m", RequestOptions(None, 5))
+            assert await time.limit(log_in()) == "in"
+            assert time.spent == 0
+            with time.standing_still():
+                await asyncio.sleep(1000)
+            assert time.left == 5
+
+    run(main())

@@ -1,0 +1,746 @@
+"""Connecting: which era, in which order, over which transport, and what is left when it fails."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from mcpclient.client.client import Client
+from mcpclient.client.connection.era_memory import EraMemory
+from mcpclient.errors import (
+    CallTimeout,
+    ClientClosed,
+    CommandNotFound,
+    ConnectionLost,
+    HttpError,
+    McpError,
+    PeerError,
+    ProcessExited,
+    ProtocolViolation,
+    SessionExpired,
+)
+from mcpclient.net.process.ladder import StopLadder
+from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.protocol.versions import Era
+from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
+from tests.support.http_server import Answer, Handler, HttpServer, Request
+from tests.support.mcp_http import StreamableEndpoint
+from tests.support.mcp_server import McpServer, refusing
+from tests.support.virtual_time import run
+
+STDIO = [
+    sys.executable,
+    "-S",
+    "-E",
+    str(Path(__file__).parent.parent.parent / "servers" / "mcp_stdio.py"),
+]
+QUICK = StopLadder(close_input=0.3, terminate=0.3)
+
+pytestmark = pytest.mark.usefixtures("fresh_eras")
+
+
+def client_of(server: McpServer, **options: Any) -> Client:
+    """Return a client of an in-process server, not yet connected."""
+
+    async def serve(end: ServerEnd) -> None:
+        async for message in end:
+            server.receive(message, end.send)
+
+    return Client(InProcessTransport(serve), **options)
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def stall(request: Request, answer: Answer) -> None:
+    await answer.stall()
+
+
+# Over HTTP
+
+
+@asynccontextmanager
+async def http(routes: Mapping[str, Handler]) -> AsyncIterator[HttpServer]:
+    async with HttpServer(routes) as server:
+        yield server
+        await asyncio.sleep(50)
+        assert server.open_connections == 0
+
+
+def methods(server: HttpServer) -> list[str]:
+    """What arrived: the JSON-RPC methods, and the HTTP method where there is none."""
+    return [
+        request.message.get("method", "answer") if request.body else request.method
+        for request in server.requests
+    ]
+
+
+def test_the_verdict_is_remembered_for_the_next_connection() -> None:
+    """F-LIFE-3"""
+
+    async def main() -> None:
+        async with http(StreamableEndpoint(McpServer()).routes) as server:
+            for _ in range(2):
+                async with Client(str(server.url())):
+                    pass
+            assert methods(server).count("server/discover") == 1
+            assert methods(server).count("initialize") == 2
+
+    run(main())
+
+
+def test_a_pinned_version_is_no_verdict() -> None:
+    """F-LIFE-3: the next client is to have the newest version again."""
+
+    async def main() -> None:
+        async with http(StreamableEndpoint(McpServer("both")).routes) as server:
+            async with Client(str(server.url()), protocol_version="2025-06-18") as client:
+                assert client.protocol_version == "2025-06-18"
+            async with Client(str(server.url())) as client:
+                assert client.protocol_version == "2026-07-28"
+
+    run(main())
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13, 21, 34, 55])
+def test_cancelling_a_connect_leaves_nothing(turns: int) -> None:
+    """F-LIFE-5: at whichever turn of the loop; the guard of the suite looks for what is left."""
+    routes = StreamableEndpoint(McpServer(), session="s", listens=True).routes
+
+    async def main() -> None:
+        async with http(routes) as server:
+            client = Client(str(server.url()))
+            connecting = asyncio.ensure_future(client.connect())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            connecting.cancel()
+            await asyncio.wait({connecting})
+            assert connecting.cancelled() or client.is_connected
+            await client.close()
+
+    run(main())
+
+
+def test_closing_while_it_connects_ends_that() -> None:
+    """F-LIFE-5: in any order."""
+
+    async def main() -> None:
+        async with http({"POST /mcp": stall, "GET /mcp": stall}) as server:
+            client = Client(str(server.url()))
+            connecting = asyncio.ensure_future(client.connect())
+            await asyncio.sleep(1)
+            await client.close()
+            with pytest.raises(ClientClosed):
+                await connecting
+            assert now() == 1
+            assert not client.is_connected
+
+    run(main())
+
+
+def test_connecting_at_once_from_many_tasks_is_one_connection() -> None:
+    """F-LIFE-5"""
+    server = McpServer()
+
+    async def main() -> None:
+        client = client_of(server)
+        await asyncio.gather(*(client.connect() for _ in range(10)))
+        await client.connect()
+        assert server.received_methods().count("initialize") == 1
+        await client.close()
+
+    run(main())
+
+
+def test_a_client_can_connect_again_after_a_failure_and_after_closing() -> None:
+    """F-LIFE-5"""
+    server = McpServer()
+    server.answers["initialize"] = refusing(-32603, "not today")
+
+    async def main() -> None:
+        client = client_of(server)
+        with pytest.raises(PeerError, match="not today"):
+            await client.connect()
+        server.answers.clear()
+        for _ in range(2):
+            await client.connect()
+            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
+            await client.close()
+        with pytest.raises(ClientClosed):
+            await client.ping()
+
+    run(main())
+
+
+# Expired sessions
+
+
+def expiring() -> tuple[StreamableEndpoint, McpServer]:
+    server = McpServer()
+    return StreamableEndpoint(server, session="one"), server
+
+
+def test_an_expired_session_is_renewed_once_for_all_calls() -> None:
+    """F-HTTP-6: and each call is repeated once."""
+    service, server = expiring()
+
+    async def main() -> None:
+        async with http(service.routes) as web, Client(str(web.url())) as client:
+            service.session = "two"
+            web.requests.clear()
+            calls = (client.call_tool("echo", {"text": str(number)}) for number in range(20))
+            results = await asyncio.gather(*calls)
+            assert [result.text for result in results] == [str(number) for number in range(20)]
+            assert methods(web).count("initialize") == 1
+            assert methods(web).count("tools/call") == 40
+            assert len(server.messages("tools/call")) == 20
+
+    run(main())
+
+
+def test_a_session_that_expires_at_once_again_is_an_error() -> None:
+    """F-HTTP-6: repeated once, not for ever."""
+    service, _ = expiring()
+
+    async def refuse_calls(request: Request, answer: Answer) -> None:
+        if request.message.get("method") == "tools/call":
+            answer.full(404)
+        else:
+            await service.post(request, answer)
+
+    async def main() -> None:
+        routes = {**service.routes, "POST /mcp": refuse_calls}
+        async with http(routes) as web, Client(str(web.url())) as client:
+            with pytest.raises(SessionExpired):
+                await client.call_tool("echo", {"text": "x"})
+            assert methods(web).count("tools/call") == 2
+            assert methods(web).count("initialize") == 2
+            await client.ping()
+
+    run(main())
+
+
+def test_a_renewal_that_fails_fails_for_all_that_share_it() -> None:
+    """F-HTTP-6: twenty calls do not try twenty times."""
+    service, _ = expiring()
+
+    async def refuse(request: Request, answer: Answer) -> None:
+        if request.message["method"] == "initialize":
+            answer.full(503)
+        else:
+            await service.post(request, answer)
+
+    async def main() -> None:
+        async with http(service.routes) as web, Client(str(web.url())) as client:
+            service.session = "two"
+            web.routes["POST /mcp"] = refuse
+            web.requests.clear()
+            calls = (client.call_tool("echo", {"text": "x"}) for _ in range(20))
+            errors = await asyncio.gather(*calls, return_exceptions=True)
+            assert all(isinstance(error, HttpError) for error in errors)
+            assert methods(web).count("initialize") == 1
+            web.routes["POST /mcp"] = service.post
+            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
+
+    run(main())
+
+
+def test_a_session_of_an_unknown_version_can_be_renewed_too() -> None:
+    """F-HTTP-6, F-LIFE-1"""
+    service = StreamableEndpoint(McpServer(version="2025-12-24"), session="one")
+
+    async def main() -> None:
+        async with http(service.routes) as web, Client(str(web.url())) as client:
+            service.session = "two"
+            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
+
+    run(main())
+
+
+def test_a_renewed_session_is_offered_the_revision_of_the_one_before() -> None:
+    """F-HTTP-6, F-LIFE-1: which is the one obeyed so far, and without another probe."""
+    server = McpServer(version="2025-06-18")
+    service = StreamableEndpoint(server, session="one")
+
+    async def main() -> None:
+        async with http(service.routes) as web, Client(str(web.url())) as client:
+            service.session = "two"
+            web.requests.clear()
+            await client.ping()
+            opening = ["initialize", "GET", "notifications/initialized"]
+            assert methods(web) == ["ping", *opening, "ping"]
+            assert client.protocol_version == "2025-06-18"
+        offers = [message["params"] for message in server.messages("initialize")]
+        assert [offer["protocolVersion"] for offer in offers] == ["2025-11-25", "2025-06-18"]
+
+    run(main())
+
+
+def test_a_renewed_session_is_judged_as_strictly_as_the_first() -> None:
+    """F-HTTP-6, F-LIFE-1: the server may have been replaced by one of an unknown revision."""
+    service, server = expiring()
+
+    async def main() -> None:
+        async with http(service.routes) as web:
+            client = await Client(str(web.url()), strict_version=True)
+            service.session, server.version = "two", "2025-12-24"
+            with pytest.raises(ProtocolViolation, match="unknown revision '2025-12-24'"):
+                await client.ping()
+            await client.close()
+
+    run(main())
+
+
+def test_the_channel_of_a_renewed_session_is_opened_again() -> None:
+    """F-HTTP-6, F-HTTP-4"""
+    service = StreamableEndpoint(McpServer(), session="one", listens=True)
+
+    async def main() -> None:
+        async with http(service.routes) as web, Client(str(web.url())) as client:
+            service.session = "two"
+            await client.ping()
+            await asyncio.sleep(1)
+            assert [get.headers["mcp-session-id"] for get in web.requests_of("GET")] == [
+                "one",
+                "two",
+            ]
+
+    run(main())
+
+
+# stdio
+
+
+def spawn(*arguments: str, **options: Any) -> Client:
+    return Client([*STDIO, *arguments], stderr="discard", stop_ladder=QUICK, **options)
+
+
+def on_stdio(work: Callable[[Client], Awaitable[None]], *arguments: str, **options: Any) -> None:
+    async def main() -> None:
+        async with spawn(*arguments, **options) as client:
+            await work(client)
+
+    asyncio.run(main())
+
+
+async def use(client: Client) -> None:
+    assert (await client.call_tool("echo", {"text": "x"})).text == "x"
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "starts"),
+    [((), 1), (("--on-probe", "exit"), 2), (("--era", "both"), 1), (("--era", "stateless"), 1)],
+    ids=["rejects the probe", "exits on the probe", "both eras", "stateless"],
+)
+def test_a_server_process_is_connected_to_in_its_era(
+    behaviour: tuple[str, ...], starts: int, tmp_path: Path
+) -> None:
+    """F-LIFE-3: a second process is started only if the first has exited."""
+    log = tmp_path / "log"
+    on_stdio(use, *behaviour, "--log", str(log))
+    lines = log.read_text().split("\n")
+    assert lines.count("start") == starts
+    assert lines.count("server/discover") == 1
+
+
+def test_the_verdict_on_a_server_process_is_remembered(tmp_path: Path) -> None:
+    """F-LIFE-3: a reconnect does not probe again, so nothing exits either."""
+    log = tmp_path / "log"
+    for _ in range(2):
+        on_stdio(use, "--on-probe", "exit", "--log", str(log))
+    lines = log.read_text().split("\n")
+    assert lines.count("start") == 3
+    assert lines.count("server/discover") == 1
+
+
+@pytest.mark.parametrize("era", ["handshake", "stateless"])
+def test_a_server_process_that_crashes_is_started_as_often_as_it_helps(
+    tmp_path: Path, era: str
+) -> None:
+    """F-LIFE-3, F-STD-7, F-MANY-20: twice, as the probe may be to blame; later once each time.
+    What it writes meanwhile is shown once, and the error says why.
+    """
+    log, crash = tmp_path / "log", tmp_path / "crash"
+    lines: list[str] = []
+    command = [*STDIO, "--log", str(log), "--crash", str(crash), "--era", era]
+
+    def client() -> Client:
+        return Client(command, stderr=lines.append, stop_ladder=QUICK)
+
+    async def fail() -> None:
+        lines.clear()
+        log.write_text("")
+        with pytest.raises(ProcessExited, match="no database"):
+            await client()
+
+    async def main() -> None:
+        crash.touch()
+        await fail()
+        assert log.read_text().split() == ["start", "start"]
+        assert len(lines) == 2 and lines[1] == "no database"
+        crash.unlink()
+        async with client() as connected:
+            await use(connected)
+        crash.touch()
+        for _ in range(4):
+            await fail()
+            assert log.read_text().split() == ["start"]
+            assert len(lines) == 2
+        crash.unlink()
+        async with client() as connected:
+            await use(connected)
+
+    asyncio.run(main())
+
+
+def test_a_command_that_is_not_there_is_named() -> None:
+    """F-STD-7"""
+    with pytest.raises(CommandNotFound, match="no-such-server"):
+        asyncio.run(Client(["no-such-server"]).connect())
+
+
+def test_a_client_reconnects_to_a_server_process_that_died() -> None:
+    """F-LIFE-5, F-LIFE-7: when told to."""
+
+    closed: list[McpError | None] = []
+
+    async def work(client: Client) -> None:
+        with pytest.raises(ProcessExited):
+            await client.call_tool("die", {"code": 3, "stderr": "bye"})
+        assert not client.is_connected
+        with pytest.raises(ProcessExited, match="bye"):
+            await client.ping()
+        await client.connect()
+        await use(client)
+        (lost,) = closed
+        assert isinstance(lost, ProcessExited) and lost.exit_code == 3
+
+    on_stdio(work, on_close=closed.append)
+    assert closed[1:] == [None]
+
+
+@pytest.mark.parametrize("turns", range(10))
+def test_closing_while_it_reconnects_leaves_nothing(turns: int) -> None:
+    """F-LIFE-5: at whichever turn of the loop, also while what is left of the earlier one goes."""
+
+    async def work(client: Client) -> None:
+        with pytest.raises(ProcessExited):
+            await client.call_tool("die", {"code": 3})
+        connecting = asyncio.ensure_future(client.connect())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await client.close()
+        await asyncio.wait({connecting})
+        if turns == 0:  # it had not begun when the client was closed
+            assert connecting.exception() is None
+        else:
+            assert isinstance(connecting.exception(), ClientClosed)
+            assert not client.is_connected
+
+    on_stdio(work)
+
+
+# Keep-alive
+
+
+def test_pings_keep_a_session_alive_and_notice_its_end() -> None:
+    """F-LIFE-8"""
+    server = McpServer()
+    closed: list[McpError | None] = []
+
+    async def main() -> None:
+        async with client_of(server, keep_alive=10, on_close=closed.append) as client:
+            await asyncio.sleep(35)
+            assert len(server.messages("ping")) == 3
+            server.answers["ping"] = refusing(-32601, "what?")
+            await asyncio.sleep(20)
+            assert client.is_connected
+            server.receive = lambda message, send: None  # type: ignore[method-assign]
+            await asyncio.sleep(20)
+            assert not client.is_connected
+            assert isinstance(closed[0], CallTimeout)
+        assert len(closed) == 1
+
+    run(main())
+
+
+def test_the_stateless_era_has_no_ping() -> None:
+    """F-LIFE-8"""
+    server = McpServer("stateless")
+
+    async def main() -> None:
+        async with client_of(server, keep_alive=10):
+            await asyncio.sleep(100)
+            assert server.received_methods() == ["server/discover"]
+
+    run(main())
+
+
+def test_closing_ends_the_pings() -> None:
+    """F-LIFE-8: no timer outlives the connection, nor keeps it in memory."""
+    server = McpServer()
+
+    async def main() -> None:
+        client = await client_of(server, keep_alive=10)
+        await client.close()
+        connection = weakref.ref(client._connection)
+        del client
+        await asyncio.sleep(1)
+        gc.collect()
+        assert connection() is None
+        await asyncio.sleep(100)
+        assert server.messages("ping") == []
+
+    run(main())
+
+
+def test_the_next_session_has_the_only_timer() -> None:
+    """F-LIFE-8: as many pings as before the loss."""
+    server = McpServer()
+
+    async def main() -> None:
+        async with client_of(server, keep_alive=10) as client:
+            await asyncio.sleep(5)
+            client._connection.session.connection_lost(ConnectionLost("gone"))
+            await client.connect()
+            await asyncio.sleep(31)
+            assert len(server.messages("ping")) == 3
+
+    run(main())
+
+
+# Events
+
+
+def test_closing_is_told_once_and_an_async_callback_is_waited_for() -> None:
+    """F-API-20"""
+    closed: list[McpError | None] = []
+
+    async def on_close(error: McpError | None) -> None:
+        await asyncio.sleep(1)
+        closed.append(error)
+
+    async def main() -> None:
+        client = await client_of(McpServer(), on_close=on_close)
+        await client.close()
+        assert closed == [None]
+        await client.close()
+        assert closed == [None]
+
+    run(main())
+
+
+# What is declared, and who else follows the connection
+
+
+def test_what_outlasts_a_connection_restores_it() -> None:
+    """F-API-14: but not what the caller has closed."""
+    server = McpServer()
+
+    async def main() -> None:
+        client = await client_of(server)
+        inner = client._connection
+        await inner.restore()
+        assert server.received_methods().count("initialize") == 1
+        inner.session.connection_lost(ConnectionLost("gone"))
+        await inner.restore()
+        assert server.received_methods().count("initialize") == 2
+        await client.close()
+        with pytest.raises(ClientClosed):
+            await inner.restore()
+
+    run(main())
+
+
+def test_connecting_waits_until_the_same_transport_has_been_closed() -> None:
+    """F-LIFE-5, F-LIFE-7: else the end of the connection before would be that of the new one."""
+    server = McpServer()
+
+    async def serve(end: ServerEnd) -> None:
+        async for message in end:
+            server.receive(message, end.send)
+        await asyncio.sleep(0.5)
+
+    async def main() -> None:
+        client = await Client(InProcessTransport(serve))
+        closing = asyncio.ensure_future(client.close())
+        await asyncio.sleep(0.1)
+        await client.connect()
+        assert now() == 0.5
+        await closing
+        await asyncio.sleep(10)
+        await use(client)
+        await client.close()
+
+    run(main())
+
+
+def test_the_log_level_is_asked_for_again_in_another_session() -> None:
+    """F-API-6, F-LIFE-7: as subscriptions are; a server that refuses it harms no call."""
+    service, server = expiring()
+
+    def levels() -> list[Any]:
+        return [message["params"]["level"] for message in server.messages("logging/setLevel")]
+
+    async def main() -> None:
+        async with http(service.routes) as web, Client(str(web.url())) as client:
+            await client.set_log_level("warning")
+            service.session = "two"
+            await client.call_tool("echo", {"text": "x"})
+            assert levels() == ["warning"] * 2
+            client._connection.session.connection_lost(ConnectionLost("gone"))
+            await client.connect()
+            assert levels() == ["warning"] * 3
+            server.answers["logging/setLevel"] = refusing(-32601, "Method not found")
+            await client.close()
+            await client.connect()
+            await client.call_tool("echo", {"text": "x"})
+            with pytest.raises(PeerError):
+                await client.set_log_level("debug")
+            assert levels() == ["warning"] * 4 + ["debug"]
+            assert client._connection.session.log_level == "warning"
+
+    run(main())
+
+
+def test_a_token_is_sent_with_everything_and_let_go_of_at_the_end() -> None:
+    """F-AUTH-13"""
+    service = StreamableEndpoint(McpServer(), session="s", listens=True)
+
+    async def main() -> None:
+        async with http(service.routes) as server:
+            async with Client(str(server.url()), auth="secret"):
+                pass
+            for request in server.requests:
+                assert request.headers["authorization"] == "Bearer secret"
+
+    run(main())
+
+
+class Vanishing(InProcessTransport):
+    """Is lost in the very moment in which the handshake is over."""
+
+    def send(self, outgoing: Outgoing) -> None:
+        super().send(outgoing)
+        if outgoing.message.get("method") == "notifications/initialized":
+            assert self._receiver is not None
+            self._receiver.connection_lost(ConnectionLost("gone at once"))
+
+
+def test_a_connection_that_is_lost_as_soon_as_it_is_made_is_none() -> None:
+    """F-LIFE-7: who connects learns of it; nobody else would be told."""
+    server = McpServer()
+
+    async def serve(end: ServerEnd) -> None:
+        async for message in end:
+            server.receive(message, end.send)
+
+    async def main() -> None:
+        client = Client(Vanishing(serve))
+        with pytest.raises(ConnectionLost, match="gone at once"):
+            await client.connect()
+        assert not client.is_connected
+
+    run(main())
+
+
+def test_aborting_ends_what_is_still_being_made() -> None:
+    """F-LIFE-5: as a finalizer does."""
+
+    async def main() -> None:
+        async with http({"POST /mcp": stall}) as server:
+            client = Client(str(server.url()))
+            connecting = asyncio.ensure_future(client.connect())
+            await asyncio.sleep(1)
+            assert server.open_connections == 1
+            client._connection.abort()
+            await asyncio.sleep(1)
+            assert server.open_connections == 0
+            connecting.cancel()
+            await asyncio.wait({connecting})
+
+    run(main())
+
+
+def test_a_connection_that_is_still_being_made_can_be_dropped() -> None:
+    """F-LIFE-5: the guard of the test suite looks for what is left."""
+    loop = asyncio.new_event_loop()
+    client = spawn("--on-probe", "ignore")
+    connecting = loop.create_task(client.connect())
+    loop.run_until_complete(asyncio.sleep(0.05))
+    asyncio.run(client.close())
+    connecting.cancel()
+    loop.run_until_complete(asyncio.wait({connecting}))
+    loop.close()
+
+
+def test_an_era_that_was_met_in_an_earlier_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-MANY-14, F-LIFE-3: it is tried first; a revision that nobody knows says nothing."""
+    eras = EraMemory()
+    monkeypatch.setattr("mcpclient.client.client.Client._eras", eras)
+    client = Client("http://127.0.0.1:9/mcp")
+    client._connection.expect("1999-01-01")
+    assert eras.recall(client._connection.route.key) is None
+    client._connection.expect("2025-11-25")
+    assert eras.recall(client._connection.route.key) is Era.HANDSHAKE
+
+
+# What a server writes about the probe
+
+COMPLAINING = """
+import json, sys
+print("ready", file=sys.stderr)
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["method"] == "server/discover":
+        sys.stderr.write("invalid\\nmethod\\n  server/discover\\n  see the manual\\n")
+        sys.stderr.flush()
+        if "dies" in sys.argv:
+            sys.exit(3)
+        answer = {"error": {"code": -32602, "message": "invalid request"}}
+    elif request["method"] == "initialize":
+        version, information = request["params"]["protocolVersion"], {"name": "s", "version": "1"}
+        result = {"protocolVersion": version, "capabilities": {}, "serverInfo": information}
+        answer = {"result": result}
+    else:
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}), flush=True)
+"""
+
+
+def test_what_a_server_writes_about_the_probe_is_not_shown() -> None:
+    """F-STD-4, F-LIFE-3: it is about a request that only this client has ever made."""
+    lines: list[str] = []
+
+    async def main() -> None:
+        command = [sys.executable, "-c", COMPLAINING]
+        async with Client(command, stderr=lines.append, stop_ladder=QUICK) as client:
+            assert client.protocol_version == "2025-11-25"
+            assert lines == ["ready"]
+            assert "see the manual" in client._connection.session.transport.stderr_tail
+
+    asyncio.run(main())
+
+
+def test_what_a_server_writes_that_ends_at_the_probe_is_shown() -> None:
+    """F-STD-7: it may say why."""
+    lines: list[str] = []
+
+    async def main() -> None:
+        command = [sys.executable, "-c", COMPLAINING + "\n", "dies"]
+        with pytest.raises(ProcessExited):
+            await Client(
+                command, stderr=lines.append, stop_ladder=QUICK, protocol_version="2026-07-28"
+            ).connect()
+
+    asyncio.run(main())
+    assert lines == ["ready", "invalid", "method", "  server/discover", "  see the manual"]

@@ -1,0 +1,408 @@
+"""One client and several event loops, threads and processes: where it lives, and until when."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from typing import Any
+
+import pytest
+
+from mcpclient import Client, ClientClosed, ConnectionLost, UsageError
+from mcpclient.client.connection import loops
+from mcpclient.client.connection.loops import run_in
+from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
+from tests.client.test_client import stdio
+from tests.net.process_helpers import until
+from tests.support.http_server import HttpServer
+from tests.support.mcp_http import StreamableEndpoint
+from tests.support.mcp_server import McpServer
+
+# Seconds that nothing here takes; what waits so long waits for ever.
+PATIENCE = 20.0
+
+
+@pytest.fixture(autouse=True)
+def _looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "_LOOK_EVERY", 0.02)
+
+
+def inside(server: McpServer) -> Client:
+    """A client of a server in the same loop."""
+
+    async def serve(end: ServerEnd) -> None:
+        async for message in end:
+            server.receive(message, end.send)
+
+    return Client(InProcessTransport(serve), protocol_version="2025-11-25")
+
+
+class Home:
+    """An event loop in a thread of its own; ``main`` is what runs there, until it is let go."""
+
+    leaving: asyncio.Event
+
+    def __init__(self, main: Callable[[Home], Awaitable[None]], *, close: bool = True) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.ready = threading.Event()
+        self._main = main
+        self._close = close
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+        assert self.ready.wait(PATIENCE)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        try:
+            self.loop.run_until_complete(self._main(self))
+            if self._close:  # as asyncio.run does
+                tasks = asyncio.all_tasks(self.loop)
+                for task in tasks:
+                    task.cancel()
+                self.loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        finally:
+            self.ready.set()
+            if self._close:
+                self.loop.close()
+
+    def run(self, work: Awaitable[Any]) -> Any:
+        async def main() -> Any:
+            return await work
+
+        return asyncio.run_coroutine_threadsafe(main(), self.loop).result(PATIENCE)
+
+    def leave(self) -> None:
+        """Let ``main`` return, and wait for the end of the thread."""
+        self.loop.call_soon_threadsafe(self.leaving.set)
+        self.thread.join(PATIENCE)
+
+
+async def stay(home: Home) -> None:
+    home.leaving = asyncio.Event()  # which belongs to the running loop before Python 3.10
+    home.ready.set()
+    await home.leaving.wait()
+
+
+@contextmanager
+def home_loop() -> Iterator[Home]:
+    home = Home(stay)
+    try:
+        yield home
+    finally:
+        home.leave()
+
+
+async def calls_in_flight(server: McpServer, count: int) -> None:
+    await until(lambda: len(server.messages("tools/call")) == count, "the calls have arrived")
+
+
+async def cancellation(server: McpServer) -> None:
+    await until(lambda: bool(server.messages("notifications/cancelled")), "the server is told")
+
+
+# Several tasks and threads
+
+
+def test_closing_from_another_task_ends_each_call_with_client_closed() -> None:
+    """F-LIFE-5, F-LIFE-6: twice, and at once."""
+    server = McpServer()
+
+    async def main() -> None:
+        client = await inside(server)
+        calls = [asyncio.ensure_future(client.call_tool("never")) for _ in range(20)]
+        await calls_in_flight(server, 20)
+        await asyncio.gather(client.close(), client.close())
+        errors = await asyncio.gather(*calls, return_exceptions=True)
+        assert [type(error) for error in errors] == [ClientClosed] * 20
+        with pytest.raises(ClientClosed):
+            await client.ping()
+        await client.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13])
+def test_closing_while_several_connect_ends_all_of_them(turns: int) -> None:
+    """F-LIFE-5: none goes on where the first was stopped; what comes later may connect."""
+
+    async def main() -> None:
+        client = stdio()
+        connecting = [asyncio.ensure_future(client.connect()) for _ in range(3)]
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await asyncio.gather(client.close(), client.close())
+        errors = await asyncio.gather(*connecting, return_exceptions=True)
+        assert turns == 0 or [type(error) for error in errors] == [ClientClosed] * 3
+        await client.close()
+        assert not client.is_connected
+        async with client:
+            await client.ping()
+
+    asyncio.run(main())
+
+
+def test_what_keeps_a_client_connected_stops_when_it_is_closed() -> None:
+    """F-LIFE-5: a subscription that waits to connect anew does not do so after the close."""
+    server = McpServer()
+
+    async def main() -> None:
+        client = await inside(server)
+        connection = client._connection
+        async with connection._opening:
+            restoring = asyncio.ensure_future(connection.open())
+            await asyncio.sleep(0)
+            await client.close()
+        with pytest.raises(ClientClosed):
+            await restoring
+        assert len(server.messages("initialize")) == 1
+
+    asyncio.run(main())
+
+
+def test_closing_from_another_thread_ends_each_call_with_client_closed() -> None:
+    """F-LIFE-5: those made at home, and those made in a third loop."""
+    server = McpServer()
+    with home_loop() as home:
+        client = home.run(inside(server).connect())
+
+        async def call() -> BaseException:
+            with pytest.raises(ClientClosed) as caught:
+                await client.call_tool("never")
+            return caught.value
+
+        errors: list[BaseException] = []
+        away = threading.Thread(target=lambda: errors.append(asyncio.run(call())))
+        away.start()
+        at_home = asyncio.run_coroutine_threadsafe(call(), home.loop)
+        home.run(calls_in_flight(server, 2))
+        asyncio.run(client.close())
+        away.join(PATIENCE)
+        errors.append(at_home.result(PATIENCE))
+        assert [type(error) for error in errors] == [ClientClosed] * 2
+
+
+def test_cancelling_in_another_loop_cancels_the_call() -> None:
+    """F-API-8: the server is told."""
+    server = McpServer()
+    with home_loop() as home:
+        client = home.run(inside(server).connect())
+
+        async def call_and_cancel() -> None:
+            calling = asyncio.ensure_future(client.call_tool("never"))
+            await calls_in_flight(server, 1)
+            calling.cancel()
+            await asyncio.wait({calling})
+            assert calling.cancelled()
+            await cancellation(server)
+
+        asyncio.run(call_and_cancel())
+        asyncio.run(client.close())
+
+
+def test_a_loop_that_ends_cancels_its_call_elsewhere() -> None:
+    """Pain 9: as `asyncio.run` does with what its main coroutine left running."""
+    server = McpServer()
+    with home_loop() as home:
+        client = home.run(inside(server).connect())
+
+        async def begin() -> None:
+            begin.task = asyncio.ensure_future(client.call_tool("never"))  # type: ignore[attr-defined]
+            await calls_in_flight(server, 1)
+
+        asyncio.run(begin())
+
+        home.run(cancellation(server))
+        home.run(client.close())
+
+
+@pytest.mark.parametrize("way", ["end", "stop"])
+def test_the_home_loop_ends_while_another_waits(way: str) -> None:
+    """F-LIFE-5: no hang, and no cancellation that nobody asked for."""
+    server = McpServer()
+    home = Home(stay, close=way == "end")
+    client = home.run(inside(server).connect())
+
+    async def call() -> None:
+        calling = asyncio.ensure_future(client.call_tool("never"))
+        await calls_in_flight(server, 1)
+        home.loop.call_soon_threadsafe(home.leaving.set)
+        with pytest.raises(ConnectionLost, match="event loop"):
+            await calling
+
+    asyncio.run(call())
+    home.thread.join(PATIENCE)
+    with pytest.raises(ConnectionLost, match="event loop"):
+        asyncio.run(client.ping())
+    if way == "stop":  # only now the rest of it can be cleaned up
+        tasks = asyncio.all_tasks(home.loop)
+        asyncio.run(client.close())
+        for task in tasks:
+            task.cancel()
+        home.loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        home.loop.close()
+    asyncio.run(client.close())
+
+
+def test_what_cannot_begin_elsewhere_leaves_nothing() -> None:
+    """Pain 9: the loop closes between the look and the deed, or stops before it begins."""
+    begun: list[bool] = []
+
+    async def work() -> None:
+        begun.append(True)
+
+    class Pretending:
+        def __init__(self, loop: asyncio.AbstractEventLoop, answers: int) -> None:
+            self.loop, self.answers = loop, answers
+
+        def is_running(self) -> bool:
+            self.answers -= 1
+            return self.answers >= 0
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.loop, name)
+
+    for state in ("closed", "standing"):
+        loop = asyncio.new_event_loop()
+        if state == "closed":
+            loop.close()
+        with pytest.raises(ConnectionLost):
+            asyncio.run(run_in(Pretending(loop, 3), work))  # type: ignore[arg-type]
+        loop.close()
+    assert not begun
+    gc.collect()
+
+
+# Connecting
+
+
+def test_connecting_from_two_threads_at_once_is_one_connection() -> None:
+    """F-LIFE-5: the client lives in one of the two loops."""
+    servers = [McpServer() for _ in range(20)]
+    together = threading.Barrier(2)
+
+    async def stay_connected(clients: list[Client], until: threading.Event) -> None:
+        for client in clients:
+            await asyncio.get_running_loop().run_in_executor(None, together.wait, PATIENCE)
+            await client.connect()
+        await asyncio.get_running_loop().run_in_executor(None, until.wait, PATIENCE)
+
+    clients = [inside(server) for server in servers]
+    until = threading.Event()
+    threads = [
+        threading.Thread(target=lambda: asyncio.run(stay_connected(clients, until)))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + PATIENCE
+    while not all(client.is_connected for client in clients) and time.monotonic() < deadline:
+        time.sleep(0.002)
+    for client in clients:
+        asyncio.run(client.ping())
+        asyncio.run(client.close())
+    until.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert [len(server.messages("initialize")) for server in servers] == [1] * len(servers)
+
+
+def test_connecting_again_from_elsewhere_happens_at_home() -> None:
+    """F-LIFE-5: after a loss, the loop that has the client keeps it."""
+    with home_loop() as home:
+        client = home.run(stdio().connect())
+        with pytest.raises(ConnectionLost):
+            asyncio.run(client.call_tool("die", {"code": 1}))
+        asyncio.run(client.connect())
+        assert client._connection.loop is home.loop
+        asyncio.run(client.ping())
+        asyncio.run(client.close())
+
+
+def test_a_closed_client_may_move_to_another_loop() -> None:
+    """F-LIFE-5: even while the first still runs."""
+    server = McpServer()
+    with home_loop() as home:
+        client = home.run(inside(server).connect())
+        home.run(client.close())
+
+        async def use() -> None:
+            async with client:
+                assert client._connection.loop is asyncio.get_running_loop()
+                await client.ping()
+
+        asyncio.run(use())
+
+
+def test_a_client_is_taken_over_from_a_loop_that_has_stopped() -> None:
+    """F-LIFE-5: a loop that stands still, and is not closed, helps nobody."""
+    loop = asyncio.new_event_loop()
+    client = loop.run_until_complete(stdio().connect())
+
+    async def use() -> None:
+        async with client:
+            await client.ping()
+
+    asyncio.run(use())
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.close()
+
+
+# Forks
+
+
+@asynccontextmanager
+async def one_of_each() -> AsyncIterator[list[Client]]:
+    """A client with a server process, and one with a server over HTTP."""
+    routes = StreamableEndpoint(McpServer(), session="s", listens=True).routes
+    async with HttpServer(routes) as server:
+        over_http = Client(str(server.url()), protocol_version="2025-11-25")
+        async with stdio() as process, over_http:
+            yield [process, over_http]
+
+
+def in_a_fork(work: Callable[[], None]) -> int:
+    """Return the exit code of a copy of this program that does ``work``."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitpid(child, 0)[1]
+
+
+@pytest.mark.needs_posix
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_fork_cannot_use_the_client_nor_disturb_it() -> None:
+    """F-STD-2: closing it there, or dropping it, is nothing to the parent."""
+
+    def misuse(clients: list[Client]) -> None:
+        for client in clients:
+            for use in (client.connect, client.ping, partial(client.notify, "x")):
+                with pytest.raises(UsageError, match="forked"):
+                    asyncio.run(use())
+            asyncio.run(client.close())
+        clients.clear()
+        gc.collect()
+
+    loop = asyncio.new_event_loop()
+    context = one_of_each()
+    clients = loop.run_until_complete(context.__aenter__())
+    assert in_a_fork(lambda: misuse(list(clients))) == 0  # while the loop stands still
+
+    async def use() -> None:
+        assert in_a_fork(lambda: misuse(clients[:])) == 0  # while it runs
+        for client in clients:
+            assert (await client.call_tool("echo", {"text": "still"})).text == "still"
+
+    loop.run_until_complete(use())
+    loop.run_until_complete(context.__aexit__(None, None, None))
+    loop.close()

@@ -1,0 +1,128 @@
+"""Every option, documented where it is declared, and its default."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from typing import Any
+
+import pytest
+
+import mcpclient
+from mcpclient.client.connection import client_options as module
+from mcpclient.client.connection.client_options import CallOptions, ClientOptions
+from mcpclient.client.connection.options import OPTION_NAMES, Options
+from mcpclient.errors import UsageError
+
+
+def documented(name: str) -> dict[str, str]:
+    """The text that stands below each field of a class, as an editor shows it."""
+    tree = ast.parse(inspect.getsource(module))
+    body = next(e.body for e in tree.body if isinstance(e, ast.ClassDef) and e.name == name)
+    return {
+        field.target.id: ast.literal_eval(text.value)
+        for field, text in zip(body, body[1:])
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr)
+    }
+
+
+@pytest.mark.parametrize("options", [ClientOptions, CallOptions])
+def test_each_option_says_what_it_means_and_its_default(options: Any) -> None:
+    """F-API-1: beside itself, where an editor finds it."""
+    texts = documented(options.__name__)
+    assert set(texts) == set(options.__annotations__)
+    assert options is CallOptions or set(texts) == OPTION_NAMES
+    assert [name for name, text in texts.items() if "Default: " not in " ".join(text.split())] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "default"),
+    [
+        ("timeout", "idle"),
+        ("max_timeout", "total"),
+        ("close_timeout", "close"),
+    ],
+)
+def test_documented_limits_are_the_limits(name: str, default: str) -> None:
+    """F-API-7"""
+    found = re.search(r"Default: (\d+)", documented("ClientOptions")[name])
+    assert found is not None
+    assert float(found[1]) == getattr(Options.of({}, {}).timeouts, default)
+
+
+def test_documented_defaults_are_the_defaults() -> None:
+    """What the text says is what is used, wherever it is a plain value."""
+    options = Options.of({}, {})
+    for name, text in documented("ClientOptions").items():
+        value = getattr(options, name, None)
+        if isinstance(value, (bool, int, float, str)) and name != "max_message_size":
+            shown = f'``"{value}"``' if isinstance(value, str) else f"{value:g}"
+            shown = str(value) if isinstance(value, bool) else shown
+            assert f"Default: {shown}" in " ".join(text.split()), name
+
+
+def test_the_client_lists_every_option() -> None:
+    """F-API-1: ``help(mcpclient.connect)`` names all of them, and none that does not exist."""
+    listed = set(
+        re.findall(r"``(\w+)``", str(mcpclient.Client.__doc__).partition("are those of")[2])
+    )
+    assert listed == set(ClientOptions.__annotations__)
+
+
+def test_a_call_takes_the_options_of_a_call() -> None:
+    parameters = set(inspect.signature(mcpclient.Client.call_tool).parameters)
+    assert parameters - {"self", "name", "arguments", "returns"} == set(CallOptions.__annotations__)
+
+
+def test_an_option_that_does_not_exist() -> None:
+    """F-API-1: says what was meant, where something similar exists."""
+    with pytest.raises(UsageError, match="there is no option 'timout'; did you mean 'timeout'\\?"):
+        mcpclient.connect("npx server", timout=3)  # type: ignore[call-arg]
+    with pytest.raises(UsageError, match=r"there is no option 'zzz'$"):
+        mcpclient.connect("npx server", zzz=3)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("target", "given", "reason"),
+    [
+        ("npx server", {"headers": {"a": "b"}}, "headers needs an HTTP or WebSocket URL, not a co"),
+        ("npx server", {"auth": "t"}, "auth needs an HTTP or WebSocket URL, not a command"),
+        ("tcp://localhost:1", {"headers": {}}, "headers needs an HTTP or WebSocket URL, not a tcp"),
+        ("http://localhost", {"env": {}}, "env needs a command, not a URL"),
+        ("ws://localhost", {"cwd": "/"}, "cwd needs a command, not a URL"),
+        ("http://localhost", {"roots": "/tmp"}, r"roots are a list: write roots=\['/tmp'\]"),
+        ("npx server", {"validate": "x"}, 'validate is "warn"'),
+    ],
+)
+def test_options_that_would_be_ignored(target: str, given: Any, reason: str) -> None:
+    """F-API-1: an option that means nothing there is an error, not a silence."""
+    with pytest.raises(UsageError, match=reason):
+        mcpclient.connect(target, **given)
+
+
+def test_options_of_a_connection() -> None:
+    """F-LIFE-4, F-STD-1, F-STD-4, F-WS-2, F-WIRE-3: the defaults of everything else."""
+    options = Options.of({}, {})
+    assert options.max_message_size == 64 * 1024 * 1024
+    assert options.listen_wait is None
+    assert options.inherit_env == "safe"
+    assert not options.strict_version
+    assert not options.retry_busy
+    assert not options.tasks
+    assert options.cache
+    assert options.stderr == "inherit"
+    assert (options.ping_interval, options.ping_timeout) == (20.0, 20.0)
+    assert (options.protocol_version, options.transport, options.keep_alive) == (None, None, None)
+
+
+def test_options_do_not_show_their_secrets() -> None:
+    """F-AUTH-12: headers, a token, and variables of the server process."""
+    given: ClientOptions = {
+        "headers": {"X-Key": "s3cret"},
+        "auth": "s3cret",
+        "env": {"KEY": "s3cret"},
+    }
+    options = Options.of(given, {})
+    assert "s3cret" not in repr(options)

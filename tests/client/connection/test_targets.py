@@ -1,0 +1,309 @@
+"""What a caller may name as a server: F-API-1 and F-HTTP-11."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient.client.answers.handlers import Handlers
+from mcpclient.client.connection.options import Options
+from mcpclient.client.connection.route import Route
+from mcpclient.client.connection.targets import destination_of, route_to, words_of
+from mcpclient.client.connection.timeouts import DEFAULT, Timeouts
+from mcpclient.client.events.fan_out import Events
+from mcpclient.errors import UsageError
+from mcpclient.net.network_options import NetworkOptions
+from mcpclient.net.process.ladder import StopLadder
+from mcpclient.net.process.stderr import StderrTee
+from mcpclient.net.process.stderr_filters import FirstStart
+from mcpclient.net.recorder import Recorder
+from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports.base import Receiver, Transport
+from mcpclient.transports.legacy_sse import LegacySseTransport
+from mcpclient.transports.stdio import StdioTransport
+from mcpclient.transports.streamable_http import StreamableHttpTransport
+from mcpclient.transports.websocket import WebSocketTransport
+
+
+def route(target: Any, **fields: Any) -> Route:
+    timeouts = Timeouts.of(DEFAULT, DEFAULT, DEFAULT, 5.0, {})
+    return route_to(target, Options(timeouts, {}, Handlers(), Events(), **fields))
+
+
+def command_of(target: Any, **fields: Any) -> list[str]:
+    transport = route(target, **fields).open()
+    assert isinstance(transport, StdioTransport)
+    return list(transport.command)
+
+
+# Commands
+
+
+@pytest.mark.parametrize(
+    ("target", "command"),
+    [
+        ("npx -y server", ["npx", "-y", "server"]),
+        ('npx "a b" c', ["npx", "a b", "c"]),
+        (["npx", "a b"], ["npx", "a b"]),
+        (("npx", Path("x")), ["npx", "x"]),
+        (Path("no-such-file.py"), ["no-such-file.py"]),
+        ("no-such-file.py", ["no-such-file.py"]),
+        ("python no-such-file.py", ["python", "no-such-file.py"]),
+    ],
+)
+def test_commands(target: Any, command: list[str]) -> None:
+    """F-API-1: a list, or a string in the manner of a shell."""
+    assert command_of(target) == command
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_the_stderr_of_a_server_is_recorded_with_the_rest(text: bool) -> None:
+    """F-SHOW-8: and goes where it goes otherwise."""
+    lines: list[str] = []
+    shown = io.StringIO()
+    network = NetworkOptions(recorder=Recorder(lines.append))
+    stderr = shown if text else "discard"
+    route(["server"], network=network).open()  # without variables there is nothing to learn
+    made = route(["server"], network=network, stderr=stderr, env={"API_KEY": "s3cret-1"}).open()
+    assert isinstance(made, StdioTransport)
+    tee = StderrTee(made._stderr)
+    tee.write(b"a line about s3cret-1\n")
+    assert json.loads(lines[0])["text"] == "a line about redacted-1"
+    assert shown.getvalue() == ("a line about s3cret-1\n" if text else "")
+
+
+def test_what_a_process_is_given() -> None:
+    """F-STD-1, F-STD-3, F-WIRE-3: each option of the caller reaches the transport."""
+    env, ladder = {"A": "1"}, StopLadder(close_input=7.0)
+    lines: list[str] = []
+    made = route(
+        ["server"],
+        env=env,
+        inherit_env="none",
+        cwd="/srv",
+        stderr=lines.append,
+        stop_ladder=ladder,
+        max_message_size=1000,
+    ).open()
+    assert isinstance(made, StdioTransport)
+    assert (made._env, made._inherit_env, made._cwd) == (env, "none", "/srv")
+    assert isinstance(made._stderr, FirstStart)
+    made._stderr.write(b"x\n")
+    assert lines == ["x"]
+    assert (made._ladder, made._max_message_size) == (ladder, 1000)
+
+
+@pytest.mark.parametrize(
+    ("name", "interpreter"),
+    [("a server.py", sys.executable), ("s.JS", "node"), ("s.mjs", "node"), ("s.cjs", "node")],
+)
+def test_scripts(tmp_path: Path, name: str, interpreter: str) -> None:
+    """F-API-1: a path to a script finds its interpreter, as a string and as a path."""
+    script = tmp_path / name
+    script.write_text("")
+    assert command_of(str(script)) == [interpreter, str(script)]
+    assert command_of(script) == [interpreter, str(script)]
+
+
+def test_a_file_is_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-1: a program's path may hold spaces."""
+    program = tmp_path / "my server"
+    program.write_text("")
+    assert command_of(str(program)) == [str(program)]
+    monkeypatch.chdir(tmp_path)
+    assert command_of("my server") == ["my server"]
+    assert command_of(Path("other server")) == ["other server"]
+
+
+def test_a_file_is_the_one_seen_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-1, F-STD-1: whichever folder the server starts in; a bare name is searched on PATH."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("server", "server.py"):
+        Path(name).write_text("")
+    program, script = str(tmp_path / "server"), str(tmp_path / "server.py")
+    targets: list[object] = [Path("server"), os.path.join(".", "server")]
+    for found in targets:
+        assert command_of(found, cwd=os.sep) == [program]
+    assert command_of("server") == ["server"]
+    scripts: list[object] = ["server.py", Path("server.py")]
+    for found in scripts:
+        assert command_of(found, cwd=os.sep) == [sys.executable, script]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (r'"C:\Program Files\x.exe" C:\s.js', [r"C:\Program Files\x.exe", r"C:\s.js"]),
+        ("server \"it's\" isn't #1", ["server", "it's", "isn't", "#1"]),
+        (r'server --root="C:\my data"', ["server", r"--root=C:\my data"]),
+    ],
+)
+def test_a_command_line_of_windows(text: str, words: list[str]) -> None:
+    """F-STD-6: only double quotes group words, and a backslash is part of a path."""
+    assert words_of(text, windows=True) == words
+
+
+def test_what_is_shown_and_remembered() -> None:
+    """F-LIFE-3: the same command elsewhere is another server; secrets of env are not in the key."""
+    here = route(["npx", "a b"], env={"TOKEN": "s3cret"})
+    assert here.shown == "npx (1 argument)"
+    assert here.open_legacy is None
+    assert here.key == route(["npx", "a b"], cwd=os.getcwd()).key
+    assert here.key != route(["npx", "a b"], cwd="/").key
+    assert "s3cret" not in repr(here.key)
+
+
+# Authorization
+
+
+@pytest.mark.parametrize("target", ["npx server", "tcp://h:1", "unix:///run/x"])
+def test_authorization_elsewhere(target: str) -> None:
+    """F-AUTH-13: there is no header to carry it, and nobody is to believe there was."""
+    with pytest.raises(UsageError, match="auth needs an HTTP"):
+        route(target, auth="token")
+    with pytest.raises(UsageError, match="auth needs an HTTP"):
+        route(Custom(), auth="token")
+
+
+# Transports
+
+
+class Custom(Transport):
+    async def open(self, receiver: Receiver) -> None: ...
+
+    def send(self, outgoing: Outgoing) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+def test_a_transport_of_the_callers_own() -> None:
+    """F-EXT-1: used as it is; nothing is remembered of what only the caller can tell apart."""
+    transport = Custom()
+    found = route(transport)
+    assert found.open() is transport
+    assert found.shown == "custom"
+    assert found.key is None
+
+
+# Configurations
+
+
+@pytest.mark.parametrize(
+    ("config", "command"),
+    [
+        ({"command": "npx", "args": ["-y", 5]}, ["npx", "-y", "5"]),
+        ({"command": "npx", "args": None}, ["npx"]),
+        ({"command": ["npx", "-y"], "type": "local"}, ["npx", "-y"]),
+        ({"mcpServers": {"one": {"command": "npx"}}}, ["npx"]),
+        ({"command": "npx", "type": "stdio"}, ["npx"]),
+    ],
+)
+def test_configured_commands(config: dict[str, Any], command: list[str]) -> None:
+    """F-API-1, F-MANY-7: entries as configuration files have them."""
+    assert command_of(config) == command
+
+
+@pytest.mark.parametrize(
+    ("config", "kind"),
+    [
+        ({"url": "http://h/"}, StreamableHttpTransport),
+        ({"url": "http://h/", "type": "http", "headers": {"X": "1"}}, StreamableHttpTransport),
+        ({"url": "http://h/", "type": "streamable-http"}, StreamableHttpTransport),
+        ({"url": "http://h/", "type": "streamable_http"}, StreamableHttpTransport),
+        ({"url": "http://h/", "type": "streamableHttp"}, StreamableHttpTransport),
+        ({"url": "http://h/", "transport": "sse"}, LegacySseTransport),
+        ({"url": "http://h/", "type": "remote", "headers": None}, StreamableHttpTransport),
+        ({"url": "ws://h/", "type": "ws"}, WebSocketTransport),
+        ({"url": "ws://h/", "type": "websocket"}, WebSocketTransport),
+    ],
+)
+def test_configured_urls(config: dict[str, Any], kind: type[Transport]) -> None:
+    """F-API-1, F-MANY-7: the names of transports that are in use."""
+    assert isinstance(route(config).open(), kind)
+
+
+def test_headers_of_a_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-HTTP-1, F-MANY-7: what the caller gives goes before what the file says."""
+    given: list[Any] = []
+    monkeypatch.setattr(
+        "mcpclient.client.connection.url_routes.StreamableHttpTransport",
+        lambda *_, headers, **__: given.append(headers),
+    )
+    config = {"url": "http://h/", "headers": {"X": "file"}}
+    route(config).open()
+    route(config, headers={"X": "caller"}).open()
+    assert given == [{"X": "file"}, {"X": "caller"}]
+
+
+def test_environment_and_folder_of_a_configuration() -> None:
+    """F-STD-1: what the caller gives goes before what the file says."""
+    config = {"command": "npx", "env": {"A": "file"}, "cwd": "/from-file"}
+    assert "/from-file" in str(route(config).key)
+    assert "/from-caller" in str(route(config, cwd="/from-caller").key)
+    for name in ("env", "environment"):
+        config = {"command": "npx", name: {"A": "file"}}
+        assert vars(route(config).open())["_env"] == {"A": "file"}
+        assert vars(route(config, env={"A": "caller"}).open())["_env"] == {"A": "caller"}
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("target", "fields", "complaint"),
+    [
+        ("", {}, "empty"),
+        ([], {}, "empty"),
+        ("   ", {}, "empty"),
+        ('npx "open', {}, "not a command line"),
+        (5, {}, "not a URL"),
+        (None, {}, "not a URL"),
+        (b"npx", {}, "not a URL"),
+        (["npx", 5], {}, "not a URL"),
+        ("ftp://h/", {}, "not an http"),
+        ("http://", {}, "without a host"),
+        ("npx", {"transport": "http"}, "needs a URL"),
+        ("http://h/", {"transport": "stdio"}, "does not fit"),
+        ("ws://h/", {"transport": "sse"}, "does not fit"),
+        ({}, {}, "needs a command or a url"),
+        ({"command": ""}, {}, "needs a command or a url"),
+        ({"command": {"a": 1}}, {}, "a string and a list"),
+        ({"command": "npx", "args": "-y server"}, {}, "a string and a list"),
+        ({"command": "npx", "env": ["A=1"]}, {}, "env .* is a mapping"),
+        ({"command": "npx", "cwd": 5}, {}, "cwd .* is a string"),
+        ({"url": "http://h/", "headers": "X: 1"}, {}, "headers .* is a mapping"),
+        ({"url": "http://h/", "type": "carrier-pigeon"}, {}, "unknown transport type"),
+        ({"url": "http://h/", "type": ["http"]}, {}, "unknown transport type"),
+        ({"comand": "npx"}, {}, "unknown key 'comand' .* did you mean 'command'"),
+        ({"command": "npx", "arg": ["x"]}, {}, "unknown key 'arg' .* did you mean 'args'"),
+        ({"mcpServer": {"a": {}}}, {}, "did you mean 'mcpServers'"),
+        ({"mcpServers": {}}, {}, "names 0: none"),
+        ({"mcpServers": {"a": {}, "b": {}}}, {}, "names 2: 'a', 'b'"),
+        ({"mcpServers": {"a": "npx"}}, {}, "is a mapping"),
+    ],
+)
+def test_mistakes(target: Any, fields: dict[str, Any], complaint: str) -> None:
+    """F-API-1: one plain error, before anything is started."""
+    with pytest.raises(UsageError, match=complaint):
+        route(target, **fields)
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("https://x/mcp", "https://x/mcp"),
+        ("npx -y a", ["npx", "-y", "a"]),
+        (("npx", "a"), ["npx", "a"]),
+        ({"url": "https://x", "command": "npx"}, "https://x"),
+        ({"mcpServers": {"a": {"command": ["npx"], "args": [1]}}}, ["npx", "1"]),
+    ],
+)
+def test_the_destination_of_a_target(target: Any, expected: object) -> None:
+    """F-MANY-9: what is judged is what is connected to."""
+    assert destination_of(target) == expected

@@ -1,0 +1,155 @@
+"""Servers that a URL names: F-HTTP-11, F-WS-1 and F-AUTH-13."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpclient import OAuth
+from mcpclient.client.answers.handlers import Handlers
+from mcpclient.client.connection.options import Options
+from mcpclient.client.connection.route import Route
+from mcpclient.client.connection.timeouts import DEFAULT, Timeouts
+from mcpclient.client.connection.url_routes import route_to_url
+from mcpclient.client.events.fan_out import Events
+from mcpclient.errors import UsageError
+from mcpclient.net.network_options import NetworkOptions
+from mcpclient.net.websocket import WebSocketSettings
+from mcpclient.transports.authorized import Credentials
+from mcpclient.transports.legacy_sse import LegacySseTransport
+from mcpclient.transports.line_socket import LineSocketTransport
+from mcpclient.transports.streamable_http import StreamableHttpTransport
+from mcpclient.transports.websocket import WebSocketTransport
+
+
+def url_route(url: str, **fields: Any) -> Route:
+    timeouts = Timeouts.of(DEFAULT, DEFAULT, DEFAULT, 5.0, {})
+    return route_to_url(url, Options(timeouts, {}, Handlers(), Events(), **fields))
+
+
+def test_http() -> None:
+    """F-HTTP-11: Streamable HTTP first, legacy HTTP+SSE in reserve, unless one is pinned."""
+    found = url_route("HTTPS://user:pass@Example.com/mcp?token=s3cret")
+    assert isinstance(found.open(), StreamableHttpTransport)
+    assert found.open_legacy is not None
+    assert isinstance(found.open_legacy(), LegacySseTransport)
+    assert found.shown == "https://example.com/mcp"
+    assert "s3cret" not in str(found.key)
+    pinned = url_route("http://h/mcp", transport="http")
+    assert isinstance(pinned.open(), StreamableHttpTransport)
+    assert pinned.open_legacy is None
+    legacy = url_route("http://h/mcp", transport="sse")
+    assert isinstance(legacy.open(), LegacySseTransport)
+    assert legacy.open_legacy is None
+    assert legacy.key != pinned.key
+
+
+def test_other_urls() -> None:
+    """F-WS-1: WebSocket by its own schemes or pinned, and sockets that carry lines."""
+    for found in (url_route("wss://h/x"), url_route("https://h/x", transport="ws")):
+        transport = found.open()
+        assert isinstance(transport, WebSocketTransport)
+        assert str(transport.url) == "wss://h/x"
+        assert found.open_legacy is None
+    assert isinstance(url_route("ws://h", transport="ws").open(), WebSocketTransport)
+    assert isinstance(url_route("tcp://h:1").open(), LineSocketTransport)
+    assert isinstance(url_route("unix:///run/x").open(), LineSocketTransport)
+
+
+# Options
+
+
+NETWORK = NetworkOptions(verify=False)
+GIVEN: dict[str, Any] = {
+    "headers": {"X-Own": "1"},
+    "auth": "token",
+    "max_message_size": 1000,
+    "network": NETWORK,
+}
+
+
+def test_what_http_is_given() -> None:
+    """F-HTTP-1, F-HTTP-12, F-HTTP-13, F-WIRE-3: each option of the caller reaches both ways."""
+    found = url_route("http://h/mcp", **GIVEN, listen_wait=3.0, liveness=60.0)
+    assert found.open_legacy is not None
+    made, legacy = found.open(), found.open_legacy()
+    assert isinstance(made, StreamableHttpTransport) and isinstance(legacy, LegacySseTransport)
+    for each in (made, legacy):
+        headers = each._headers.fixed_for(None)
+        assert headers == [("X-Own", "1"), ("Authorization", "Bearer token")]
+        assert each._dialer._options is NETWORK
+        assert each.max_message_size == 1000
+    assert (made._listen_wait, made.liveness) == (3.0, 60.0)
+
+
+def test_what_a_websocket_is_given() -> None:
+    """F-WS-1, F-WS-2, F-HTTP-12, F-WIRE-3: headers for its opening, limits, and the network."""
+    made = url_route("wss://h/mcp", **GIVEN, ping_interval=7.0, ping_timeout=8.0).open()
+    assert isinstance(made, WebSocketTransport)
+    headers = made._headers.fixed_for(None)
+    assert headers == [("X-Own", "1"), ("Authorization", "Bearer token")]
+    assert made._dialer._options is NETWORK
+    assert made._settings == WebSocketSettings(1000, 7.0, 8.0)
+
+
+def test_what_a_socket_is_given() -> None:
+    """F-STD-8, F-WIRE-3: there is nothing that could carry headers."""
+    made = url_route("tcp://h:1", max_message_size=1000, network=NETWORK).open()
+    assert isinstance(made, LineSocketTransport)
+    assert (made._max_message_size, made._dialer._options) == (1000, NETWORK)
+
+
+# Authorization
+
+
+class Identity:
+    """A value for ``auth=`` that remembers for which server it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def credentials(self, server_url: str, network: NetworkOptions) -> Credentials:
+        self.asked.append(server_url)
+        return {"X-Key": "1"}
+
+
+@pytest.mark.parametrize("url", ["http://h/mcp", "wss://h/mcp", "https://h/mcp"])
+def test_authorization_over_http(url: str) -> None:
+    """F-AUTH-13: a token, or who knows how to get one, for HTTP and WebSocket alike."""
+    identity = Identity()
+    for found in (url_route(url, auth=" token "), url_route(url, auth=identity), url_route(url)):
+        assert found.authorizer is None
+        assert found.open().description == url
+    [asked] = identity.asked
+    assert asked.startswith(("http://h", "https://h"))
+
+
+def test_an_empty_token_is_a_mistake() -> None:
+    """F-AUTH-13: it would be sent as one, and refused."""
+    with pytest.raises(UsageError, match="empty token"):
+        url_route("http://h/", auth=" ")
+
+
+@pytest.mark.parametrize(
+    ("auth", "given"), [(OAuth, "the class OAuth"), (b"s3cret", "bytes"), ({"a": "s3cret"}, "dict")]
+)
+def test_what_cannot_authorize_is_a_mistake(auth: Any, given: str) -> None:
+    """F-AUTH-13: a forgotten call, or a token of the wrong type, which stays unsaid."""
+    with pytest.raises(UsageError, match=f"auth is a token .*, not {given}") as refused:
+        url_route("http://h/", auth=auth)
+    assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("url", "transport"), [("tcp://h:1", "http"), ("ws://h", "sse")])
+def test_a_transport_that_does_not_fit_the_url(url: str, transport: str) -> None:
+    """F-HTTP-11: what is pinned has to be possible."""
+    with pytest.raises(UsageError, match="does not fit"):
+        url_route(url, transport=transport)
+
+
+@pytest.mark.parametrize("url", ["tcp://h:1", "unix:///run/x"])
+def test_sockets_take_no_credentials(url: str) -> None:
+    """F-AUTH-13: there is no header to carry them."""
+    with pytest.raises(UsageError, match="auth needs an HTTP"):
+        url_route(url, auth="token")
