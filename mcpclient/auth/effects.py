@@ -187,7 +187,7 @@ class Exclusive:
 
 
 @dataclass(frozen=True, repr=False)
-class Unbroken:
+class Shielded:
     """Run ``flow`` to its end once it has begun, and answer with its result.
 
     Whatever becomes of the caller, the shell gives it 5 seconds for that: the server may have
@@ -197,7 +197,7 @@ class Unbroken:
     flow: Generator[object, object, object]
 
     def __repr__(self) -> str:
-        return "Unbroken()"
+        return "Shielded()"
 
 
 Effect = Union[
@@ -211,7 +211,7 @@ Effect = Union[
     RandomBytes,
     Save,
     ShowDeviceCode,
-    Unbroken,
+    Shielded,
     Wait,
 ]
 
@@ -280,6 +280,6 @@ def exclusive(name: str, flow: Flow[T]) -> Flow[T]:
     return cast(T, (yield Exclusive(name, cast("Generator[object, object, object]", flow))))
 
 
-def unbroken(flow: Flow[T]) -> Flow[T]:
+def shielded(flow: Flow[T]) -> Flow[T]:
     """The result of ``flow``, which nothing interrupts."""
-    return cast(T, (yield Unbroken(cast("Generator[object, object, object]", flow))))
+    return cast(T, (yield Shielded(cast("Generator[object, object, object]", flow))))

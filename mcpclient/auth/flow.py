@@ -26,7 +26,7 @@ from .authorized_request import AuthorizedRequest, Replacement
 from .challenge import AuthorizationChallenge, read_challenge
 from .discovery import Discovery, discover
 from .dpop import DpopProver
-from .effects import Callback, Flow, Response, exclusive, load, now, random_bytes, save, unbroken
+from .effects import Callback, Flow, Response, exclusive, load, now, random_bytes, save, shielded
 from .grants import Grant, GrantRequest, account_url, refresh, revoke, store_name
 from .obtaining import needs_dpop, obtain, resource_for, scopes_for
 from .options import OAuth, OAuthOptions, WorkloadIdentity
@@ -281,7 +281,7 @@ class Authorization:
         if grant.tokens.refresh_token is None:
             return None
         try:
-            return (yield from unbroken(self._refresh(grant)))
+            return (yield from shielded(self._refresh(grant)))
         except TokenRequestFailed as error:
             if not error.is_refusal:  # the user would have to log in again for nothing
                 raise

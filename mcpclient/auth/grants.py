@@ -11,7 +11,7 @@ from ..errors import AuthError, UsageError
 from .client_authentication import RegisteredClient, authenticate
 from .discovery import Discovery
 from .dpop import DpopProver, wants_nonce
-from .effects import Flow, Response, StoredItem, now, unbroken
+from .effects import Flow, Response, StoredItem, now, shielded
 from .exchanges import post
 from .metadata import parse_object
 from .scopes import OFFLINE_ACCESS
@@ -84,7 +84,7 @@ class GrantRequest:
             full_form.append(("scope", " ".join(self.scopes)))
         if self.resource is not None:
             full_form.append(("resource", self.resource))
-        return (yield from unbroken(self._exchange(client, full_form)))
+        return (yield from shielded(self._exchange(client, full_form)))
 
     def _exchange(self, client: RegisteredClient, form: Sequence[tuple[str, str]]) -> Flow[Grant]:
         fields = yield from request_token(self.endpoint, client, form, self.prover)

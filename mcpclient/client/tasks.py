@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import CallTimeout, McpError, UsageError
 from ..net.background_tasks import BackgroundTasks
-from ..net.futures import disregard
+from ..net.futures import consume_exception
 from ..on_demand import OnDemand
 from ..protocol.tasks import Task, answered_task, described_task
 from ..protocol.types import CallToolResult, Progress, Tool
-from .connection.call_time import CallTime
+from .connection.call_deadline import CallDeadline
 from .connection.connection import Connection
 from .connection.requests import ProgressHandler, Requests, checked_arguments, with_meta
 from .connection.session import RequestOptions
@@ -208,7 +208,7 @@ class Tasks(Requests):
 
         It did when ``params`` ask for one, as those of 2025-11-25 do.
         """
-        time = CallTime(self._connection, "tools/call", limits)
+        time = CallDeadline(self._connection, "tools/call", limits)
         result = await self._first_answer(params, limits, time)
         task = self._task_design.made_of(params, result)
         if task is None:
@@ -223,7 +223,7 @@ class Tasks(Requests):
             raise
 
     async def _first_answer(
-        self, params: Mapping[str, Any], limits: RequestOptions, time: CallTime | None = None
+        self, params: Mapping[str, Any], limits: RequestOptions, time: CallDeadline | None = None
     ) -> dict[str, Any]:
         """Return the answer to a tool call, which may be a task.
 
@@ -235,7 +235,7 @@ class Tasks(Requests):
         if "task" not in params:
             return await call
         asking = asyncio.ensure_future(call)
-        asking.add_done_callback(disregard)
+        asking.add_done_callback(consume_exception)
         try:
             await asyncio.wait({asking})
         except asyncio.CancelledError:

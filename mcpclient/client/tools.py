@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union, overload
 
 from ..errors import McpError, ToolError
 from ..framing.logs import logger_for
-from ..net.futures import side_by_side
+from ..net.futures import gather_outcomes
 from ..on_demand import OnDemand
 from ..protocol.header_parameters import HeaderParameters
 from ..protocol.types import CallToolResult, Tool
@@ -177,7 +177,7 @@ class Tools(Tasks):
                 for name, each in asked
             ]
         if not self._can_share(asked, options):
-            return await side_by_side(
+            return await gather_outcomes(
                 self.call_tool(name, arguments, **options) for name, arguments in asked
             )
         limits = self._limits(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..client.connection.timeouts import DEFAULT, Seconds
 from ..errors import UsageError
-from ..net.futures import side_by_side
+from ..net.futures import gather_outcomes
 from ..protocol.types import CallToolResult
 from ..similar import there_is_no
 from .catalog import Catalog
@@ -90,6 +90,6 @@ class Calls:
         **options: Unpack[CallOptions],
     ) -> list[ToolOutcome]:
         """Call several tools, of any servers, at the same time; see `Client.call_tools`."""
-        return await side_by_side(
+        return await gather_outcomes(
             self.call_tool(name, arguments, **options) for name, arguments in calls
         )

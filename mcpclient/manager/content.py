@@ -11,7 +11,7 @@ from ..client.events.around import Around
 from ..errors import McpError, PeerError
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import ErrorCode
-from ..net.futures import side_by_side
+from ..net.futures import gather_outcomes
 from ..protocol.types import GetPromptResult, ReadResourceResult, ResourceTemplate
 from .resources import (
     ManagedPrompt,
@@ -116,7 +116,7 @@ class Content(abc.ABC):
             for server in self._servers.values()
             if server.is_connected and capability in server.client.capabilities
         ]
-        outcomes = await side_by_side(ask(server.client) for server in asked)
+        outcomes = await gather_outcomes(ask(server.client) for server in asked)
         answers: dict[str, list[T]] = {}
         for server, outcome in zip(asked, outcomes):
             if isinstance(outcome, McpError):

@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Callable, Protocol, TypeVar
 
 from ..client.client import Client
-from ..client.connection.call_time import CallTime
+from ..client.connection.call_deadline import CallDeadline
 from ..client.connection.era_memory import EraMemory
 from ..client.connection.loops import LoopBound
 from ..client.connection.requests import ProgressHandler
@@ -175,7 +175,7 @@ class ManagedClient(Client):
         It is where the call surely did not run, or where running twice does no harm.
         """
         keeper = self._keeper
-        time = CallTime(self._connection, "tools/call", limits, {"name": tool})
+        time = CallDeadline(self._connection, "tools/call", limits, {"name": tool})
         client, rest = keeper.client, limits
         if not keeper.is_connected:
             client, rest = await self._ready(time, limits)
@@ -199,7 +199,7 @@ class ManagedClient(Client):
             raise
 
     async def _ready(
-        self, time: CallTime, limits: RequestOptions
+        self, time: CallDeadline, limits: RequestOptions
     ) -> tuple[ManagedClient, RequestOptions]:
         """Wait for the connection; return its client, and what is left of the call's limits."""
         seconds = limits.timeout or math.inf

@@ -26,7 +26,7 @@ from ..errors import (
 from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
 from ..net.clocks import seconds_since_epoch
-from ..net.futures import NextChange, cancel, disregard
+from ..net.futures import NextChange, cancel, consume_exception
 from .changes import same_server
 from .events import StatusChanged
 from .failures import FailureCount, after_attempt, lacks_login
@@ -394,7 +394,7 @@ class Server:
     def _end_later(self, task: asyncio.Task[None]) -> None:
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
-        task.add_done_callback(disregard)
+        task.add_done_callback(consume_exception)
 
     async def _ended(self) -> None:
         """Wait until nothing of earlier connections is left."""

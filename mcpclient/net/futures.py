@@ -30,7 +30,7 @@ class NextChange:
             future.set_result(None)
 
 
-def disregard(future: asyncio.Future[Any]) -> None:
+def consume_exception(future: asyncio.Future[Any]) -> None:
     """Look at the outcome of a future, so that asyncio does not log that nobody did.
 
     Whoever waited for it may have been cancelled in the same turn of the loop in which it failed,
@@ -54,10 +54,10 @@ async def cancel_all(tasks: Collection[asyncio.Task[Any]]) -> None:
     if running:
         await asyncio.wait(running)
     for task in tasks:
-        disregard(task)
+        consume_exception(task)
 
 
-async def side_by_side(works: Iterable[Coroutine[Any, Any, T]]) -> list[T | McpError]:
+async def gather_outcomes(works: Iterable[Coroutine[Any, Any, T]]) -> list[T | McpError]:
     """Run coroutines at the same time and return, in their order, what they come to.
 
     An `McpError` is an outcome like any other. Any other exception cancels the rest and is raised;

@@ -24,7 +24,7 @@ from ..framing.websocket import WebSocketProtocol
 from ..framing.websocket_handshake import Rejected, WebSocketHandshake
 from ..recording.http_channel import HttpChannel
 from .dialing import Dialer, explain_loss
-from .futures import disregard
+from .futures import consume_exception
 from .http import http_error
 from .stream import Stream
 from .websocket import WebSocketConnection, WebSocketReceiver, WebSocketSettings
@@ -78,7 +78,7 @@ class _Opening:
         self._timer: asyncio.TimerHandle | None = None
         loop = asyncio.get_running_loop()
         self._opened: asyncio.Future[WebSocketConnection] = loop.create_future()
-        self._opened.add_done_callback(disregard)
+        self._opened.add_done_callback(consume_exception)
 
     async def run(self, stream: Stream, headers: Iterable[tuple[str, str]]) -> WebSocketConnection:
         """Write the request and wait for its answer."""

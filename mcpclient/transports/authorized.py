@@ -42,11 +42,11 @@ class RequestAuthorization(Protocol):
 class PausableClocks(Protocol):
     """Clocks that can be stopped while a human is asked.
 
-    ``waiting_for``: what is waited for while they run, to be told by whoever runs out of time;
+    ``wait_reason``: what is waited for while they run, to be told by whoever runs out of time;
     None: the server.
     """
 
-    waiting_for: str | None
+    wait_reason: str | None
 
     def held(self) -> AbstractContextManager[None]:
         """Stop them during a block. Blocks may nest and overlap."""

@@ -24,7 +24,7 @@ from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.sse import EventDecoder, OversizedEvent
 from ..framing.uri import Url, resolve_url
 from ..net.dialing import Dialer
-from ..net.futures import disregard
+from ..net.futures import consume_exception
 from ..net.http import HttpRequest
 from ..protocol.outgoing import Outgoing
 from .authorized import Credentials, Sending, start_request
@@ -151,7 +151,7 @@ class _Stream:
 
     def __init__(self, transport: LegacySseTransport, receiver: Receiver) -> None:
         self.endpoint: asyncio.Future[Url] = asyncio.get_running_loop().create_future()
-        self.endpoint.add_done_callback(disregard)
+        self.endpoint.add_done_callback(consume_exception)
         self._transport = transport
         self._receiver = receiver
         self._decoder = EventDecoder(transport.max_message_size)

@@ -25,9 +25,9 @@ from mcpclient.auth.effects import (
     RandomBytes,
     Response,
     Save,
+    Shielded,
     ShowDeviceCode,
     StoredItem,
-    Unbroken,
     Wait,
 )
 from mcpclient.auth.flow import Authorization
@@ -94,7 +94,7 @@ class World:
         self.before_lock: Callable[[], None] = lambda: None
         self._randomness = 0
         self._locked: set[str] = set()
-        self._is_unbroken = False
+        self._is_shielded = False
 
     def on(self, method: str, url: str, handler: Handler | Response) -> None:
         if isinstance(handler, Response):
@@ -133,7 +133,7 @@ class World:
             RandomBytes: self._random,
             Save: self._save,
             ShowDeviceCode: self.codes.append,
-            Unbroken: self._unbroken,
+            Shielded: self._shielded,
             Wait: self._wait,
         }
         return performers[type(effect)](effect)  # type: ignore[operator]
@@ -171,17 +171,17 @@ class World:
         self._randomness += 1
         return hashlib.sha512(b"%d" % self._randomness).digest()[: effect.count]
 
-    def _unbroken(self, effect: Unbroken) -> object:
-        self._is_unbroken = True
+    def _shielded(self, effect: Shielded) -> object:
+        self._is_shielded = True
         try:
             return self.run(cast("Flow[object]", effect.flow))
         finally:
-            self._is_unbroken = False
+            self._is_shielded = False
 
     def _save(self, effect: Save) -> None:
         if effect.key.startswith("grant "):
             assert any(name.startswith("grant ") for name in self._locked), "it changes unlocked"
-            assert self._is_unbroken or effect.record is None, "it may be lost on its way"
+            assert self._is_shielded or effect.record is None, "it may be lost on its way"
         if effect.record is None:
             self.store.pop(effect.key, None)
         else:

@@ -8,7 +8,7 @@ import gc
 import pytest
 
 from mcpclient.errors import ConnectionLost
-from mcpclient.net.futures import NextChange, cancel, cancel_all, disregard, side_by_side
+from mcpclient.net.futures import NextChange, cancel, cancel_all, consume_exception, gather_outcomes
 from tests.support.virtual_time import run
 
 
@@ -17,11 +17,11 @@ def test_what_is_disregarded_is_not_complained_of() -> None:
 
     async def main() -> None:
         early: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        early.add_done_callback(disregard)
+        early.add_done_callback(consume_exception)
         early.set_exception(LookupError())
         late: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         late.set_exception(LookupError())
-        disregard(late)
+        consume_exception(late)
         await asyncio.sleep(0)
         del early, late
         gc.collect()
@@ -32,13 +32,13 @@ def test_what_is_disregarded_is_not_complained_of() -> None:
 def test_other_outcomes_are_left_alone() -> None:
     async def main() -> None:
         pending: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        disregard(pending)
+        consume_exception(pending)
         pending.set_result(1)
-        disregard(pending)
+        consume_exception(pending)
         assert await pending == 1
         cancelled: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         cancelled.cancel()
-        disregard(cancelled)
+        consume_exception(cancelled)
         assert cancelled.cancelled()
 
     asyncio.run(main())
@@ -55,9 +55,9 @@ def test_outcomes_of_work_done_side_by_side() -> None:
 
     async def main() -> None:
         lost = ConnectionLost("gone")
-        assert await side_by_side([give(1, 3), give(lost, 1), give(2, 2)]) == [1, lost, 2]
+        assert await gather_outcomes([give(1, 3), give(lost, 1), give(2, 2)]) == [1, lost, 2]
         assert asyncio.get_running_loop().time() < 4
-        assert await side_by_side([]) == []
+        assert await gather_outcomes([]) == []
 
     run(main())
 
@@ -77,7 +77,7 @@ def test_a_bug_in_one_ends_the_others() -> None:
 
     async def main() -> None:
         with pytest.raises(LookupError):
-            await side_by_side([wait(), fail()])
+            await gather_outcomes([wait(), fail()])
         assert ended == ["waiting"]
         await cancel_all([])
 

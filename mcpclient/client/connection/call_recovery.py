@@ -31,7 +31,7 @@ from ...protocol.mrtr import (
     pause_before_retry,
     retry_params,
 )
-from .call_time import CallTime
+from .call_deadline import CallDeadline
 from .connection import Connection
 from .response_cache import ClientCache
 from .session import RequestOptions, Sent, Session
@@ -59,7 +59,7 @@ class _Call(NamedTuple):
     method: str
     params: Mapping[str, Any] | None
     options: RequestOptions
-    time: CallTime
+    time: CallDeadline
 
 
 class CallRecovery:
@@ -89,7 +89,7 @@ class CallRecovery:
         method: str,
         params: Mapping[str, Any] | None,
         options: RequestOptions,
-        time: CallTime | None = None,
+        time: CallDeadline | None = None,
     ) -> dict[str, Any]:
         """Return the complete result of a request.
 
@@ -119,7 +119,7 @@ class CallRecovery:
                 return outcome
         except McpError as error:
             outcome = error
-        time = time or CallTime(self._connection, method, options, params, started)
+        time = time or CallDeadline(self._connection, method, options, params, started)
         return await self._complete(outcome, generation, _Call(method, params, options, time))
 
     async def call_together(
@@ -139,7 +139,7 @@ class CallRecovery:
             for params, request in zip(calls, sent):
                 outcome, is_complete = await self._first_outcome(session, method, request)
                 if not is_complete:
-                    time = CallTime(self._connection, method, options, params, started)
+                    time = CallDeadline(self._connection, method, options, params, started)
                     call = _Call(method, params, options, time)
                     rest = self._complete(outcome, generation, call)
                     unfinished[len(outcomes)] = asyncio.ensure_future(rest)
@@ -209,7 +209,7 @@ class CallRecovery:
         if rounds > MAX_ROUNDS:
             raise ProtocolViolation(f"{call.method}: the server asked for input {rounds} times")
         if asked:
-            with call.time.standing_still():
+            with call.time.paused():
                 return await self.answers(asked)
         await call.time.limit(asyncio.sleep(pause_before_retry(rounds)))
         return {}
@@ -274,7 +274,7 @@ class CallRecovery:
             return True
         if isinstance(error, UrlElicitationRequired):
             # The server has not begun with the call, so it is made again after the visit.
-            with call.time.standing_still():
+            with call.time.paused():
                 return await connection.options.handlers.visit(error.elicitations)
         headers_changed = isinstance(error, PeerError) and error.code == ErrorCode.HEADER_MISMATCH
         if headers_changed and call.method == "tools/call":

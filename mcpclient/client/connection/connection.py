@@ -130,9 +130,9 @@ class Connection(LoopBound):
         return self._session.deadlines.held_seconds if self._session is not None else 0.0
 
     @property
-    def waiting_for(self) -> str | None:
+    def wait_reason(self) -> str | None:
         """What keeps calls waiting at the moment, where that is not the server; otherwise None."""
-        return self._session.deadlines.waiting_for if self._session is not None else None
+        return self._session.deadlines.wait_reason if self._session is not None else None
 
     async def open(self) -> None:
         """Connect, unless connected. Concurrent callers share one attempt.

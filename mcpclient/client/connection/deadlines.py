@@ -16,7 +16,7 @@ _GRAIN = 1e-5
 class Deadlines:
     """One timer for all calls of one session; a `transports.authorized.PausableClocks`.
 
-    ``waiting_for``: what keeps calls waiting at the moment, where that is not the server.
+    ``wait_reason``: what keeps calls waiting at the moment, where that is not the server.
     """
 
     def __init__(self, correlator: Correlator, loop: asyncio.AbstractEventLoop) -> None:
@@ -24,7 +24,7 @@ class Deadlines:
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = math.inf
-        self.waiting_for: str | None = None
+        self.wait_reason: str | None = None
 
     def go_on_from(self, earlier: Deadlines) -> None:
         """Count on from those of an earlier session, which a call may have begun in."""
@@ -45,7 +45,7 @@ class Deadlines:
         self._timer = None
         self._timer_at = math.inf
         now = self._loop.time()
-        self._correlator.expire(now, self.waiting_for)
+        self._correlator.expire(now, self.wait_reason)
         deadline = self._correlator.next_deadline()
         if deadline < math.inf:
             self._set_timer(max(deadline, now + len(self._correlator) * _GRAIN))

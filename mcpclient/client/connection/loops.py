@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from typing import Any, Callable, TypeVar
 
 from ...errors import ConnectionLost, UsageError
-from ...net.futures import disregard
+from ...net.futures import consume_exception
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ async def run_in(
         working.close()
         raise _ended() from None
     waiting = asyncio.wrap_future(outcome)
-    waiting.add_done_callback(disregard)  # what counts is the outcome at home
+    waiting.add_done_callback(consume_exception)  # what counts is the outcome at home
     try:
         while home.is_running() and not waiting.done():
             await asyncio.wait({waiting}, timeout=_LOOK_EVERY)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Collection, Mapping
 from typing import Any, NamedTuple, TypeVar, Union
 
 from ...errors import CallTimeout, ClientClosed, ConnectFailed, McpError
-from ...net.futures import disregard
+from ...net.futures import consume_exception
 from ...protocol import tasks
 from ...protocol.era import ClientIdentity
 from ...protocol.negotiate import negotiate
@@ -161,7 +161,7 @@ class Opening:
     async def _ask(self, step: Ask) -> Result | LateAnswer:
         sending = self._session.request(step.method, step.params, _NO_LIMITS, step.era)
         request = _Request(step.method, asyncio.ensure_future(sending))
-        request.answer.add_done_callback(disregard)
+        request.answer.add_done_callback(consume_exception)
         self._requests.append(request)
         return await self._answer_to(request, self._share(step.timeout))
 
@@ -178,7 +178,7 @@ class Opening:
         while not await self._is_answered(answers, seconds):
             if self._clock() >= self._deadline:
                 raise self._timeout(request.method)
-            if self._session.deadlines.waiting_for is None:
+            if self._session.deadlines.wait_reason is None:
                 self._unanswered = request
                 raise CallTimeout(request.method, seconds)
             # What has not even been sent says nothing about the server.
@@ -233,7 +233,7 @@ class Opening:
     async def _within(self, what: str, work: Awaitable[T]) -> T:
         task = asyncio.ensure_future(work)
         self._session.opening = task
-        task.add_done_callback(disregard)
+        task.add_done_callback(consume_exception)
         try:
             if not await self._first_of({task}, math.inf):
                 raise self._timeout(what)
@@ -266,8 +266,8 @@ class Opening:
             now = self._clock()
 
     def _timeout(self, what: str) -> CallTimeout:
-        waiting_for = self._session.deadlines.waiting_for
-        return CallTimeout(what, self._seconds or 0.0, "connect", waiting_for)
+        wait_reason = self._session.deadlines.wait_reason
+        return CallTimeout(what, self._seconds or 0.0, "connect", wait_reason)
 
 
 def _late_answer(answer: asyncio.Future[dict[str, Any]]) -> LateAnswer:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 from ...errors import CallRefused, CallTimeout, UsageError
 from ...on_demand import OnDemand
 from ...protocol.types import CallToolResult, Progress, Tool
+from .call_deadline import counted_time
 from .call_recovery import CallRecovery
-from .call_time import counted_time
 from .connection import Connection
 from .paging import all_pages
 from .session import RequestOptions

@@ -25,7 +25,7 @@ from ...jsonrpc.correlator import Correlator, Pending
 from ...jsonrpc.messages import ErrorCode, Message, RequestId
 from ...jsonrpc.results import peer_error, result_of
 from ...net.background_tasks import BackgroundTasks
-from ...net.futures import cancel, disregard
+from ...net.futures import cancel, consume_exception
 from ...protocol.era import EraRules
 from ...protocol.outgoing import Cancel, Outgoing
 from ...transports.base import Abandoned, Transport
@@ -211,7 +211,7 @@ class Session:
                 await self._finish_sending(sending, waiter)
             message = await waiter
         except (CallTimeout, asyncio.CancelledError) as reason:
-            disregard(waiter)
+            consume_exception(waiter)
             self._abandon(outgoing, reason)
             raise
         finally:
@@ -225,8 +225,8 @@ class Session:
         """Stop waiting for a result, which nobody has begun to await."""
         if sent.sending is not None:
             sent.sending.cancel()
-            sent.sending.add_done_callback(disregard)
-        disregard(sent.waiter)
+            sent.sending.add_done_callback(consume_exception)
+        consume_exception(sent.waiter)
         if not sent.waiter.done():
             self._abandon(sent.outgoing, asyncio.CancelledError())
         self._correlator.close(sent.pending)
@@ -247,7 +247,7 @@ class Session:
                 raise UsageError("the request was not sent: its sending was cancelled")
         finally:
             sending.cancel()
-            sending.add_done_callback(disregard)
+            sending.add_done_callback(consume_exception)
         if sending.done() and not sending.cancelled():
             error = sending.exception()
             if error is not None and not waiter.done():
@@ -446,7 +446,7 @@ class Session:
         closing = self._closing
         if closing is None or closing.done():  # else whoever wants the transport anew has to wait
             closing = self._closing = self._loop.create_task(self._close())
-            closing.add_done_callback(disregard)
+            closing.add_done_callback(consume_exception)
         try:
             await asyncio.wait({closing}, timeout=seconds)
         finally:

@@ -30,8 +30,8 @@ from ...auth.effects import (
     RandomBytes,
     Response,
     Save,
+    Shielded,
     ShowDeviceCode,
-    Unbroken,
     Wait,
 )
 from ...auth.flow import Authorization
@@ -44,7 +44,7 @@ from ...framing.logs import logger_for
 from ...net.background_tasks import BackgroundTasks
 from ...net.clocks import seconds_since_epoch
 from ...net.guarded_fetch import GuardedFetcher
-from ...net.unbroken import await_at_home, run_unbroken
+from ...net.shielded import run_in_owner_loop, run_shielded
 from ...shown import shown_url
 from ...transports.authorized import PausableClocks
 from .forgetting import forget_variables
@@ -94,7 +94,7 @@ class FlowRunner:
             RandomBytes: lambda effect: os.urandom(effect.count),
             Save: lambda effect: self._provider.save(effect.key, effect.record),
             ShowDeviceCode: self._show_device_code,
-            Unbroken: self._unbroken,
+            Shielded: self._shielded,
             Wait: self._wait,
         }
         # A flow that holds a lock has a task of its own already.
@@ -162,17 +162,17 @@ class FlowRunner:
                 await stack.enter_async_context(self._provider.lock(effect.name))
             return await self._run(cast("Flow[object]", effect.flow), self._performers_under_lock)
 
-    async def _unbroken(self, effect: Unbroken) -> object:
+    async def _shielded(self, effect: Shielded) -> object:
         home, provider = asyncio.get_running_loop(), self._provider
         # A host's own store may know no other event loop than the one it was made in.
         performers: Performers = {
             **self._performers,
-            Load: lambda wanted: await_at_home(home, partial(provider.load, wanted.key)),
-            Save: lambda given: await_at_home(
+            Load: lambda wanted: run_in_owner_loop(home, partial(provider.load, wanted.key)),
+            Save: lambda given: run_in_owner_loop(
                 home, partial(provider.save, given.key, given.record)
             ),
         }
-        return await run_unbroken(self._run(cast("Flow[object]", effect.flow), performers))
+        return await run_shielded(self._run(cast("Flow[object]", effect.flow), performers))
 
     def _note_failure(self, error: Exception) -> None:
         # Nobody may be left to hear of it.
@@ -212,14 +212,14 @@ class FlowRunner:
         notice = loop.call_later(NOTICE_AFTER, _logger.warning, "waiting for %s", reason)
         self._waits += 1
         if clocks is not None:
-            clocks.waiting_for = reason
+            clocks.wait_reason = reason
         try:
             yield
         finally:
             notice.cancel()
             self._waits -= 1
             if clocks is not None and not self._waits:
-                clocks.waiting_for = None
+                clocks.wait_reason = None
 
     def _holding_deadlines(self) -> AbstractContextManager[None]:
         return nullcontext() if self.clocks is None else self.clocks.held()

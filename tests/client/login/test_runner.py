@@ -522,7 +522,7 @@ def test_clocks_stand_still_for_the_user_and_not_for_a_lock() -> None:
     reasons: list[str | None] = []
 
     class Clocks:
-        waiting_for: str | None = None
+        wait_reason: str | None = None
 
         @contextmanager
         def held(self) -> Iterator[None]:
@@ -538,10 +538,10 @@ def test_clocks_stand_still_for_the_user_and_not_for_a_lock() -> None:
                 task = asyncio.ensure_future(made.run(exclusive("name", wait(0))))
                 for _ in range(3):
                     await asyncio.sleep(0)
-                reasons.append(clocks.waiting_for)
+                reasons.append(clocks.wait_reason)
                 assert not events
             await task
-            reasons.append(clocks.waiting_for)
+            reasons.append(clocks.wait_reason)
 
     asyncio.run(main())
     assert events == ["hold", "release"]

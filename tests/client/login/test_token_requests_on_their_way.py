@@ -103,7 +103,7 @@ def server(tmp_path: Path) -> Iterator[Rotating]:
     made.store_an_expired_login()
     yield made
     for thread in threading.enumerate():
-        if thread.name == "mcpclient-unbroken":
+        if thread.name == "mcpclient-shielded":
             thread.join(10)
     made.stop()
 
@@ -189,7 +189,7 @@ def test_a_refresh_is_stored_after_its_loop_was_closed(server: Rotating) -> None
     loop.run_until_complete(loop.shutdown_default_executor())
     loop.close()
     for thread in threading.enumerate():
-        if thread.name == "mcpclient-unbroken":
+        if thread.name == "mcpclient-shielded":
             thread.join(10)
     assert server.stored_refresh_token() == "refresh-1"
 

@@ -683,7 +683,7 @@ OTHERS = [
     Fault(
         "auth.flow",
         "a refresh token is lost with whoever waited for it",
-        "return (yield from unbroken(self._refresh(grant)))",
+        "return (yield from shielded(self._refresh(grant)))",
         "return (yield from self._refresh(grant))",
     ),
     Fault(

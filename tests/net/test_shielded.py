@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.net.unbroken import await_at_home, run_unbroken
+from mcpclient.net.shielded import run_in_owner_loop, run_shielded
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def no_thread_is_left() -> Iterator[None]:
 
 def join_threads() -> None:
     for thread in threading.enumerate():
-        if thread.name == "mcpclient-unbroken":
+        if thread.name == "mcpclient-shielded":
             thread.join(10)
             assert not thread.is_alive()
 
@@ -61,9 +61,9 @@ def test_the_result_and_the_failure_reach_the_caller() -> None:
     async def main() -> None:
         work = Work()
         work.go_on.set()
-        assert await run_unbroken(work.run()) == "result"
+        assert await run_shielded(work.run()) == "result"
         with pytest.raises(ValueError, match="why"):
-            await run_unbroken(fail())
+            await run_shielded(fail())
 
     asyncio.run(main())
 
@@ -73,7 +73,7 @@ def test_a_cancelled_caller_waits_for_the_end() -> None:
     work = Work()
 
     async def main() -> None:
-        task = asyncio.ensure_future(run_unbroken(work.run()))
+        task = asyncio.ensure_future(run_shielded(work.run()))
         await work.has_begun()
         for _ in range(3):
             task.cancel()
@@ -100,7 +100,7 @@ def test_ctrl_c_within_the_caller_waits_for_the_end(monkeypatch: pytest.MonkeyPa
 
     async def main() -> None:
         with pytest.raises(KeyboardInterrupt):
-            await run_unbroken(work.run())
+            await run_shielded(work.run())
         assert work.became == ["done"]
 
     monkeypatch.setattr(asyncio, "wait", interrupted)
@@ -116,7 +116,7 @@ def test_the_failure_of_work_nobody_waits_for_is_dropped() -> None:
         raise ValueError
 
     async def main() -> None:
-        task = asyncio.ensure_future(run_unbroken(fail()))
+        task = asyncio.ensure_future(run_shielded(fail()))
         await work.has_begun()
         task.cancel()
         work.go_on.set()
@@ -131,7 +131,7 @@ def test_work_without_end_is_given_up() -> None:
     work = Work()
 
     async def main() -> None:
-        task = asyncio.ensure_future(run_unbroken(work.run(), grace=0.01))
+        task = asyncio.ensure_future(run_shielded(work.run(), grace=0.01))
         await work.has_begun()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -147,7 +147,7 @@ def test_the_end_of_asyncio_run_waits_for_it() -> None:
     kept = []
 
     async def main() -> None:
-        kept.append(asyncio.ensure_future(run_unbroken(work.run())))
+        kept.append(asyncio.ensure_future(run_shielded(work.run())))
         await work.has_begun()
         asyncio.get_running_loop().call_later(0.01, work.go_on.set)
 
@@ -160,7 +160,7 @@ def test_a_loop_that_is_closed_does_not_end_it() -> None:
     """F-AUTH-5: it goes on alone."""
     work = Work()
     loop = asyncio.new_event_loop()
-    task = loop.create_task(run_unbroken(work.run()))
+    task = loop.create_task(run_shielded(work.run()))
     loop.run_until_complete(work.has_begun())
     loop.run_until_complete(loop.shutdown_default_executor())
     loop.close()
@@ -177,7 +177,7 @@ def test_what_a_caller_holds_that_is_dropped_with_its_loop_is_held_until_the_end
 
     async def hold() -> None:
         try:
-            await run_unbroken(work.run())
+            await run_shielded(work.run())
         finally:
             work.became.append("let go")
 
@@ -196,7 +196,7 @@ def test_a_loop_that_is_closed_gives_it_so_many_seconds() -> None:
     """F-AUTH-5: nothing keeps a program from its end for ever."""
     work = Work()
     loop = asyncio.new_event_loop()
-    task = loop.create_task(run_unbroken(work.run(), grace=0.01))
+    task = loop.create_task(run_shielded(work.run(), grace=0.01))
     loop.run_until_complete(work.has_begun())
     loop.run_until_complete(loop.shutdown_default_executor())
     loop.close()
@@ -216,7 +216,7 @@ def test_without_threads_the_work_is_not_begun(monkeypatch: pytest.MonkeyPatch) 
     async def main() -> None:
         monkeypatch.setattr(threading.Thread, "start", refuse)
         with pytest.raises(RuntimeError, match="thread"):
-            await run_unbroken(work.run())
+            await run_shielded(work.run())
 
     asyncio.run(main())
     assert not work.begun.is_set()
@@ -233,9 +233,9 @@ def test_what_is_the_callers_runs_in_its_loop() -> None:
 
         async def work() -> asyncio.AbstractEventLoop:
             assert asyncio.get_running_loop() is not home
-            return await await_at_home(home, where)
+            return await run_in_owner_loop(home, where)
 
-        assert await run_unbroken(work()) is home
+        assert await run_shielded(work()) is home
 
     asyncio.run(main())
 
@@ -250,7 +250,7 @@ def test_what_is_the_callers_runs_here_when_its_loop_has_ended() -> None:
 
     ended = asyncio.new_event_loop()
     ended.close()
-    assert asyncio.run(await_at_home(ended, where)) == "kept"
+    assert asyncio.run(run_in_owner_loop(ended, where)) == "kept"
     assert calls[0] is not ended
 
 
@@ -269,9 +269,9 @@ def test_what_the_ending_loop_cancels_runs_here() -> None:
         home = asyncio.get_running_loop()
 
         async def work() -> None:
-            outcomes.append(await await_at_home(home, store))
+            outcomes.append(await run_in_owner_loop(home, store))
 
-        task = asyncio.ensure_future(run_unbroken(work()))
+        task = asyncio.ensure_future(run_shielded(work()))
         await home.run_in_executor(None, stuck.wait, 10)
         assert not task.done()
 

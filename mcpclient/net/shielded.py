@@ -23,7 +23,7 @@ GRACE = 5.0
 _LOOK_EVERY = 0.1
 
 
-async def run_unbroken(work: Coroutine[Any, Any, T], *, grace: float = GRACE) -> T:
+async def run_shielded(work: Coroutine[Any, Any, T], *, grace: float = GRACE) -> T:
     """Run ``work`` on a thread of its own and return its result.
 
     When the caller is cancelled, or its event loop ends, ``work`` has ``grace`` seconds left. The
@@ -52,7 +52,9 @@ async def run_unbroken(work: Coroutine[Any, Any, T], *, grace: float = GRACE) ->
     return thread.outcome.result()
 
 
-async def await_at_home(home: asyncio.AbstractEventLoop, function: Callable[[], Awaitable[T]]) -> T:
+async def run_in_owner_loop(
+    home: asyncio.AbstractEventLoop, function: Callable[[], Awaitable[T]]
+) -> T:
     """Await what ``function`` gives in the event loop ``home``; here, when that one has ended.
 
     For what belongs to a caller, and may know no other loop than the caller's. ``function`` is
@@ -87,7 +89,7 @@ class _WorkThread(Generic[T]):
 
     def start(self) -> None:
         context = contextvars.copy_context()
-        thread = threading.Thread(target=context.run, args=(self._run,), name="mcpclient-unbroken")
+        thread = threading.Thread(target=context.run, args=(self._run,), name="mcpclient-shielded")
         try:
             thread.start()
         except RuntimeError:  # there can be no more threads

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcpclient.client.client import Client
-from mcpclient.client.connection.call_time import CallTime
+from mcpclient.client.connection.call_deadline import CallDeadline
 from mcpclient.client.connection.session import RequestOptions
 from mcpclient.errors import CallTimeout
 from mcpclient.protocol.tasks import EXTENSION
@@ -153,7 +153,7 @@ def test_without_a_limit_there_is_always_time() -> None:
     async def main() -> None:
         async with ScriptedServer().client() as client:
             options = RequestOptions(None, None)
-            time = CallTime(client._connection, "m", options)
+            time = CallDeadline(client._connection, "m", options)
             assert await time.limit(asyncio.sleep(10_000, "slept")) == "slept"
             assert time.rest_of(options) is options
 
@@ -165,7 +165,7 @@ def test_a_cancellation_stays_one() -> None:
 
     async def main() -> None:
         async with ScriptedServer().client() as client:
-            time = CallTime(client._connection, "m", RequestOptions(None, 5))
+            time = CallDeadline(client._connection, "m", RequestOptions(None, 5))
             task = asyncio.ensure_future(time.limit(asyncio.sleep(10)))
             await asyncio.sleep(1)
             task.cancel()
@@ -192,10 +192,10 @@ def test_the_alarm_waits_while_the_clock_stands_still() -> None:
                     await asyncio.sleep(1000)
                 return "in"
 
-            time = CallTime(client._connection, "m", RequestOptions(None, 5))
+            time = CallDeadline(client._connection, "m", RequestOptions(None, 5))
             assert await time.limit(log_in()) == "in"
             assert time.spent == 0
-            with time.standing_still():
+            with time.paused():
                 await asyncio.sleep(1000)
             assert time.left == 5
 

@@ -24,7 +24,7 @@ def counted_time(connection: Connection) -> float:
     return asyncio.get_running_loop().time() - connection.held_seconds
 
 
-class CallTime:
+class CallDeadline:
     """Keeps the limit ``max_timeout`` of one call over everything the call consists of.
 
     ``started``: when the call began, by `counted_time`; None: now. Time in which a human is asked
@@ -61,7 +61,7 @@ class CallTime:
     @property
     def timeout(self) -> CallTimeout:
         """The error to raise when it is up."""
-        limit, reason = self._options.max_timeout or 0.0, self._connection.waiting_for
+        limit, reason = self._options.max_timeout or 0.0, self._connection.wait_reason
         return self.named(CallTimeout(self._method, limit, "total", reason))
 
     def named(self, error: AnyNamed) -> AnyNamed:
@@ -100,7 +100,7 @@ class CallTime:
             alarm.stop()
 
     @contextmanager
-    def standing_still(self) -> Iterator[None]:
+    def paused(self) -> Iterator[None]:
         """Do not count the time that the block takes."""
         before = counted_time(self._connection)
         try:
@@ -112,7 +112,7 @@ class CallTime:
 class _Alarm:
     """Cancels the running task when the time of its call is up."""
 
-    def __init__(self, time: CallTime) -> None:
+    def __init__(self, time: CallDeadline) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._task = task
