@@ -41,7 +41,17 @@ def test_an_answer_for_people(capsys: Capture) -> None:
 
 
 NOT_PLAIN = {"call", "read", "prompt", "complete", "auth", "record", "replay", "inspect", "help"}
-NOT_PLAIN |= {"completion", "doctor", "listen", "servers", "add", "remove", "lock", "shell"}
+NOT_PLAIN |= {
+    "completion",
+    "doctor",
+    "listen",
+    "servers",
+    "add",
+    "remove",
+    "lock",
+    "shell",
+    "vendor",
+}
 
 
 @pytest.mark.parametrize("name", sorted({*COMMANDS} - NOT_PLAIN))
