@@ -39,14 +39,10 @@ class LineFramer:
         # The line that has no end yet. One buffer, because a list of the chunks would cost many
         # times the limit if a peer sent them a few bytes at a time.
         self._held = bytearray()
-        self._size = 0
+        # How many bytes of a line that has no end yet have arrived.
+        self.unfinished: int = 0
         # The last bytes of a line over the limit; ``_held`` has its first ones then.
         self._end: bytes | None = None
-
-    @property
-    def unfinished(self) -> int:
-        """How many bytes have come of the line that has no end yet."""
-        return self._size
 
     @property
     def start(self) -> bytes:
@@ -58,7 +54,7 @@ class LineFramer:
         pieces = data.split(b"\n")
         rest = pieces.pop()
         lines: list[Line] = [*pieces]
-        if pieces and self._size:
+        if pieces and self.unfinished:
             self._hold(pieces[0])
             lines[0] = self._take()
         if len(data) > self._limit:
@@ -69,11 +65,11 @@ class LineFramer:
 
     def feed_eof(self) -> list[Line]:
         """Return the unfinished last line, if there is one."""
-        return [self._take()] if self._size else []
+        return [self._take()] if self.unfinished else []
 
     def _hold(self, piece: bytes) -> None:
-        self._size += len(piece)
-        if self._size <= self._limit:
+        self.unfinished += len(piece)
+        if self.unfinished <= self._limit:
             self._held += piece
             return
         if self._end is None:
@@ -84,9 +80,9 @@ class LineFramer:
 
     def _take(self) -> Line:
         held = bytes(self._held)
-        line = held if self._end is None else OversizedLine(held, self._end, self._size)
+        line = held if self._end is None else OversizedLine(held, self._end, self.unfinished)
         self._held = bytearray()
-        self._size = 0
+        self.unfinished = 0
         self._end = None
         return line
 

@@ -71,8 +71,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._buffer = read_buffer()
         self._transport: asyncio.Transport | None = None
         self._clock = asyncio.get_running_loop().time
-        self._idle_time = _IDLE_TIME
-        self._keep_alive: str | None = None
+        self._idle_time = 0.0  # not known before the first response
         self.expires_at: float = self._clock() + _IDLE_TIME
         """When the connection is too old to be used again, on the clock of the event loop."""
         self._is_sent = False
@@ -176,21 +175,13 @@ class HttpConnection(asyncio.BufferedProtocol):
         elif kind is BodyChunk:
             self._decoding = exchange.body_received(event[0])  # type: ignore[arg-type]
         elif isinstance(event, ResponseHead):
-            keep_alive = event.headers.get("keep-alive")
-            if keep_alive != self._keep_alive:
-                self._note_keep_alive(keep_alive)
+            if not self._idle_time:
+                self._idle_time = _idle_time(event.headers.get("keep-alive") or "")
             exchange.head_received(event)
         elif isinstance(event, ResponseEnd):
             self._end(exchange, keep_alive=event.keep_alive)
         elif isinstance(event, Fault):
             self._fail(self._parser.fault or ConnectionLost(event.reason))
-
-    def _note_keep_alive(self, value: str | None) -> None:
-        """Learn from a ``Keep-Alive`` header how long the server waits for the next request."""
-        self._keep_alive = value
-        match = _TIMEOUT.search(value or "")
-        seconds = float(match[1]) if match else _IDLE_TIME + _MARGIN
-        self._idle_time = min(max(seconds - _MARGIN, seconds / 2), _MAX_IDLE_TIME)
 
     def _end(self, exchange: Exchanging, *, keep_alive: bool) -> None:
         self._exchange = None
@@ -239,3 +230,10 @@ def _hearing(descriptor: int) -> Callable[[], object]:
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return lambda: poll.poll(0)
+
+
+def _idle_time(keep_alive: str) -> float:
+    """Return how long a connection is kept idle, in seconds, by its server's ``Keep-Alive``."""
+    match = _TIMEOUT.search(keep_alive)
+    seconds = float(match[1]) if match else _IDLE_TIME + _MARGIN
+    return min(max(seconds - _MARGIN, seconds / 2, _MARGIN / 2), _MAX_IDLE_TIME)

@@ -270,7 +270,10 @@ OTHERS = [
         "            self._held = self._held + piece\n            return",
     ),
     Fault(
-        "framing.ndjson", "a long line is delivered", "if self._size <= self._limit:", "if True:"
+        "framing.ndjson",
+        "a long line is delivered",
+        "if self.unfinished <= self._limit:",
+        "if True:",
     ),
     Fault(
         "framing.sse",
@@ -538,7 +541,7 @@ OTHERS = [
     Fault(
         "client.connection.opening",
         "a server that lives is started again",
-        "if self._session.ended is None and not self._switched:",
+        "if not self._switched and (self._session.ended is None or self._starts_once):",
         "if False:",
     ),
     Fault(
@@ -556,8 +559,8 @@ OTHERS = [
     Fault(
         "client.connection.opening",
         "a probe takes all the time there is",
-        "seconds = min(step.timeout, (self._deadline - self._clock()) / 2)",
-        "seconds = step.timeout",
+        "return min(timeout, (self._deadline - self._clock()) / 2)",
+        "return timeout",
     ),
     Fault(
         "client.connection.connection",
@@ -732,8 +735,8 @@ OTHERS = [
     Fault(
         "client.feed",
         "who stops waiting for an event stops all",
-        "await asyncio.shield(self._changed)",
-        "await self._changed",
+        "await asyncio.wait({self._changed}, timeout=seconds)",
+        "await asyncio.wait_for(self._changed, seconds)",
     ),
     Fault(
         "cli.running",
