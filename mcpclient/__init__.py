@@ -12,11 +12,11 @@ Everything public is a name in this package; each is imported when it is first u
 
 The floors of the house, from the ground up. A module imports only from lower floors:
 
-- ``on_demand``   modules that are imported when something in them is first used
-- ``new_typing``  names for annotations that the oldest Python lacks
-- ``shown``       what messages show of commands and URLs
+- ``lazy``        modules that are imported when something in them is first used
+- ``typing_compat`` names of typing that the oldest Python lacks
+- ``display``     what messages show of commands and URLs
 - ``hints``       what to do next about each kind of error
-- ``similar``     what was meant by a name that does not exist
+- ``suggestions`` what was meant by a name that does not exist
 - ``errors/``     every exception, in one tree
 - ``framing/``    bytes to events and back: lines, server-sent events, HTTP/1.1, WebSocket, URLs
 - ``jsonrpc/``    messages, their JSON text, the requests in flight
@@ -411,7 +411,7 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and knows a wro
     def __getattr__(name: str) -> object:
         if name not in _EXPORTS:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        import_part = import_module(".on_demand", __name__).import_part
+        import_part = import_module(".lazy", __name__).import_part
         module = import_part(_EXPORTS[name], __name__)
         value: object = module if _EXPORTS[name] == f".{name}" else getattr(module, name)
         globals()[name] = value

@@ -11,9 +11,9 @@ _PACKAGE = __spec__.parent if __spec__ is not None else "mcpclient"
 def main() -> int:
     """Run one command and return its exit code; ``verify`` needs no command line."""
     wanted = ".vendoring.manifest" if sys.argv[1:] == ["verify"] else ".cli.main"
-    errors, on_demand = (import_module(name, _PACKAGE) for name in (".errors", ".on_demand"))
+    errors, lazy = (import_module(name, _PACKAGE) for name in (".errors", ".lazy"))
     try:
-        code: int = on_demand.import_part(wanted, _PACKAGE).main()
+        code: int = lazy.import_part(wanted, _PACKAGE).main()
     except errors.UsageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

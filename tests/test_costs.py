@@ -256,8 +256,8 @@ def a_uri_template(counter: WorkCounter, size: int) -> Work:
 
 
 def a_command_to_show(counter: WorkCounter, size: int) -> Work:
-    shown = counter.module("shown")
-    return lambda: shown.shown_command(["program", *["--word=value"] * (size // 8)])
+    display = counter.module("display")
+    return lambda: display.shown_command(["program", *["--word=value"] * (size // 8)])
 
 
 TASKS = [

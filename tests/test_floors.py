@@ -24,11 +24,11 @@ PACKAGE = Path(__file__).parent.parent / "mcpclient"
 
 # A module imports only from lower floors, or from its own folder.
 FLOORS = {
-    "new_typing": -1,  # names for annotations
-    "on_demand": -2,  # modules that are imported when first used
+    "typing_compat": -1,  # names of typing that the oldest Python lacks
+    "lazy": -2,  # modules that are imported when first used
     "hints": -1,  # what to do next about each kind of error
-    "shown": -1,  # what messages show of commands and URLs
-    "similar": -1,  # what was meant by a name that does not exist
+    "display": -1,  # what messages show of commands and URLs
+    "suggestions": -1,  # what was meant by a name that does not exist
     "errors": 0,
     "framing": 1,  # bytes <-> events
     "jsonrpc": 2,  # four message values; ids and waiters
@@ -74,10 +74,10 @@ ROOT_CONSTANTS = {"__version__"}
 
 # These decide without acting, so that the whole protocol is tested without sockets and sleeps.
 PURE = {
-    "new_typing",
+    "typing_compat",
     "hints",
-    "shown",
-    "similar",
+    "display",
+    "suggestions",
     "errors",
     "framing",
     "jsonrpc",
@@ -146,7 +146,7 @@ METHOD = re.compile(
 )
 
 # One module says where annotations find what the oldest Python's typing lacks.
-NEW_TYPING = ("new_typing", "typing_extensions")
+NEW_TYPING = ("typing_compat", "typing_extensions")
 
 # What is imported by name from a higher floor has a type all the same.
 TYPES_FROM_ABOVE = {
@@ -161,7 +161,7 @@ MAY_IMPORT_BY_NAME = {
     "__main__",  # the command line, which a copy may lack
     "vendoring.parts",  # the errors, once a module is missing
     "vendoring.copying",  # importlib.resources: the files of this package, also in an archive
-    "on_demand",  # what is imported for types as well, and so is held to these rules
+    "lazy",  # what is imported for types as well, and so is held to these rules
     "cli.main",  # cli.running: --version and --help go without all of the rest
     "cli.running",  # cli.debugging: with --debug only
     "cli.commands",  # the one command that is asked for
@@ -407,7 +407,7 @@ FAULTY = {
     "outside": ("framing.sse", "from ...other import x", "<outside the package> has no floor"),
     "third party": ("net", "import httpx", "nor the standard library"),
     "a newer typing": (
-        "new_typing",
+        "typing_compat",
         "from typing_extensions import Unpack",
         "nor the standard library",
     ),
@@ -512,7 +512,10 @@ SOUND = {
     "its own folder": ("framing.reader", "from .sse import Decoder"),
     "its own package": ("framing", "from .sse import Decoder"),
     "the version": ("client.client", "from .. import __version__"),
-    "a newer typing": ("new_typing", "if TYPE_CHECKING:\n    from typing_extensions import Unpack"),
+    "a newer typing": (
+        "typing_compat",
+        "if TYPE_CHECKING:\n    from typing_extensions import Unpack",
+    ),
     "types only": ("client.client", "if typing.TYPE_CHECKING:\n    import ssl"),
     "sockets in net": ("net", "import socket, ssl, subprocess"),
     "a lower room": ("client.client", "from .connection.session import Session"),

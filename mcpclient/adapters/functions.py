@@ -16,7 +16,7 @@ from typing import Any, Callable
 from ..client.typed_results import LISTS, QUALIFIERS, UNIONS, fill, is_typed_dict, required_keys
 from ..errors import UsageError
 from ..protocol.types import CallToolResult, Content, Tool
-from ..similar import there_is_no
+from ..suggestions import there_is_no
 from .local_tools import LocalTool, text_result
 from .schemas.widening import JsonSchema
 

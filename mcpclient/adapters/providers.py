@@ -8,7 +8,7 @@ from typing import Any, Callable, Protocol
 from ..errors import UsageError
 from ..protocol.sampling import SamplingRequest
 from ..protocol.types import GetPromptResult, Tool
-from ..similar import there_are, there_is_no
+from ..suggestions import there_are, there_is_no
 from . import anthropic, bedrock, google, openai_chat, openai_responses
 from .definitions import ToolDefinitions
 from .limits import Limits

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..errors import UsageError
 from ..protocol.types import Tool
-from ..similar import there_is_no
+from ..suggestions import there_is_no
 from .definitions import Binding, ToolDefinitions
 
 

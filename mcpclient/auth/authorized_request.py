@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Protocol
 
+from ..display import shown_url
 from ..errors import AuthError, InsufficientScope, negotiated_scheme
-from ..shown import shown_url
 from .challenge import AuthorizationChallenge, read_challenge
 from .dpop import wants_nonce
 from .effects import Flow, Response

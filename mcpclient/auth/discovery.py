@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from ..display import shown_url
 from ..errors import AuthError
-from ..shown import shown_url
 from .effects import Flow, StoredItem
 from .exchanges import get_document
 from .metadata import AuthorizationServer, ProtectedResource, parse_object

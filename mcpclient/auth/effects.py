@@ -13,8 +13,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar, Union, cast
 
+from ..display import shown_url
 from ..errors import AuthError
-from ..shown import shown_url
 from .url_guard import UrlPolicy
 
 T = TypeVar("T")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
+from ..display import shown_url
 from ..errors import AuthError
-from ..shown import shown_url
 from .effects import Fetch, Flow, Response, fetch
 from .url_guard import UrlPolicy, assert_safe_url, resolve
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..display import shown_url
 from ..errors import AuthError, InsufficientScope, NetworkError, TokenRequestFailed
-from ..shown import shown_url
 from . import binding
 from .authorization_code import finish, forget_pending, take_pending
 from .authorized_request import AuthorizedRequest, Replacement

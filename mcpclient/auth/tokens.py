@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
+from ..display import HIDDEN
 from ..errors import AuthError, TokenRequestFailed
-from ..shown import HIDDEN
 from .effects import Response, StoredItem
 from .metadata import parse_object
 from .scopes import parse_scope

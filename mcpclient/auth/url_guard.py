@@ -112,7 +112,7 @@ def resolve(base: str, reference: str) -> str:
 
 def without_query(url: str) -> str:
     """``url`` without credentials, query and fragment: an issuer, say, whose path tells tenants
-    apart. What may have a key in its path is shown by `shown.shown_url`.
+    apart. What may have a key in its path is shown by `display.shown_url`.
     """
     shown = re.split(r"[?#]", url, maxsplit=1)[0]
     scheme, separator, rest = shown.partition("://")

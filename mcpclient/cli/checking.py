@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import McpError, UsageError
+from ..lazy import OnDemand
 from ..net.clocks import steady_seconds
-from ..on_demand import OnDemand
 from ..protocol.schema_on_demand import compile_schema
 from ..protocol.types import Tool
 from .arguments import Typed, typed_value
 from .signature import properties_of, required_of, signature
 
 if TYPE_CHECKING:
-    from .. import similar
+    from .. import suggestions
 else:
-    similar = OnDemand("..similar", __name__)
+    suggestions = OnDemand("..suggestions", __name__)
 
 _NAMED = 3
 
@@ -27,7 +27,7 @@ def tool_named(name: str, tools: Sequence[Tool]) -> Tool:
         if tool.name == name:
             return tool
     names = [tool.name for tool in tools]
-    message = similar.there_is_no("tool", name, names, otherwise=similar.there_are(names))
+    message = suggestions.there_is_no("tool", name, names, otherwise=suggestions.there_are(names))
     raise UsageError(message).advise("List them with: mcpclient tools")
 
 
@@ -65,10 +65,10 @@ def _check_names(given: Iterable[str], properties: Mapping[str, Any], schema: An
     for name in given:
         if name in properties or not isinstance(schema, Mapping):
             continue
-        hint = similar.did_you_mean(name, properties)
+        hint = suggestions.did_you_mean(name, properties)
         if hint or schema.get("additionalProperties") is False:
             raise UsageError(
-                f"there is no argument {name!r}; {hint or similar.there_are(properties)}"
+                f"there is no argument {name!r}; {hint or suggestions.there_are(properties)}"
             )
     missing = [name for name in required_of(schema) if name not in given]
     if missing:

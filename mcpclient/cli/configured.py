@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from ..config.config import Config
 from ..config.server import ServerConfig
 from ..config.variables import InputsOption, references
+from ..display import shown_command, shown_url
 from ..errors import ServerUnavailable, UsageError
 from ..framing.escaping import escape_line
 from ..gate.approvals import Approvals
 from ..gate.load import load_config
 from ..net.login.terminal import Terminal
-from ..shown import shown_command, shown_url
-from ..similar import did_you_mean, there_are
+from ..suggestions import did_you_mean, there_are
 from .inputs import asking_for_inputs
 from .server import Server
 from .target import is_program

@@ -15,9 +15,9 @@ from ..client.connection.targets import Target
 from ..errors import McpError, ProtocolViolation, UsageError, safe_str
 from ..framing.escaping import escape, escape_line
 from ..framing.uri import parse_url
+from ..lazy import OnDemand
 from ..net.clocks import steady_seconds
 from ..net.network_options import NetworkOptions
-from ..on_demand import OnDemand
 from ..protocol.schema_on_demand import compile_schema
 from .command import Answer, LocalCommand, LocalWork
 from .connecting import client_for

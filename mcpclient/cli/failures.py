@@ -19,7 +19,7 @@ from ..errors import (
     safe_repr,
 )
 from ..errors.network import text_without_output
-from ..on_demand import OnDemand
+from ..lazy import OnDemand
 from .exit_codes import NEEDS_AUTH, NO_CONNECTION, PROTOCOL_ERROR, TIMEOUT, USAGE
 
 if TYPE_CHECKING:

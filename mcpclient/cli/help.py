@@ -8,7 +8,7 @@ import re
 
 from .. import errors
 from ..errors import McpError, UsageError
-from ..similar import there_are, there_is_no
+from ..suggestions import there_are, there_is_no
 from .command import Answer, LocalCommand, LocalWork
 from .commands import COMMANDS, command_named
 from .guide import CHAPTERS, chapter

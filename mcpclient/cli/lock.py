@@ -12,7 +12,7 @@ from ..hints import SHELL, hint_for
 from ..manager.manager import Manager
 from ..manager.pins import Pins, ServerOffer
 from ..manager.server import Server
-from ..similar import there_is_no
+from ..suggestions import there_is_no
 from .command import Answer, LocalCommand, LocalWork
 from .configured import load, none_configured
 from .exit_codes import FAILED

@@ -8,15 +8,15 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, NoReturn
 
 from ..errors import UsageError
-from ..on_demand import OnDemand
+from ..lazy import OnDemand
 from .command import AnyCommand, Command, LocalCommand, LocalRequest, OuterCommand, Request
 from .commands import COMMANDS, command_named
 from .target import add_options, find_server, is_program, split_after_file, split_at_command
 
 if TYPE_CHECKING:
-    from .. import similar
+    from .. import suggestions
 else:
-    similar = OnDemand("..similar", __name__)
+    suggestions = OnDemand("..suggestions", __name__)
 
 _COLUMNS = 78
 
@@ -119,7 +119,7 @@ def _command_of(words: Sequence[str]) -> AnyCommand:
     if name in _MEANT:
         raise UsageError(f"there is no command {name!r}; did you mean {_MEANT[name]}?")
     otherwise = "mcpclient --help lists them"
-    raise UsageError(similar.there_is_no("command", name, COMMANDS, otherwise=otherwise))
+    raise UsageError(suggestions.there_is_no("command", name, COMMANDS, otherwise=otherwise))
 
 
 def parser_of(command: AnyCommand) -> argparse.ArgumentParser:

@@ -32,7 +32,7 @@ from .validation import OutputSchemas
 
 if TYPE_CHECKING:
     from ..net.recorder import TraceTarget
-    from ..new_typing import Unpack
+    from ..typing_compat import Unpack
     from .answers.roots import RootsOption
     from .connection.client_options import ClientOptions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..on_demand import OnDemand
+from ..lazy import OnDemand
 from ..protocol.tasks import task_support_of
 from ..protocol.types import Tool
 from .events.observer import Observer

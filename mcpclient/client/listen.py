@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
-from ..on_demand import OnDemand
+from ..lazy import OnDemand
 from .connection.requests import Requests
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ProtocolViolation, SkillVerificationError, UsageError
-from ..on_demand import OnDemand
+from ..lazy import OnDemand
 from ..protocol.extensions import SKILLS, extensions_of
 from ..protocol.types import ReadResourceResult, Resource
 from .connection.requests import Requests

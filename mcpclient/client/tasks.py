@@ -12,9 +12,9 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import CallTimeout, McpError, UsageError
+from ..lazy import OnDemand
 from ..net.background_tasks import BackgroundTasks
 from ..net.futures import consume_exception
-from ..on_demand import OnDemand
 from ..protocol.tasks import Task, answered_task, described_task
 from ..protocol.types import CallToolResult, Progress, Tool
 from .connection.call_deadline import CallDeadline

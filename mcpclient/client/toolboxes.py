@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..on_demand import OnDemand
+from ..lazy import OnDemand
 
 if TYPE_CHECKING:
     from ..adapters import toolbox as toolboxes
     from ..adapters.providers import Provider
-    from ..new_typing import Unpack
+    from ..typing_compat import Unpack
 else:
     toolboxes = OnDemand("..adapters.toolbox", __name__)
 

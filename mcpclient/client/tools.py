@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union, overload
 
 from ..errors import McpError, ToolError
 from ..framing.logs import logger_for
+from ..lazy import OnDemand
 from ..net.futures import gather_outcomes
-from ..on_demand import OnDemand
 from ..protocol.header_parameters import HeaderParameters
 from ..protocol.types import CallToolResult, Tool
 from .connection.requests import ProgressHandler, checked_arguments, with_meta
@@ -16,8 +16,8 @@ from .connection.timeouts import DEFAULT, Seconds
 from .tasks import Tasks
 
 if TYPE_CHECKING:
-    from ..new_typing import Unpack
     from ..recording import secret_arguments
+    from ..typing_compat import Unpack
     from . import typed_results
     from .connection.client_options import CallOptions
     from .events.around import Around, Call

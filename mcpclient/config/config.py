@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Callable
 
 from ..errors import UsageError
-from ..similar import there_is_no
+from ..suggestions import there_is_no
 from .problem import Problem
 from .server import ServerConfig
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..shown import shown_command, shown_url
+from ..display import shown_command, shown_url
 from .reading import WrittenServer
 from .server import ServerConfig
 from .shapes.entry import Entry

@@ -11,7 +11,7 @@ from typing import Literal
 
 from ..errors import UsageError
 from ..net.folders import config_folder, home_folder
-from ..similar import there_are, there_is_no
+from ..suggestions import there_are, there_is_no
 
 Scope = Literal["plugin", "user", "project", "local"]
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ..display import HIDDEN
 from ..framing.escaping import escape_line
 from ..net.files import read_file
 from ..recording.secret_names import TOKEN, is_secret_name
-from ..shown import HIDDEN
 from .shapes.entry import Entry
 from .variables import InputSpec, Variables, has_references, references
 

@@ -13,7 +13,7 @@ from ..formats.toml_edit import add_table, remove_table
 from ..net.files import change_file
 from ..net.folders import config_folder
 from ..net.private_files import make_private
-from ..similar import there_is_no
+from ..suggestions import there_is_no
 from .document import MAX_FILE_SIZE, DocumentError, read_document
 from .shapes.applications import APPLICATIONS, FileKind, find_servers, kind_of, project_of
 from .shapes.entry import read_entry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..shown import shown_url
+from ..display import shown_url
 from .root import McpError
 
 

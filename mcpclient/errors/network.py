@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any
 
-from ..shown import shown_command, shown_words
+from ..display import shown_command, shown_words
 from .root import McpError, safe_repr
 
 

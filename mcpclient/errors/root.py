@@ -6,7 +6,7 @@ import copy
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from ..on_demand import OnDemand
+from ..lazy import OnDemand
 
 if TYPE_CHECKING:
     from .. import hints

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import ClassVar, TypeVar, overload
 
+from ..display import HIDDEN
 from ..errors import ProtocolViolation, UsageError
-from ..shown import HIDDEN
 
 MAX_FIELDS = 256
 """How many field lines one head or one trailer section may have."""

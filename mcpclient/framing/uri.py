@@ -10,8 +10,8 @@ import re
 from typing import NamedTuple
 from urllib.parse import quote, unquote, unquote_to_bytes, urljoin, urlsplit
 
+from ..display import shown_path
 from ..errors import UsageError
-from ..shown import shown_path
 
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 """The port that a URL means which names none, by scheme."""

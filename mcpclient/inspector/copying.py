@@ -1,8 +1,8 @@
 """How a server is reached, to be copied as a program: what may be secret becomes a variable.
 
-A command that is copied has to run, so more of it is told than `shown` tells in messages: options,
-paths, numbers and plain words. What stands where a secret may stand is replaced by a variable of
-the environment, whose name says what belongs there; so it runs as soon as that is set.
+A command that is copied has to run, so more of it is told than `display` shows in messages:
+options, paths, numbers and plain words. Each word that may be a secret is replaced by an
+environment variable, whose name says what belongs there; so it runs as soon as that is set.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any, Union
 
 from ..auth.options import OAuth
 from ..client.connection.options import Options
+from ..display import shown_path, shown_url, shown_words
 from ..recording.secret_names import is_secret_name
-from ..shown import shown_path, shown_url, shown_words
 
 Word = list[Union[str, dict[str, str]]]
 """Texts, and ``{"variable": NAME}`` where the value of a variable belongs."""

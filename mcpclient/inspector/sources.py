@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Protocol
 
 from ..client.client import Client
 from ..errors import AuthError, McpError, UsageError
-from ..similar import there_is_no
+from ..suggestions import there_is_no
 from ..transports.replaying import Recording
 from .login import expect_login
 

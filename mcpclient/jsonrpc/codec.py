@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from ..on_demand import OnDemand
+from ..lazy import OnDemand
 from .messages import RequestId
 from .weight import MAX_MEMORY, takes_too_much
 

@@ -9,7 +9,7 @@ from ..client.connection.timeouts import DEFAULT, Seconds
 from ..errors import UsageError
 from ..net.futures import gather_outcomes
 from ..protocol.types import CallToolResult
-from ..similar import there_is_no
+from ..suggestions import there_is_no
 from .catalog import Catalog
 from .naming import ToolNames
 from .server import Server
@@ -17,7 +17,7 @@ from .server import Server
 if TYPE_CHECKING:
     from ..client.connection.client_options import CallOptions
     from ..client.tools import ToolOutcome
-    from ..new_typing import Unpack
+    from ..typing_compat import Unpack
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, Callable, TypeVar
 
 from ..errors import UsageError, safe_str
-from ..similar import there_is_no
+from ..suggestions import there_is_no
 from .events import ToolsUpdated
 from .naming import ToolNames
 from .tools import Home, ManagedTool, ToolList, difference

@@ -32,7 +32,7 @@ from ..gate.approvals import Approvals
 from ..gate.gate import Gate
 from ..gate.load import load_config
 from ..protocol.tool_search import search_tools
-from ..similar import there_is_no
+from ..suggestions import there_is_no
 from .backoff import Reconnect
 from .calls import Calls
 from .catalog import Catalog
@@ -51,7 +51,7 @@ from .tools import ManagedTool, ToolList
 
 if TYPE_CHECKING:
     from ..client.connection.client_options import ClientOptions
-    from ..new_typing import Unpack
+    from ..typing_compat import Unpack
 
 _logger = logger_for("mcpclient.manager")
 

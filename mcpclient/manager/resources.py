@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import UsageError
 from ..framing.escaping import escape_line
 from ..protocol.types import Prompt, Resource, ResourceTemplate
-from ..similar import there_is_no
+from ..suggestions import there_is_no
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 

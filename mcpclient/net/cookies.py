@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..framing.headers import Headers
 from ..framing.uri import Url
-from ..on_demand import OnDemand
+from ..lazy import OnDemand
 
 if TYPE_CHECKING:
     from . import dates

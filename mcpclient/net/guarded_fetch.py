@@ -12,6 +12,7 @@ import ssl
 
 from ..auth.effects import Fetch, Response
 from ..auth.url_guard import UrlPolicy, check_address, origin_of
+from ..display import shown_url
 from ..errors import (
     AuthError,
     CallTimeout,
@@ -25,7 +26,6 @@ from ..framing.http1 import encode_request
 from ..framing.http1_response import GatheredResponse
 from ..framing.uri import Url, parse_url
 from ..recording.http_channel import HttpChannel
-from ..shown import shown_url
 from .dialing import Dialer, explain_failure, explain_loss
 from .happy_eyeballs import addresses_of
 from .network_options import NetworkOptions

@@ -16,7 +16,7 @@ from ..framing.content_coding import ContentDecoder
 from ..framing.headers import encode_header
 from ..framing.http1 import ResponseHead, encode_request
 from ..framing.uri import Url, resolve_url
-from ..on_demand import OnDemand
+from ..lazy import OnDemand
 from .background_tasks import BackgroundTasks
 from .dialing import Dialer
 from .futures import cancel

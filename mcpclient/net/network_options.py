@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, Union
 
 from ..errors import UsageError
-from ..on_demand import OnDemand
+from ..lazy import OnDemand
 from .recorder import Recorder
 
 if TYPE_CHECKING:

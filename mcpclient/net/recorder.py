@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, TextIO, Union
 
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import Message
-from ..on_demand import OnDemand, import_part
+from ..lazy import OnDemand, import_part
 from .clocks import timestamp
 
 if TYPE_CHECKING:

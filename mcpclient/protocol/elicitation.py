@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ProtocolViolation
-from ..on_demand import OnDemand
+from ..lazy import OnDemand
 from .wire_object import Field, WireObject, strings_in
 
 if TYPE_CHECKING:

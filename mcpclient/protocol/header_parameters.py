@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError, safe_repr
-from ..on_demand import OnDemand
+from ..lazy import OnDemand
 
 if TYPE_CHECKING:
     from ..framing import headers

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..on_demand import import_part
+from ..lazy import import_part
 
 if TYPE_CHECKING:
     from .schema import Schema, SchemaLimits

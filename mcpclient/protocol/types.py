@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..on_demand import OnDemand
+from ..lazy import OnDemand
 from .wire_object import Field, WireObject, WireObjectList, strings_in
 
 if TYPE_CHECKING:

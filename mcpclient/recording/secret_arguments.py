@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Callable
 
-from ..on_demand import OnDemand
+from ..lazy import OnDemand
 
 if TYPE_CHECKING:
     from . import secret_names

@@ -14,7 +14,7 @@ is in ``__init__.pyi``, which ``python -m tests.tooling.sync_stub`` writes.
 
 from __future__ import annotations
 
-from ..on_demand import import_part
+from ..lazy import import_part
 
 _EXPORTS = {
     "AgentTool": ".toolbox",

@@ -50,7 +50,6 @@ from ..net.process.ladder import StopLadder
 from ..net.process.stderr import StderrTarget
 from ..net.proxies import ProxyChoice
 from ..net.recorder import TraceTarget
-from ..new_typing import Unpack
 from ..protocol import listen as listening
 from ..protocol import skills
 from ..protocol.schema import SchemaLimits
@@ -71,6 +70,7 @@ from ..protocol.types import (
 from ..sandbox.rights import Sandbox
 from ..sync.handlers import BlockingAround
 from ..transports.http_messages import HeaderSource
+from ..typing_compat import Unpack
 
 __all__ = [
     "AgentTool",

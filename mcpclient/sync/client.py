@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..adapters.providers import Provider
     from ..adapters.toolbox import ToolboxOptions
     from ..client.connection.targets import Target
-    from ..new_typing import Unpack
+    from ..typing_compat import Unpack
     from .toolbox import Toolbox
 
 

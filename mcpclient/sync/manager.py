@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..adapters.toolbox import ToolboxOptions
     from ..config.server import ServerConfig
     from ..manager.status import Status
-    from ..new_typing import Unpack
+    from ..typing_compat import Unpack
     from .toolbox import Toolbox
 
 has_twin(managed_client.ManagedClient, Client)

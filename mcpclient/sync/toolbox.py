@@ -12,8 +12,8 @@ from .handlers import with_workers
 if TYPE_CHECKING:
     from ..adapters.providers import Provider
     from ..adapters.toolbox import ToolboxOptions
-    from ..new_typing import Unpack
     from ..protocol.types import Tool
+    from ..typing_compat import Unpack
 
 
 class AgentTool(Blocking, of=agent_tools.AgentTool):

@@ -21,7 +21,7 @@ from .completing import Completing
 if TYPE_CHECKING:
     from ..client.connection.client_options import ClientOptions
     from ..client.connection.targets import Target
-    from ..new_typing import Unpack
+    from ..typing_compat import Unpack
 
 Mode = Literal["once", "none", "all", "new"]
 """``"once"``: record where there is no file yet, otherwise replay. ``"none"``: never record, as in

@@ -12,7 +12,7 @@ from ..framing.logs import logger_for
 from ..framing.ndjson import Line, LineFramer, OversizedLine
 from ..jsonrpc.codec import MalformedMessage, decode
 from ..jsonrpc.messages import RequestId
-from ..on_demand import OnDemand
+from ..lazy import OnDemand
 from ..protocol.outgoing import Outgoing
 from .base import Receiver, deliver_text
 

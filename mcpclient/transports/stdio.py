@@ -11,13 +11,13 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..display import shown_words
 from ..errors import MessageTooLarge, ProcessExited
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
+from ..lazy import OnDemand
 from ..net.process.ladder import StopLadder
 from ..net.process.server_process import ServerProcess, spawn
 from ..net.process.stderr import StderrTarget
-from ..on_demand import OnDemand
-from ..shown import shown_words
 from .connected import ConnectedTransport
 from .line_messages import LineReader
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from .. import __version__
 from ..errors import UsageError
-from ..similar import there_is_no
+from ..suggestions import there_is_no
 from .manifest import MANIFEST, PARTS_LIST, read_manifest, verify
 from .parts import PARTS, TOGETHER, parts_of
 

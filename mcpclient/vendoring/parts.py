@@ -1,7 +1,7 @@
 """The parts that a copy of this package can be made of. Every copy has this module.
 
 A part is named by the modules it begins at; what they import comes with them. A module that another
-one imports only when it is needed (see `on_demand`) may be left out with its part.
+one imports only when it is needed (see `lazy`) may be left out with its part.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PARTS: dict[str, Part] = {
         "one server over stdio: tools, resources, prompts; always included",
         (
             *("client.client", "transports.stdio", "vendoring.parts", "vendoring.manifest"),
-            *("hints", "similar", "jsonrpc.response_id", "net.dates", "net.process.threads"),
+            *("hints", "suggestions", "jsonrpc.response_id", "net.dates", "net.process.threads"),
             *("recording.redaction", "__main__"),
         ),
     ),
@@ -47,7 +47,7 @@ PARTS: dict[str, Part] = {
         "returns= of call_tool, templates, annotations for type checkers",
         (
             *("client.typed_results", "formats.uri_template", "client.connection.client_options"),
-            "new_typing",
+            "typing_compat",
         ),
     ),
     "schema": Part("checks of results and forms by JSON Schema", ("protocol.schema.",)),

@@ -49,7 +49,7 @@ EXEMPT = {
     "cli/asking.py": "asks in a terminal, in a process of its own: tests/cli/test_asking.py",
     "cli/completion.py": "runs in the shells it is for: tests/cli/test_completion.py",
     "cli/configured.py": "asks in a terminal, in a process of its own: tests/cli/test_servers.py",
-    "new_typing.py": "no program imports it: its names are for type checkers",
+    "typing_compat.py": "no program imports it: its names are for type checkers",
     "sandbox/launcher.py": "runs as a program of its own: tests/sandbox/test_confine.py",
     "testing/pytest_plugin.py": "runs in a pytest of its own: tests/testing/test_pytest_plugin.py",
 }

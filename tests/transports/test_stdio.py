@@ -15,9 +15,9 @@ from typing import Any, Callable
 
 import pytest
 
+from mcpclient.display import shown_words
 from mcpclient.errors import CommandNotFound, ConnectionLost, MessageTooLarge, ProcessExited
 from mcpclient.net.process.ladder import StopLadder
-from mcpclient.shown import shown_words
 from mcpclient.transports.base import Abandoned
 from mcpclient.transports.stdio import StdioTransport
 from tests.contract.transport_contract import ERA, call, post

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...errors import UsageError
-from ...similar import there_is_no
+from ...suggestions import there_is_no
 from ..definitions import definitions
 from . import own_commands, server_commands, watching
 from .builtin import Builtin

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Generic, TypeVar
 
 from ...errors import UsageError
-from ...similar import there_are
+from ...suggestions import there_are
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from typing import Any, Union
 
 from ...errors import UsageError
 from ...protocol.wire_object import WireObject
-from ...similar import did_you_mean
+from ...suggestions import did_you_mean
 
 Key = Union[str, int]
 """A name, or a place in a list."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from ...errors import UsageError
 from ...framing.logs import logger_for
 from ...net.files import change_file, read_file
-from ...similar import did_you_mean, there_are
+from ...suggestions import did_you_mean, there_are
 from .words import Word, split_words
 
 _logger = logger_for("mcpclient.shell")

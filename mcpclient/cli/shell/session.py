@@ -12,7 +12,7 @@ from ...manager.manager import Manager
 from ...manager.server import Server
 from ...manager.tools import ManagedTool
 from ...protocol.types import Prompt, Resource
-from ...similar import did_you_mean, there_are, there_is_no
+from ...suggestions import did_you_mean, there_are, there_is_no
 from ..screen import Screen
 from .jobs import Jobs
 from .outcome import Finding

@@ -11,7 +11,7 @@ from ...client.events.fan_out import LOG_LEVELS
 from ...errors import UsageError
 from ...framing.escaping import escape_line
 from ...framing.logs import logger_for
-from ...similar import there_are, there_is_no
+from ...suggestions import there_are, there_is_no
 from ..connecting import check_trace
 from ..listen import line_of
 from ..render import one_line, shorten

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ...errors import HandlerFailed, McpError, NotOffered, PeerError, ProtocolViolation, UsageError
 from ...framing.logs import logger_for
 from ...jsonrpc.messages import ErrorCode
-from ...on_demand import OnDemand
+from ...lazy import OnDemand
 from ..events.observer import Observer
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from ...errors import (
     UrlElicitationRequired,
 )
 from ...jsonrpc.messages import ErrorCode
+from ...lazy import OnDemand
 from ...net.futures import cancel_all
-from ...on_demand import OnDemand
 from ...protocol.mrtr import (
     INPUT_METHODS,
     MAX_ROUNDS,

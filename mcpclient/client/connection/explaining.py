@@ -15,7 +15,7 @@ from ...errors import (
     ViolationKind,
     lacks_stdin,
 )
-from ...on_demand import OnDemand
+from ...lazy import OnDemand
 from ...transports.base import Transport
 from .options import IncompleteHeaders, Options
 from .route import Route

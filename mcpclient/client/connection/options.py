@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ... import __version__
 from ...errors import UsageError
 from ...framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
+from ...lazy import OnDemand
 from ...net.network_options import NetworkOptions
 from ...net.process.ladder import StopLadder
 from ...net.recorder import Recorder
-from ...on_demand import OnDemand
 from ...protocol.extensions import checked_extensions
 from ..answers.handlers import Handlers
 from ..events.fan_out import Events
@@ -21,7 +21,7 @@ from .era_memory import EraMemory
 from .timeouts import DEFAULT, Timeouts
 
 if TYPE_CHECKING:
-    from ... import similar
+    from ... import suggestions
     from ...net.process.stderr import StderrTarget
     from ...protocol.schema import SchemaLimits
     from ...sandbox.rights import Sandbox
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..events.around import Around
     from .client_options import Authentication, ClientOptions
 else:
-    similar = OnDemand("...similar", __name__)
+    suggestions = OnDemand("...suggestions", __name__)
 
 _NOTHING: Mapping[str, Any] = {}
 
@@ -39,7 +39,7 @@ def check_names(given: Iterable[str], known: Iterable[str]) -> None:
     known = list(known)
     for name in given:
         if name not in known:
-            raise UsageError(similar.there_is_no("option", name, known))
+            raise UsageError(suggestions.there_is_no("option", name, known))
 
 
 class IncompleteHeaders(dict[str, str]):

@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ...errors import CallRefused, CallTimeout, UsageError
-from ...on_demand import OnDemand
+from ...lazy import OnDemand
 from ...protocol.types import CallToolResult, Progress, Tool
 from .call_deadline import counted_time
 from .call_recovery import CallRecovery

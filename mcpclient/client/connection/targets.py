@@ -8,14 +8,14 @@ import sys
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Union
 
+from ...display import shown_command
 from ...errors import UsageError
+from ...lazy import OnDemand
 from ...net.paths import absolute_path
 from ...net.process.stderr import StderrCopy, StderrTarget
 from ...net.process.stderr_filters import FirstStart, SecondStart, WithheldComplaint
-from ...on_demand import OnDemand
 from ...protocol.negotiation import PROBE
 from ...protocol.versions import Era, era_of
-from ...shown import shown_command
 from ...transports.base import Transport
 from ...transports.stdio import StdioTransport
 from .options import Options

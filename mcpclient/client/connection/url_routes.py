@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ...errors import UsageError
 from ...framing.uri import Url, parse_url
+from ...lazy import OnDemand
 from ...net.dialing import Dialer
-from ...on_demand import OnDemand
 from ...transports.authorized import Credentials, authorizer_in, http_url
 from ...transports.base import Transport
 from ...transports.streamable_http import StreamableHttpTransport

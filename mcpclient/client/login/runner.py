@@ -38,6 +38,7 @@ from ...auth.flow import Authorization
 from ...auth.grants import Grant
 from ...auth.provider import AuthProvider, CredentialStore
 from ...auth.static import StaticAuthorization, StaticRequest
+from ...display import shown_url
 from ...errors import AuthError, AuthorizationRequired, McpError
 from ...framing.http1 import ResponseHead
 from ...framing.logs import logger_for
@@ -45,7 +46,6 @@ from ...net.background_tasks import BackgroundTasks
 from ...net.clocks import seconds_since_epoch
 from ...net.guarded_fetch import GuardedFetcher
 from ...net.shielded import run_in_owner_loop, run_shielded
-from ...shown import shown_url
 from ...transports.authorized import PausableClocks
 from .forgetting import forget_variables
 from .needs_auth import NeedsAuthMemory, memory_of

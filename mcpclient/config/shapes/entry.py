@@ -10,7 +10,7 @@ from typing import Any
 
 from ...client.connection.targets import TRANSPORT_NAMES
 from ...errors import safe_repr
-from ...similar import did_you_mean, there_are
+from ...suggestions import did_you_mean, there_are
 from ..naming import NAMING_STYLES, NamingStyle
 from .applications import Application
 from .fields import FIELDS, IGNORED, RESTRICTIVE, is_comment, restrictions_in

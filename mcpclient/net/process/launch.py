@@ -9,9 +9,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ...display import shown_words
 from ...errors import CommandNotFound, ConnectFailed, ConnectKind, UsageError
-from ...on_demand import OnDemand
-from ...shown import shown_words
+from ...lazy import OnDemand
 from ..paths import absolute_path
 from .plan import SCRIPT_EXTENSIONS, windows_launch_plan
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
-from ...on_demand import OnDemand
+from ...lazy import OnDemand
 
 if TYPE_CHECKING:
     import fcntl

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from ...errors import ConnectionLost, ProcessExited
-from ...on_demand import OnDemand
+from ...lazy import OnDemand
 from .exit import ExitWatch
 from .groups import ProcessGroup, give_up, process_group
 from .ladder import StopLadder, Stopping

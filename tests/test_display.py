@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import mcpclient
+from mcpclient.display import shown_command, shown_url, shown_words
 from mcpclient.errors import AuthorizationRequired, CommandNotFound, ProcessExited
 from mcpclient.framing.uri import parse_url
-from mcpclient.shown import shown_command, shown_url, shown_words
 
 SECRETS = ("hunter2", "sk-live-0123456789abcdef", "S3cr3tS3cr3tS3cr3t")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.similar import did_you_mean, there_are, there_is_no
+from mcpclient.suggestions import did_you_mean, there_are, there_is_no
 
 
 @pytest.mark.parametrize(

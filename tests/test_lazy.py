@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import mcpclient
-from mcpclient.on_demand import OnDemand
+from mcpclient.lazy import OnDemand
 from tests.support.subprocesses import run_python
 from tests.tooling.imports import read_sources
 
@@ -19,7 +19,7 @@ def test_the_first_use_imports() -> None:
     printed = run_python(
         """
         import sys
-        from mcpclient.on_demand import OnDemand
+        from mcpclient.lazy import OnDemand
         words = OnDemand("shlex")
         print("shlex" in sys.modules, words.split("a 'b c'"), "shlex" in sys.modules)
         """
@@ -28,7 +28,7 @@ def test_the_first_use_imports() -> None:
 
 
 def test_what_is_not_there_is_no_attribute() -> None:
-    module = OnDemand("..shown", f"{mcpclient.__name__}.cli.main")
+    module = OnDemand("..display", f"{mcpclient.__name__}.cli.main")
     assert module.HIDDEN == "…"
     with pytest.raises(AttributeError, match="nothing"):
         module.nothing  # noqa: B018
