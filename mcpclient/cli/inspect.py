@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+from collections.abc import Awaitable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -85,8 +86,8 @@ def _inspector(server: Server, options: argparse.Namespace, screen: Screen) -> I
     questions = Questions(Board())
 
     def client_of(server: Server, name: str | None = None) -> Client:
-        async def show_login(url: str) -> bool:
-            return await questions.show_login(name or client.target, url)
+        def show_login(url: str) -> Awaitable[bool]:
+            return questions.show_login(name or client.target, url)
 
         client = client_for(server, options, screen, show_login, **_answers(questions))
         return client

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from functools import partial
 from typing import Any, Callable
 
@@ -91,17 +91,19 @@ class Questions:
     async def _ask_model(self, request: SamplingRequest) -> Any:
         return await self.ask("sampling", request.server, {"request": dict(request.raw)})
 
-    async def show_login(self, server: str, url: str) -> bool:
-        """Show where to log in to a server, for a `BrowserLogin`; the visitor opens it.
+    def show_login(self, server: str, url: str) -> Awaitable[bool]:
+        """Show where to log in to a server, for a `BrowserLogin`; the visitor opens the address.
 
-        It is shown until the task ends that asks for it, which is the login's. Always True.
+        It is shown until the task that calls this method ends. The result is always True.
         """
+        # Not `async`: `BrowserLogin` calls this in the task of the login, and awaits the result in
+        # a task of its own, which ends long before the login does.
         self.board.put("login", server, {"url": url, "host": host_of(url)})
         login = asyncio.current_task()
         assert login is not None
         self._logins[server] = login
         login.add_done_callback(lambda login: self._login_ended(server, login))
-        return True
+        return asyncio.sleep(0, True)
 
     def _login_ended(self, server: str, login: asyncio.Task[Any]) -> None:
         if self._logins.get(server) is login:  # and there is no other by now

@@ -9,6 +9,7 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any, Callable
 
@@ -708,8 +709,8 @@ class LoggingIn(Scene):
     """A client of a server that wants a login."""
 
     def provider(self) -> Any:
-        async def show_login(url: str) -> bool:
-            return await self.questions.show_login(self.client.target, url)
+        def show_login(url: str) -> Awaitable[bool]:
+            return self.questions.show_login(self.client.target, url)
 
         return BrowserLogin(MemoryStore(), open_browser=show_login)
 

@@ -9,9 +9,12 @@ from typing import Any, Callable
 
 import pytest
 
+from mcpclient.auth.effects import Authorize
 from mcpclient.errors import UsageError
 from mcpclient.inspector.board import Board
 from mcpclient.inspector.questions import Questions
+from mcpclient.net.login.logins import BrowserLogin
+from mcpclient.net.login.storage import MemoryStore
 from mcpclient.protocol.elicitation import ElicitationRequest
 from mcpclient.protocol.sampling import SamplingRequest
 from tests.support.virtual_time import run
@@ -130,5 +133,34 @@ def test_the_address_of_a_login_is_shown_until_the_login_ends() -> None:
         await asyncio.wait(logins)
         await asyncio.sleep(0)
         assert not shown()
+
+    run(main())
+
+
+def test_a_browser_login_shows_its_address_until_the_user_comes_back() -> None:
+    """F-SHOW-10, F-AUTH-12: though a task that ends at once awaits the showing."""
+
+    async def main() -> None:
+        questions = Questions(Board())
+
+        def show_login(url: str) -> Awaitable[bool]:
+            return questions.show_login("server", url)
+
+        provider = BrowserLogin(MemoryStore(), open_browser=show_login)
+        request = Authorize("https://id.example/x", "state", "https://app.example/callback")
+        task = asyncio.ensure_future(log_in(provider, request))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        (item,) = questions.board.since(0)
+        assert item.value == {"url": "https://id.example/x", "host": "id.example"}
+        task.cancel()
+        await asyncio.wait({task})
+        await asyncio.sleep(0)
+        (item,) = questions.board.since(0)
+        assert item.value is None
+
+    async def log_in(provider: BrowserLogin, request: Authorize) -> None:
+        await provider.authorize(request)
+        await asyncio.get_running_loop().create_future()
 
     run(main())
