@@ -12,6 +12,7 @@ import base64
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +27,7 @@ from mcpclient.auth.effects import RandomBytes, random_bytes
 from mcpclient.auth.flow import Authorization
 from mcpclient.auth.options import OAuth
 from mcpclient.auth.signing import Es256Key
+from mcpclient.cli import inspect as inspect_command
 from mcpclient.client.answers.task_receiver import _ReceivedTask
 from mcpclient.client.login.runner import FlowRunner
 from mcpclient.framing.websocket import WebSocketProtocol
@@ -138,6 +140,26 @@ def page_token() -> bytes:
     return bytes.fromhex(inspect(Manager({}))._token)
 
 
+def redirect_file() -> bytes:
+    """The name of the file that leads a browser to the page, whose address holds a token."""
+    names: list[str] = []
+
+    async def open_browser(url: str, *, through: Path) -> bool:
+        names.append(through.stem)
+        raise asyncio.CancelledError
+
+    async def main() -> None:
+        options = SimpleNamespace(json=False, no_browser=False)
+        screen = SimpleNamespace(show=lambda text: None, say=lambda text: None)
+        inspector = inspect(Manager({}))
+        with pytest.MonkeyPatch.context() as patch, suppress(asyncio.CancelledError):
+            patch.setattr(inspect_command, "open_browser", open_browser)
+            await inspect_command._run(inspector, cast(Any, options), cast(Any, screen))
+
+    asyncio.run(main())
+    return bytes.fromhex(names[0])
+
+
 def secret_pieces() -> bytes:
     written: dict[str, str] = {}
 
@@ -193,6 +215,7 @@ SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
     "auth.client_authentication:_assertion": [("random_bytes", assertion_id)],
     "auth.dpop:DpopProver.proof": [("random_bytes", proof_id)],
     "auth.flow:Authorization._the_prover": [("random_bytes", proof_key)],
+    "cli.inspect:_run": [("os.urandom", redirect_file)],
     "client.login.runner:FlowRunner.__init__": [("os.urandom", bytes_for_flows)],
     "client.answers.task_receiver:_ReceivedTask.__init__": [("os.urandom", task_id)],
     "framing.websocket:WebSocketProtocol.__init__": [("os.urandom", mask_key)],
@@ -216,6 +239,7 @@ SIZES = {
     verifier: 32,
     proof_key: 32,
     page_token: 24,
+    redirect_file: 8,
     mask_key: 4,
     secret_pieces: 4,
     sandbox_folder: 12,
