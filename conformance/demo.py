@@ -1,4 +1,4 @@
-"""What ``make demo`` shows: a real session with a server in a process of its own, in both eras.
+"""The session that ``make demo`` shows: a real server in a process of its own, in both eras.
 
 It needs nothing but Python, and leaves nothing behind.
 """
@@ -11,8 +11,9 @@ import time
 from pathlib import Path
 
 import mcpclient
+from mcpclient.testing import demo_server
 
-SERVER = Path(__file__).parent / "servers" / "demo_server.py"
+SERVER = Path(demo_server.__file__)
 
 ERAS = {
     "2026-07-28": "stateless: every request says by itself who asks, and in which revision",

@@ -25,7 +25,7 @@ from tests.support.mcp_server import McpServer
 from tests.support.subprocesses import TOP
 
 PACKAGE = os.path.dirname(mcpclient.__file__) + os.sep
-DEMO = [sys.executable, str(TOP / "conformance" / "servers" / "demo_server.py")]
+DEMO = [sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server.py")]
 
 
 class Passed:

@@ -164,7 +164,7 @@ def test_the_version_and_the_overview_cost_a_handful_of_modules() -> None:
 
 def test_a_command_loads_itself_and_no_other() -> None:
     """F-SHOW-1, F-PACK-3: a local server needs no network, no login, no configuration."""
-    server = "conformance/servers/demo_server.py"
+    server = "mcpclient/testing/demo_server.py"
     loaded = command_line("ping", server)
     commands = {name for name in COMMANDS if own(f"cli.{name}") <= loaded}
     assert commands == {"ping"}

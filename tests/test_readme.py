@@ -35,10 +35,20 @@ def test_every_block_says_how_it_is_tested() -> None:
     assert FRAGMENTS
 
 
-def test_the_first_command_is_a_session_that_needs_nothing_but_python() -> None:
-    """F-PACK-4: and the second one is the tests."""
-    first = next(block.text for block in BLOCKS if block[1] == "sh")
-    assert re.findall(r"(?m)^make (\S+)", first) == ["demo", "test"]
+def test_the_first_program_runs_after_an_installation() -> None:
+    """F-PACK-4: it is a whole program, and its server comes with the package."""
+    shell, program, output = BLOCKS[:3]
+    assert shell.text == "pip install .\n"
+    assert (program.mark, output.mark) == ("runs", "prints")
+    assert "mcpclient.testing.demo_server" in program.text
+    assert "installs the library and the command `mcpclient`" in README
+    assert "only after you have agreed to each of them" in README
+
+
+def test_the_demo_is_a_session_that_needs_nothing_but_python() -> None:
+    """F-PACK-4: and the second command is the tests."""
+    made = next(block.text for block in BLOCKS if block.text.startswith("make "))
+    assert re.findall(r"(?m)^make (\S+)", made) == ["demo", "test"]
     makefile = (TOP / "Makefile").read_text("utf-8")
     assert re.search(r"(?m)^demo:.*\n\t\$\(PYTHON\) -m conformance\.demo$", makefile)
     assert re.search(r"(?m)^test: \$\(stamp\).*\n\t\$\(python\) -m pytest ", makefile)

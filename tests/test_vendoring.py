@@ -60,7 +60,7 @@ def test_the_modules_alone_are_a_client(tmp_path: Path) -> None:
         import sys
         from alone import sync
 
-        command = [sys.executable, {str(TOP / "conformance/servers/demo_server.py")!r}]
+        command = [sys.executable, {str(TOP / "mcpclient/testing/demo_server.py")!r}]
         with sync.connect(command) as client:
             print([tool.name for tool in client.list_tools()])
             print(client.call_tool("add", {{"a": 1, "b": 2}}).text)

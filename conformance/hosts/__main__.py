@@ -15,7 +15,7 @@ from pathlib import Path
 from conformance import peers
 
 TOP = Path(__file__).parent.parent.parent
-SERVER = TOP / "conformance" / "servers" / "demo_server.py"
+SERVER = TOP / "mcpclient" / "testing" / "demo_server.py"
 HOSTED = (
     *("notebook", "uvicorn_endpoints", "threaded_views"),
     *("gunicorn_preload", "celery_workers", "prefork_pool"),

@@ -31,7 +31,7 @@ from tests.support.requirements import required
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
-DEMO = Path(__file__).parents[2] / "conformance" / "servers" / "demo_server.py"
+DEMO = Path(__file__).parents[2] / "mcpclient" / "testing" / "demo_server.py"
 
 each_provider = pytest.mark.parametrize("provider", PROVIDERS)
 Clients = dict[str, Callable[[str], Any]]

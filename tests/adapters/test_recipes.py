@@ -11,7 +11,7 @@ from conformance import peers
 from conformance.hosts.agents import MODELS, recipes
 from tests.support.subprocesses import TOP
 
-SERVER = TOP / "conformance" / "servers" / "demo_server.py"
+SERVER = TOP / "mcpclient" / "testing" / "demo_server.py"
 
 
 def test_every_recipe_is_tested() -> None:

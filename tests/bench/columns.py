@@ -50,7 +50,7 @@ import json
 print(json.dumps(answer))
 """
 # A server that starts as fast as servers do, for what a command line takes to list its tools.
-DEMO_SERVER = str(ROOT / "conformance" / "servers" / "demo_server.py")
+DEMO_SERVER = str(ROOT / "mcpclient" / "testing" / "demo_server.py")
 IMPORT_NODE = """
 const start = process.cpuUsage();
 const spent = () => {{

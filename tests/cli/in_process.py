@@ -7,12 +7,12 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.servers.demo_server import DemoServer
 from mcpclient import Client, Receiver, Transport
 from mcpclient.cli.command import Answer, Command, Work
 from mcpclient.cli.parsing import parser_of
 from mcpclient.cli.screen import Screen
 from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.testing.demo_server import DemoServer
 
 
 class ServerInProcess(Transport):

@@ -8,7 +8,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from conformance.servers import demo_server
+from mcpclient.testing import demo_server
 
 
 class ReportingServer(demo_server.DemoServer):

@@ -300,7 +300,7 @@ def test_a_projects_server_is_agreed_to(
 @pytest.mark.parametrize("colour", [True, False])
 def test_colours_and_the_width_are_the_terminals(colour: bool) -> None:
     """F-SHOW-3"""
-    demo = str(TOP / "conformance" / "servers" / "demo_server.py")
+    demo = str(TOP / "mcpclient" / "testing" / "demo_server.py")
     environment = {} if colour else {"NO_COLOR": "1"}
     with terminal("tools", demo, columns=40, **environment) as session:
         assert session.end() == 0
@@ -311,7 +311,7 @@ def test_colours_and_the_width_are_the_terminals(colour: bool) -> None:
 
 def test_the_progress_line_follows_the_width() -> None:
     """F-SHOW-3: a terminal that is made narrow while a call runs."""
-    demo = str(TOP / "conformance" / "servers" / "demo_server.py")
+    demo = str(TOP / "mcpclient" / "testing" / "demo_server.py")
     with terminal("call", demo, "count", "to=100", "seconds=0.5", columns=120) as session:
         session.wait_for("counted to")
         session.resize(30)

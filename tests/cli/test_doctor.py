@@ -21,7 +21,7 @@ from tests.net.certificates import Authority
 from tests.support.subprocesses import TOP
 
 Capture = pytest.CaptureFixture[str]
-DEMO = str(TOP / "conformance" / "servers" / "demo_server.py")
+DEMO = str(TOP / "mcpclient" / "testing" / "demo_server.py")
 
 # A server over stdio in the handshake era, with one part replaced.
 STDIO = f"""

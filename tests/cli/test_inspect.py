@@ -23,7 +23,7 @@ from mcpclient.inspector.inspector import Inspector, inspect
 from mcpclient.net.login import browser
 
 TOP = Path(__file__).parents[2]
-SERVER = ["--", sys.executable, str(TOP / "conformance" / "servers" / "demo_server.py")]
+SERVER = ["--", sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server.py")]
 RECORDING = str(next((TOP / "conformance" / "transcripts").rglob("*.jsonl")))
 
 

@@ -92,7 +92,7 @@ def test_a_refusal_is_an_error(capsys: Capture) -> None:
 
 def test_a_server_that_announces_nothing_is_listened_to(capsys: Capture) -> None:
     """F-SHOW-1: the demo server in the newest revision, until its process ends."""
-    demo = str(TOP / "conformance" / "servers" / "demo_server.py")
+    demo = str(TOP / "mcpclient" / "testing" / "demo_server.py")
     code = (
         "import runpy, threading, os; threading.Timer(1, os._exit, [3]).start(); "
         f"runpy.run_path({demo!r}, run_name='__main__')"

@@ -24,7 +24,7 @@ from mcpclient.cli.screen import Screen
 from tests.cli.in_process import Terminal
 from tests.support.subprocesses import TOP
 
-SERVER = ["--", sys.executable, str(TOP / "conformance" / "servers" / "demo_server.py")]
+SERVER = ["--", sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server.py")]
 WITH_BANNER = [
     *("--", sys.executable, "-c"),
     f"import runpy; print('a \\x1b[1mbanner'); runpy.run_path({SERVER[2]!r}, run_name='__main__')",

@@ -35,7 +35,7 @@ from tests.support.subprocesses import TOP
 
 pytestmark = pytest.mark.usefixtures("nothing_configured", "own_credentials")
 Capture = pytest.CaptureFixture[str]
-DEMO = str(TOP / "conformance" / "servers" / "demo_server.py")
+DEMO = str(TOP / "mcpclient" / "testing" / "demo_server.py")
 NOWHERE = "http://127.0.0.1:9/mcp"
 
 # Words of one language that the hints of the other must not have.

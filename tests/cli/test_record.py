@@ -11,7 +11,7 @@ import pytest
 from mcpclient.cli.main import main
 from tests.support.subprocesses import TOP
 
-SERVER = ["--", sys.executable, str(TOP / "conformance" / "servers" / "demo_server.py")]
+SERVER = ["--", sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server.py")]
 
 Capture = pytest.CaptureFixture[str]
 

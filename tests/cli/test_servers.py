@@ -15,7 +15,7 @@ from mcpclient.cli.main import main
 from mcpclient.gate.gate import Gate
 from tests.support.subprocesses import TOP
 
-DEMO = str(TOP / "conformance" / "servers" / "demo_server.py")
+DEMO = str(TOP / "mcpclient" / "testing" / "demo_server.py")
 Capture = pytest.CaptureFixture[str]
 
 

@@ -14,7 +14,7 @@ from tests.support.subprocesses import TOP
 pytestmark = pytest.mark.needs_windows
 
 CREATE_NO_WINDOW = 0x08000000
-SERVER = ["--", sys.executable, str(TOP / "conformance" / "servers" / "demo_server.py")]
+SERVER = ["--", sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server.py")]
 # It writes to stderr what it is asked.
 REPORTING = ["--", sys.executable, str(TOP / "tests" / "cli" / "reporting_server.py")]
 

@@ -7,7 +7,7 @@ import pytest
 import mcpclient
 from mcpclient.adapters.toolbox import Toolbox
 
-SERVER = "conformance/servers/demo_server.py"
+SERVER = "mcpclient/testing/demo_server.py"
 
 
 def test_a_client_has_a_toolbox_for_each_provider() -> None:

@@ -636,7 +636,7 @@ def as_command(form: str, text: str) -> list[str]:
 @pytest.mark.parametrize("form", ["Python", "command line"])
 def test_what_is_copied_for_a_command_runs(chromium: Chromium, form: str) -> None:
     """F-SHOW-10, F-AUTH-12: as it is, once the variables that stand for secrets are set."""
-    server = str(TOP / "conformance" / "servers" / "demo_server.py")
+    server = str(TOP / "mcpclient" / "testing" / "demo_server.py")
     command = [sys.executable, server, "--token", "s3cret"]
 
     async def work(page: Page, scene: Scene) -> None:
@@ -670,7 +670,7 @@ def test_what_is_copied_names_the_package_as_it_is_called_here(
     own = f'data-package="{mcpclient.__name__}"'
     vendored = page_module._template().replace(own, 'data-package="host.vendored"')
     monkeypatch.setattr(page_module, "_template", lambda: vendored)
-    command = [sys.executable, str(TOP / "conformance" / "servers" / "demo_server.py")]
+    command = [sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server.py")]
     chromium.visit(Reaching(lambda scene: Client(command, cwd=TOP)), work)
 
 

@@ -75,7 +75,7 @@ def test_servers_that_came_from_no_file() -> None:
 def test_what_was_switched_on_is_brought_back(tmp_path: Path) -> None:
     """F-MANY-2, F-MANY-5: its file still disables it when its connection is lost."""
     file = tmp_path / ".mcp.json"
-    demo = str(TOP / "conformance" / "servers" / "demo_server.py")
+    demo = str(TOP / "mcpclient" / "testing" / "demo_server.py")
     entry = {"command": sys.executable, "args": [demo], "disabled": True}
     file.write_text(json.dumps({"mcpServers": {"off": entry}}), "utf-8")
 

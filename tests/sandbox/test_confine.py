@@ -27,7 +27,7 @@ from tests.sandbox import hostile
 
 HOSTILE = Path(hostile.__file__)
 PACKAGE = Path(mcpclient.__file__).parent
-DEMO = PACKAGE.parent / "conformance" / "servers" / "demo_server.py"
+DEMO = PACKAGE.parent / "mcpclient" / "testing" / "demo_server.py"
 
 # Ways that would harm this machine, or mean nothing, without a sandbox around them.
 ONLY_CONFINED = {

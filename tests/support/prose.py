@@ -70,8 +70,9 @@ def sessions_of(blocks: list[Block]) -> list[tuple[list[str], str]]:
         if block[:2] == ("runs", "console")
         for entry in re.split(r"^\$ ", block.text, flags=re.M)[1:]
     ]
+    programs = {"python3": [sys.executable], "mcpclient": [sys.executable, "-m", "mcpclient"]}
     return [
-        ([sys.executable if word == "python3" else word for word in shlex.split(command)], output)
+        ([part for word in shlex.split(command) for part in programs.get(word, [word])], output)
         for command, _, output in entries
     ]
 

@@ -17,7 +17,7 @@ from tests.support.subprocesses import TOP
 
 APART = {
     # MCP
-    "conformance/servers/demo_server.py:DemoServer": (
+    "mcpclient/testing/demo_server.py:DemoServer": (
         "shows how little a server needs, in one file that runs by itself and is read by users"
     ),
     "tests/faults/faulty_peers/peer.py:Peer": (
@@ -34,6 +34,8 @@ APART = {
     "tests/transports/test_server_stream.py:Server": "gives one event stream after another",
     "tests/client/connection/test_paging.py:Server": "gives one page after another",
     "tests/client/connection/test_application_routes.py:Server": "looks like one of the Python SDK",
+    "tests/client/connection/test_opening_eras.py:SdkServer": "stands for one of the Python SDK",
+    "tests/cli/test_mistakes.py:Endpoint": "answers HTTP requests with a status and a page",
     "tests/auth/world.py:AuthorizationServerFake": "OAuth, as pure functions of requests",
     "tests/auth/world.py:ResourceServerFake": "OAuth, as pure functions of requests",
     "tests/cli/test_mistakes.py:Endpoint": "answers each request with the same bytes",
@@ -50,7 +52,7 @@ APART = {
 
 # Code that answers an opening by itself. Tests that give a single result need no row.
 OPENINGS_APART = {
-    "conformance/servers/demo_server.py": "see above",
+    "mcpclient/testing/demo_server.py": "see above",
     "conformance/websocket/servers/websockets_server.py": (
         "runs in an environment that has the websockets package and nothing of this project"
     ),
@@ -64,7 +66,7 @@ ITS_CLASS = re.compile(rf"\bclass\s+\w*{A_SERVER.pattern[:-1]}\b")
 
 
 def modules() -> Iterator[tuple[str, str]]:
-    for folder in ("tests", "conformance"):
+    for folder in ("tests", "conformance", "mcpclient/testing"):
         for path in sorted((TOP / folder).rglob("*.py")):
             name = path.relative_to(TOP).as_posix()
             if "/.peers/" not in name:

@@ -74,7 +74,7 @@ def test_a_manager_that_is_open_at_the_end_of_the_program_saves_what_it_has_lear
         import sys
         from mcpclient import sync
 
-        server = [sys.executable, {str(TOP / "conformance/servers/demo_server.py")!r}]
+        server = [sys.executable, {str(TOP / "mcpclient/testing/demo_server.py")!r}]
         manager = sync.connect_all({{"one": server}}, memory={str(memory)!r})
         assert manager.tools
         """

@@ -222,7 +222,7 @@ def test_what_makes_no_sense_is_refused(path: Path) -> None:
 
 def test_programs_without_async_use_it_too(path: Path) -> None:
     """F-API-18, F-API-25: over a real server process, which the replay does without."""
-    script = TOP / "conformance" / "servers" / "demo_server.py"
+    script = TOP / "mcpclient" / "testing" / "demo_server.py"
     try:
         for target in ([sys.executable, str(script)], ["no-such-command"]):
             with cassette(path) as tape, tape.sync_connect(target) as client:

@@ -17,7 +17,7 @@ from tests.client.scripted_server import turns
 from tests.support.subprocesses import TOP
 from tests.sync.calling import ToolServer
 
-DEMO = [sys.executable, str(TOP / "conformance" / "servers" / "demo_server.py")]
+DEMO = [sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server.py")]
 
 
 @pytest.fixture

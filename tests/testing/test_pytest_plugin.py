@@ -38,7 +38,7 @@ def folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makeconftest('pytest_plugins = ["mcpclient.testing.pytest_plugin"]')
-    server = TOP / "conformance" / "servers" / "demo_server.py"
+    server = TOP / "mcpclient" / "testing" / "demo_server.py"
     pytester.path.joinpath("test_it.py").write_text(TESTS.format(server=str(server)), "utf-8")
     return pytester
 

@@ -23,7 +23,7 @@ from tests.tooling.distribution.backend import build_editable
 from tests.tooling.distribution.project import TOP, read_project
 from tests.tooling.distribution.release import write_release
 
-DEMO = str(TOP / "conformance" / "servers" / "demo_server.py")
+DEMO = str(TOP / "mcpclient" / "testing" / "demo_server.py")
 
 
 @pytest.fixture(scope="module")

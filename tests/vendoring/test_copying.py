@@ -27,7 +27,7 @@ from mcpclient.vendoring.parts import PARTS, TOGETHER, parts_of
 from tests.tooling.imports import all_imports, read_sources
 
 PACKAGE = Path(mcpclient.__file__).parent
-DEMO = PACKAGE.parent / "conformance" / "servers" / "demo_server.py"
+DEMO = PACKAGE.parent / "mcpclient" / "testing" / "demo_server.py"
 
 
 def run(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -21,7 +21,7 @@ from tests.support.subprocesses import TOP
 
 pytestmark = pytest.mark.needs_posix
 
-DEMO = str(TOP / "conformance" / "servers" / "demo_server.py")
+DEMO = str(TOP / "mcpclient" / "testing" / "demo_server.py")
 
 
 def signal_as_macos_does(killpg: Callable[[int, int], None]) -> Callable[[int, int], None]:

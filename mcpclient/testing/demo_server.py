@@ -1,11 +1,11 @@
 """A small MCP server over stdio, in both eras of the protocol, with the standard library alone.
 
-    python conformance/servers/demo_server.py
+    python3 -m mcpclient.testing.demo_server
 
 It speaks the handshake era (``initialize``; 2024-11-05 to 2025-11-25) and the stateless era
 (``server/discover`` and metadata on every request; 2026-07-28), and offers a few tools, resources
-and a prompt. ``make demo``, the tests of the command line and the README use it. It serves to be
-read, too: this is all there is to a server.
+and a prompt. The examples of the README and of the guide use it, and so do ``make demo`` and the
+tests. It is also meant to be read: a server needs no more than this.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import json
 import sys
 import threading
 
-TYPE_CHECKING = False  # what type checkers take as true; the typing module itself costs 5 ms
+TYPE_CHECKING = False  # type checkers treat it as true; importing typing takes 5 ms
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Callable, Union
@@ -106,7 +106,7 @@ SUGGESTIONS = {"mood": ["calm", "cheerful", "gloomy"], "name": ["Ada", "Alan", "
 
 
 class Refusal(Exception):
-    """A request that is answered with a JSON-RPC error."""
+    """A request that gets a JSON-RPC error."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(code, message, data)
@@ -114,14 +114,14 @@ class Refusal(Exception):
 
 
 class ToolFailure(Exception):
-    """A tool that could not do what it was asked to: a result all the same, with ``isError``."""
+    """A failure inside a tool, which is a result all the same, with ``isError``."""
 
 
 class DemoServer:
-    """Takes messages by `receive` and hands its own to ``send``, which may come from any thread.
+    """A server that gets messages by `receive`, and passes its own to ``send`` from any thread.
 
-    Every tool call has a thread of its own, so that a slow one neither holds up the others nor its
-    own cancellation.
+    Every tool call has its own thread, so that a slow call delays neither the others nor its own
+    cancellation.
     """
 
     def __init__(self, send: Callable[[Json], None]) -> None:
@@ -130,7 +130,7 @@ class DemoServer:
         self._cancelled: dict[RequestId, threading.Event] = {}
 
     def receive(self, message: Json) -> None:
-        """Take one message from the client."""
+        """Handle one message from the client."""
         method, params = message.get("method"), message.get("params") or {}
         if method == "notifications/cancelled" and params.get("requestId") in self._cancelled:
             self._cancelled[params["requestId"]].set()
@@ -141,7 +141,7 @@ class DemoServer:
             self._answer(message["id"], method, params)
 
     def stop(self) -> None:
-        """Cancel whatever is still running."""
+        """Cancel the calls that are still running."""
         for cancelled in list(self._cancelled.values()):
             cancelled.set()
 
@@ -195,7 +195,7 @@ class DemoServer:
         return self._common_result(request_id, method, params)
 
     def _common_result(self, request_id: RequestId, method: str, params: Json) -> Json:
-        """Answer what is the same in both eras."""
+        """Return the result of a method that both eras share."""
         if method == "tools/call":
             return self._call(request_id, params)
         answers: dict[str, Callable[[Json], Json]] = {
@@ -229,7 +229,7 @@ class DemoServer:
         raise Refusal(-32602, f"Unknown tool: {name}")
 
     def _progress(self, params: Json) -> Progress:
-        """Return what reports progress, to a client that asked for it by sending a token."""
+        """Return a function that reports progress to a client that asked for it with a token."""
         token = (params.get("_meta") or {}).get("progressToken")
 
         def report(step: int, total: int, message: str) -> None:
@@ -252,7 +252,7 @@ class DemoServer:
 
 
 def number(arguments: Json, name: str) -> float:
-    """Return an argument that has to be a number."""
+    """Return a numeric argument. Raises `ToolFailure` for another type."""
     value = arguments.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ToolFailure(f"{name} must be a number")
@@ -271,12 +271,12 @@ def count(arguments: Json, report: Progress, cancelled: threading.Event) -> Iter
 
 
 def text_result(text: str) -> Json:
-    """Return a tool's result that is a text."""
+    """Return the result of a tool that answers with text."""
     return {"content": [{"type": "text", "text": text}]}
 
 
 def read(params: Json) -> Json:
-    """Answer ``resources/read``."""
+    """Return the result of ``resources/read``."""
     uri = str(params.get("uri"))
     if uri == "demo://readme":
         contents: Json = {"mimeType": "text/plain", "text": README}
@@ -290,7 +290,7 @@ def read(params: Json) -> Json:
 
 
 def get_prompt(params: Json) -> Json:
-    """Answer ``prompts/get``."""
+    """Return the result of ``prompts/get``."""
     arguments = params.get("arguments") or {}
     if params.get("name") != "haiku" or "topic" not in arguments:
         raise Refusal(-32602, "There is one prompt, haiku, and it needs a topic")
@@ -300,7 +300,7 @@ def get_prompt(params: Json) -> Json:
 
 
 def complete(params: Json) -> Json:
-    """Answer ``completion/complete``."""
+    """Return the result of ``completion/complete``."""
     argument = params.get("argument") or {}
     known = SUGGESTIONS.get(str(argument.get("name")), [])
     values = [value for value in known if value.startswith(argument.get("value", ""))]
