@@ -34,8 +34,6 @@ APART = {
     "tests/transports/test_server_stream.py:Server": "gives one event stream after another",
     "tests/client/connection/test_paging.py:Server": "gives one page after another",
     "tests/client/connection/test_application_routes.py:Server": "looks like one of the Python SDK",
-    "tests/client/connection/test_opening_eras.py:SdkServer": "stands for one of the Python SDK",
-    "tests/cli/test_mistakes.py:Endpoint": "answers HTTP requests with a status and a page",
     "tests/auth/world.py:AuthorizationServerFake": "OAuth, as pure functions of requests",
     "tests/auth/world.py:ResourceServerFake": "OAuth, as pure functions of requests",
     "tests/cli/test_mistakes.py:Endpoint": "answers each request with the same bytes",
